@@ -11,6 +11,7 @@
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"
+#include "app/run/request/fit_advice.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
@@ -114,7 +115,8 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));
   numerics::ThreadPool pool(threadCount(configuration));
-  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &pool));
+  PIPESCOPE_ASSIGN(compile::Compilation compilation, compileRun(configuration, &pool));
+  addFitAdvice(configuration, compilation, pool);
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
   PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
   record::Recorder recorder(*writer);

@@ -102,10 +102,8 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
   const std::size_t peak = peakStep();
   std::vector<const LoweredVariable*> live = heldAt(peak);
   std::map<std::string, std::int64_t> byCategory;
-  std::int64_t wide = 0;  // in float32, without weights and their optimizer state
   for (const LoweredVariable* variable : live) {
     byCategory[variable->category] += variable->bytes.count;
-    if (!variable->alwaysLive && variable->shape.ends_with("float32")) wide += variable->bytes.count;
   }
   std::stable_sort(live.begin(), live.end(),
                    [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
@@ -123,10 +121,9 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
                            gib(live[i]->bytes.count));
   return fmt::format(
       "{}: needs {} of HBM, but {} of {} are there for models, {} too few. Most is live in {}: {}. Largest "
-      "there: {}.\nA smaller micro-batch, recompute, {}or more stages.",
+      "there: {}.",
       deviceName, gib(needed), gib(card_.usableHbm()), gib(card_.hbmBytes), gib(needed - card_.usableHbm()),
-      memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest,
-      4 * wide > needed ? "bfloat16 " : "");
+      memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest);
 }
 
 LoweredMemory HbmMemory::finish(const std::string& deviceName) {

@@ -16,10 +16,7 @@ std::string mib(std::int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-/// What kind of variable it is to somebody who wants to save memory, and what makes it smaller.
-struct Group {
-  const char *name, *remedy;
-};
+/// What kind of variable it is to somebody who wants to save memory.
 enum Kind : std::size_t {
   weights,
   optimizer,
@@ -31,21 +28,14 @@ enum Kind : std::size_t {
   code,
   kinds
 };
-constexpr std::array<Group, kinds> kGroups{{
-    {"weights and accumulated gradients", "more stages, or half precision (--precision float16)"},
-    {"optimizer state",
-     "streaming memory (--offload-optimizer), an optimizer with less (sgd without momentum has none), or "
-     "more stages"},
-    {"stash of the pipeline", "a smaller micro-batch, or a schedule that keeps fewer micro-batches"},
-    {"activations",
-     "a smaller micro-batch, in training recompute from results that you name (--checkpoints), or more "
-     "stages"},
-    {"gradients", "more stages, or half precision (--precision float16)"},
-    {"temporaries of products",
-     "a smaller --available-memory-proportion, or float16 sums (--partials-type float16)"},
-    {"buffers for input and output", "more --io-tiles, or a smaller micro-batch"},
-    {"code and exchange", "fewer layers in the stage"},
-}};
+constexpr std::array<const char*, kinds> kGroups{"weights and accumulated gradients",
+                                                 "optimizer state",
+                                                 "stash of the pipeline",
+                                                 "activations",
+                                                 "gradients",
+                                                 "temporaries of products",
+                                                 "buffers for input and output",
+                                                 "code and exchange"};
 
 Kind kindOf(const LiveVariable& variable) {
   const std::string& category = variable.category;
@@ -88,47 +78,25 @@ std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vecto
   return groups;
 }
 
-/// A line of advice for each of the largest groups that alone could make up for the missing memory. If there
-/// is none: for as many groups as could together, with some to spare.
-std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch,
-                     bool recomputes) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  std::size_t count = 0;
-  std::int64_t reached = 0;
-  const bool alone = !groups.empty() && groups.front().first > tooMuch;
-  for (const auto& [bytes, kind] : groups) {
-    if (alone ? bytes <= tooMuch || count == most : reached > tooMuch + tooMuch / 5) break;
-    const char* remedy =
-        kind == activations && recomputes ? "a smaller micro-batch, or more stages" : kGroups[kind].remedy;
-    text += fmt::format("\nFor the {}: {}.", kGroups[kind].name, remedy);
-    reached += bytes;
-    ++count;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
                          const std::string& fullest, const std::vector<LiveVariable>& live) {
   const std::int64_t tooMuch = layout.worstBytes - chip.bytesPerTile;
   const auto groups = overflowTextGroupsOf(live);
-  const bool recomputes = std::any_of(live.begin(), live.end(),
-                                      [](const LiveVariable& v) { return v.name.ends_with("/recomputed"); });
   std::string held, largest;
   for (const auto& [bytes, kind] : groups)
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind].name, kib(bytes));
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind], kib(bytes));
   for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
     largest +=
         fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i].name, live[i].category, kib(live[i].bytes));
   return fmt::format(
       "{}: {} of {} tiles need more than their {}, {} too much in all: tile{} {}. The most needs tile {}: "
-      "{}, {} too much, at {}. It holds {}. Largest there: {}.{}",
+      "{}, {} too "
+      "much, at {}. It holds {}. Largest there: {}.",
       deviceName, layout.overflowingTiles, chip.tiles, kib(chip.bytesPerTile), mib(layout.overflowBytes),
       layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
-      kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest,
-      remedies(groups, tooMuch, recomputes));
+      kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest);
 }
 
 }  // namespace pipescope::devices::ipu

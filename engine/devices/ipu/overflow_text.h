@@ -1,6 +1,6 @@
 #pragma once
-// The advice for a model that does not fit: which tiles lack memory and how much, what lies there, and what
-// would help.
+// What is said of a model that does not fit: which tiles lack memory and how much, and what lies there. What
+// would help is tried where the configuration is known (app/run/request/fit_advice.h).
 #include <cstdint>
 #include <string>
 #include <vector>

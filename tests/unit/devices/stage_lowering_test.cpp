@@ -383,10 +383,6 @@ TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   EXPECT_THAT(sentence, HasSubstr("It holds weights and accumulated gradients "));
   EXPECT_THAT(sentence, HasSubstr("Largest there: "));
   EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
-  EXPECT_THAT(sentence, HasSubstr("\nFor the weights and accumulated gradients: more stages, or half "
-                                  "precision (--precision float16)."));
-  // The activations are far too small to matter.
-  EXPECT_THAT(sentence, ::testing::Not(HasSubstr("micro-batch")));
 }
 
 TEST(StageLowering, ErrorsNameTheOperator) {
@@ -517,14 +513,14 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   const LoweredStep& on = b.passes[0].segments[0].steps.back();
   EXPECT_THAT(on.name, HasSubstr("FromIoTiles"));
   EXPECT_NEAR(static_cast<double>(on.ticks.count), 100'000 / 4, 200);
-  // What does not fit there is reported, with what helps.
+  // What does not fit there is reported.
   StageMaker large(0, 0);
   const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
   large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});
   const LoweredDevice over = lowerStages(*with, {large.stage()});
   ASSERT_EQ(over.memory[0].overflow.size(), 1u);
   EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("tiles 1440–1471"));
-  EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("more --io-tiles"));
+  EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("It holds buffers for input and output 781.2 KiB"));
 }
 
 TEST(StageLowering, IsDeterministic) {

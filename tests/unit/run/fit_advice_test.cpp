@@ -1,0 +1,143 @@
+// Tests the advice for models that do not fit: each change that it names is applied, and its effect counted
+// anew from the tiles of the profile's memory.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "app/run/request/fit_advice.h"
+
+namespace pipescope::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+config::Configuration wideNetwork(const std::string& system, const std::string& width = "8192") {
+  auto parsed = parseConfiguration(R"(
+[model]
+name = "wide"
+input = [4096]
+[[model.layers]]
+type = "linear"
+name = "a/linear"
+block = "A"
+out_features = )" + width + R"(
+[[model.layers]]
+type = "relu"
+name = "a/relu"
+block = "A"
+[[model.layers]]
+type = "linear"
+name = "b/linear"
+block = "B"
+out_features = 4096
+[[stages]]
+blocks = ["*"]
+[execution]
+mode = "training"
+numerics = false
+[training]
+optimizer = "adamw"
+learning_rate = 0.001
+gradient_accumulation = 2
+micro_batch_size = 8
+[data]
+dataset = "synthetic"
+samples = 64
+[system]
+name = ")" + system + "\"\n",
+                                   "wide.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  return std::move(parsed).value();
+}
+
+/// Bytes past the end of each tile.
+std::int64_t pastTheEnds(const compile::Compilation& compilation) {
+  std::int64_t sum = 0;
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
+    for (const devices::LoweredDevice& device : executable.lowered) {
+      std::vector<std::int64_t> tiles(1472);
+      for (const devices::UnitRun& run : device.memory.front().units) {
+        for (std::int64_t i = 0; i < run.unitCount; ++i)
+          tiles.at(static_cast<std::size_t>(run.firstUnit + i)) += run.bytes.count;
+      }
+      for (const std::int64_t bytes : tiles) sum += std::max<std::int64_t>(0, bytes - 624 * 1024);
+    }
+  }
+  return sum;
+}
+
+TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
+  const config::Configuration configuration = wideNetwork("pod4");
+  const auto compiled = compileRun(configuration);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const std::int64_t before = pastTheEnds(*compiled);
+  ASSERT_GT(before, 0);
+  EXPECT_EQ(bytesMissing(*compiled), (MissingBytes{{{0, 0, 0}, base::Bytes(before)}}));
+  base::SerialExecutor serial;
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial);
+  ASSERT_FALSE(proposals.empty());
+  std::set<std::string> keys;
+  std::int64_t last = 0;
+  for (const FitProposal& proposal : proposals) {
+    config::Configuration changed = configuration;
+    ASSERT_TRUE(changed.setText(proposal.key, proposal.value, config::Origin::flag).ok());
+    const auto again = compileRun(changed);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(pastTheEnds(*again), proposal.all().count) << proposal.key;
+    EXPECT_LT(proposal.all().count, before) << proposal.key;
+    EXPECT_GE(proposal.all().count, last) << "the largest effect comes first";
+    last = proposal.all().count;
+    keys.insert(proposal.key);
+  }
+  // Adam's two moments take 512 MiB. A single stage has nothing to recompute, and one replica no shares.
+  EXPECT_TRUE(keys.contains("execution.offload_optimizer"));
+  EXPECT_FALSE(keys.contains("execution.recompute"));
+  EXPECT_FALSE(keys.contains("execution.shard_optimizer"));
+  compile::Compilation advised = *compiled;
+  addFitAdvice(configuration, advised, serial);
+  const std::string text = advised.overflow().front();
+  EXPECT_THAT(text, ::testing::StartsWith(compiled->overflow().front() + "\n"));
+  EXPECT_THAT(text, HasSubstr("\n" + proposals.front().key + " = "));
+  EXPECT_EQ(std::ranges::count(text, '\n'),
+            static_cast<std::int64_t>(std::min<std::size_t>(5, proposals.size())));
+}
+
+TEST(FitAdvice, IsSilentForAModelThatFits) {
+  config::Configuration configuration = wideNetwork("pod4");
+  ASSERT_TRUE(configuration.setText("execution.precision", "float16", config::Origin::flag).ok());
+  ASSERT_TRUE(configuration.setText("execution.offload_optimizer", "true", config::Origin::flag).ok());
+  const auto compiled = compileRun(configuration);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  ASSERT_EQ(pastTheEnds(*compiled), 0);
+  base::SerialExecutor serial;
+  compile::Compilation advised = *compiled;
+  addFitAdvice(configuration, advised, serial);
+  EXPECT_TRUE(advised.overflow().empty());
+  EXPECT_TRUE(proposeChanges(configuration, *compiled, serial).empty());
+}
+
+/// Mk1 chips have no streaming memory, and a batch of one cannot become smaller.
+TEST(FitAdvice, SaysSoIfNothingHelps) {
+  config::Configuration configuration = wideNetwork("mk1", "65536");
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"execution.mode", "inference"},
+                                                        {"inference.micro_batch_size", "1"},
+                                                        {"execution.precision", "float16"},
+                                                        {"execution.partials_type", "float16"},
+                                                        {"execution.available_memory_proportion", "0.001"}})
+    ASSERT_TRUE(configuration.setText(key, value, config::Origin::flag).ok()) << key;
+  const auto compiled = compileRun(configuration);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  base::SerialExecutor serial;
+  ASSERT_EQ(compiled->overflow().size(), 1u);
+  compile::Compilation advised = *compiled;
+  addFitAdvice(configuration, advised, serial);
+  EXPECT_THAT(advised.overflow().front(),
+              HasSubstr("\nNone of the options that were tried saves memory here"));
+}
+
+}  // namespace
+}  // namespace pipescope::app
