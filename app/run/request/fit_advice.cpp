@@ -121,7 +121,7 @@ void forEachMemory(Compilation& compilation, Visit visit) {
       const devices::DeviceInfo& info =
           compilation.system->devices()[static_cast<std::size_t>(device.device)];
       for (auto& memory : device.memory) {
-        const std::array<int, 3> key{index, device.device, static_cast<int>(memory.space)};
+        const std::array<int, 3> key{index, device.device, memory.space};
         visit(key, memory, info.memory.at(static_cast<std::size_t>(memory.space)));
       }
     }
