@@ -38,6 +38,7 @@ struct Card {
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
   bool operandsByDma =
       false;                 ///< DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself
+  bool sramIsCache = false;  ///< all results lie in HBM; SRAM keeps copies of what was used last
   double sliceExposure = 0;  ///< the share of a product's HBM time that computing does not hide
   std::int64_t sliceBytes = 1;  ///< most bytes of a slice that one engine hands to another
   double kernelOverhead = 0, recipeLaunch = 0, callOverhead = 0;

@@ -91,6 +91,7 @@ class TrafficCounter {
   void takeOver(std::size_t k, std::int64_t bytes) {
     traffic_[k - 1].stored += bytes;
     traffic_[k - 1].moved += bytes;
+    if (card_.sramIsCache) traffic_[k - 1].written += bytes;
     traffic_[k].loaded += bytes;
     traffic_[k].feeds.push_back({k - 1, slicesOf(bytes)});
     passed_ += bytes;
@@ -107,10 +108,10 @@ class TrafficCounter {
     return std::find(listed.readsAgain.begin(), listed.readsAgain.end(), tensor) != listed.readsAgain.end();
   }
 
-  /// A result goes to HBM unless all its readers find it in SRAM.
+  /// A result goes to HBM unless all its readers find it in SRAM. A cache writes everything back in the end.
   void write(std::size_t k) {
     for (const std::size_t tensor : list_.kernels[k].makes) {
-      if (uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
+      if (card_.sramIsCache || uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
         traffic_[k].written += bytesOf(tensor);
       } else {
         traffic_[k].inSram.push_back(tensor);
