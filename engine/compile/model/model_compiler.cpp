@@ -68,6 +68,7 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
     PIPESCOPE_ASSIGN(executable.plan,
                      buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
+    passes.setOrdersForMemory(result_.system->facts().ordersForMemory);
     passes.runOn(executable.plan);
     PIPESCOPE_TRY(lower(executable));
     addSavings(passes, executable.plan, *result_.system, executable.lowered);

@@ -23,7 +23,7 @@ const PassRegistry& passRegistry() {
 base::Status PassRunner::runOn(graph::Graph& graph) {
   for (const PassDefinition& pass : passRegistry().all()) {
     if (!pass.onGraph) continue;
-    PassReport report{pass.name, enabled_(pass.name), {}};
+    PassReport report{pass.name, runs(pass), {}};
     if (report.enabled) {
       PIPESCOPE_ASSIGN(report.effect, pass.onGraph(graph, context_));
     }
@@ -35,7 +35,7 @@ base::Status PassRunner::runOn(graph::Graph& graph) {
 void PassRunner::runOn(ExecutablePlan& plan) {
   for (const PassDefinition& pass : passRegistry().all()) {
     if (!pass.onPlan) continue;
-    PassReport report{pass.name, enabled_(pass.name), {}};
+    PassReport report{pass.name, runs(pass), {}};
     if (report.enabled) {
       report.effect = pass.onPlan(plan);
     } else if (pass.withoutIt) {

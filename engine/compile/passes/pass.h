@@ -19,6 +19,8 @@ struct PassContext {
   /// Half-precision results are rounded with random words keyed by the node's name, so equal nodes cannot
   /// stand in for each other.
   bool stochasticRounding = false;
+  /// The devices' compiler orders independent operators by the memory that they need.
+  bool ordersForMemory = true;
 };
 
 /// The changes of a pass in one executable.
@@ -42,6 +44,8 @@ struct PassDefinition {
   PassEffect (*onPlan)(ExecutablePlan& plan) = nullptr;
   /// Changes the plan if the pass is switched off: it withdraws what operators offer. May be null.
   void (*withoutIt)(ExecutablePlan& plan) = nullptr;
+  /// Whether the devices' own compiler does this at all. Null: all do.
+  bool (*doneBy)(const PassContext& context) = nullptr;
 };
 
 class PassRegistry {
@@ -69,6 +73,8 @@ class PassRunner {
  public:
   PassRunner(PassContext context, std::function<bool(const std::string& name)> enabled)
       : context_(std::move(context)), enabled_(std::move(enabled)) {}
+  /// Says what the devices' compiler does, which is known only when the system is.
+  void setOrdersForMemory(bool orders) { context_.ordersForMemory = orders; }
   base::Status runOn(graph::Graph& graph);
   void runOn(ExecutablePlan& plan);
   /// The reports of passes over the graph come first. Complete after both calls of runOn().
@@ -77,6 +83,10 @@ class PassRunner {
   void addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks);
 
  private:
+  bool runs(const PassDefinition& pass) const {
+    return enabled_(pass.name) && (pass.doneBy == nullptr || pass.doneBy(context_));
+  }
+
   PassContext context_;
   std::function<bool(const std::string& name)> enabled_;
   std::vector<PassReport> reports_;

@@ -305,9 +305,10 @@ PassEffect schedulePlan(ExecutablePlan& plan) {
 }  // namespace
 
 PIPESCOPE_REGISTER_PASS(schedule) {
-  registry.add({"schedule",
-                "In training, independent operators run in the order that keeps the fewest bytes alive.", 25,
-                nullptr, schedulePlan});
+  registry.add(
+      {"schedule",
+       "In training on IPUs, independent operators run in the order that keeps the fewest bytes alive.", 25,
+       nullptr, schedulePlan, nullptr, [](const PassContext& context) { return context.ordersForMemory; }});
 }
 
 }  // namespace pipescope::compile

@@ -194,6 +194,7 @@ struct SystemFacts {
   std::string tickNoun = {};  ///< what people count its time in: "cycles", "cost units"; empty: seconds only
   bool costsGiven =
       false;  ///< the configuration states all costs: the system takes no model and has no error bands
+  bool ordersForMemory = false;  ///< independent operators run in the order that needs the least memory
 };
 
 /// A family's model of one system. It never changes after it has been made, and any thread may call it.

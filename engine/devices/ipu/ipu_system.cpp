@@ -61,7 +61,7 @@ class IpuSystem final : public System {
 
   std::string family() const override { return "ipu"; }
   SystemFacts facts() const override {
-    return {.deviceNoun = "IPU", .accelerator = "ipu", .tickNoun = "cycles"};
+    return {.deviceNoun = "IPU", .accelerator = "ipu", .tickNoun = "cycles", .ordersForMemory = true};
   }
   std::string name() const override { return request_.name; }
   std::string description() const override {

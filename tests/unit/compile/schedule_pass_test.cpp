@@ -192,6 +192,17 @@ TEST(Schedule, LeavesInferenceAsItIs) {
   EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
 }
 
+TEST(Schedule, LeavesTheOrderWhereTheDevicesCompilerKeepsIt) {
+  ExecutablePlan plan = randomPlan(3, 8).plan_;
+  const std::vector<std::string> given = orderOf(plan);
+  const ops::OperatorRegistry operators;
+  PassRunner runner({operators}, [](const std::string& name) { return name == "schedule"; });
+  runner.setOrdersForMemory(false);
+  runner.runOn(plan);
+  EXPECT_EQ(orderOf(plan), given);
+  for (const PassReport& report : runner.reports()) EXPECT_FALSE(report.enabled) << report.name;
+}
+
 TEST(Schedule, CopiesFromOutsideKeepTheirOrder) {
   ScheduleMaker maker;
   const auto dy = maker.tensor(8);
