@@ -84,10 +84,11 @@ base::Status checkRows(const Configuration& c, const graph::Graph& graph, bool t
   for (const graph::TensorId id : graph.inputs) {
     const graph::Tensor& input = graph.tensor(id);
     if (holdsRows(input.type)) continue;
-    return base::badInput(
-        fmt::format("{} takes {} as input {}: its first axis is not the micro-batch size {}. Set the "
-                    "size to it, or export the model with a dynamic batch axis.",
-                    file, graph::toString(input.type), input.name, rows));
+    return base::badInput(fmt::format(
+        "{} takes {} as input {}: its first axis is not the micro-batch size {}. Set the "
+        "size to it, export the model with a dynamic batch axis, or give the values of a whole-number "
+        "input that has no rows in model.assume.",
+        file, graph::toString(input.type), input.name, rows));
   }
   const graph::TensorType& output = graph.tensor(graph.outputs[0]).type;
   if (!output.shape.empty() && output.shape[0] >= rows && output.shape[0] % rows == 0) return {};

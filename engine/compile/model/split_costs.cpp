@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "engine/ops/core/recomputation.h"
@@ -110,40 +111,51 @@ class Charges {
   SplitCosts& costs_;
 };
 
-/// Adds up the bytes that cross each cut. A tensor crosses all cuts between its producer and its farthest
-/// reader, once.
+/// Adds up the bytes that cross each cut. A result crosses all cuts between its node and its farthest reader,
+/// once. Its gradient comes back over the same cuts, also once, because each stage adds up what it sends.
 class Crossings {
  public:
   Crossings(const Graph& graph, const Places& places, std::size_t count)
       : graph_(graph), places_(places), activations_(count + 1, 0), gradients_(count + 1, 0) {}
 
-  void run(SplitCosts& costs) {
-    std::vector<std::optional<std::size_t>> placeOf;
-    for (const Node& node : graph_.nodes()) placeOf.push_back(places_.find(ops::originOf(node.name)));
+  void run(bool training, SplitCosts& costs) {
+    const std::set<TensorId> trained = training ? trainedResults() : std::set<TensorId>();
     std::map<TensorId, std::size_t> farthest;
     for (const Node& node : graph_.nodes()) {
-      const auto reader = placeOf[static_cast<std::size_t>(node.id.value)];
+      const auto reader = node.pass == Pass::forward ? places_.find(node.name) : std::nullopt;
       for (const TensorId input : node.inputs) {
         if (!reader || !input.valid() || !graph_.tensor(input).producer.valid()) continue;
-        const Node& producer = graph_.node(graph_.tensor(input).producer);
-        const auto from = placeOf[static_cast<std::size_t>(producer.id.value)];
-        if (!from) continue;
-        std::size_t& far = farthest.try_emplace(input, *from).first->second;
-        if (producer.pass == Pass::forward) far = std::max(far, *reader);
-        if (producer.pass == Pass::backward) far = std::min(far, *reader);
+        std::size_t& far = farthest.try_emplace(input, *reader).first->second;
+        far = std::max(far, *reader);
       }
     }
     for (const auto& [id, far] : farthest) {
       const Tensor& tensor = graph_.tensor(id);
-      const std::size_t from = *placeOf[static_cast<std::size_t>(tensor.producer.value)];
-      add(from < far ? activations_ : gradients_, std::min(from, far), std::max(from, far),
-          tensor.type.bytes().count);
+      const auto from = places_.find(graph_.node(tensor.producer).name);
+      if (!from || *from >= far) continue;
+      add(activations_, *from, far, tensor.type.bytes().count);
+      if (trained.contains(id)) add(gradients_, *from, far, tensor.type.bytes().count);
     }
     costs.activationBytes = sums(activations_);
     costs.gradientBytes = sums(gradients_);
   }
 
  private:
+  /// Results of real numbers that depend on a parameter.
+  std::set<TensorId> trainedResults() const {
+    std::set<TensorId> trained;
+    for (const Node& node : graph_.nodes()) {
+      const bool depends = std::ranges::any_of(node.inputs, [&](TensorId id) {
+        return id.valid() && (graph_.tensor(id).role == graph::TensorRole::parameter || trained.contains(id));
+      });
+      if (node.pass != Pass::forward || !depends) continue;
+      for (const TensorId id : node.outputs) {
+        if (id.valid() && graph_.tensor(id).type.element <= graph::ElementType::float64) trained.insert(id);
+      }
+    }
+    return trained;
+  }
+
   /// Cuts first + 1 … last.
   static void add(std::vector<std::int64_t>& changes, std::size_t first, std::size_t last,
                   std::int64_t bytes) {
@@ -224,8 +236,9 @@ base::Result<SplitCosts> splitCosts(const CompiledExecutable& compiled, const Gr
   for (const devices::LoweredDevice& device : compiled.lowered) {
     for (const devices::LoweredPass& pass : device.passes) charges.add(pass);
   }
-  Crossings(*compiled.graph, places, order.size()).run(costs);
-  if (compiled.plan.kind != model::ExecutableKind::training) return costs;
+  const bool training = compiled.plan.kind == model::ExecutableKind::training;
+  Crossings(*compiled.graph, places, order.size()).run(training, costs);
+  if (!training) return costs;
   PIPESCOPE_ASSIGN(const Graph again,
                    withRecompute(*compiled.graph, {{blocksOf(*compiled.graph), 0}}, {true}, checkpoints));
   for (const Node& node : again.nodes()) {

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <set>
 
-#include "engine/compile/graph_rewriter.h"
 #include "engine/compile/model/contiguous_split.h"
+#include "engine/compile/model/split_blocks.h"
 #include "engine/compile/model/split_costs.h"
+#include "engine/compile/model/split_places.h"
 #include "engine/ops/standard_operators.h"
-#include "engine/schedules/schedule.h"
 
 namespace pipescope::compile {
 
@@ -24,54 +24,6 @@ namespace {
 
 /// Borders between layers may make the longest stage longer by this factor before the split leaves them.
 constexpr double kWorthOfLayers = 1.05;
-
-/// Where the stages lie before parameters are looked at.
-struct StagePlaces {
-  std::vector<int> device;
-  bool free = false;  ///< a stage may join the device of an earlier one
-};
-
-/// Copies a graph with other blocks.
-class BlockRewriter : public GraphRewriter {
- public:
-  BlockRewriter(const Graph& source, const std::vector<std::string>& blocks)
-      : GraphRewriter(source, ops::standardOperators()), blocks_(blocks) {}
-
- private:
-  base::Status copyNode(const Node& node) override {
-    Node copy = node;
-    copy.block = blocks_[static_cast<std::size_t>(node.id.value)];
-    std::vector<TensorId> inputs;
-    for (const TensorId input : node.inputs) inputs.push_back(of(input));
-    return appendCopy(std::move(copy), std::move(inputs));
-  }
-
-  const std::vector<std::string>& blocks_;
-};
-
-/// A schedule in which a micro-batch may come back to a device that it has left.
-bool returnsToDevices(const schedules::ScheduleDefinition& schedule) {
-  if (schedule.layout != schedules::Layout::own || schedule.pipes > 1) return false;
-  const schedules::Shape shape{.stages = 3, .microBatches = 64, .training = true, .deviceOfStage = {0, 1, 0}};
-  return schedules::makeOrder(schedule.name, shape).ok();
-}
-
-base::Result<StagePlaces> placesOf(const LayoutRequest& layout) {
-  const int stages = layout.splitInto;
-  StagePlaces places;
-  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
-                   schedules::findSchedule(scheduleOf(layout)));
-  if (isPhased(layout.strategy) || schedule->pipes > 1) {
-    for (int s = 0; s < stages; ++s) {
-      const int phased = layout.strategy == Strategy::parallelPhased ? s % 2 : 0;
-      places.device.push_back(isPhased(layout.strategy) ? phased : s);
-    }
-    return places;
-  }
-  PIPESCOPE_ASSIGN(places.device, schedules::layOut(*schedule, stages, layout.chunks));
-  places.free = returnsToDevices(*schedule);
-  return places;
-}
 
 /// The number of the first parts of two name paths that are equal.
 std::size_t commonParts(std::string_view a, std::string_view b) {
@@ -106,8 +58,8 @@ class StageSplitter {
         stages_(static_cast<std::size_t>(request.layout.splitInto)) {}
 
   base::Result<SplitRequest> run() {
-    PIPESCOPE_ASSIGN(places_, placesOf(request_.layout));
-    PIPESCOPE_TRY(findStashes());
+    PIPESCOPE_ASSIGN(places_, splitPlaces(request_, recomputes_));
+    problem_.recomputes = places_.recomputes;
     PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_)));
     PIPESCOPE_ASSIGN(const SplitCosts costs, splitCosts(estimate.executables.front(), forward_, order_,
                                                         request_.recompute.checkpoints));
@@ -174,37 +126,16 @@ class StageSplitter {
     return largest;
   }
 
-  /// Which stages recompute, by the schedule that runs.
-  base::Status findStashes() {
-    const ExecutableRequest& asked = request_.executables.front();
-    const bool training = asked.kind == model::ExecutableKind::training;
-    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
-                     schedules::findSchedule(scheduleOf(request_.layout)));
-    schedules::Shape shape;
-    shape.training = training;
-    shape.microBatches = static_cast<int>(training ? asked.microBatches : asked.deviceIterations);
-    shape.stages = request_.layout.splitInto * schedule->pipes;
-    shape.deviceOfStage = places_.device;
-    if (schedule->pipes > 1) {
-      PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
-    }
-    PIPESCOPE_ASSIGN(const schedules::Order order, schedules::makeOrder(schedule->name, shape));
-    const bool named = !request_.recompute.checkpoints.empty();
-    for (std::size_t s = 0; s < stages_; ++s)
-      problem_.recomputes.push_back(training && recomputes_ && (named || order.stashEntries[s] > 0));
-    return {};
-  }
-
   /// A stage needs an operator that takes time and that every executable has.
   void findWorking(const SplitCosts& costs) {
+    std::map<std::string_view, std::size_t> executables;  // that have a node of this name
+    for (const ExecutableRequest& executable : request_.executables) {
+      for (const Node& node : executable.forward->nodes()) ++executables[node.name];
+    }
     for (std::size_t place = 0; place < order_.size(); ++place) {
-      const std::string& name = forward_.node(order_[place]).name;
-      problem_.works.push_back(costs.forward[place] > 0 &&
-                               std::ranges::all_of(request_.executables, [&](const auto& executable) {
-                                 const auto& nodes = executable.forward->nodes();
-                                 return executable.forward == request_.executables.front().forward ||
-                                        std::ranges::find(nodes, name, &Node::name) != nodes.end();
-                               }));
+      const bool everywhere =
+          executables.at(forward_.node(order_[place]).name) == request_.executables.size();
+      problem_.works.push_back(costs.forward[place] > 0 && everywhere);
     }
   }
 
@@ -290,10 +221,10 @@ class StageSplitter {
 
   base::Error refusal() const {
     const auto working = static_cast<std::size_t>(std::ranges::count(problem_.works, true));
-    if (working < stages_ || shared_.empty()) {
+    if (working < stages_ || shared_.empty() || places_.free) {
       return base::badInput(
-          fmt::format("execution.stages is {}, but only {} operator{} of the model take{} time: use at most "
-                      "as many stages.",
+          fmt::format("execution.stages is {}, but the model has only {} operator{} that take{} time: use "
+                      "fewer stages.",
                       stages_, working, working == 1 ? "" : "s", working == 1 ? "s" : ""));
     }
     const std::vector<std::size_t>& users = problem_.together.front();
@@ -306,61 +237,13 @@ class StageSplitter {
                                            : "schedule " + scheduleOf(request_.layout)));
   }
 
-  /// The stage of each node of a graph. A node that the first executable does not have follows what it reads.
-  std::vector<int> stagesOf(const Graph& graph, const Split& split) const {
-    std::map<std::string_view, int> known;
+  base::Result<ModelRequest> applied(const Split& split) const {
+    std::map<std::string, int> stageOf;
     for (std::size_t place = 0, s = 0; place < order_.size(); ++place) {
       while (s + 1 < stages_ && split.first[s + 1] <= place) ++s;
-      known[forward_.node(order_[place]).name] = static_cast<int>(s);
+      stageOf[forward_.node(order_[place]).name] = static_cast<int>(s);
     }
-    std::vector<int> stages, least(graph.nodes().size(), static_cast<int>(stages_) - 1);
-    for (const Node& node : graph.nodes()) {
-      const auto found = known.find(node.name);
-      stages.push_back(found == known.end() ? -1 : found->second);
-    }
-    const auto producer = [&](TensorId id) { return id.valid() ? graph.tensor(id).producer : NodeId(); };
-    for (std::size_t i = stages.size(); i-- > 0;) {
-      const int own = stages[i] < 0 ? least[i] : stages[i];
-      for (const TensorId input : graph.nodes()[i].inputs) {
-        if (!producer(input).valid()) continue;
-        int& most = least[static_cast<std::size_t>(producer(input).value)];
-        most = std::min(most, own);
-      }
-    }
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      int before = -1;
-      for (const TensorId input : graph.nodes()[i].inputs) {
-        if (producer(input).valid())
-          before = std::max(before, stages[static_cast<std::size_t>(producer(input).value)]);
-      }
-      if (stages[i] < 0 && before < 0) stages[i] = least[i];
-      stages[i] = std::max(stages[i], before);
-    }
-    return stages;
-  }
-
-  base::Result<ModelRequest> applied(const Split& split) const {
-    std::vector<std::vector<int>> stages;
-    std::map<std::string, std::set<int>> spans;  // by block
-    for (const ExecutableRequest& executable : request_.executables) {
-      stages.push_back(stagesOf(*executable.forward, split));
-      for (const Node& node : executable.forward->nodes())
-        spans[node.block].insert(stages.back()[static_cast<std::size_t>(node.id.value)]);
-    }
-    ModelRequest changed = request_;
-    changed.layout.stages.resize(stages_);
-    for (std::size_t e = 0; e < stages.size(); ++e) {
-      std::vector<std::string> blocks;
-      for (const Node& node : request_.executables[e].forward->nodes()) {
-        const int stage = stages[e][static_cast<std::size_t>(node.id.value)];
-        const bool whole = spans.at(node.block).size() == 1;
-        blocks.push_back(whole ? node.block : fmt::format("{}/stage{}", node.block, stage));
-        std::vector<std::string>& own = changed.layout.stages[static_cast<std::size_t>(stage)].blocks;
-        if (std::ranges::find(own, blocks.back()) == own.end()) own.push_back(blocks.back());
-      }
-      PIPESCOPE_ASSIGN(Graph graph, BlockRewriter(*request_.executables[e].forward, blocks).run());
-      changed.executables[e].forward = std::make_shared<const Graph>(std::move(graph));
-    }
+    PIPESCOPE_ASSIGN(ModelRequest changed, inStages(request_, stageOf));
     if (split.device == places_.device) return changed;
     changed.layout.chunks = 0;
     for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].device = split.device[s];
@@ -384,8 +267,8 @@ class StageSplitter {
         static_cast<double>(best_.largest) / std::max(1.0, mean))};
     for (std::size_t s = 0; s < stages_; ++s) {
       const std::size_t end = s + 1 < stages_ ? best_.first[s + 1] : order_.size();
-      all.push_back(fmt::format("Stage {} on device {}: {} operators from {} to {}, estimated {}.", s,
-                                best_.device[s], end - best_.first[s],
+      all.push_back(fmt::format("Stage {} on device {}: {} operator{} from {} to {}, estimated {}.", s,
+                                best_.device[s], end - best_.first[s], end - best_.first[s] == 1 ? "" : "s",
                                 forward_.node(order_[best_.first[s]]).name,
                                 forward_.node(order_[end - 1]).name, time(best_.stageCost[s])));
     }
@@ -398,7 +281,7 @@ class StageSplitter {
   const Graph& forward_;
   std::vector<NodeId> order_;
   std::size_t stages_;
-  StagePlaces places_;
+  SplitPlaces places_;
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders
   std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set

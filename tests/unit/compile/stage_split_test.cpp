@@ -4,6 +4,7 @@
 
 #include "engine/builders/builder.h"
 #include "engine/compile/model/model_compiler.h"
+#include "engine/compile/model/split_costs.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -116,6 +117,67 @@ TEST(StageSplit, IsAboutAsGoodAsTheBestOfAllCompilations) {
       EXPECT_LE(static_cast<double>(longestStage(split)), 1.1 * best) << system << ", stages: " << stages;
     }
   }
+}
+
+TEST(StageSplit, CostsAddUpToThePassesAndBytesToTheBoundaries) {
+  for (const char* system : {"pod4", "hls-gaudi2"}) {
+    ModelRequest request = requestOf({trainingOf("bert", kBert)}, 1);
+    request.system = system;
+    const Compilation one = splitCompilation(request);
+    const graph::Graph& forward = *request.executables.front().forward;
+    const std::vector<graph::NodeId> order = splitOrder(forward, ops::standardOperators());
+    const auto costs = splitCosts(one.executables.front(), forward, order, {});
+    ASSERT_TRUE(costs.ok()) << costs.error().message;
+    int64_t sum = 0;
+    for (const int64_t each : costs->cost) sum += each;
+    EXPECT_EQ(sum, longestStage(one)) << system << ": all passes of the only stage";
+    request.layout.splitInto = 0;
+    const std::vector<std::string> blocks = blocksOf(forward);
+    for (auto block = std::next(blocks.begin()); block != blocks.end(); ++block) {
+      request.layout.stages = {{{blocks.begin(), block}}, {{block, blocks.end()}}};
+      int64_t activations = 0, gradients = 0;
+      const Compilation two = splitCompilation(request);
+      for (const BoundaryTensor& boundary : two.executables.front().plan.boundaries) {
+        const bool gradient = boundary.kind == model::TransferKind::gradient;
+        (gradient ? gradients : activations) += boundary.type.bytes().count;
+      }
+      std::size_t cut = 0;
+      while (forward.node(order[cut]).block != *block) ++cut;
+      EXPECT_EQ(costs->activationBytes[cut], activations) << *block;
+      EXPECT_GT(costs->gradientBytes[cut], 0) << *block;
+      EXPECT_LE(costs->gradientBytes[cut], gradients) << *block;
+    }
+  }
+}
+
+TEST(StageSplit, PreparationsOfInputsComeLate) {
+  // The embedding of the second input is not needed before the last product.
+  graph::Graph graph;
+  const graph::TensorType rows{graph::ElementType::float32, {4, 4}}, ids{graph::ElementType::int32, {4}};
+  const auto add = [&](const std::string& op, const std::string& name, std::vector<graph::TensorId> inputs) {
+    graph::Node node;
+    node.op = op;
+    node.name = name;
+    node.block = "model";
+    node.inputs = std::move(inputs);
+    auto made = ops::appendNode(graph, std::move(node), {name + "/out"}, graph::TensorRole::activation,
+                                ops::standardOperators());
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made->front();
+  };
+  const graph::TensorId x = graph.addTensor("x", rows, graph::TensorRole::input),
+                        tokens = graph.addTensor("tokens", ids, graph::TensorRole::input),
+                        table = graph.addParameter("table", rows, {}), w = graph.addParameter("w", rows, {});
+  graph.inputs = {x, tokens};
+  const graph::TensorId embedded = add("Gather", "embed", {table, tokens});
+  const graph::TensorId transposed = add("Transpose", "transpose", {w});
+  const graph::TensorId first = add("MatMul", "first", {x, transposed});
+  graph.outputs = {add("MatMul", "last", {first, embedded})};
+  std::vector<std::string> names;
+  const std::vector<graph::NodeId> order = splitOrder(graph, ops::standardOperators());
+  for (const graph::NodeId id : order) names.push_back(graph.node(id).name);
+  EXPECT_THAT(names, ::testing::ElementsAre("transpose", "first", "embed", "last"));
+  EXPECT_EQ(splitBorders(graph, order), (std::vector<bool>{true, false, true, true}));
 }
 
 TEST(StageSplit, CutsWithinBlocksWhereThatIsBetter) {
@@ -271,7 +333,7 @@ TEST(StageSplit, RefusesWhatCannotBe) {
             "execution.stages and execution.layers_per_stage both say what the stages are: leave one out.");
   request = requestOf({trainingOf("bert", kBert)}, 2000);
   request.executables.front().microBatches = 4000;
-  EXPECT_THAT(splitRefusal(request), HasSubstr("execution.stages is 2000, but only "));
+  EXPECT_THAT(splitRefusal(request), HasSubstr("execution.stages is 2000, but the model has only "));
   request = requestOf({trainingOf("bert", kBert)}, 5);
   EXPECT_THAT(splitRefusal(request), HasSubstr("The stages use 5 devices, but system pod4 has 4"));
   request = requestOf({trainingOf("bert", kBert)}, 4);

@@ -1,0 +1,53 @@
+#include "engine/compile/model/split_places.h"
+
+#include "engine/schedules/schedule.h"
+
+namespace pipescope::compile {
+namespace {
+
+/// A schedule in which a micro-batch may come back to a device that it has left.
+bool returnsToDevices(const schedules::ScheduleDefinition& schedule) {
+  if (schedule.layout != schedules::Layout::own || schedule.pipes > 1) return false;
+  const schedules::Shape shape{.stages = 3, .microBatches = 64, .training = true, .deviceOfStage = {0, 1, 0}};
+  return schedules::makeOrder(schedule.name, shape).ok();
+}
+
+base::Result<std::vector<int>> devicesOfStages(const LayoutRequest& layout,
+                                               const schedules::ScheduleDefinition& schedule) {
+  const int stages = layout.splitInto;
+  if (!isPhased(layout.strategy) && schedule.pipes == 1)
+    return schedules::layOut(schedule, stages, layout.chunks);
+  std::vector<int> devices;
+  for (int s = 0; s < stages; ++s) {
+    const int phased = layout.strategy == Strategy::parallelPhased ? s % 2 : 0;
+    devices.push_back(isPhased(layout.strategy) ? phased : s);
+  }
+  return devices;
+}
+
+}  // namespace
+
+base::Result<SplitPlaces> splitPlaces(const ModelRequest& request, bool recomputes) {
+  const LayoutRequest& layout = request.layout;
+  const ExecutableRequest& first = request.executables.front();
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
+                   schedules::findSchedule(scheduleOf(layout)));
+  SplitPlaces places;
+  PIPESCOPE_ASSIGN(places.device, devicesOfStages(layout, *schedule));
+  places.free = !isPhased(layout.strategy) && returnsToDevices(*schedule);
+  schedules::Shape shape;
+  shape.training = first.kind == model::ExecutableKind::training;
+  shape.microBatches = static_cast<int>(shape.training ? first.microBatches : first.deviceIterations);
+  shape.stages = layout.splitInto * schedule->pipes;
+  shape.deviceOfStage = places.device;
+  if (schedule->pipes > 1) {
+    PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
+  }
+  PIPESCOPE_ASSIGN(const schedules::Order order, schedules::makeOrder(schedule->name, shape));
+  const bool named = !request.recompute.checkpoints.empty();
+  for (std::size_t s = 0; s < places.device.size(); ++s)
+    places.recomputes.push_back(shape.training && recomputes && (named || order.stashEntries[s] > 0));
+  return places;
+}
+
+}  // namespace pipescope::compile
