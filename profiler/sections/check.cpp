@@ -171,6 +171,19 @@ bool countsTicks(const Check& check) {
   return !check.path.empty() && (check.path.back() == "cycles" || check.path.back().ends_with("_cycles"));
 }
 
+/// A sentence about a value that meets the check; empty: it does not.
+base::Result<std::string> sentenceIfMet(const Check& check, const std::string& path, double value,
+                                        double baseline) {
+  PIPESCOPE_ASSIGN(const Bound bound, evaluateBound(check.bound, baseline));
+  if (!std::isfinite(bound.value))
+    return base::badInput(
+        fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, path));
+  if (!holds(value, check.comparison, bound.value)) return std::string();
+  std::string sentence = fmt::format("{} is {}", path, plainNumber(value));
+  if (check.usesBaseline) sentence += fmt::format("; in the baseline it is {}", plainNumber(baseline));
+  return sentence + fmt::format(" (--fail-if '{}')", check.text);
+}
+
 }  // namespace
 
 base::Result<Check> parseCheck(const std::string& text) {
@@ -218,15 +231,8 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     valued = valued || value;
     if (!value || (check.usesBaseline && !before)) continue;
     compared = true;
-    PIPESCOPE_ASSIGN(const Bound bound, evaluateBound(check.bound, before.value_or(0)));
-    if (!std::isfinite(bound.value))
-      return base::badInput(
-          fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, figure.path));
-    if (!holds(*value, check.comparison, bound.value)) continue;
-    std::string sentence = fmt::format("{} is {}", figure.path, plainNumber(*value));
-    if (check.usesBaseline)
-      sentence += fmt::format("; in the baseline it is {}", plainNumber(before.value_or(0)));
-    sentences.push_back(sentence + fmt::format(" (--fail-if '{}')", check.text));
+    PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure.path, *value, before.value_or(0)));
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
   // Of no elements at all, none meets the check, unless they are missing because nothing was recorded.
   if (figures.empty() && profile.section.lacks.empty()) return sentences;

@@ -131,11 +131,12 @@ Table diffTimeTable(const analysis::Diff& diff, const Words& words, int most) {
               diffBasis(diff, words, "last call, critical path"),
               {},
               {}};
+  const bool stages = !diff.families && !diff.splits;
   table.columns = {{"kind", "Part", Format::plain, ""},
                    {"operation", "Operation", Format::plain, ""},
                    {"pass", "Pass", Format::plain, ""},
-                   {"stage", "Stage", Format::index, "", !diff.families},
-                   {"device", "Device", Format::index, "", !diff.families},
+                   {"stage", "Stage", Format::index, "", stages},
+                   {"device", "Device", Format::index, "", stages},
                    {"micro_batches_before", "Micro-batches", Format::count, ""},
                    {"micro_batches_after", "after", Format::count, ""}};
   addTimeColumns(table, diff);

@@ -94,6 +94,10 @@ void addDiffRemarks(const analysis::Diff& diff, Section& section) {
         "whatever stage and device they are on. Each family has its own categories of memory: variables of "
         "an IPU are weights, activations and optimizer state together.");
   }
+  if (diff.splits && !diff.families) {
+    section.remarks.push_back(
+        "The splits into stages differ, so parts of the critical path are matched wherever they run.");
+  }
   if (diff.perSample()) {
     section.remarks.push_back(
         "The calls have different numbers of samples, so the times on the critical path are divided by "

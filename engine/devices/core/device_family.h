@@ -139,7 +139,7 @@ struct LoweredMemory {
   std::vector<LoweredVariable> variables;
   std::vector<LivenessStep> steps;
   std::vector<UnitRun> units;
-  /// A sentence for each thing that does not fit; empty: everything fits.
+  /// A text for each thing that does not fit; lines after its first are advice. Empty: everything fits.
   std::vector<std::string> overflow;
 };
 

@@ -31,8 +31,11 @@ using Shares = std::vector<std::pair<std::string, std::int64_t>>;
 
 class PathParts {
  public:
-  PathParts(const DiffSide& side, std::int64_t ticksPerSecond, bool byOperator)
-      : side_(side), ticksPerSecond_(ticksPerSecond), byOperator_(byOperator) {}
+  PathParts(const DiffSide& side, const Diff& diff)
+      : side_(side),
+        ticksPerSecond_(diff.ticksPerSecond),
+        byOperator_(diff.families),
+        anywhere_(diff.families || diff.splits) {}
 
   Result<Parts> make(const model::Run& run) {
     PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
@@ -111,7 +114,7 @@ class PathParts {
     std::int64_t length = (link.end - link.start).count;
     const auto count = [&](const char* kind, const std::string& operation, std::int64_t ticks) {
       if (ticks == 0) return;
-      const bool call = link.kind == CriticalLink::Kind::call || byOperator_;
+      const bool call = link.kind == CriticalLink::Kind::call || anywhere_;
       const std::string pass = link.kind == CriticalLink::Kind::placement ? model::toString(link.pass) : "";
       Sum& sum = parts_[{kind, operation, pass, call ? -1 : link.stage, call ? -1 : link.device.value}];
       addTo(sum, link.microBatch, scale(ticks));
@@ -130,7 +133,7 @@ class PathParts {
 
   const DiffSide& side_;
   const std::int64_t ticksPerSecond_;
-  const bool byOperator_;
+  const bool byOperator_, anywhere_;
   Parts parts_;
   std::unordered_map<model::PlacementId, model::SegmentId> segmentOf_;
   std::map<model::SegmentId, Shares> shares_;
@@ -182,6 +185,14 @@ std::map<std::string, std::string> optionsOf(const Catalog& catalog) {
   return found;
 }
 
+/// The blocks and the device of each stage.
+std::vector<std::pair<std::string, model::DeviceId>> splitOf(const DiffSide& side) {
+  std::vector<std::pair<std::string, model::DeviceId>> split;
+  for (const model::Stage* stage : side.catalog.stagesOf(side.executable))
+    split.emplace_back(stage->blocks, stage->device);
+  return split;
+}
+
 base::Status addMemory(const DiffSide& side, bool after,
                        std::map<std::pair<std::string, std::string>, MemoryPart>& parts) {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, side.source.rows<model::UnitMemory>());
@@ -211,6 +222,7 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
                      second = after.catalog.timebase({}).ticksPerSecond;
   result.ticksPerSecond = first == second ? first : kPicoseconds;
   result.families = before.catalog.target.family != after.catalog.target.family;
+  result.splits = splitOf(before) != splitOf(after);
   std::map<DiffKey, TimePart> time;
   std::map<std::string, PassPart> passes;
   std::map<std::int32_t, MicroBatchPart> microBatches;
@@ -221,7 +233,7 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
       return base::badInput(std::string("The ") + (isAfter ? "second" : "first") +
                             " profile has no call of this executable: there is no time to compare.");
     }
-    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result.ticksPerSecond, result.families).make(*run));
+    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result).make(*run));
     (isAfter ? result.samplesAfter : result.samplesBefore) = run->samples;
     (isAfter ? result.devicesAfter : result.devicesBefore) = side.catalog.target.devicesUsed;
     for (const auto& [key, sum] : parts) {

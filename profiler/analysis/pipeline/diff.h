@@ -59,6 +59,8 @@ struct Diff {
   /// The devices are of different families. Their stages and devices have no counterparts, so parts are
   /// matched by operator alone.
   bool families = false;
+  /// The stages hold other blocks or lie on other devices. Parts are then matched wherever they run.
+  bool splits = false;
   /// True when the calls have different numbers of samples; times are then compared per sample.
   bool perSample() const { return samplesBefore > 0 && samplesAfter > 0 && samplesBefore != samplesAfter; }
   double secondsPerSampleBefore(std::int64_t ticks) const { return perSampleOf(ticks, samplesBefore); }
@@ -89,7 +91,8 @@ struct DiffSide {
 };
 
 /// Compares the last calls of two executables. Parts are matched by kind, name path of the operation, pass,
-/// stage and device; devices of different families only by operator and pass. A part that lies on one
+/// stage and device; without stage and device if the splits differ, and devices of different families only by
+/// operator and pass. A part that lies on one
 /// critical path alone counts as 0 on the other.
 Result<Diff> diff(const DiffSide& before, const DiffSide& after);
 

@@ -156,6 +156,31 @@ TEST(Diff, PartsOfDifferentFamiliesAreMatchedByOperator) {
   EXPECT_FALSE(diffOfRows(one, one).families);
 }
 
+TEST(Diff, DifferentSplitsAreMatchedWhereverTheyRun) {
+  const TraceFixture one(4);
+  TraceFixture other(4);
+  model::RowSet rows;
+  model::Stage stage;
+  stage.executable = model::ExecutableId(0), stage.device = model::DeviceId(1), stage.blocks = "all";
+  rows.of<model::Stage>() = {stage};
+  ASSERT_TRUE(other.profile->commit(rows).ok());
+  const Diff found = diffOf(one, other);
+  EXPECT_TRUE(found.splits);
+  EXPECT_TRUE(found.time.empty()) << "the same steps take the same time";
+  EXPECT_FALSE(diffOf(one, one).splits);
+  TraceFixture slow(4, 5);
+  ASSERT_TRUE(slow.profile->commit(rows).ok());
+  const Diff slower = diffOf(one, slow);
+  std::int64_t sum = 0;
+  for (const TimePart& part : slower.time) {
+    EXPECT_EQ(part.stage, -1);
+    EXPECT_EQ(part.device, -1);
+    sum += part.delta();
+  }
+  EXPECT_EQ(sum, slower.after - slower.before);
+  EXPECT_NE(sum, 0);
+}
+
 TEST(Diff, WithoutACallThereIsNothingToCompare) {
   const TraceFixture whole(2);
   auto empty = std::make_shared<record::MemoryProfile>();
