@@ -65,10 +65,12 @@ class Builder {
   TileRuns everywhere(std::int64_t value) const { return {{0, tiles_, value}}; }
 
   /// Adds an exchange whose length is known.
-  void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces) {
+  void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces,
+                bool broadcast = false) {
     if (cycles <= 0) return;
     work_.exchange(chip_, name, received, 1,
-                   std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)));
+                   std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)),
+                   broadcast);
     const std::int64_t setUp = chip_.exchangeOverhead - work_.steps.back().sync;
     const std::int64_t most = spreadOf(received).most;
     work_.steps.back().cycles = transformed(std::move(received), [&](std::int64_t bytes) {
@@ -109,7 +111,7 @@ class Builder {
     if (costs_.operandExchange > 0) {
       exchange("PreConvolve/Exchange", costs_.operandExchange,
                runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); }),
-               piecesOf(costs_.receivedBytes));
+               piecesOf(costs_.receivedBytes), true);
     }
     const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
     const std::int64_t lists =

@@ -23,7 +23,7 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
                          kCodeMultiSlice, kStateSimple, 0};
   LoweredWork lowered;
   const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
-  lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128);
+  lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128, true);
   if (plan.rowParts > 1) lowered.exchange(chip, "Table/Exchange", on(copy), 1, copy);
   const std::size_t slice =
       lowered.compute(chip, "MultiSlice", on(gatherCycles(chip, plan.rows, inRange, vectors)), vertex);

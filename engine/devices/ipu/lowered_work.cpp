@@ -23,7 +23,7 @@ std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, Tile
 }
 
 void LoweredWork::exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
-                           std::int64_t pieceBytes) {
+                           std::int64_t pieceBytes, bool broadcast) {
   const Spread spread = spreadOf(received);
   if (spread.active == 0) return;
   // Part of the time before an exchange's first byte is a sync, as long as that of a compute set.
@@ -39,7 +39,9 @@ void LoweredWork::exchange(const Chip& chip, const std::string& name, const Tile
   });
   step.sync = sync;
   step.bytesIn = step.bytesOut = spread.total;
-  step.messages = std::min(chip.tiles, ceilDiv(spread.most, std::max<std::int64_t>(1, pieceBytes)));
+  const std::int64_t pieces =
+      std::min(chip.tiles, ceilDiv(spread.most, std::max(chip.vectorBytes, pieceBytes)));
+  step.messages = pieces + (broadcast ? 1 : pieces);
   steps.push_back(std::move(step));
 }
 

@@ -33,8 +33,8 @@ struct ProgramStep {
   bool once = false;      ///< in Work that is repeated, this step follows the last repetition only
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
-  std::int64_t messages =
-      0;  ///< of an exchange: the pieces that the busiest tile receives, which decide the size of its code
+  /// Of an exchange: the pieces that the busiest tile receives and sends, which decide the size of its code.
+  std::int64_t messages = 0;
 };
 
 /// Memory that is live during some of the steps.
@@ -55,9 +55,10 @@ struct LoweredWork {
   /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices);
   /// Adds an exchange in which each tile receives `received` bytes at `factor` times the rate of a tile. Adds
-  /// none if no tile receives anything. `pieceBytes` lie together on a sending tile.
+  /// none if no tile receives anything. `pieceBytes` lie together on a sending tile; in a `broadcast`, which
+  /// many tiles hear, a tile sends one piece. Copies on the tiles put smaller pieces than a vector together.
   void exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
-                std::int64_t pieceBytes);
+                std::int64_t pieceBytes, bool broadcast = false);
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
   /// Cycles of all steps, one after another.

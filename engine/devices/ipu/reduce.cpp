@@ -98,8 +98,10 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
   const bool half = isHalf(work.type);
-  const std::string type =
-      std::string("popops::Reduce<") + toString(work.function) + (half ? ",half>" : ",float>");
+  // A mean is a sum that the vertex scales at the end.
+  const ops::ReduceFunction vertex =
+      work.function == ops::ReduceFunction::mean ? ops::ReduceFunction::sum : work.function;
+  const std::string type = std::string("popops::Reduce<") + toString(vertex) + (half ? ",half>" : ",float>");
   LoweredWork lowered;
   const TileRuns elements = spreadEvenly(chip, work.outputs * work.depth, bytes);
   const Spread spread = spreadOf(elements);

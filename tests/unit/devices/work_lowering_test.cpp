@@ -59,10 +59,17 @@ TEST(WorkLowering, ExchangeFormula) {
   EXPECT_EQ(work.cycles(), 190 + 251);
   EXPECT_EQ(work.steps[0].sync, 90);
   EXPECT_EQ(work.steps[0].bytesIn, 11003);
-  EXPECT_EQ(work.steps[0].messages, 11);
+  EXPECT_EQ(work.steps[0].messages, 11 + 11);  // received and sent
   LoweredWork pairs;
   pairs.exchange(mk2, "Broadcast", {{0, 10, 1000}}, mk2.exchangePairFactor, 100);
   EXPECT_EQ(pairs.cycles(), 190 + 125);
+  // Many tiles hear a broadcast that a tile sends once. Pieces below a vector are put together before.
+  LoweredWork broadcast;
+  broadcast.exchange(mk2, "Broadcast", {{0, 10, 1000}}, 1, 100, true);
+  EXPECT_EQ(broadcast.steps[0].messages, 10 + 1);
+  LoweredWork small;
+  small.exchange(mk2, "Small", {{0, 10, 1000}}, 1, 2);
+  EXPECT_EQ(small.steps[0].messages, 2 * 1000 / 8);
   LoweredWork nothing;
   nothing.exchange(mk2, "Nothing", {{0, 10, 0}}, 1, 100);
   EXPECT_TRUE(nothing.steps.empty());
