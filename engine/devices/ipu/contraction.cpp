@@ -65,14 +65,30 @@ class Builder {
   TileRuns everywhere(std::int64_t value) const { return {{0, tiles_, value}}; }
 
   /// Adds an exchange whose length is known.
-  void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces) {
+  void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces,
+                const TileRuns& sent = {}) {
     if (cycles <= 0) return;
     work_.exchange(chip_, name, received, 1,
-                   std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)));
+                   std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)),
+                   sent);
     const std::int64_t setUp = chip_.exchangeOverhead - work_.steps.back().sync;
     const std::int64_t most = spreadOf(received).most;
     work_.steps.back().cycles = transformed(std::move(received), [&](std::int64_t bytes) {
       return bytes <= 0 ? 0 : setUp + ceilDiv(cycles * bytes, std::max<std::int64_t>(1, most));
+    });
+  }
+
+  /// What each tile sends before the product: its even share of the operands that several tiles use. One
+  /// sending serves them all, so no tile sends more than it receives.
+  TileRuns sentOperands(const TileRuns& received) const {
+    const ConvShape& shape = plan_.form.shape;
+    const auto once = [&](std::int64_t moved, std::int64_t elements) {
+      return ceilDiv(std::min(moved * tiles_, elements * shape.operandBytes()), tiles_);
+    };
+    const std::int64_t share = once(costs_.movedInputBytes, shape.inputElements()) +
+                               once(costs_.movedWeightBytes, shape.weightElements());
+    return transformed(received, [&](std::int64_t bytes) {
+      return std::clamp<std::int64_t>(share, 1, std::max<std::int64_t>(1, bytes));
     });
   }
 
@@ -107,9 +123,10 @@ class Builder {
     const ConvForm& form = plan_.form;
     const std::size_t first = work_.steps.size();
     if (costs_.operandExchange > 0) {
-      exchange("PreConvolve/Exchange", costs_.operandExchange,
-               runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); }),
-               piecesOf(costs_.receivedBytes));
+      const TileRuns received =
+          runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); });
+      exchange("PreConvolve/Exchange", costs_.operandExchange, received, piecesOf(costs_.receivedBytes),
+               sentOperands(received));
     }
     const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
     const std::int64_t lists =

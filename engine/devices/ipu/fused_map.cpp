@@ -40,12 +40,15 @@ std::string joinedFunctions(const std::vector<ops::Map>& chain, const char* betw
 LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
   const ops::Map& first = chain.front();
   const TileRuns elements = spreadEvenly(chip, first.elements, graph::sizeOf(first.type));
+  std::int64_t edges = first.inPlace ? 1 : 2;
+  for (const ops::Map& part : chain) edges += part.operands - 1;
   LoweredWork lowered;
   lowered.compute(
       chip, "Fused(" + joinedFunctions(chain, "+") + ")",
       transformed(elements, [&](std::int64_t n) { return chainCycles(chip, chain, n); }),
       {"popops::MapFused<" + joinedFunctions(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
-       kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), kStateSimple, 0});
+       kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), stateOfEdges(edges),
+       0});
   return lowered;
 }
 

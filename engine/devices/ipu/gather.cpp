@@ -23,8 +23,10 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
                          kCodeMultiSlice, kStateSimple, 0};
   LoweredWork lowered;
   const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
-  lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128);
-  if (plan.rowParts > 1) lowered.exchange(chip, "Table/Exchange", on(copy), 1, copy);
+  lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128,
+                   on(ceilDiv(plan.rows * 4 * plan.rowParts, plan.tiles())));
+  if (plan.rowParts > 1)
+    lowered.exchange(chip, "Table/Exchange", on(copy), 1, copy, on(ceilDiv(copy, plan.rowParts)));
   const std::size_t slice =
       lowered.compute(chip, "MultiSlice", on(gatherCycles(chip, plan.rows, inRange, vectors)), vertex);
   if (plan.tableParts > 1) {

@@ -23,23 +23,31 @@ std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, Tile
 }
 
 void LoweredWork::exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
-                           std::int64_t pieceBytes) {
+                           std::int64_t pieceBytes, const TileRuns& sent) {
   const Spread spread = spreadOf(received);
   if (spread.active == 0) return;
   // Part of the time before an exchange's first byte is a sync, as long as that of a compute set.
   const std::int64_t sync = std::min(chip.computeSetOverhead, chip.exchangeOverhead),
                      setUp = chip.exchangeOverhead - sync;
-  const double rate = chip.exchangeBytesPerCycle * factor;
+  const auto cyclesFor = [](std::int64_t bytes, double rate) {
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / rate));
+  };
+  // No tile is done before the busiest sender has sent what it waits for.
+  const std::int64_t sending = cyclesFor(spreadOf(sent).most, chip.exchangeBytesPerCycle);
   ProgramStep step;
   step.kind = model::StepKind::exchange;
   step.program = "DoExchange";
   step.name = name;
   step.cycles = transformed(received, [&](std::int64_t bytes) {
-    return bytes <= 0 ? 0 : setUp + static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / rate));
+    const std::int64_t receiving = cyclesFor(bytes, chip.exchangeBytesPerCycle * factor);
+    return bytes <= 0 ? 0 : setUp + std::max(receiving, sending);
   });
   step.sync = sync;
-  step.bytesIn = step.bytesOut = spread.total;
-  step.messages = std::min(chip.tiles, ceilDiv(spread.most, std::max<std::int64_t>(1, pieceBytes)));
+  step.bytesIn = spread.total;
+  step.bytesOut = sent.empty() ? spread.total : spreadOf(sent).total;
+  const std::int64_t pieces =
+      std::min(chip.tiles, ceilDiv(spread.most, std::max(chip.vectorBytes, pieceBytes)));
+  step.messages = pieces + (step.bytesOut < step.bytesIn ? 1 : pieces);
   steps.push_back(std::move(step));
 }
 

@@ -31,10 +31,12 @@ struct ProgramStep {
   TileRuns cycles;        ///< of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
   bool once = false;      ///< in Work that is repeated, this step follows the last repetition only
+  /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
+  /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
-  std::int64_t messages =
-      0;  ///< of an exchange: the pieces that the busiest tile receives, which decide the size of its code
+  /// Of an exchange: the pieces that the busiest tile receives and sends, which decide the size of its code.
+  std::int64_t messages = 0;
 };
 
 /// Memory that is live during some of the steps.
@@ -54,10 +56,13 @@ struct LoweredWork {
 
   /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices);
-  /// Adds an exchange in which each tile receives `received` bytes at `factor` times the rate of a tile. Adds
-  /// none if no tile receives anything. `pieceBytes` lie together on a sending tile.
+  /// Adds an exchange in which each tile receives `received` bytes at `factor` times the rate of a tile, and
+  /// sends `sent` bytes; empty: as many as it receives. It takes as long as the larger of the two. Adds none
+  /// if no tile receives anything. `pieceBytes` lie together on a sending tile. If fewer bytes are sent than
+  /// received, many tiles hear each of them, and a tile sends one piece. Copies on the tiles put smaller
+  /// pieces than a vector together.
   void exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
-                std::int64_t pieceBytes);
+                std::int64_t pieceBytes, const TileRuns& sent = {});
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
   /// Cycles of all steps, one after another.

@@ -45,7 +45,8 @@ base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& con
   const TileRuns elements = spreadEvenly(chip, work.elements, graph::sizeOf(work.type));
   lowered.compute(chip, titleOf(work.function),
                   transformed(elements, [&](std::int64_t n) { return mapCycles(chip, work, n); }),
-                  {vertexType(work), codeBytesOf(work.function), kStateSimple, 0});
+                  {vertexType(work), codeBytesOf(work.function),
+                   stateOfEdges(work.operands + (work.inPlace ? 0 : 1)), 0});
   return lowered;
 }
 

@@ -25,7 +25,9 @@ struct ConvSplit {
 /// The costs of one tile's share: cycles of the busiest tile without launch and sync, and bytes on it.
 struct ConvCosts {
   /// Bringing operands into the order that the vertex wants: an exchange to tiles that can turn whole groups
-  /// over, the copies there, and an exchange to their places.
+  /// over, the copies there (C: poputil's regroupTensor), and an exchange to their places (X: the other costs
+  /// of operands assume that a share of them lies where it is used, which is not where groups were turned
+  /// over).
   std::int64_t arrangeExchange = 0, arrange = 0;
   std::int64_t operandExchange = 0;  ///< sending operands to the tiles that use them
   std::int64_t slice =

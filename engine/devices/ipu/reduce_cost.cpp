@@ -77,10 +77,11 @@ ReduceStages reduceStages(std::int64_t depth, std::int64_t partials) {
 
 std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput) {
   const std::int64_t vector = halfPartials ? 8 : 4;
-  // The one-piece vertex needs whole vectors, and the arriving data must end before the memory element of its
-  // output does.
+  // The one-piece vertex needs whole vectors, and the memory elements of the arriving data must take less
+  // than a sixteenth of the tile (C: poplin's checkPartialsSizeForSingleInputReduce).
   const std::int64_t arriving = (stage.depth - 1) * stage.outputs * (halfPartials ? 2 : 4);
-  if (stage.outputs % vector == 0 && stage.depth > 1 && arriving <= 4 * chip.elementBytes) {
+  if (stage.outputs % vector == 0 && stage.depth > 1 &&
+      roundUp(arriving, chip.elementBytes) < chip.bytesPerTile / 16) {
     return singleInput(chip, stage, halfPartials, halfOutput);
   }
   return scatteredInputs(chip, stage, halfPartials, halfOutput);

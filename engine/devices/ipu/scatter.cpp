@@ -23,7 +23,8 @@ base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext&
   const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
   // The rows lie as gathered ones do, over the tiles that share their columns.
   const std::int64_t senders = plan.tableParts * plan.rowParts;
-  lowered.exchange(chip, "Rows/Exchange", on(received), 1, ceilDiv(received, senders));
+  lowered.exchange(chip, "Rows/Exchange", on(received), 1, ceilDiv(received, senders),
+                   on(ceilDiv(received, plan.tableParts)));
   const std::size_t update =
       lowered.compute(chip, work.accumulate ? "MultiUpdateAdd" : "MultiUpdate",
                       on(scatterCycles(chip, plan.rows, vectors, work.accumulate)),

@@ -140,10 +140,9 @@ class StageLowering {
     const std::string name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
     segment.name = name;
     segment.lane = laneOf(plan.pass);
-    const std::int32_t first = memory_.steps();
+    control_.assign(static_cast<std::size_t>(allTiles()), 0);
     TensorLives& lives = tensors_[&stage].lives;
-    lives.enterPass(plan.pass, first);
-    std::int64_t shared = 0;
+    lives.enterPass(plan.pass, memory_.steps());
     for (std::size_t i = 0; i < plan.operators.size(); ++i) {
       const PlanOperator& op = plan.operators[i];
       const Pass kind = op.again ? Pass::recompute : plan.pass;
@@ -152,19 +151,14 @@ class StageLowering {
       const OutlinedCall* call = outlining_.callAt(plan, i);
       cut(pass, segment, ownPass(plan.pass, op));
       if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, kind, *call, segment));
-      const std::int32_t firstOfOperator = memory_.steps();
       keepsCode_ = !call || call->keepsCode;
       PIPESCOPE_TRY(lowerOperator(stage, kind, op, static_cast<int>(i), segment));
-      shared += keepsCode_ ? 0 : memory_.steps() - firstOfOperator;
       keepsCode_ = true;
       if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, kind, *call, segment));
     }
     lives.leavePass(memory_.steps());
-    const std::int64_t programs = memory_.steps() - first - shared;
     pass.calls = outlining_.callsOf(plan);
-    if (context_.chip.compilesCode)
-      memory_.addAlwaysLive(name, "controlCode", {{0, context_.chip.tiles, programs * kControlPerProgram}},
-                            stage.index);
+    memory_.addAlwaysLive(name, "controlCode", toRuns(control_), stage.index);
     if (segment.ticks.count > 0 || pass.segments.empty()) pass.segments.push_back(std::move(segment));
     return pass;
   }
@@ -338,6 +332,7 @@ class StageLowering {
 
   void addCode(const std::string& path, const ProgramStep& step, int stage) {
     if (step.kind == model::StepKind::compute) memory_.addVertices(path, step, stage);
+    addTo(control_, controlCodeOf(step, context_.chip));
     for (const CodePart& part : codeOf(step)) memory_.addAlwaysLive(path, part.category, part.bytes, stage);
   }
 
@@ -366,8 +361,9 @@ class StageLowering {
   LoweredMemory streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
-  bool keepsCode_ = true;       ///< false: another call holds the operator's code
-  std::int32_t callFirst_ = 0;  ///< the step at which the call began
+  std::vector<std::int64_t> control_;  ///< bytes of the pass's control code on each tile
+  bool keepsCode_ = true;              ///< false: another call holds the operator's code
+  std::int32_t callFirst_ = 0;         ///< the step at which the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 

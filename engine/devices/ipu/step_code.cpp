@@ -22,8 +22,14 @@ std::vector<CodePart> codeOf(const ProgramStep& step) {
   return parts;
 }
 
+TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip) {
+  if (!chip.compilesCode) return {};
+  if (step.kind != model::StepKind::compute) return {{0, chip.tiles, kControlPerExchange}};
+  return transformed(step.cycles, [](std::int64_t cycles) { return cycles > 0 ? kControlPerComputeSet : 0; });
+}
+
 std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip) {
-  std::int64_t bytes = chip.compilesCode ? chip.tiles * kControlPerProgram : 0;
+  std::int64_t bytes = spreadOf(controlCodeOf(step, chip)).total;
   for (const CodePart& part : codeOf(step)) bytes += spreadOf(part.bytes).total;
   const std::int64_t active = spreadOf(step.cycles).active;
   for (const VertexUse& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);

@@ -15,6 +15,9 @@ struct CodePart {
 };
 std::vector<CodePart> codeOf(const ProgramStep& step);
 
+/// Bytes of control code on each tile.
+TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip);
+
 /// Bytes on all tiles that one more copy of the step takes: code, descriptors, control code and the state of
 /// its vertices.
 std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip);

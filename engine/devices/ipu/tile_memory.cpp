@@ -10,32 +10,11 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-void addRuns(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign) {
-  for (const TileRun& run : runs) {
-    for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
-      tiles[static_cast<std::size_t>(tile)] += sign * run.value;
-  }
-}
-
 std::int64_t valueOn(const TileRuns& runs, std::int64_t tile) {
   for (const TileRun& run : runs) {
     if (tile >= run.first && tile < run.first + run.count) return run.value;
   }
   return 0;
-}
-
-TileRuns runsOfTiles(const std::vector<bool>& tiles, std::int64_t value) {
-  TileRuns runs;
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    if (!tiles[i]) continue;
-    const auto tile = static_cast<std::int64_t>(i);
-    if (!runs.empty() && runs.back().first + runs.back().count == tile) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({tile, 1, value});
-    }
-  }
-  return runs;
 }
 
 }  // namespace
@@ -137,7 +116,7 @@ std::map<std::string, TileMemory::PerTile> TileMemory::alwaysLiveByCategory() co
     if (!variable.row.alwaysLive) continue;
     PerTile& tiles = byCategory[variable.unitCategory];
     tiles.resize(static_cast<std::size_t>(whole_.tiles));
-    addRuns(tiles, variable.runs, 1);
+    addTo(tiles, variable.runs);
   }
   return byCategory;
 }
@@ -162,8 +141,8 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     for (const Event& event : events[step]) {
       const Variable& variable = variables_[event.variable];
       total += event.sign * variable.row.bytes.count;
-      addRuns(variable.place == Temporary::Place::interleaved ? wide : low, variable.runs, event.sign);
-      if (variable.place == Temporary::Place::ownElement) addRuns(own, variable.runs, event.sign);
+      addTo(variable.place == Temporary::Place::interleaved ? wide : low, variable.runs, event.sign);
+      if (variable.place == Temporary::Place::ownElement) addTo(own, variable.runs, event.sign);
     }
     std::int64_t most = 0;
     for (std::size_t tile = 0; tile < tiles; ++tile) {
@@ -221,8 +200,11 @@ std::string TileMemory::describeOverflow(const std::string& deviceName, const Ti
 }
 
 LoweredMemory TileMemory::finish(const std::string& deviceName) {
-  for (const auto& [type, code] : code_)
-    addAlwaysLive(type, "vertexCode", runsOfTiles(code.tiles, code.bytes), -1);
+  for (const auto& [type, code] : code_) {
+    std::vector<std::int64_t> bytes(code.tiles.size());
+    for (std::size_t tile = 0; tile < bytes.size(); ++tile) bytes[tile] = code.tiles[tile] ? code.bytes : 0;
+    addAlwaysLive(type, "vertexCode", toRuns(bytes), -1);
+  }
   if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, whole_.tiles, chip_.stackBytes}}, -1);
   LoweredMemory memory;
   memory.steps = steps_;

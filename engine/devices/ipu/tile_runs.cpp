@@ -18,6 +18,25 @@ Spread spreadOf(const TileRuns& runs) {
   return spread;
 }
 
+void addTo(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign) {
+  for (const TileRun& run : runs) {
+    for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
+      tiles[static_cast<std::size_t>(tile)] += sign * run.value;
+  }
+}
+
+TileRuns toRuns(const std::vector<std::int64_t>& tiles) {
+  TileRuns runs;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    if (!runs.empty() && runs.back().value == tiles[i]) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({static_cast<std::int64_t>(i), 1, tiles[i]});
+    }
+  }
+  return runs;
+}
+
 TileRuns spreadEvenly(const Chip& chip, std::int64_t elements, std::int64_t elementBytes) {
   if (elements <= 0) return {};
   const std::int64_t grain = std::max<std::int64_t>(1, chip.vectorBytes / elementBytes);

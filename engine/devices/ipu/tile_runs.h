@@ -28,6 +28,10 @@ TileRuns transformed(TileRuns runs, F f) {
   return runs;
 }
 
+/// Adds the values to those of the tiles.
+void addTo(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign = 1);
+TileRuns toRuns(const std::vector<std::int64_t>& tiles);
+
 /// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but at least 128 bytes on
 /// a tile. (Rule: poputil's mapTensorLinearly, C.)
 TileRuns spreadEvenly(const Chip& chip, std::int64_t elements, std::int64_t elementBytes);

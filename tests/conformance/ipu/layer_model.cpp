@@ -43,8 +43,10 @@ LayerFigures memoryOf(const LoweredDevice& device, std::int64_t tiles) {
 }  // namespace
 
 base::Result<LayerModel::Target*> LayerModel::target(const std::string& name, std::int64_t tiles, bool code) {
+  // Poplar's names of its IPU Models, and the chips' own names.
   const std::map<std::string, std::string> chips{
-      {"IpuModel1", "mk1"}, {"IpuModel2", "mk2"}, {"IpuModel21", "c600"}};
+      {"IpuModel1", "mk1"}, {"IpuModel2", "mk2"}, {"IpuModel21", "c600"}, {"mk1", "mk1"},
+      {"mk2", "mk2"},       {"bow", "bow"},       {"c600", "c600"}};
   const auto chip = chips.find(name);
   if (chip == chips.end()) return base::badInput(fmt::format("target \"{}\" is not known", name));
   std::unique_ptr<Target>& slot = targets_[{name, tiles, code}];

@@ -117,8 +117,11 @@ class RandomShapes : public ::testing::TestWithParam<const char*> {
     }
     EXPECT_LE(plan->searched, 2'000'000) << what;  // a tenth of a second
     most_ = std::max(most_, plan->searched);
-    // Tiles send as much as tiles receive.
-    for (const ProgramStep& step : work.steps) EXPECT_EQ(step.bytesIn, step.bytesOut) << what;
+    // Every received byte has a sender, and a sent byte may have many receivers.
+    for (const ProgramStep& step : work.steps) {
+      EXPECT_GE(step.bytesIn, step.bytesOut) << what;
+      EXPECT_LE(step.bytesIn, step.bytesOut * chip_.chip().tiles) << what;
+    }
   }
 
   Lowering chip_;

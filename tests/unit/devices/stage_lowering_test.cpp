@@ -181,7 +181,8 @@ TEST(StageLowering, StepsCarryNamesProgramsAndSyncs) {
     }
     if (step.program == "DoExchange") {
       EXPECT_EQ(step.lane, model::LaneRole::exchange);
-      EXPECT_EQ(step.bytesIn, step.bytesOut);
+      EXPECT_GT(step.bytesOut.count, 0);
+      EXPECT_GE(step.bytesIn, step.bytesOut);
     }
     before = step.name;
   }

@@ -58,8 +58,6 @@ MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles)
                                                  {"constant", "variables"},
                                                  {"vertexCode", "vertex code"},
                                                  {"vertexInstanceState", "vertex state"},
-                                                 {"vertexFieldData", "vertex state"},
-                                                 {"copyDescriptor", "vertex state"},
                                                  {"internalExchangeCode", "exchange code"},
                                                  {"globalExchangeCode", "exchange code"},
                                                  {"hostExchangeCode", "exchange code"},
@@ -80,9 +78,10 @@ MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles)
 }
 
 /// BERT-Large with the SQuAD head, sequences of 128 tokens, twelve layers on each of two IPUs (popliner's
-/// test data).
+/// test data). That profile was made with POPART_POPLINER_OUTLINER_REGEX, which keeps the code of each layer
+/// apart, so nothing is outlined here either. Its vertex state is the vertices' own, without their lists.
 TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
-  const Compilation model = compileModel(kBertLarge);
+  const Compilation model = compileModel(kBertLarge, {{"compile.outline", "false"}});
   ASSERT_EQ(model.executables.at(0).lowered.size(), 2u);
   const struct {
     double variables, vertexCode, vertexState, exchangeCode, controlCode, total, largestTile;
@@ -90,17 +89,18 @@ TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
                   {353.9, 8.08, 12.6, 12.3, 16.3, 403.2, 291170}};
   for (std::size_t ipu = 0; ipu < 2; ++ipu) {
     const MemoryOfTiles ours = memoryOf(model.executables[0].lowered[ipu].memory.at(0), 1472);
-    // `within` is the error that the model has today, rounded up. Code and state are known to be far off.
+    // `within` is the error that the model has today, rounded up. In the measured profile, layers after the
+    // first have a third of its exchange code, for a reason that is not published; here all have as much.
     const auto category = [&](const std::string& name, double theirs, double within) {
       const std::string point = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", MB of " + name;
       EXPECT_LE(std::abs(comparePoint(point, ours.byCategory.at(name) / 1e6, theirs)), within) << point;
     };
     const auto& m = measured[ipu];
     category("variables", m.variables, 0.2);
-    category("vertex code", m.vertexCode, 1.0);
-    category("vertex state", m.vertexState, 1.0);
-    category("exchange code", m.exchangeCode, 1.6);
-    category("control code", m.controlCode, 2.6);
+    category("vertex code", m.vertexCode, 0.15);
+    category("vertex state", m.vertexState, 0.4);
+    category("exchange code", m.exchangeCode, 1.3);
+    category("control code", m.controlCode, 0.2);
     const std::string name = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", ";
     EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.25);
     EXPECT_LE(std::abs(comparePoint(name + "B on the largest tile", ours.largestTile, m.largestTile)), 0.25);

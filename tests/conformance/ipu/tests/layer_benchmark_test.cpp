@@ -236,7 +236,7 @@ TEST(LayerOptions, OtherRowsHaveFigures) {
       {"lstm_layer", "--sequence-size 1 --input-size 1 --output-size 1"},
       {"gru_layer", "--sequence-size 3 --batch-size 5 --input-size 7 --output-size 11 --phase all"},
       {"rnn_layer", "--sequence-size 9 --input-size 5 --output-size 3"}};
-  for (const char* target : {"IpuModel1", "IpuModel2", "IpuModel21"}) {
+  for (const char* target : {"IpuModel1", "IpuModel2", "IpuModel21", "bow", "c600"}) {
     for (const auto& [tool, params] : rows) {
       const LayerResult result = model.emulate({target, "other", tool, params, {1, 1, 1}});
       EXPECT_EQ(result.fault, "") << tool << ' ' << params;
@@ -245,6 +245,20 @@ TEST(LayerOptions, OtherRowsHaveFigures) {
       EXPECT_GE(result.ours.totalBytes, result.ours.maxTileBytes / 1472) << tool << ' ' << params;
     }
   }
+}
+
+/// A Bow is an Mk2 with a faster clock, so a layer takes as many cycles on both.
+TEST(LayerOptions, ChipsAreTargetsByTheirNames) {
+  LayerModel model;
+  const auto cyclesOn = [&](const char* target) {
+    const LayerResult result =
+        model.emulate({target, "layer", "general_matrix_multiply", "--m 256 --k 1024 --n 1024", {1, 1, 1}});
+    EXPECT_EQ(result.fault, "") << target;
+    return result.ours.cycles;
+  };
+  EXPECT_EQ(cyclesOn("bow"), cyclesOn("mk2"));
+  EXPECT_EQ(cyclesOn("c600"), cyclesOn("IpuModel21"));
+  EXPECT_EQ(cyclesOn("mk1"), cyclesOn("IpuModel1"));
 }
 
 class TableFile : public ::testing::Test {

@@ -4,6 +4,7 @@
 
 #include "engine/devices/ipu/conv_vertices.h"
 #include "engine/devices/ipu/stage_lowering.h"
+#include "engine/devices/ipu/step_code.h"
 #include "tests/conformance/ipu/layer_plan.h"
 #include "tests/conformance/ipu/statistics.h"
 #include "tests/conformance/ipu/tests/points.h"
@@ -11,10 +12,12 @@
 namespace pipescope::conformance {
 namespace {
 
+using devices::ipu::CodePart;
 using devices::ipu::ConvVertex;
 using devices::ipu::LoweredWork;
 using devices::ipu::ProgramStep;
 using devices::ipu::spreadOf;
+using devices::ipu::VertexUse;
 using graph::ElementType;
 
 constexpr auto kHalf = ElementType::float16, kSingle = ElementType::float32;
@@ -178,6 +181,36 @@ TEST_F(TwoProducts, MemoryOfTheIpuModel) {
   EXPECT_LE(std::abs(always), 0.55);
   const double live = comparePoint("8.4 tutorial 4, MB not always live at the peak", peak / 1e6, 56);
   EXPECT_LE(std::abs(live), 0.25);
+}
+
+/// Code and state of single operations in popliner's profile of BERT-Large on an Mk2 (bytes on all tiles,
+/// from tests/test_popart_bert_inf.py of graphcore/popliner): [128,1024] by [1024,n] in float16.
+TEST(ValidationPoints, CodeOfProductsInAProfile) {
+  EmulatedChip mk2("mk2");
+  const struct {
+    std::int64_t n;
+    double state, vertexCode, exchangeCode, controlCode;
+  } rows[] = {{3072, 86272, 2372928, 520300, 104228},
+              {1024, 86272, 2372928, 472528, 105216},
+              {4096, 86272, 2372928, 443848, 103636}};
+  for (const auto& row : rows) {
+    double state = 0, vertexCode = 0, exchangeCode = 0, controlCode = 0;
+    for (const ProgramStep& step : mk2.lower(EmulatedChip::product(128, 1024, row.n, kHalf)).steps) {
+      const auto active = static_cast<double>(spreadOf(step.cycles).active);
+      for (const VertexUse& use : step.vertices) {
+        state += active * static_cast<double>(use.stateBytes);
+        vertexCode += active * static_cast<double>(use.codeBytes);
+      }
+      for (const CodePart& part : codeOf(step))
+        exchangeCode += static_cast<double>(spreadOf(part.bytes).total);
+      controlCode += static_cast<double>(spreadOf(controlCodeOf(step, mk2.chip())).total);
+    }
+    const std::string name = "8.5 product to " + std::to_string(row.n) + " columns, B of ";
+    EXPECT_LE(std::abs(comparePoint(name + "vertex state", state, row.state)), 0.2);
+    EXPECT_LE(std::abs(comparePoint(name + "vertex code", vertexCode, row.vertexCode)), 0.1);
+    EXPECT_LE(std::abs(comparePoint(name + "exchange code", exchangeCode, row.exchangeCode)), 0.42);
+    EXPECT_LE(std::abs(comparePoint(name + "control code", controlCode, row.controlCode)), 0.3);
+  }
 }
 
 /// Poplar tutorial 6: [10000,1000] times a vector, float32. The tutorial has vertices of its own, dot
