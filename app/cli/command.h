@@ -40,6 +40,11 @@ const std::string& commandLine();
 base::Result<std::string> csvOf(const sections::Section& section, const std::string& table);
 /// Refuses the option --table for formats other than CSV.
 base::Status refuseTable(const std::string& format, const std::string& table);
+/// What every command says of its option --overwrite, in its help and where it refuses to replace a file.
+inline constexpr const char* kOverwriteHelp =
+    "Also replace a file of another kind. Without it, only files of the kind that is written, and empty "
+    "files, are replaced";
+inline constexpr const char* kOverwriteAdvice = "Choose another name, or pass --overwrite.";
 /// Writes to standard output. A full disk or a closed pipe is reported like any other error.
 int print(const std::string& text);
 

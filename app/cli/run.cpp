@@ -21,7 +21,7 @@ struct RunOptions {
   std::map<std::string, std::string> flags;  ///< key path → value as typed
   std::map<std::string, bool> switches;      ///< key path → value
   std::vector<std::string> settings;         ///< --set key=value
-  bool training = false, inference = false, debug = false, helpKeys = false;
+  bool training = false, inference = false, debug = false, helpKeys = false, overwrite = false;
 };
 
 /// Adds an option for every key that has a flag. A boolean key gets --flag and --no-flag.
@@ -97,6 +97,7 @@ void say(const std::string& sentence) {
 }
 
 std::string closingLine(const app::RunResult& result, const std::string& output) {
+  if (!result.written) return fmt::format("Stopped before the first call; {} is as it was", output);
   std::string line =
       fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
   if (result.finalLoss) line += fmt::format(" · final loss {:.4f}", *result.finalLoss);
@@ -136,10 +137,11 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
   PIPESCOPE_TRY(applyFlags(options, command, configuration));
   PIPESCOPE_TRY(nameModel(options.file, configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options));
+  const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
   const base::Result<app::RunResult> result =
-      app::runConfiguration(configuration, {output, commandLine()}, *progress);
+      app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   for (const std::string& notice : result->notices) say("note: " + notice);
@@ -154,10 +156,10 @@ std::function<int()> setUpRun(CLI::App& command) {
   auto options = std::make_shared<RunOptions>();
   command.add_option("config", options->file,
                      "Configuration (TOML) or model (ONNX); not needed with --builder or --onnx");
-  command.add_option("-o,--output", options->output,
-                     "Profile to write (default profile.pop); only profiles are overwritten");
+  command.add_option("-o,--output", options->output, "Profile to write (default profile.pop)");
   command.add_option("--profile-dir", options->profileDirectory,
                      "Folder for the profile: the same as -o DIR/profile.pop");
+  command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--progress", options->progress, "How to show progress on standard error")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

@@ -31,6 +31,11 @@ base::Status checkCounts(const Configuration& c) {
                     "holds devices up.",
                     rate));
   }
+  if (!c.text("execution.metrics").empty() && !c.boolean("execution.numerics")) {
+    return base::badInput(
+        "execution.metrics is given, but execution.numerics is off: losses and accuracies come from numbers. "
+        "Leave one of the two out.");
+  }
   if (c.given("training.output_period") && c.text("training.output_mode") != "every_n") {
     return base::badInput(
         "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "

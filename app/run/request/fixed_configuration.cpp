@@ -34,7 +34,10 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "host.copies",
                           "training.norm_replicas",
                           "training.check_replicas",
-                          "training.input_replica_grouping"}) {
+                          "training.input_replica_grouping",
+                          "execution.metrics",
+                          "execution.load_weights",
+                          "execution.save_weights"}) {
     if (c.given(key)) {
       return base::badInput(fmt::format(
           "{} is for models, but system {} has costs that are given and no tensors: leave it out.", key,
