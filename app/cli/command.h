@@ -19,6 +19,8 @@ struct Command {
   /// Declares the command's options and returns the function that runs after parsing. That function returns
   /// the exit status and reports errors through fail().
   std::function<std::function<int()>(CLI::App&)> setUp;
+  /// A command line that shows what it is for. The help shows it.
+  std::string example = {};
 };
 
 class CommandRegistry {
@@ -33,6 +35,8 @@ void registerCommands(CommandRegistry& registry);
 
 /// Prints "pipescope: <message>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
+/// The arguments after the program's name.
+const std::vector<std::string>& arguments();
 /// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();
 /// One table of a section as CSV; an empty name means the main one, and a note on standard error then lists

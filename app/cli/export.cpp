@@ -152,8 +152,8 @@ std::function<int()> setUpExport(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(export) {
-  registry.add(
-      {"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures", setUpExport});
+  registry.add({"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures",
+                setUpExport, "pipescope export mnist.pop --to chrome -o trace.json"});
 }
 
 }  // namespace pipescope::cli

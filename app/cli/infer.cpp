@@ -46,7 +46,8 @@ std::function<int()> setUpInfer(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(infer) {
-  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUpInfer});
+  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUpInfer,
+                "pipescope infer model.onnx --inputs data --outputs results"});
 }
 
 }  // namespace pipescope::cli

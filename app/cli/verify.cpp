@@ -63,8 +63,8 @@ std::function<int()> setUpVerify(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(verify) {
-  registry.add(
-      {"verify", "Check that a profile is undamaged; with status 1 it names each hole", setUpVerify});
+  registry.add({"verify", "Check that a profile is undamaged; with status 1 it names each hole", setUpVerify,
+                "pipescope verify mnist.pop"});
 }
 
 }  // namespace pipescope::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compile/model/replica_count.h"
 #include "engine/devices/system_registry.h"
@@ -91,6 +92,7 @@ base::Status addReplicas(const Configuration& c, compile::FixedRun& run) {
 base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   PIPESCOPE_TRY(devices::checkSettings(c.text("system.name"), systemOptions(c)));
   PIPESCOPE_TRY(checkTensorKeys(c));
+  PIPESCOPE_TRY(checkScheduleKeys(c));
   compile::FixedRun run;
   const bool pipelined = compile::strategyOf(c.text("execution.strategy")) == compile::Strategy::pipelined;
   run.schedule = pipelined ? c.text("execution.schedule") : "sharded";
