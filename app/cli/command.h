@@ -19,6 +19,8 @@ struct Command {
   /// Declares the command's options and returns the function that runs after parsing. That function returns
   /// the exit status and reports errors through fail().
   std::function<std::function<int()>(CLI::App&)> setUp;
+  /// A command line that shows what it is for. The help shows it.
+  std::string example = {};
 };
 
 class CommandRegistry {
@@ -33,6 +35,8 @@ void registerCommands(CommandRegistry& registry);
 
 /// Prints "pipescope: <message>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
+/// The arguments after the program's name.
+const std::vector<std::string>& arguments();
 /// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();
 /// One table of a section as CSV; an empty name means the main one, and a note on standard error then lists
@@ -40,6 +44,11 @@ const std::string& commandLine();
 base::Result<std::string> csvOf(const sections::Section& section, const std::string& table);
 /// Refuses the option --table for formats other than CSV.
 base::Status refuseTable(const std::string& format, const std::string& table);
+/// What every command says of its option --overwrite, in its help and where it refuses to replace a file.
+inline constexpr const char* kOverwriteHelp =
+    "Also replace a file of another kind. Without it, only files of the kind that is written, and empty "
+    "files, are replaced";
+inline constexpr const char* kOverwriteAdvice = "Choose another name, or pass --overwrite.";
 /// Writes to standard output. A full disk or a closed pipe is reported like any other error.
 int print(const std::string& text);
 

@@ -87,7 +87,7 @@ std::function<int()> setUpDevices(CLI::App& command) {
 
 PIPESCOPE_REGISTER_COMMAND(devices) {
   registry.add({"devices", "List emulated devices and systems, or show one with its figures and sources",
-                setUpDevices});
+                setUpDevices, "pipescope devices gaudi2"});
 }
 
 }  // namespace pipescope::cli

@@ -77,7 +77,7 @@ std::function<int()> setUpDiff(CLI::App& command) {
 
 PIPESCOPE_REGISTER_COMMAND(diff) {
   registry.add({"diff", "Show what changed between two profiles: the step, its stages, operations, memory",
-                setUpDiff});
+                setUpDiff, "pipescope diff sharded.pop pipelined.pop"});
 }
 
 }  // namespace pipescope::cli

@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 #include "app/cli/command.h"
+#include "profiler/base/output_file.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/csv.h"
 #include "profiler/export/gzip.h"
@@ -20,11 +17,9 @@
 namespace pipescope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ExportOptions {
   std::string profile, format, output, executable, table = "placement";
-  bool steps = true, allCalls = false;
+  bool steps = true, allCalls = false, overwrite = false;
   std::optional<std::int64_t> call;
 };
 
@@ -32,54 +27,16 @@ bool isGzip(const std::string& path) {
   return path.ends_with(".gz");
 }
 
-/// A file that appears only when it is complete.
-class OutputFile {
- public:
-  static base::Result<OutputFile> create(const std::string& path) {
-    OutputFile file;
-    file.path_ = path;
-    file.partial_ = path + ".partial";
-    file.file_ = std::fopen(file.partial_.c_str(), "wb");
-    if (file.file_ == nullptr)
-      return base::ioError(path + " cannot be written: " + std::strerror(errno) +
-                           "; choose another place with -o.");
-    return file;
-  }
-  OutputFile() = default;
-  OutputFile(OutputFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        partial_(std::move(other.partial_)),
-        file_(std::exchange(other.file_, nullptr)) {}
-  OutputFile& operator=(OutputFile&& other) noexcept {
-    std::swap(path_, other.path_), std::swap(partial_, other.partial_), std::swap(file_, other.file_);
-    return *this;
-  }
-  ~OutputFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(partial_.c_str());
-  }
+base::FileKind kindOf(const ExportOptions& options) {
+  if (options.format == "sqlite") return base::FileKind::database;
+  if (isGzip(options.output)) return base::FileKind::gzippedTrace;
+  if (options.format == "chrome") return base::FileKind::chromeTrace;
+  return options.format == "svg" ? base::FileKind::svg : base::FileKind::csv;
+}
 
-  base::Status write(std::string_view text) {
-    return std::fwrite(text.data(), 1, text.size(), file_) == text.size() ? base::Status() : full();
-  }
-  base::Status close() {
-    const bool written = std::fclose(std::exchange(file_, nullptr)) == 0;
-    std::error_code failed;
-    if (written) fs::rename(partial_, path_, failed);
-    if (written && !failed) return {};
-    std::remove(partial_.c_str());
-    return full();
-  }
-
- private:
-  base::Error full() const {
-    return base::refused(path_ + " cannot be written to its end: " + std::strerror(errno) +
-                         "; nothing is left there.");
-  }
-  std::string path_, partial_;
-  std::FILE* file_ = nullptr;
-};
+base::OutputRules rulesOf(const ExportOptions& options) {
+  return {{options.profile}, options.overwrite, kOverwriteAdvice};
+}
 
 /// The call that --call names, otherwise the last one.
 base::Result<model::RunId> chosenCall(const ExportOptions& options, const analysis::Catalog& catalog,
@@ -116,7 +73,8 @@ base::Status writeText(const ExportOptions& options, const store::ProfileReader&
 /// Compresses the text if the file's name ends in ".gz".
 base::Status exportText(const ExportOptions& options, const store::ProfileReader& reader,
                         base::Progress& progress) {
-  PIPESCOPE_ASSIGN(OutputFile file, OutputFile::create(options.output));
+  PIPESCOPE_ASSIGN(base::OutputFile file,
+                   base::OutputFile::create(options.output, kindOf(options), rulesOf(options)));
   const exporting::Writer write = [&](std::string_view text) { return file.write(text); };
   if (isGzip(options.output)) {
     exporting::GzipWriter gzip(write);
@@ -139,10 +97,9 @@ base::Status runExport(const ExportOptions& options) {
         ".gz.");
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(options.profile));
-  std::error_code failed;
-  if (fs::equivalent(options.profile, options.output, failed))
-    return base::badInput("-o names the profile itself; choose another file for the export.");
-  if (options.format == "sqlite") return exporting::exportSqlite(*reader, options.output, progress);
+  PIPESCOPE_TRY(base::checkOutput(options.output, kindOf(options), rulesOf(options)));
+  if (options.format == "sqlite")
+    return exporting::exportSqlite(*reader, options.output, progress, rulesOf(options));
   return exportText(options, *reader, progress);
 }
 
@@ -168,9 +125,12 @@ std::function<int()> setUpExport(CLI::App& command) {
       ->required()
       ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
   command
-      .add_option("-o,--output", options->output,
-                  "File to write; a name that ends in .gz compresses chrome, csv and svg")
+      .add_option(
+          "-o,--output", options->output,
+          "File to write; - is standard output, and a name that ends in .gz compresses chrome, csv and "
+          "svg")
       ->required();
+  command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   const std::vector<Particular> particular = {
       {command.add_option("--executable", options->executable,
                           "training (default), inference … (chrome, svg)"),
@@ -192,8 +152,8 @@ std::function<int()> setUpExport(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(export) {
-  registry.add(
-      {"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures", setUpExport});
+  registry.add({"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures",
+                setUpExport, "pipescope export mnist.pop --to chrome -o trace.json"});
 }
 
 }  // namespace pipescope::cli

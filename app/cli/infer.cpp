@@ -21,6 +21,7 @@ int infer(InferOptions& options) {
   options.files.model = options.model;
   options.files.inputs = options.inputs;
   options.files.outputs = options.outputs;
+  options.files.rules.advice = kOverwriteAdvice;
   const auto written = app::inferModel(options.files);
   if (!written.ok()) return fail(written.error());
   std::string text;
@@ -34,6 +35,7 @@ std::function<int()> setUpInfer(CLI::App& command) {
   command.add_option("model", options->model, "Model (ONNX, opset 7 to 17)");
   command.add_option("--inputs", options->inputs, "Folder with input_0.pb, input_1.pb … (ONNX TensorProto)");
   command.add_option("--outputs", options->outputs, "Folder for output_0.pb …; made where it is missing");
+  command.add_flag("--overwrite", options->files.rules.overwrite, kOverwriteHelp);
   command.add_option("--threads", options->files.threads, "Host threads; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
@@ -44,7 +46,8 @@ std::function<int()> setUpInfer(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(infer) {
-  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUpInfer});
+  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUpInfer,
+                "pipescope infer model.onnx --inputs data --outputs results"});
 }
 
 }  // namespace pipescope::cli

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "app/cli/command.h"
+#include "app/cli/help_format.h"
+#include "app/cli/usage.h"
+#include "engine/config/nearest.h"
 #include "profiler/base/version.h"
 
 namespace pipescope::cli {
@@ -20,8 +24,25 @@ int exitStatus(base::ErrorKind kind) {
   return kInternalFault;
 }
 
+namespace {
+
+/// A message as a sentence: libraries also give ones that begin with a small letter or end without a stop. A
+/// first word that is a name (a path, a key, an option) or was typed stays as it is.
+std::string asSentence(std::string message) {
+  if (message.empty()) return message;
+  const std::string first = message.substr(0, message.find_first_of(" :,;"));
+  const bool isWord = std::all_of(first.begin(), first.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool wasTyped = std::find(arguments().begin(), arguments().end(), first) != arguments().end();
+  if (isWord && !wasTyped && message[first.size()] == ' ')
+    message.front() = static_cast<char>(message.front() - 'a' + 'A');
+  const bool stops = std::string_view(".?!:").find(message.back()) != std::string_view::npos;
+  return stops ? message : message + ".";
+}
+
+}  // namespace
+
 int fail(const base::Error& error) {
-  std::fprintf(stderr, "pipescope: %s\n", error.message.c_str());
+  std::fprintf(stderr, "pipescope: %s\n", asSentence(error.message).c_str());
   return exitStatus(error.kind);
 }
 
@@ -39,6 +60,11 @@ namespace {
   std::_Exit(kInternalFault);
 }
 
+std::vector<std::string>& keptArguments() {
+  static std::vector<std::string> all;
+  return all;
+}
+
 std::string& keptCommandLine() {
   static std::string line;
   return line;
@@ -47,19 +73,34 @@ std::string& keptCommandLine() {
 /// Fails if the first word is not a command. CLI11 would only report that a command is missing.
 base::Status checkCommand(int argc, char** argv, const CommandRegistry& registry) {
   if (argc < 2 || argv[1][0] == '-') return {};
-  std::string known;
+  std::vector<std::string> known;
   for (const Command& command : registry.all()) {
     if (command.name == argv[1]) return {};
-    known += (known.empty() ? "" : ", ") + command.name;
+    known.push_back(command.name);
   }
-  return base::badInput(std::string("There is no command \"") + argv[1] + "\"; known are " + known + ".");
+  const std::string rest = config::suggestion(argv[1], known);
+  return base::badInput(std::string("There is no command \"") + argv[1] + "\"" + rest +
+                        (rest.ends_with("?") ? " `pipescope --help` lists all." : "."));
 }
 
 int runMain(int argc, char** argv) {
+  // `help --epochs` asks about the flag; the parser would take it for an option of help.
+  if (argc > 2 && std::string_view(argv[1]) == "help") {
+    const std::string_view topic(argv[2]);
+    const bool own = topic == "--man" || topic.starts_with("--completions") || topic == "--help";
+    if (topic.starts_with("--") && !own) argv[2] += 2;
+  }
+  for (int i = 1; i < argc; ++i) keptArguments().emplace_back(argv[i]);
   for (int i = 0; i < argc; ++i)
     keptCommandLine() += (i == 0 ? "" : " ") + std::string(i == 0 ? "pipescope" : argv[i]);
-  CLI::App app("Runs models across emulated IPUs, records profiles, and reports what holds a pipeline up.",
-               "pipescope");
+  CLI::App app(
+      "Runs models across emulated IPUs and Gaudis, records profiles, and reports what holds a pipeline up.",
+      "pipescope");
+  app.formatter(std::make_shared<HelpFormat>());
+  app.footer(
+      "`pipescope COMMAND --help` shows the options of a command, `pipescope help KEY` a configuration key "
+      "or "
+      "flag.");
   app.set_version_flag("--version", std::string("pipescope ") + base::version());
   app.require_subcommand(1);
   CommandRegistry registry;
@@ -69,12 +110,13 @@ int runMain(int argc, char** argv) {
   for (const Command& command : registry.all()) {
     CLI::App* sub = app.add_subcommand(command.name, command.doc);
     commands.emplace_back(sub, command.setUp(*sub));
+    if (!command.example.empty()) sub->footer("Example:\n  " + command.example);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);  // prints the help, the version or the error
-    return status == 0 ? kDone : kBadInput;
+    if (error.get_exit_code() == 0) return app.exit(error), kDone;  // prints the help or the version
+    return fail(base::badInput(usageSentence(error, app, arguments())));
   }
   for (const auto& [sub, action] : commands) {
     if (sub->parsed()) return action();
@@ -83,6 +125,10 @@ int runMain(int argc, char** argv) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& arguments() {
+  return keptArguments();
+}
 
 const std::string& commandLine() {
   return keptCommandLine();

@@ -200,7 +200,8 @@ std::function<int()> setUpReport(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(report) {
-  registry.add({"report", "Print sections of a profile, and check figures", setUpReport});
+  registry.add({"report", "Print sections of a profile, and check figures", setUpReport,
+                "pipescope report mnist.pop --section stages --fail-if 'stages.imbalance > 1.2'"});
 }
 
 }  // namespace pipescope::cli

@@ -2,6 +2,8 @@
 #include "app/run/execute/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include "app/cli/command.h"
 #include "app/cli/overflow_report.h"
 #include "app/cli/progress_display.h"
+#include "app/cli/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/config/configuration_help.h"
 #include "profiler/base/log.h"
@@ -18,11 +21,30 @@ namespace {
 
 struct RunOptions {
   std::string file, output, profileDirectory, progress = "bar";
-  std::map<std::string, std::string> flags;  ///< key path → value as typed
-  std::map<std::string, bool> switches;      ///< key path → value
-  std::vector<std::string> settings;         ///< --set key=value
-  bool training = false, inference = false, debug = false, helpKeys = false;
+  std::map<std::string, std::vector<std::string>> flags;  ///< key path → values as typed
+  std::map<std::string, bool> switches;                   ///< key path → value
+  std::vector<std::string> settings;                      ///< --set key=value
+  bool training = false, inference = false, debug = false, helpKeys = false, overwrite = false,
+       profile = false;
 };
+
+/// "Keys of [training]": the heading above the flags of a table.
+std::string groupOf(const config::Key& key) {
+  return "Keys of [" + key.path.substr(0, key.path.rfind('.')) + "]";
+}
+
+std::string flagHelp(const config::Key& key) {
+  const std::string opposite =
+      key.type == config::KeyType::boolean ? fmt::format("; --no-{} switches it off", key.flags.front()) : "";
+  return fmt::format("{} [{}: {}{}]", key.help, key.path, config::keyFacts(key), opposite);
+}
+
+/// The placeholder of a flag's value, with the words that it takes.
+std::string typeName(const config::Key& key) {
+  const bool isText = key.type == config::KeyType::text || key.type == config::KeyType::texts;
+  const std::string name = isText ? "TEXT" : "N";
+  return key.choices.empty() ? name : fmt::format("{}:{{{}}}", name, fmt::join(key.choices, ","));
+}
 
 /// Adds an option for every key that has a flag. A boolean key gets --flag and --no-flag.
 void addKeyFlags(CLI::App& command, RunOptions& options) {
@@ -33,36 +55,37 @@ void addKeyFlags(CLI::App& command, RunOptions& options) {
       names += (names.empty() ? "--" : ",--") + flag;
       negated += (negated.empty() ? "--no-" : ",--no-") + flag;
     }
-    const std::string help = key.help + " (" + key.path + ")";
     CLI::Option* option = nullptr;
     if (key.type == config::KeyType::boolean) {
       option = command.add_flag_callback(
-          names, [&options, &key] { options.switches[key.path] = true; }, help);
+          names, [&options, &key] { options.switches[key.path] = true; }, flagHelp(key));
       command
           .add_flag_callback(
-              negated, [&options, &key] { options.switches[key.path] = false; }, "The opposite")
-          ->group("Configuration");
+              negated, [&options, &key] { options.switches[key.path] = false; },
+              "The opposite of --" + key.flags.front())
+          ->group("");
     } else {
-      option = command.add_option(names, options.flags[key.path], help);
+      option = command.add_option(names, options.flags[key.path], flagHelp(key));
+      option->allow_extra_args(false)->type_name(typeName(key));
     }
-    option->group("Configuration");
+    option->group(groupOf(key));
   }
 }
 
-base::Status applyFlags(const RunOptions& options, const CLI::App& command,
+base::Status applyFlags(const RunOptions& options, const CLI::App& command, const TypedFlags& typed,
                         config::Configuration& configuration) {
+  PIPESCOPE_TRY(typed.contradiction());
+  if (options.file.ends_with(".onnx") && command.count("--onnx") > 0)
+    return base::badInput(fmt::format("{} and --onnx {} are two models: leave one of them out.", options.file,
+                                      options.flags.at("model.onnx").front()));
   for (const config::Key& key : app::configurationKeys().all()) {
     if (key.flags.empty() || key.type == config::KeyType::boolean ||
         command.count("--" + key.flags.front()) == 0)
       continue;
-    const base::Status status =
-        configuration.setText(key.path, options.flags.at(key.path), config::Origin::flag);
-    if (!status.ok()) return base::badInput("--" + key.flags.front() + ": " + status.error().message);
+    PIPESCOPE_TRY(configuration.setTexts(key.path, options.flags.at(key.path), config::Origin::flag));
   }
   for (const auto& [path, value] : options.switches)
     PIPESCOPE_TRY(configuration.set(path, value, config::Origin::flag));
-  if (options.training && options.inference)
-    return base::badInput("--training and --inference exclude each other; without either both run.");
   if (options.training)
     PIPESCOPE_TRY(configuration.set("execution.mode", std::string("training"), config::Origin::flag));
   if (options.inference)
@@ -75,21 +98,32 @@ base::Status applyFlags(const RunOptions& options, const CLI::App& command,
         configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
     if (!status.ok()) return base::badInput("--set: " + status.error().message);
   }
-  return {};
+  return typed.checkEffect(configuration);
 }
 
+/// The profile's path. --profile without another option is --profile-dir profile, as in the tutorial.
 base::Result<std::string> outputOf(const RunOptions& options) {
-  if (options.profileDirectory.empty())
-    return options.output.empty() ? std::string("profile.pop") : options.output;
-  if (!options.output.empty())
-    return base::badInput(
-        "--output and --profile-dir exclude each other: --profile-dir D means -o D/profile.pop.");
+  if (!options.output.empty() && !options.profileDirectory.empty())
+    return base::badInput("-o and --profile-dir exclude each other: --profile-dir D means -o D/profile.pop.");
+  if (!options.output.empty()) return options.output;
+  if (options.profileDirectory.empty() && !options.profile) return std::string("profile.pop");
+  const std::string folder = options.profileDirectory.empty() ? "profile" : options.profileDirectory;
+  if (base::isStandardOutput(folder))
+    return base::badInput("--profile-dir takes a folder; a profile cannot be written to standard output.");
   std::error_code error;
-  std::filesystem::create_directories(options.profileDirectory, error);
-  if (error)
-    return base::ioError(
-        fmt::format("Cannot make the folder {}: {}.", options.profileDirectory, error.message()));
-  return options.profileDirectory + "/profile.pop";
+  std::filesystem::create_directories(folder, error);
+  if (error) return base::ioError(fmt::format("Cannot make the folder {}: {}.", folder, error.message()));
+  return folder + "/profile.pop";
+}
+
+/// Names of all environment variables.
+std::vector<std::string> environmentNames() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
 }
 
 void say(const std::string& sentence) {
@@ -97,6 +131,7 @@ void say(const std::string& sentence) {
 }
 
 std::string closingLine(const app::RunResult& result, const std::string& output) {
+  if (!result.written) return fmt::format("Stopped before the first call; {} is as it was", output);
   std::string line =
       fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
   if (result.finalLoss) line += fmt::format(" · final loss {:.4f}", *result.finalLoss);
@@ -121,7 +156,8 @@ base::Status nameModel(const std::string& file, config::Configuration& configura
   const std::string &onnx = configuration.text("model.onnx"), &builder = configuration.text("model.builder");
   if (file.empty() && onnx.empty() && builder.empty()) {
     return base::badInput(
-        "run needs a configuration or a model: pipescope run CONFIG.toml, pipescope run MODEL.onnx or "
+        "`pipescope run` needs a configuration or a model: pipescope run CONFIG.toml, pipescope run "
+        "MODEL.onnx or "
         "pipescope run --builder NAME. `pipescope run --help` lists the options.");
   }
   if (!file.empty() && !file.ends_with(".onnx")) return {};
@@ -129,20 +165,23 @@ base::Status nameModel(const std::string& file, config::Configuration& configura
   return configuration.set("model.name", name, config::Origin::file);
 }
 
-base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
+base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, const TypedFlags& typed) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
+  for (const std::string& note : config::misspeltVariables(configuration.keys(), environmentNames()))
+    say("note: " + note);
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
-  PIPESCOPE_TRY(applyFlags(options, command, configuration));
+  PIPESCOPE_TRY(applyFlags(options, command, typed, configuration));
   PIPESCOPE_TRY(nameModel(options.file, configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options));
+  const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
   const base::Result<app::RunResult> result =
-      app::runConfiguration(configuration, {output, commandLine()}, *progress);
+      app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
-  for (const std::string& notice : result->notices) say("note: " + notice);
+  for (const std::string& notice : result->notices) say("note: " + typed.named(notice));
   sayWhatDoesNotFit(result->overflow, output);
   say(closingLine(*result, output));
   if (result->cancelled) return static_cast<int>(kAnswerIsNo);
@@ -154,14 +193,16 @@ std::function<int()> setUpRun(CLI::App& command) {
   auto options = std::make_shared<RunOptions>();
   command.add_option("config", options->file,
                      "Configuration (TOML) or model (ONNX); not needed with --builder or --onnx");
-  command.add_option("-o,--output", options->output,
-                     "Profile to write (default profile.pop); only profiles are overwritten");
+  command.add_option("-o,--output", options->output, "Profile to write (default profile.pop)");
   command.add_option("--profile-dir", options->profileDirectory,
                      "Folder for the profile: the same as -o DIR/profile.pop");
+  command.add_flag("--profile", options->profile, "Alone: the same as -o profile/profile.pop");
+  command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--progress", options->progress, "How to show progress on standard error")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();
-  command.add_option("--set", options->settings, "Set any key: --set training.epochs=1; repeatable");
+  command.add_option("--set", options->settings, "Set any key: --set training.epochs=1; repeatable")
+      ->allow_extra_args(false);
   command.add_flag("--training", options->training, "Only train");
   command.add_flag("--inference", options->inference, "Only infer");
   command.add_flag("--debug", options->debug, "Print debug messages while running");
@@ -172,15 +213,17 @@ std::function<int()> setUpRun(CLI::App& command) {
     if (options->helpKeys) return print(config::configurationHelp(app::configurationKeys()));
     if (options->debug)
       base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
-    const base::Result<int> status = runOnce(*options, command);
-    return status.ok() ? *status : fail(status.error());
+    const TypedFlags typed(app::configurationKeys(), arguments());
+    const base::Result<int> status = runOnce(*options, command, typed);
+    return status.ok() ? *status : fail({status.error().kind, typed.named(status.error().message)});
   };
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(run) {
-  registry.add({"run", "Train or infer on an emulated system and write a profile", setUpRun});
+  registry.add({"run", "Train or infer on an emulated system and write a profile", setUpRun,
+                "pipescope run samples/mnist/pipelined.toml --epochs 1 -o mnist.pop"});
 }
 
 }  // namespace pipescope::cli

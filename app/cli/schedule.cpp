@@ -117,7 +117,8 @@ std::function<int()> setUpSchedule(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(schedule) {
-  registry.add({"schedule", "Show a schedule's table, times and stash for given stage costs", setUpSchedule});
+  registry.add({"schedule", "Show a schedule's table, times and stash for given stage costs", setUpSchedule,
+                "pipescope schedule --schedule 1f1b --stages 4 --micro-batches 8 --backward 2"});
 }
 
 }  // namespace pipescope::cli

@@ -14,9 +14,15 @@ struct VerifyOptions {
   std::string profile, format = "text";
 };
 
+const char* verdict(const store::Verification& v) {
+  if (v.isDamaged()) return "damaged";
+  return v.isComplete() ? "whole" : "incomplete";
+}
+
 std::string json(const store::Verification& v) {
   nlohmann::ordered_json object;
-  object["whole"] = v.holes.empty();
+  object["verdict"] = verdict(v);
+  object["whole"] = !v.isDamaged() && v.isComplete();
   object["state"] = model::toString(v.state.state);
   object["reason"] = v.state.reason;
   object["tables"] = v.tables;
@@ -31,8 +37,8 @@ std::string json(const store::Verification& v) {
 std::string text(const store::Verification& v) {
   std::string state = model::toString(v.state.state);
   if (!v.state.reason.empty()) state += ": " + v.state.reason;
-  std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n",
-                                  v.holes.empty() ? "whole" : "damaged", v.rows, v.tables, state);
+  std::string lines =
+      fmt::format("{}: {} rows in {} tables, state {}\n", verdict(v), v.rows, v.tables, state);
   for (const std::string& hole : v.holes) lines += "hole: " + hole + "\n";
   if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
   return lines;
@@ -50,14 +56,15 @@ std::function<int()> setUpVerify(CLI::App& command) {
     if (!verified.ok()) return fail(verified.error());
     const int printed = print(options->format == "json" ? json(*verified) : text(*verified));
     if (printed != kDone) return printed;
-    return verified->holes.empty() ? kDone : kAnswerIsNo;
+    return verified->isDamaged() ? kAnswerIsNo : kDone;
   };
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(verify) {
-  registry.add({"verify", "Check that a profile is whole; exit 1 names each hole", setUpVerify});
+  registry.add({"verify", "Check that a profile is undamaged; with status 1 it names each hole", setUpVerify,
+                "pipescope verify mnist.pop"});
 }
 
 }  // namespace pipescope::cli

@@ -1,6 +1,6 @@
 // The program pipescope-gui, which shows profiles in windows.
 #include <QApplication>
-#include <QDir>
+#include <QFile>
 #include <QFontDatabase>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -18,6 +18,7 @@
 #include "app/gui/screenshot.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
+#include "profiler/base/output_file.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/heap.h"
@@ -119,7 +120,19 @@ class Windows {
   std::vector<std::unique_ptr<shell::MainWindow>> windows_;
 };
 
+base::OutputRules pictureRules(const Options& options) {
+  base::OutputRules rules{{}, options.overwrite, "Choose another name, or pass --overwrite."};
+  for (const QString& profile : options.profiles)
+    rules.inputs.emplace_back(QFile::encodeName(profile).toStdString());
+  return rules;
+}
+
 int run(int argc, char** argv, const Options& options) {
+  if (!options.screenshot.isEmpty()) {
+    const base::Status allowed = base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
+                                                   base::FileKind::png, pictureRules(options));
+    if (!allowed.ok()) return say(allowed.error().message), 2;
+  }
   qInstallMessageHandler(showQtMessage);
   QCoreApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
   QCoreApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
@@ -146,7 +159,7 @@ int run(int argc, char** argv, const Options& options) {
     window.show();
     if (!options.screenshot.isEmpty()) {
       window.resize(options.size.value_or(QSize(1600, 900)));
-      screenshot = std::make_unique<Screenshot>(window, QDir::current().absoluteFilePath(options.screenshot));
+      screenshot = std::make_unique<Screenshot>(window, options.screenshot, pictureRules(options));
     }
   }
   const int status = QApplication::exec();

@@ -14,7 +14,8 @@ constexpr Definition kDefinitions[] = {
     {"executable", "NAME", "the executable to show: training, inference …"},
     {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},
     {"lane", "DEVICE", "the device to show on the trace, such as IPU2"},
-    {"screenshot", "FILE", "draw the page into a PNG file and end; needs no display"},
+    {"screenshot", "FILE", "draw the page into a PNG file (- is standard output) and end; needs no display"},
+    {"overwrite", "", "let the picture replace a file that is not a PNG picture"},
     {"size", "WxH", "size of the window or picture in pixels (pictures: 1600x900)"},
     {"theme", "THEME", "light or dark, instead of the saved choice"},
     {"help", "", "print this text and end"},
@@ -44,6 +45,7 @@ base::Status take(Options& options, const QString& name, const QString& value) {
   if (name == QLatin1String("at")) options.at = value;
   if (name == QLatin1String("lane")) options.lane = value;
   if (name == QLatin1String("screenshot")) options.screenshot = value;
+  if (name == QLatin1String("overwrite")) options.overwrite = true;
   if (name == QLatin1String("help")) options.help = true;
   if (name == QLatin1String("version")) options.version = true;
   if (name == QLatin1String("size")) {
@@ -92,6 +94,8 @@ base::Result<Options> parseOptions(const QStringList& arguments) {
   }
   if (!options.screenshot.isEmpty() && options.profiles.size() > 1)
     return usage(QStringLiteral("--screenshot takes one profile."));
+  if (options.overwrite && options.screenshot.isEmpty())
+    return usage(QStringLiteral("--overwrite is about the file of --screenshot, which is not given."));
   return options;
 }
 

@@ -13,6 +13,7 @@ struct Options {
   QStringList profiles;
   QString page, executable, at, lane;  ///< empty if not given
   QString screenshot;                  ///< empty if no picture is wanted
+  bool overwrite = false;              ///< the picture may replace a file of another kind
   std::optional<QSize> size;           ///< size of the window or picture
   std::optional<QString> theme;        ///< light or dark
   bool help = false, version = false;

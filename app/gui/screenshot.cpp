@@ -1,8 +1,11 @@
 #include "app/gui/screenshot.h"
 
+#include <QBuffer>
 #include <QCoreApplication>
+#include <QFile>
 #include <QPixmap>
 #include <cstdio>
+#include <utility>
 
 namespace pipescope::gui {
 namespace {
@@ -11,10 +14,22 @@ constexpr int kLookMs = 50, kSettledLooks = 4, kMostLooks = 120 * 1000 / kLookMs
 void say(const QString& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", sentence.toUtf8().constData());
 }
+
+/// Writes the picture. The rules decide which file it may replace.
+base::Status save(const QPixmap& picture, const QString& file, const base::OutputRules& rules) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  picture.save(&buffer, "PNG");
+  PIPESCOPE_ASSIGN(base::OutputFile output, base::OutputFile::create(QFile::encodeName(file).toStdString(),
+                                                                     base::FileKind::png, rules));
+  PIPESCOPE_TRY(output.write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
+  return output.close();
+}
 }  // namespace
 
-Screenshot::Screenshot(shell::MainWindow& window, QString file, QObject* parent)
-    : QObject(parent), window_(window), file_(std::move(file)) {
+Screenshot::Screenshot(shell::MainWindow& window, QString file, base::OutputRules rules, QObject* parent)
+    : QObject(parent), window_(window), file_(std::move(file)), rules_(std::move(rules)) {
   connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
   timer_.start(kLookMs);
 }
@@ -32,11 +47,9 @@ void Screenshot::look() {
 
 void Screenshot::finish() {
   timer_.stop();
-  if (!window_.grab().save(file_, "PNG")) {
-    say(tr("The picture could not be written to %1: give a PNG file in a folder that exists and can be "
-           "written to.")
-            .arg(file_));
-    return QCoreApplication::exit(1);
+  if (const base::Status saved = save(window_.grab(), file_, rules_); !saved.ok()) {
+    say(QString::fromStdString(saved.error().message));
+    return QCoreApplication::exit(saved.error().kind == base::ErrorKind::refused ? 1 : 2);
   }
   const QString error = window_.session().error();
   if (!error.isEmpty()) say(error);

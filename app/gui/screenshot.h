@@ -2,18 +2,19 @@
 #include <QObject>
 #include <QTimer>
 
+#include "profiler/base/output_file.h"
 #include "views/shell/main_window.h"
 
 namespace pipescope::gui {
 
 /// Waits until a window has loaded everything, draws it to a file and ends the program with status 0. The
-/// status is 1 if the file cannot be written or the page does not load, and 2 if the profile cannot be
-/// opened. Errors go to standard error.
+/// status is 1 if the disk is full or the page does not load, and 2 if the profile cannot be opened or the
+/// file may not be written. Errors go to standard error.
 class Screenshot : public QObject {
   Q_OBJECT
 
  public:
-  Screenshot(shell::MainWindow& window, QString file, QObject* parent = nullptr);
+  Screenshot(shell::MainWindow& window, QString file, base::OutputRules rules, QObject* parent = nullptr);
 
  private:
   void look();
@@ -21,6 +22,7 @@ class Screenshot : public QObject {
 
   shell::MainWindow& window_;
   QString file_;
+  base::OutputRules rules_;
   QTimer timer_;
   int settled_ = 0, looks_ = 0;
 };

@@ -68,7 +68,7 @@ pva::Report run(const std::string& file, const std::string& output, const py::di
   {
     const py::gil_scoped_release release;
     const auto result =
-        app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")"}, progress);
+        app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")", {{file}}}, progress);
     if (!result.ok()) error = result.error();
   }
   if (progress.interrupted()) throw py::error_already_set();

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/config/nearest.h"
+
 namespace pipescope::config {
 
 std::string toString(Origin origin) {
@@ -46,32 +48,38 @@ std::string number(double value) {
   return fmt::format("{}", value);
 }
 
+/// Words of a whole number stand for negative numbers, which cannot be given themselves.
+double leastOf(const Key& key) {
+  const bool hasWords = key.type == KeyType::integer && !key.choices.empty();
+  return hasWords ? std::max(key.least, 0.0) : key.least;
+}
+
 Status checkNumber(const Key& key, double value) {
-  if (value >= key.least && value <= key.most) return {};
+  if (value >= leastOf(key) && value <= key.most) return {};
   const bool above = !std::isinf(key.least), below = !std::isinf(key.most);
   std::string range;
   if (above && below) {
-    range = "between " + number(key.least) + " and " + number(key.most);
+    range = "between " + number(leastOf(key)) + " and " + number(key.most);
   } else if (above) {
-    range = "at least " + number(key.least);
+    range = "at least " + number(leastOf(key));
   } else {
     range = below ? "at most " + number(key.most) : "a number";
   }
-  return base::badInput(
-      fmt::format("{} = {} is out of range: it must be {}.", key.path, number(value), range));
+  if (!key.choices.empty()) range += fmt::format(", or {}", fmt::join(key.choices, ", "));
+  return base::badInput(fmt::format("{} is {}, but it must be {}.", key.path, number(value), range));
 }
 
 Status checkChoice(const Key& key, const std::string& value) {
   if (key.choices.empty() || std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end())
     return {};
-  return base::badInput(fmt::format("{} = \"{}\" is not known: it must be one of {}.", key.path, value,
-                                    fmt::join(key.choices, ", ")));
+  return base::badInput(
+      fmt::format("{} is \"{}\", but it must be one of {}.", key.path, value, fmt::join(key.choices, ", ")));
 }
 
 Status checkValue(const Key& key, const Value& value) {
   if (!hasType(value, key.type)) {
     return base::badInput(
-        fmt::format("{} must be {}, but {} was given.", key.path, toString(key.type), toToml(value)));
+        fmt::format("{} is {}, but it must be {}.", key.path, toToml(value), toString(key.type)));
   }
   if (const auto* n = std::get_if<std::int64_t>(&value)) return checkNumber(key, static_cast<double>(*n));
   if (const auto* x = std::get_if<double>(&value)) return checkNumber(key, *x);
@@ -133,8 +141,11 @@ Origin Settings::origin(std::string_view path) const {
 
 Status Settings::set(std::string_view path, Value value, Origin origin) {
   const Key& own = key(path);
+  const bool isWord = std::holds_alternative<std::string>(value);
   value = widened(std::move(value), own);
-  PIPESCOPE_TRY(checkValue(own, value));
+  const auto* number = std::get_if<std::int64_t>(&value);
+  const bool standsForWord = isWord && number != nullptr && *number < 0;
+  if (!standsForWord) PIPESCOPE_TRY(checkValue(own, value));
   const auto found = values_.find(path);
   if (found != values_.end() && found->second.origin > origin) return {};  // a stronger origin spoke already
   values_[std::string(path)] = {std::move(value), origin};
@@ -165,6 +176,29 @@ Status Configuration::applyEnvironment(const std::function<const char*(const cha
     }
   }
   return {};
+}
+
+std::vector<std::string> misspeltVariables(const KeyTable& keys, const std::vector<std::string>& names) {
+  std::vector<std::string> known, notes;
+  for (const Key& key : keys.all()) {
+    if (key.path.find("[]") == std::string::npos) known.push_back(environmentName(key.path));
+  }
+  constexpr std::string_view kPrefix = "PIPESCOPE_";
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPrefix) || std::ranges::find(known, name) != known.end()) continue;
+    std::string near;
+    std::size_t least = 3;  // more different letters are hardly a slip
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      // The table may be missing: PIPESCOPE_EPOCHS.
+      const std::string_view own = std::string_view(name).substr(kPrefix.size());
+      const bool ends = own.size() > 3 && known[i].ends_with("_" + std::string(own));
+      const std::size_t d = ends ? 0 : editDistance(name, known[i]);
+      if (d < least) least = d, near = known[i];
+    }
+    if (near.empty()) continue;
+    notes.push_back(fmt::format("The environment variable {} has no effect; did you mean {}?", name, near));
+  }
+  return notes;
 }
 
 Status Configuration::checkApplies() const {

@@ -76,8 +76,13 @@ class Configuration : public Settings {
   /// Entries of an array of tables: tables("stages").
   const std::vector<Settings>& tables(std::string_view name) const;
 
-  /// Sets a value from the text of a flag, an environment variable or --set ("0.002", "true", "[1, 2]").
+  /// Sets a value from the text of a flag, an environment variable or --set ("0.002", "true"). A list is
+  /// given as in TOML ("[1, 2]") or without brackets: texts as one element, whole numbers separated by
+  /// commas.
   Status setText(std::string_view path, std::string_view value, Origin origin);
+  /// The same for an option that was given several times. The elements of a list are joined; other keys take
+  /// one text.
+  Status setTexts(std::string_view path, const std::vector<std::string>& values, Origin origin);
   /// Sets every key outside arrays whose environment variable (PIPESCOPE_TRAINING_EPOCHS) exists.
   Status applyEnvironment(const std::function<const char*(const char*)>& getenv);
 
@@ -95,5 +100,8 @@ class Configuration : public Settings {
 
 /// The environment variable of a key: PIPESCOPE_TRAINING_EPOCHS.
 std::string environmentName(std::string_view path);
+
+/// A note for each of these names of environment variables that is no key's but is close to one.
+std::vector<std::string> misspeltVariables(const KeyTable& keys, const std::vector<std::string>& names);
 
 }  // namespace pipescope::config

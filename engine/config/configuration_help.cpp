@@ -42,7 +42,88 @@ std::string defaultText(const Key& key) {
   return all;
 }
 
+std::string withoutCode(std::string text) {
+  std::erase(text, '`');
+  return text;
+}
+
+/// Breaks a paragraph into lines of at most this many bytes, each with an indent.
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::string lines, line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, space - at);
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines += indent + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    at = space + 1;
+  }
+  return lines + indent + line + "\n";
+}
+
+std::string flagsOf(const Key& key) {
+  std::string flags;
+  for (const std::string& flag : key.flags) {
+    flags += (flags.empty() ? "--" : ", --") + flag;
+    if (key.type == KeyType::boolean) flags += ", --no-" + flag;
+  }
+  return flags;
+}
+
+/// The key as a line of a configuration, below the heading of its table.
+std::string inFile(const Key& key) {
+  const std::size_t dot = key.path.rfind('.');
+  std::string table = key.path.substr(0, dot);
+  table = table.ends_with("[]") ? "[[" + table.substr(0, table.size() - 2) + "]]" : "[" + table + "]";
+  return fmt::format("{} {} = {}", table, lastPart(key.path), toToml(key.fallback));
+}
+
 }  // namespace
+
+std::string keyFacts(const Key& key) {
+  std::string facts = toString(key.type);
+  if (key.type == KeyType::text) facts = key.choices.empty() ? "a text" : "one of";
+  if (!key.unit.empty()) facts += ", " + key.unit;
+  const std::string range = rangeText(key);
+  if (!range.empty()) facts += (key.type == KeyType::text ? " " : ", ") + range;
+  if (key.required) return facts + "; required";
+  const auto* text = std::get_if<std::string>(&key.fallback);
+  const bool isEmpty = key.chooser.empty() && text != nullptr && text->empty();
+  return facts + (isEmpty ? "; default none" : "; default " + withoutCode(defaultText(key)));
+}
+
+std::string keyHelp(const Key& key) {
+  std::string page = fmt::format("{}\n{}\n", key.path, wrapped(key.help, 90, "  "));
+  const auto row = [&](const char* name, const std::string& value) {
+    if (!value.empty()) page += fmt::format("  {:<12}{}\n", name, value);
+  };
+  row("Type", toString(key.type));
+  row("Unit", key.unit);
+  row(key.choices.empty() ? "Range" : "Choices", rangeText(key));
+  row("Default", withoutCode(defaultText(key)));
+  row("Flag", flagsOf(key));
+  const bool inArray = key.path.find("[]") != std::string::npos;
+  row("Variable", inArray ? "" : environmentName(key.path));
+  row("In a file", inFile(key));
+  if (!inArray) row("Anywhere", fmt::format("--set {}=…", key.path));
+  return page;
+}
+
+std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word) {
+  if (const Key* key = keys.find(word)) return {key};
+  while (word.starts_with("-")) word.remove_prefix(1);
+  std::vector<const Key*> meant;
+  for (const Key& key : keys.all()) {
+    const bool positive = std::ranges::find(key.flags, word) != key.flags.end();
+    const bool negative = key.type == KeyType::boolean && word.starts_with("no-") &&
+                          std::ranges::find(key.flags, word.substr(3)) != key.flags.end();
+    if (positive || negative) return {&key};
+    if (lastPart(key.path) == word) meant.push_back(&key);
+  }
+  return meant;
+}
 
 std::string configurationHelp(const KeyTable& keys) {
   std::string page =

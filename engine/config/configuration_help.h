@@ -1,9 +1,21 @@
 #pragma once
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/config/key_table.h"
 
 namespace pipescope::config {
+
+/// What a key takes, for one line of help: "a whole number, samples, 1 … 1000000; default 1".
+std::string keyFacts(const Key& key);
+
+/// All that is known about a key, for `pipescope help KEY`.
+std::string keyHelp(const Key& key);
+
+/// The keys that a user may mean by a word: a path, a flag with or without dashes, the last part of paths.
+/// Empty if there is none.
+std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word);
 
 /// The text of resources/help/configuration.md.
 std::string configurationHelp(const KeyTable& keys);

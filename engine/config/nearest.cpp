@@ -8,10 +8,7 @@
 #include "engine/config/key.h"
 
 namespace pipescope::config {
-namespace {
-
-/// Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -26,15 +23,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace
-
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   std::string best;
   std::size_t bestDistance = std::string::npos;
   for (const std::string& candidate : known) {
     // A key in the wrong table is one step further away than its own name.
-    const std::size_t whole = distance(word, candidate);
-    const std::size_t own = distance(lastPart(word), lastPart(candidate)) + 1;
+    const std::size_t whole = editDistance(word, candidate);
+    const std::size_t own = editDistance(lastPart(word), lastPart(candidate)) + 1;
     const std::size_t d = std::min(whole, own);
     if (d < bestDistance) {
       bestDistance = d;

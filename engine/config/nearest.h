@@ -6,6 +6,9 @@
 
 namespace pipescope::config {
 
+/// The number of letters to insert, remove or replace to make one word of the other (Levenshtein).
+std::size_t editDistance(std::string_view a, std::string_view b);
+
 /// The known key or word with the smallest edit distance to `word`; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 

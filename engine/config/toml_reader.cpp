@@ -190,21 +190,63 @@ Result<Configuration> Configuration::read(const KeyTable& keys, const std::strin
   return configuration;
 }
 
+namespace {
+
+/// Reads a text as the value of a key that is no text. None if it is none.
+std::optional<Value> valueOf(const std::string& text) {
+  const Result<toml::table> parsed = parseToml(fmt::format("value = {}", text), "value");
+  if (!parsed.ok() || parsed->size() != 1) return std::nullopt;
+  return toValue(*parsed->get("value"));
+}
+
+std::optional<Value> valueOf(const Key& key, std::string_view given) {
+  const std::string text(given);
+  const bool isList = key.type == KeyType::integers || key.type == KeyType::texts;
+  if (!isList) return valueOf(text);
+  const std::size_t first = text.find_first_not_of(" \t");
+  const bool bracketed = first != std::string::npos && text[first] == '[';
+  std::optional<Value> value = bracketed ? valueOf(text) : std::nullopt;
+  if (value) return value;
+  // A pattern may begin with a bracket.
+  if (key.type == KeyType::texts) return Value(std::vector<std::string>{text});
+  return bracketed ? std::nullopt : valueOf("[" + text + "]");
+}
+
+}  // namespace
+
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
   const Key* key = keys().find(path);
   if (key == nullptr || key->path.find("[]") != std::string::npos)
     return base::badInput(unknownKey(keys(), std::string(path)) + ".");
   const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
   if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
-  const std::string line = fmt::format("value = {}", value);
-  const Result<toml::table> parsed = parseToml(line, "value");
-  std::optional<Value> parsedValue;
-  if (parsed.ok() && parsed->size() == 1) parsedValue = toValue(*parsed->get("value"));
-  if (!parsedValue) {
-    return base::badInput(
-        fmt::format("{} must be {}, but \"{}\" was given.", path, toString(key->type), value));
+  std::optional<Value> parsed = valueOf(*key, value);
+  if (!parsed) {
+    return base::badInput(fmt::format("{} is \"{}\", but it must be {}.", path, value, toString(key->type)));
   }
-  return set(path, std::move(*parsedValue), origin);
+  return set(path, std::move(*parsed), origin);
+}
+
+Status Configuration::setTexts(std::string_view path, const std::vector<std::string>& values, Origin origin) {
+  const Key* key = keys().find(path);
+  const bool isList = key != nullptr && (key->type == KeyType::integers || key->type == KeyType::texts);
+  if (!isList && values.size() > 1) {
+    return base::badInput(fmt::format("{} is given {} times, but it takes one value: leave all but one out.",
+                                      path, values.size()));
+  }
+  if (!isList || values.size() == 1) return setText(path, values.front(), origin);
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> numbers;
+  for (const std::string& each : values) {
+    PIPESCOPE_TRY(setText(path, each, origin));
+    const Value& part = value(path);
+    if (const auto* list = std::get_if<std::vector<std::string>>(&part))
+      texts.insert(texts.end(), list->begin(), list->end());
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&part))
+      numbers.insert(numbers.end(), list->begin(), list->end());
+  }
+  if (key->type == KeyType::texts) return set(path, std::move(texts), origin);
+  return set(path, std::move(numbers), origin);
 }
 
 }  // namespace pipescope::config

@@ -1,12 +1,12 @@
 // Reads and writes zip archives of .npy files, for npy_file.h.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstring>
 #include <fstream>
 
 #include "engine/data/npy_file.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::data {
 namespace {
@@ -210,26 +210,12 @@ Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem:
 Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members) {
   if (members.size() > 65535)
     return badInput(fmt::format("{} arrays are more than an .npz file holds", members.size()));
-  const std::filesystem::path temporary = file.string() + fmt::format(".{}.part", getpid());
-  std::error_code error;
-  {
-    std::ofstream stream(temporary, std::ios::binary);
-    if (!stream)
-      return base::ioError(fmt::format("cannot write '{}': no such folder, or no permission", file.string()));
-    Status written = writeAll(stream, members);
-    stream.close();
-    if (written.ok() && !stream)
-      written = base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
-    if (!written.ok()) {
-      std::filesystem::remove(temporary, error);
-      return written;
-    }
-  }
-  std::filesystem::rename(temporary, file, error);
-  if (!error) return {};
-  const std::string why = error.message();
-  std::filesystem::remove(temporary, error);
-  return base::ioError(fmt::format("cannot write '{}': {}", file.string(), why));
+  PIPESCOPE_ASSIGN(base::PendingFile pending, base::PendingFile::create(file));
+  std::ofstream stream(pending.temporary(), std::ios::binary);
+  PIPESCOPE_TRY(writeAll(stream, members));
+  stream.close();
+  if (!stream) return base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
+  return pending.publish();
 }
 
 }  // namespace pipescope::data

@@ -11,7 +11,7 @@ class PrefixDataset : public Dataset {
   PrefixDataset(std::shared_ptr<const Dataset> whole, std::int64_t count)
       : whole_(std::move(whole)), count_(count) {}
   std::string description() const override {
-    return whole_->description() + ", the first " + std::to_string(count_) + " samples";
+    return "the first " + std::to_string(count_) + " of " + whole_->description();
   }
   std::int64_t size() const override { return count_; }
   std::vector<Field> fields() const override { return whole_->fields(); }

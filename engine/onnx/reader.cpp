@@ -12,6 +12,7 @@
 #include "engine/onnx/graph_reader.h"
 #include "engine/onnx/tensors.h"
 #include "engine/onnx/upgrades.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::onnx {
 
@@ -149,18 +150,13 @@ Result<TensorValue> readTensorFile(const fs::path& file) {
 
 namespace {
 Status writeMessage(const google::protobuf::MessageLite& proto, const fs::path& file) {
-  // The file is written next to the target and then renamed, so that a full disk leaves no half file there.
-  const fs::path partial = file.string() + ".part";
-  std::ofstream stream(partial, std::ios::binary | std::ios::trunc);
+  PIPESCOPE_ASSIGN(base::PendingFile pending, base::PendingFile::create(file));
+  std::ofstream stream(pending.temporary(), std::ios::binary);
   const bool written = stream && proto.SerializeToOstream(&stream) && stream.flush();
   stream.close();
-  std::error_code error;
-  if (written) fs::rename(partial, file, error);
-  if (written && !error) return {};
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  return base::ioError(fmt::format("Cannot write {}: {}.", file.string(),
-                                   error ? error.message() : "the folder is missing or the disk is full"));
+  if (!written || !stream)
+    return base::refused(fmt::format("Cannot write {}: is the disk full?", file.string()));
+  return pending.publish();
 }
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
+#include <chrono>
 #include <type_traits>
 
 #include "profiler/store/batch.h"
@@ -75,6 +75,7 @@ base::Status exportTable(Database& database, const model::ProfileSource& source,
 
 base::Status exportAll(Database& database, const model::ProfileSource& source, base::Progress& progress) {
   PIPESCOPE_TRY(database.execute("PRAGMA synchronous = OFF"));
+  PIPESCOPE_TRY(database.execute(fmt::format("PRAGMA application_id = {}", base::kExportId)));
   PIPESCOPE_TRY(database.execute("BEGIN"));
   base::Status status;
   model::forEachRowType([&]<class Row>() {
@@ -86,23 +87,18 @@ base::Status exportAll(Database& database, const model::ProfileSource& source, b
 
 }  // namespace
 
-base::Status exportSqlite(const model::ProfileSource& source, const fs::path& path,
-                          base::Progress& progress) {
-  std::error_code failed;
-  const fs::path absolute = fs::absolute(path, failed);
-  if (fs::exists(absolute, failed))
-    return base::badInput(path.string() + " already exists. Name another file, or remove this one first.");
-  base::Status status;
+base::Status exportSqlite(const model::ProfileSource& source, const fs::path& path, base::Progress& progress,
+                          const base::OutputRules& rules) {
+  PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::database, rules));
+  PIPESCOPE_ASSIGN(base::PendingFile file, base::PendingFile::create(path));
   {
-    PIPESCOPE_ASSIGN(Database database,
-                     Database::open(absolute.string(), Database::Mode::create, std::chrono::milliseconds(0)));
-    status = exportAll(database, source, progress);
+    PIPESCOPE_ASSIGN(Database database, Database::open(file.temporary().string(), Database::Mode::create,
+                                                       std::chrono::milliseconds(0)));
+    // If exporting fails, the file is removed, so that its journal need not be on the disk.
+    PIPESCOPE_TRY(database.execute("PRAGMA journal_mode = MEMORY"));
+    PIPESCOPE_TRY(exportAll(database, source, progress));
   }
-  if (!status.ok()) {
-    fs::remove(absolute, failed);
-    fs::remove(absolute.string() + "-journal", failed);
-  }
-  return status;
+  return file.publish();
 }
 
 }  // namespace pipescope::exporting

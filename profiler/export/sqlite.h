@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 
+#include "profiler/base/output_file.h"
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"
@@ -8,8 +9,8 @@
 namespace pipescope::exporting {
 
 /// Writes every table of a profile as a plain SQL table with the same columns, so that people can query it
-/// with SQL. Tables with a column start have an index on it. Refuses to overwrite a file.
+/// with SQL. Tables with a column start have an index on it. Replaces only databases that were exported.
 base::Status exportSqlite(const model::ProfileSource& source, const std::filesystem::path& path,
-                          base::Progress& progress);
+                          base::Progress& progress, const base::OutputRules& rules = {});
 
 }  // namespace pipescope::exporting

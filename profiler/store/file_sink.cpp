@@ -264,6 +264,10 @@ base::Status FileSink::take(model::RowSet& rows) {
   return impl_->hand(&rows, false);
 }
 
+bool FileSink::isAtPath() const {
+  return impl_->writer->isAtPath();
+}
+
 base::Status FileSink::finish(model::ProfileState state, const std::string& reason) {
   Impl& impl = *impl_;
   impl.join();

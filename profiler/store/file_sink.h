@@ -45,6 +45,8 @@ class FileSink : public record::Sink {
   bool buffers() const override { return true; }
   base::Status take(model::RowSet& rows) override;
   base::Status finish(model::ProfileState state, const std::string& reason) override;
+  /// After finish(): true if the file at the path is this profile (ProfileWriter::isAtPath).
+  bool isAtPath() const;
 
  private:
   struct Impl;

@@ -6,12 +6,13 @@
 #include <span>
 #include <string>
 
+#include "profiler/base/file_kind.h"
 #include "profiler/model/columns.h"
 
 namespace pipescope::store {
 
 /// "PScp" in the SQLite header's application_id.
-inline constexpr std::uint32_t kApplicationId = 0x50536370;
+inline constexpr std::uint32_t kApplicationId = base::kProfileId;
 
 /// Format 0.x: a file can only be opened by a program with the same minor. Raise the minor when tables,
 /// columns or codecs change.

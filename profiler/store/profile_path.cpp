@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "profiler/store/format.h"
-
 namespace pipescope::store {
 namespace fs = std::filesystem;
 namespace {
@@ -38,6 +36,7 @@ void syncFolder(const fs::path& folder) {
 
 base::Result<fs::path> outputPath(const fs::path& path) {
   if (path.empty()) return base::badInput("no path is given for the profile.");
+  if (base::isStandardOutput(path)) return base::checkOutput(path, base::FileKind::profile, {}).error();
   std::error_code failed;
   const fs::path absolute = fs::absolute(path, failed).lexically_normal();
   if (fs::is_directory(absolute, failed) || !absolute.has_filename()) {
@@ -54,21 +53,15 @@ base::Result<fs::path> outputPath(const fs::path& path) {
   return failed ? absolute : resolved;
 }
 
-base::Status checkReplaceable(const fs::path& path) {
+fs::path partPath(const fs::path& path) {
+  return path.string() + ".part";
+}
+
+base::Status checkProfileOutput(const fs::path& path, const base::OutputRules& rules) {
+  PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::profile, rules));
   std::error_code failed;
-  const fs::file_status status = fs::status(path, failed);
-  if (!fs::exists(status)) return {};
-  const auto refusal = [&](const char* what) {
-    return base::badInput(
-        fmt::format("{} exists and is {}; it is left untouched. Choose another path, or remove it.",
-                    path.string(), what));
-  };
-  if (!fs::is_regular_file(status)) return refusal("not a plain file");
-  PIPESCOPE_ASSIGN(const Database file,
-                   Database::open(path.string(), Database::Mode::readOnly, kHeaderPatience));
-  PIPESCOPE_ASSIGN(const FileHeader header, file.header());
-  if (!header.isSqlite || header.applicationId != kApplicationId) return refusal("not a Pipescope profile");
-  return {};
+  if (!fs::exists(path, failed)) return {};
+  return base::checkOutput(partPath(path), base::FileKind::profile, {rules.inputs, false, rules.advice});
 }
 
 base::Status checkPlainFile(const fs::path& path) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
 #include "profiler/store/sqlite_database.h"
 
@@ -12,8 +13,12 @@ namespace pipescope::store {
 /// folder does not exist.
 base::Result<std::filesystem::path> outputPath(const std::filesystem::path& path);
 
-/// Error: something other than a Pipescope profile (of any format) is at the path.
-base::Status checkReplaceable(const std::filesystem::path& path);
+/// The name beside `path` under which a run writes while an older profile stays at the path.
+std::filesystem::path partPath(const std::filesystem::path& path);
+
+/// Checks that a run may write a profile at `path`, which outputPath() returned, and at its partPath(). Only
+/// profiles (of any format) and empty files are replaced.
+base::Status checkProfileOutput(const std::filesystem::path& path, const base::OutputRules& rules);
 
 /// Error: the file is missing, is a folder or is not a plain file. Opening a pipe would wait for ever.
 base::Status checkPlainFile(const std::filesystem::path& path);

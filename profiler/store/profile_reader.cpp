@@ -292,6 +292,10 @@ base::Result<model::SourceState> ProfileReader::state() const {
   return snapshot->state;
 }
 
+std::vector<std::string> ProfileReader::damage() const {
+  return impl_->current()->damage;
+}
+
 std::int64_t ProfileReader::revision() const {
   const base::Result<std::int64_t> commits = impl_->read([this] { return readCommits(impl_->database); });
   const std::lock_guard lock(impl_->databaseMutex);

@@ -43,6 +43,10 @@ class ProfileReader : public model::ProfileSource {
   /// True if the path names another file than the one that was opened, because a new run has replaced it.
   bool replaced() const;
 
+  /// What is damaged outside the tables, a sentence each. Damaged tables and blocks are found by reading
+  /// them.
+  std::vector<std::string> damage() const;
+
   const std::string& path() const;
   /// Time of the last commit in UTC (2026-01-31T23:59:59Z). Empty if it is damaged.
   std::string lastCommitUtc() const;

@@ -21,6 +21,7 @@ struct PreparedCommit {
   std::vector<Batch> batches;
   Totals totals;
   model::PyramidBuilder pyramid;
+  bool hasCall = false;  // a call from the host is among the rows
 
   std::int64_t payloadBytes() const {
     std::int64_t bytes = 0;
@@ -33,7 +34,8 @@ struct PreparedCommit {
 struct ProfileWriter::Impl {
   explicit Impl(std::size_t threads) : coder(threads) {}
 
-  fs::path path, temporary;
+  fs::path path, part, temporary;
+  fs::path place;  // where the file is: `path`, `part`, or empty before the first commit
   WriterOptions options;
   WriterLock lock;
   bool finished = false;
@@ -42,21 +44,23 @@ struct ProfileWriter::Impl {
   PreparedCommit prepared;
   std::vector<model::LevelNode> nodes;  // of the rows in coding; the memory is used again
 
-  std::optional<Database> database;  // of the file at `path`
+  std::optional<Database> database;  // of the file at `place`
   Totals totals;                     // of what is committed
   model::PyramidBuilder pyramid;     // of what is committed
   std::int64_t payloadBytes = 0;     // of what is committed
-  bool atPath = false;
+  bool hasCall = false;              // the file at `part` should be at `path`
 
   base::Status prepare(std::span<const model::RowSet> sets);
   std::shared_ptr<PreparedCommit> takePrepared();
-  void forgetPrepared() { prepared = {{}, totals, pyramid}; }
+  void forgetPrepared() { prepared = {{}, totals, pyramid, false}; }
 
   base::Status write(PreparedCommit& commit);
-  base::Status openAtPath();
-  base::Status commitFirst(const std::vector<Batch>& batches, Totals& next);
+  base::Status openAtPlace();
+  base::Status commitFirst(const PreparedCommit& commit, Totals& next);
   base::Status commitMore(const std::vector<Batch>& batches, Totals& next);
   base::Status writeTemporary(const std::vector<Batch>& batches, Totals& next);
+  base::Status publish();
+  void close();
   base::Status end(const model::RowSet& lastRows, model::ProfileState state, const std::string& reason);
   base::Status writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
                              const std::string& reason);
@@ -96,6 +100,7 @@ base::Status createTables(Database& database) {
 
 base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
   Totals next = prepared.totals;
+  for (const model::RowSet& rows : sets) prepared.hasCall |= !rows.of<model::Run>().empty();
   const auto makeNodes = [&]() -> std::span<model::LevelNode> {
     nodes.clear();
     for (const model::RowSet& rows : sets) prepared.pyramid.add(rows, nodes);
@@ -109,7 +114,7 @@ base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
 
 std::shared_ptr<PreparedCommit> ProfileWriter::Impl::takePrepared() {
   auto taken = std::make_shared<PreparedCommit>(std::move(prepared));
-  prepared = {{}, taken->totals, taken->pyramid};
+  prepared = {{}, taken->totals, taken->pyramid, false};
   return taken;
 }
 
@@ -117,11 +122,32 @@ base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
   if (commit.batches.empty()) return {};
   Totals next = commit.totals;
   next.commits = totals.commits;  // It was prepared before the last ones were written.
-  PIPESCOPE_TRY(atPath ? commitMore(commit.batches, next) : commitFirst(commit.batches, next));
+  PIPESCOPE_TRY(place.empty() ? commitFirst(commit, next) : commitMore(commit.batches, next));
   payloadBytes += commit.payloadBytes();
   totals = next;
   pyramid = std::move(commit.pyramid);
+  return commit.hasCall ? publish() : base::Status();
+}
+
+/// Gives the file its final name, which may replace an older file. A database that is open is never renamed.
+base::Status ProfileWriter::Impl::publish() {
+  if (place == path) return {};
+  hasCall = true;
+  database.reset();
+  base::Status status = checkProfileOutput(path, options.rules);
+  if (status.ok()) status = moveInto(part, path);
+  if (!status.ok()) {
+    return base::Error{status.error().kind,
+                       fmt::format("{} The profile so far is {}.", status.error().message, part.string())};
+  }
+  place = path;
   return {};
+}
+
+/// Closes the file, and removes it if it stands beside an older one and holds no call.
+void ProfileWriter::Impl::close() {
+  database.reset();
+  if (place == part && !hasCall) removeWithSiblings(part);
 }
 
 base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batches, Totals& next) {
@@ -137,29 +163,33 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batch
   });
 }
 
-base::Status ProfileWriter::Impl::commitFirst(const std::vector<Batch>& batches, Totals& next) {
-  PIPESCOPE_TRY(checkReplaceable(path));  // Another program may have put a file there since.
+base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Totals& next) {
+  // Another program may have put a file there since.
+  PIPESCOPE_TRY(checkProfileOutput(path, options.rules));
   removeWithSiblings(temporary);
-  base::Status status = writeTemporary(batches, next);
-  if (status.ok()) status = moveInto(temporary, path);
+  base::Status status = writeTemporary(commit.batches, next);
+  std::error_code failed;
+  const fs::path& first = fs::exists(path, failed) && !commit.hasCall ? part : path;
+  if (status.ok()) status = moveInto(temporary, first);
   if (!status.ok()) return removeWithSiblings(temporary), status;
-  atPath = true;
+  place = first;
   totals = next;
   // If the file cannot be opened now, the next commit tries again and reports why. The rows of this commit
   // are safe.
-  static_cast<void>(openAtPath());
+  static_cast<void>(openAtPlace());
   return {};
 }
 
-base::Status ProfileWriter::Impl::openAtPath() {
+base::Status ProfileWriter::Impl::openAtPlace() {
   const auto replaced = [&] {
     return base::ioError(fmt::format(
         "{} was removed or replaced while it was being written; run again and leave the file in its place.",
-        path.string()));
+        place.string()));
   };
   if (database) return database->hasMoved() ? base::Status(replaced()) : base::Status();
-  if (std::error_code failed; !fs::exists(path, failed)) return replaced();
-  PIPESCOPE_ASSIGN(Database file, Database::open(path.string(), Database::Mode::readWrite, options.patience));
+  if (std::error_code failed; !fs::exists(place, failed)) return replaced();
+  PIPESCOPE_ASSIGN(Database file,
+                   Database::open(place.string(), Database::Mode::readWrite, options.patience));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
   PIPESCOPE_TRY(
       // KiB; a commit that fits the cache holds its lock for a short time only
@@ -174,7 +204,7 @@ base::Status ProfileWriter::Impl::openAtPath() {
 }
 
 base::Status ProfileWriter::Impl::commitMore(const std::vector<Batch>& batches, Totals& next) {
-  PIPESCOPE_TRY(openAtPath());
+  PIPESCOPE_TRY(openAtPlace());
   return transaction(*database, [&] { return writeAll(*database, batches, next); });
 }
 
@@ -185,7 +215,7 @@ base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::Prof
   base::Status written = writeLastRows(lastRows, true, state, reason);
   const auto full = [&] { return !written.ok() && written.error().kind == base::ErrorKind::refused; };
   if (full()) written = writeLastRows(lastRows, false, state, reason);
-  if (written.ok() || !atPath) return written;
+  if (written.ok() || place.empty()) return written;
   if (lastRows.empty()) return writeState(state, reason);
   static_cast<void>(writeState(model::ProfileState::incomplete, written.error().message));
   return written;
@@ -210,7 +240,7 @@ base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool 
 }
 
 base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const std::string& reason) {
-  PIPESCOPE_TRY(openAtPath());
+  PIPESCOPE_TRY(openAtPlace());
   Totals next = totals;
   next.state = state;
   next.reason = reason;
@@ -228,15 +258,17 @@ base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const st
 ProfileWriter::ProfileWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 ProfileWriter::~ProfileWriter() {
-  if (!impl_->atPath) removeWithSiblings(impl_->temporary);
+  if (impl_->place.empty()) removeWithSiblings(impl_->temporary);
+  if (!impl_->finished) impl_->close();
 }
 
 base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::path& path,
                                                                    WriterOptions options) {
   PIPESCOPE_ASSIGN(const fs::path target, outputPath(path));
-  PIPESCOPE_TRY(checkReplaceable(target));
+  PIPESCOPE_TRY(checkProfileOutput(target, options.rules));
   auto impl = std::make_unique<Impl>(std::max<std::size_t>(1, options.threads));
   impl->path = target;
+  impl->part = partPath(target);
   impl->temporary = target.parent_path() / ("." + target.filename().string() + ".partial");
   impl->options = options;
   PIPESCOPE_ASSIGN(impl->lock, WriterLock::acquire(target));
@@ -273,6 +305,10 @@ const fs::path& ProfileWriter::path() const {
   return impl_->path;
 }
 
+bool ProfileWriter::isAtPath() const {
+  return impl_->place == impl_->path;
+}
+
 std::int64_t ProfileWriter::payloadBytes() const {
   return impl_->payloadBytes;
 }
@@ -289,8 +325,10 @@ base::Status ProfileWriter::finish(model::ProfileState state, const std::string&
                                    const model::RowSet& lastRows) {
   Impl& impl = *impl_;
   if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
-  if (impl.atPath || state == model::ProfileState::complete) PIPESCOPE_TRY(impl.end(lastRows, state, reason));
-  impl.database.reset();
+  const bool completes = state == model::ProfileState::complete;
+  if (!impl.place.empty() || completes) PIPESCOPE_TRY(impl.end(lastRows, state, reason));
+  if (completes) PIPESCOPE_TRY(impl.publish());
+  impl.close();
   impl.lock.release();
   impl.finished = true;
   return {};

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/lock_patience.h"
@@ -14,6 +15,8 @@ namespace pipescope::store {
 struct WriterOptions {
   /// How long a commit waits for readers before it fails.
   std::chrono::milliseconds patience = kLockPatience;
+  /// What may be replaced. Something else at the path is refused.
+  base::OutputRules rules = {};
   /// Number of threads that code blocks: that of the caller, and others that the writer starts if there is
   /// enough to do.
   std::size_t threads = 1;
@@ -21,10 +24,11 @@ struct WriterOptions {
 
 struct PreparedCommit;
 
-/// Writes a profile.pop. Until the first commit nothing is at the path, and an older profile there is
-/// untouched. From then on the path always names a valid profile with every commit that returned, even if
-/// this process is killed at any moment. For one thread at a time; any number of readers may read, in this or
-/// other processes.
+/// Writes a profile.pop. Until the first commit nothing is at the path. From then on the path always names a
+/// valid profile with every commit that returned, even if this process is killed at any moment. Where an
+/// older file is at the path, it stays there until the first call of the host is committed; meanwhile the new
+/// profile is at partPath(). If the run ends before that without being complete, the new profile is removed.
+/// For one thread at a time; any number of readers may read, in this or other processes.
 class ProfileWriter : public record::Sink {
  public:
   /// Errors (io, badInput), reported at once: the folder does not exist or cannot be written, the path is a
@@ -33,6 +37,8 @@ class ProfileWriter : public record::Sink {
                                                              WriterOptions options = {});
 
   const std::filesystem::path& path() const;
+  /// True once the file at the path is this profile.
+  bool isAtPath() const;
   /// Bytes of payload that were committed so far.
   std::int64_t payloadBytes() const;
   /// Processor time of the threads that the writer started.
@@ -58,7 +64,8 @@ class ProfileWriter : public record::Sink {
   base::Status write(PreparedCommit& commit);
 
   /// Writes the state and the reason, and leaves one plain file. Before the first commit only `complete`
-  /// leaves a file, without rows; cancelled and incomplete leave none. It works on a full disk, so that the
+  /// leaves a file, without rows; cancelled and incomplete leave none, and beside an older file none before
+  /// the first call. It works on a full disk, so that the
   /// profile can still say `incomplete`.
   base::Status finish(model::ProfileState state, const std::string& reason) override;
   /// The same with some more rows. If they cannot be written, the state becomes `incomplete` and the error is

@@ -82,6 +82,7 @@ base::Status loadState(Database& database, Snapshot& snapshot) {
   }
   if (!valid) {
     snapshot.state = {model::ProfileState::incomplete, "the entry that says how the run ended is damaged"};
+    snapshot.damage.push_back(snapshot.state.reason);
     return {};
   }
   snapshot.commits = totals.commits;
@@ -208,9 +209,11 @@ void nameHoles(TableContent& table) {
 base::Status nameMissingEnd(Database& database, Snapshot& snapshot) {
   PIPESCOPE_ASSIGN(const FileHeader header, database.header());
   const std::int64_t bytes = database.fileSize();
-  if (bytes >= header.bytes || snapshot.state.state == model::ProfileState::incomplete) return {};
-  snapshot.state = {model::ProfileState::incomplete,
-                    fmt::format("the file's end is missing: it has {} of {} bytes", bytes, header.bytes)};
+  if (bytes >= header.bytes) return {};
+  snapshot.damage.push_back(
+      fmt::format("the file's end is missing: it has {} of {} bytes", bytes, header.bytes));
+  if (snapshot.state.state != model::ProfileState::incomplete)
+    snapshot.state = {model::ProfileState::incomplete, snapshot.damage.back()};
   return {};
 }
 
@@ -253,6 +256,7 @@ base::Status checkSchema(Database& database) {
 base::Result<Snapshot> loadSnapshot(Database& database, const Snapshot* earlier) {
   Snapshot snapshot;
   if (earlier != nullptr) snapshot = *earlier;
+  snapshot.damage.clear();
   PIPESCOPE_TRY(loadState(database, snapshot));
   PIPESCOPE_TRY(nameMissingEnd(database, snapshot));
   PIPESCOPE_TRY(loadTables(database, snapshot));

@@ -28,6 +28,8 @@ struct Snapshot {
   std::array<TableContent, model::kTableCount> tables;
   std::int64_t commits = 0;
   model::SourceState state;
+  /// What is damaged outside the tables, a sentence each: the end of the file, the entry of the state.
+  std::vector<std::string> damage;
   std::string lastCommitUtc;
   WriterProcess writer;
   std::int64_t lastBlock = 0;  ///< largest id seen in the directory

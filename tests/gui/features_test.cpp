@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
+#include <QFile>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
@@ -12,6 +13,7 @@
 #include <QSpinBox>
 #include <QTabWidget>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 #include "profiler/sections/section.h"
@@ -264,7 +266,27 @@ TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
   const QImage image = QImage::fromData(png, "PNG");
   EXPECT_EQ(image.width(), 2 * shown.widget->width());
   EXPECT_EQ(image.text(QStringLiteral("Description")), caption);
-  EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png).ok());
+  EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png, base::FileKind::png).ok());
+}
+
+TEST_F(FeatureTest, PicturesAndTablesReplaceOnlyFilesOfTheirKind) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("saved"));
+  const auto content = [&] {
+    QFile file(path);
+    file.open(QIODevice::ReadOnly);
+    return file.readAll();
+  };
+  const QByteArray table = "Stage,Share\n0,0.5\n", drawing = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
+  ASSERT_TRUE(shell::writeFile(path, table, base::FileKind::csv).ok());
+  const base::Status refused = shell::writeFile(path, drawing, base::FileKind::svg);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, path.toStdString() +
+                                         " exists and is not an SVG drawing; it is left "
+                                         "untouched. Choose another name.");
+  EXPECT_EQ(content(), table);
+  EXPECT_TRUE(shell::writeFile(path, "A,B\n1,2\n", base::FileKind::csv).ok());
+  EXPECT_EQ(content(), "A,B\n1,2\n");
 }
 
 TEST_F(FeatureTest, TheGlossaryKnowsTheWords) {

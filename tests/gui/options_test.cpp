@@ -47,7 +47,9 @@ TEST(GuiOptions, RefusesWithASentence) {
        "See "
        "pipescope-gui --help."},
       {{"--screenshot", "x.png", "a.pop", "b.pop"},
-       "--screenshot takes one profile. See pipescope-gui --help."}};
+       "--screenshot takes one profile. See pipescope-gui --help."},
+      {{"--overwrite"},
+       "--overwrite is about the file of --screenshot, which is not given. See pipescope-gui --help."}};
   for (const auto& [arguments, sentence] : cases) {
     const auto options = parseOptions(arguments);
     ASSERT_FALSE(options.ok()) << sentence;
@@ -57,8 +59,8 @@ TEST(GuiOptions, RefusesWithASentence) {
 
 TEST(GuiOptions, HelpNamesEveryOption) {
   const QString help = helpText();
-  for (const char* option :
-       {"--page", "--executable", "--at", "--screenshot", "--size", "--theme", "--help", "--version"}) {
+  for (const char* option : {"--page", "--executable", "--at", "--screenshot", "--overwrite", "--size",
+                             "--theme", "--help", "--version"}) {
     EXPECT_TRUE(help.contains(QLatin1String(option))) << option;
   }
 }

@@ -3,12 +3,12 @@
 #include <QAbstractScrollArea>
 #include <QAction>
 #include <QBuffer>
+#include <QFile>
 #include <QFileDialog>
 #include <QFontDatabase>
 #include <QImage>
 #include <QMessageBox>
 #include <QPainter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <vector>
 
@@ -129,13 +129,11 @@ QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption,
   return bytes;
 }
 
-base::Status writeFile(const QString& path, const QByteArray& bytes) {
-  QSaveFile file(path);
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return {};
-  return base::ioError(
-      QObject::tr("%1 could not be written: %2. Choose a folder that exists and can be written to.")
-          .arg(path, file.errorString())
-          .toStdString());
+base::Status writeFile(const QString& path, const QByteArray& bytes, base::FileKind kind) {
+  PIPESCOPE_ASSIGN(base::OutputFile file,
+                   base::OutputFile::create(QFile::encodeName(path).toStdString(), kind, {}));
+  PIPESCOPE_TRY(file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
+  return file.close();
 }
 
 void savePicture(const Picture& picture, bool whole, const QString& name, PageContext& context) {
@@ -157,7 +155,10 @@ void savePicture(const Picture& picture, bool whole, const QString& name, PageCo
         const bool svg = path.endsWith(QStringLiteral(".svg"), Qt::CaseInsensitive);
         const QByteArray bytes = pictureOf(picture, whole, provenance(context.session), svg, context.palette);
         inBackground(
-            picture.widget, [path, bytes] { return writeFile(path, bytes); },
+            picture.widget,
+            [path, bytes, svg] {
+              return writeFile(path, bytes, svg ? base::FileKind::svg : base::FileKind::png);
+            },
             [widget = picture.widget, path, &context](const base::Status& status) {
               if (status.ok()) return context.saved(path);
               QMessageBox::warning(widget->window(), QObject::tr("Save the picture"),

@@ -1,6 +1,7 @@
 #pragma once
 // Saves charts as PNG or SVG files with their title above and a line below that says where the figures come
 // from.
+#include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
 #include "views/shell/page.h"
 
@@ -18,8 +19,9 @@ QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption,
 /// reports a failure.
 void savePicture(const Picture& picture, bool whole, const QString& name, PageContext& context);
 
-/// Writes bytes into a file. The error names the file and what to do. For workers.
-base::Status writeFile(const QString& path, const QByteArray& bytes);
+/// Writes bytes of a kind into a file. Only files of this kind and empty files are replaced. The error names
+/// the file and what to do. For workers.
+base::Status writeFile(const QString& path, const QByteArray& bytes, base::FileKind kind);
 
 /// Adds "Save picture…" to the context menu of `owner`.
 void addPictureAction(QWidget& owner, const std::function<Picture()>& picture, const QString& name,

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "app/run/execute/run.h"
+
 namespace pipescope::app {
 
-base::Status runFixed(RunContext& context, RunResult& result) {
+base::Status runFixed(RunContext& context) {
   const std::int64_t calls = context.configuration.integer("fixed.calls");
   for (std::int64_t call = 0; call < calls; ++call) {
     PIPESCOPE_TRY(checkCancelled(context.progress));
@@ -12,7 +14,7 @@ base::Status runFixed(RunContext& context, RunResult& result) {
                             fmt::format("call {} of {}", call + 1, calls));
     PIPESCOPE_ASSIGN(const model::Run run,
                      emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
-    result.emulatedUnits = base::toSeconds(
+    context.result.emulatedUnits = base::toSeconds(
         run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
   }
   return {};

@@ -1,10 +1,9 @@
 #pragma once
-#include "app/run/execute/run.h"
 #include "app/run/execute/run_context.h"
 
 namespace pipescope::app {
 
 /// Emulates the calls of a system whose costs are given. Nothing is computed.
-base::Status runFixed(RunContext& context, RunResult& result);
+base::Status runFixed(RunContext& context);
 
 }  // namespace pipescope::app

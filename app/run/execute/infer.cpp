@@ -3,49 +3,68 @@
 #include <fmt/format.h>
 
 #include "app/run/execute/inference_runner.h"
+#include "app/run/execute/run.h"
 #include "app/run/io/weights_file.h"
 
 namespace pipescope::app {
 namespace {
 
-void addOutcome(RunContext& context, std::size_t executable, const InferenceRunner::Score& score,
-                const char* untrained, RunResult& result) {
-  if (score.rows == 0) return;
-  const std::string dropped =
-      score.available > score.rows
-          ? fmt::format("; the last {} fill no call and were dropped", score.available - score.rows)
-          : "";
-  const std::string basis =
-      fmt::format("{} of {} test rows{}{}", score.rows, score.available, dropped, untrained);
-  const model::ExecutableId id = context.recorded.executables[executable].id;
-  if (score.accuracy)
-    context.recorder.add(model::Outcome{id, "test_accuracy", "fraction", basis, *score.accuracy});
-  result.testAccuracy = score.accuracy;
-}
+class Inference : public ExecutableRun {
+ public:
+  Inference(const RunSetup& setup, std::size_t executable)
+      : setup_(setup), index_(executable), runner_(setup, executable) {}
+
+  /// If something is trained first, the model is made after that, because both would take memory.
+  base::Status prepare() override {
+    PIPESCOPE_TRY(runner_.prepare());
+    if (isAfterTraining()) return {};
+    PIPESCOPE_TRY(runner_.makeSession());
+    const std::string& file = setup_.configuration.text("execution.load_weights");
+    if (runner_.session() == nullptr || file.empty()) return {};
+    untrained_ = "; weights were loaded";
+    return loadWeights(file, *runner_.session());
+  }
+
+  base::Status run(RunContext& context, std::optional<numerics::Parameters>& weights) override {
+    if (isAfterTraining()) PIPESCOPE_TRY(runner_.makeSession());
+    if (runner_.session() != nullptr && weights)
+      PIPESCOPE_TRY(runner_.session()->parameters().assignFrom(*weights));
+    const double begin = isAfterTraining() ? 0.9 : 0.0;
+    const auto report = [&](double done, const std::string& what) {
+      context.progress.report(begin + (1 - begin) * done, what);
+    };
+    PIPESCOPE_ASSIGN(const InferenceRunner::Score score, runner_.pass(context, "inference", 0, report));
+    addOutcome(context, score, weights ? "" : untrained_);
+    return {};
+  }
+
+ private:
+  bool isAfterTraining() const { return index_ > 0; }
+
+  void addOutcome(RunContext& context, const InferenceRunner::Score& score, const char* untrained) const {
+    if (score.rows == 0) return;
+    const std::string dropped =
+        score.available > score.rows
+            ? fmt::format("; the last {} fill no call and were dropped", score.available - score.rows)
+            : "";
+    const std::string basis =
+        fmt::format("{} of {} test rows{}{}", score.rows, score.available, dropped, untrained);
+    const model::ExecutableId id = context.recorded.executables[index_].id;
+    if (score.accuracy)
+      context.recorder.add(model::Outcome{id, "test_accuracy", "fraction", basis, *score.accuracy});
+    context.result.testAccuracy = score.accuracy;
+  }
+
+  RunSetup setup_;
+  std::size_t index_;
+  InferenceRunner runner_;
+  const char* untrained_ = "; weights are untrained";
+};
 
 }  // namespace
 
-base::Status runInference(RunContext& context, std::size_t executable,
-                          const std::optional<numerics::Parameters>& weights, RunResult& result) {
-  InferenceRunner runner(context, executable, result);
-  PIPESCOPE_TRY(runner.prepare());
-  const char* untrained = weights ? "" : "; weights are untrained";
-  if (numerics::Session* session = runner.session()) {
-    const std::string& file = context.configuration.text("execution.load_weights");
-    if (weights) {
-      PIPESCOPE_TRY(session->parameters().assignFrom(*weights));
-    } else if (!file.empty()) {
-      PIPESCOPE_TRY(loadWeights(file, *session));
-      untrained = "; weights were loaded";
-    }
-  }
-  const double begin = context.compilation.executables.size() > 1 ? 0.9 : 0.0;
-  const auto report = [&](double done, const std::string& what) {
-    context.progress.report(begin + (1 - begin) * done, what);
-  };
-  PIPESCOPE_ASSIGN(const InferenceRunner::Score score, runner.pass("inference", 0, report));
-  addOutcome(context, executable, score, untrained, result);
-  return {};
+std::unique_ptr<ExecutableRun> makeInference(const RunSetup& setup, std::size_t executable) {
+  return std::make_unique<Inference>(setup, executable);
 }
 
 }  // namespace pipescope::app

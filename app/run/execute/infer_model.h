@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/base/result.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::app {
 
@@ -14,6 +14,7 @@ struct InferFiles {
   std::filesystem::path outputs;  ///< folder for output_0.pb …; created if missing
   std::size_t threads = 0;        ///< 0: all cores
   std::uint64_t seed = 42;        ///< seed of random operators
+  base::OutputRules rules = {};   ///< what the outputs may replace
 };
 
 struct InferredTensor {
@@ -21,7 +22,8 @@ struct InferredTensor {
   std::string name, type;  ///< of the graph's output: "logits", "1x10 float32"
 };
 
-/// Reads the model and its inputs, computes the outputs and writes them. Writes nothing if computing fails.
+/// Reads the model and its inputs, computes the outputs and writes them. Writes nothing if computing fails,
+/// or if one of the outputs would replace a file that is not an ONNX tensor.
 base::Result<std::vector<InferredTensor>> inferModel(const InferFiles& files);
 
 }  // namespace pipescope::app

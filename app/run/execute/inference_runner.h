@@ -12,10 +12,13 @@ namespace pipescope::app {
 
 class InferenceRunner {
  public:
-  InferenceRunner(RunContext& context, std::size_t executable, RunResult& result);
+  InferenceRunner(const RunSetup& setup, std::size_t executable);
 
-  /// Opens the test data and makes the model. Without numerics it only counts the rows. Call it once.
+  /// Opens the test data and checks that it fits the model and fills a call. Without numerics it only counts
+  /// the rows. Call it once, before anything else.
   base::Status prepare();
+  /// Makes the model, which takes as much memory as its weights. Does nothing without numerics.
+  base::Status makeSession();
 
   struct Score {
     std::int64_t rows = 0, available = 0, calls = 0;
@@ -23,27 +26,28 @@ class InferenceRunner {
   };
   /// Makes one pass. `kind` names its runs ("inference call 3", "validation epoch 2 call 3"). `report` gets
   /// the finished share and the metrics so far.
-  base::Result<Score> pass(const std::string& kind, std::int64_t epoch,
+  base::Result<Score> pass(RunContext& context, const std::string& kind, std::int64_t epoch,
                            const std::function<void(double, const std::string&)>& report);
 
-  /// Null without numerics.
+  /// Null before makeSession() and without numerics.
   numerics::Session* session() { return session_.get(); }
 
  private:
   /// All micro-batches of a call go through the pipeline in one flush.
   data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
-  bool computes() const { return context_.configuration.boolean("execution.numerics"); }
-  base::Status emulate(const std::string& name, std::int64_t rows, std::int64_t wallStart,
-                       std::int64_t wallEnd);
-  base::Status computeCall(const data::Batch& batch, const std::string& name, std::int64_t epoch,
-                           Score& score);
-  base::Result<Score> emulateOnly(const std::string& prefix,
+  bool computes() const { return setup_.configuration.boolean("execution.numerics"); }
+  const graph::Graph& graph() const { return *setup_.compilation.executables[index_].graph; }
+  base::Status checkCalls() const;
+  base::Status emulate(RunContext& context, const std::string& name, std::int64_t rows,
+                       std::int64_t wallStart, std::int64_t wallEnd);
+  base::Status computeCall(RunContext& context, const data::Batch& batch, const std::string& name,
+                           std::int64_t epoch, Score& score);
+  base::Result<Score> emulateOnly(RunContext& context, const std::string& prefix,
                                   const std::function<void(double, const std::string&)>& report);
 
-  RunContext& context_;
+  RunSetup setup_;
   std::size_t index_;
   const emulate::ExecutableFacts& facts_;
-  RunResult& result_;
   std::shared_ptr<const data::Dataset> dataset_;
   std::unique_ptr<numerics::Session> session_;
   std::optional<Feeder> feeder_;

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <memory>
+#include <vector>
 
 #include "app/run/execute/fixed_calls.h"
 #include "app/run/execute/infer.h"
@@ -19,6 +21,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/store/file_sink.h"
+#include "profiler/store/profile_path.h"
 
 namespace pipescope::app {
 namespace {
@@ -62,21 +65,62 @@ std::size_t threadCount(const config::Configuration& configuration) {
   return asked > 0 ? static_cast<std::size_t>(asked) : numerics::ThreadPool::hardwareThreads();
 }
 
-/// Runs everything that comes after the first commit. An error becomes the reason in the profile.
-base::Status runExecutables(RunContext& context, RunResult& result) {
-  const bool costsAreGiven = context.compilation.executables.front().graph == nullptr;
-  if (costsAreGiven) return runFixed(context, result);
-  std::optional<numerics::Parameters> weights;
-  for (std::size_t i = 0; i < context.compilation.executables.size(); ++i) {
-    const model::ExecutableKind kind = context.compilation.executables[i].plan.kind;
-    const bool training = kind == model::ExecutableKind::training;
+using ExecutableRuns = std::vector<std::unique_ptr<ExecutableRun>>;
+
+/// Prepares each executable. None if the costs are given: then there is nothing to prepare.
+base::Result<ExecutableRuns> prepareAll(const RunSetup& setup) {
+  ExecutableRuns runs;
+  const bool costsAreGiven = setup.compilation.executables.front().graph == nullptr;
+  for (std::size_t i = 0; !costsAreGiven && i < setup.compilation.executables.size(); ++i) {
+    const model::ExecutableKind kind = setup.compilation.executables[i].plan.kind;
     if (kind == model::ExecutableKind::validation) continue;  // training runs it between its epochs
-    PIPESCOPE_TRY(training ? runTraining(context, i, weights, result)
-                           : runInference(context, i, weights, result));
+    const bool training = kind == model::ExecutableKind::training;
+    runs.push_back(training ? makeTraining(setup, i) : makeInference(setup, i));
+    PIPESCOPE_TRY(runs.back()->prepare());
   }
+  return runs;
+}
+
+/// Runs everything that comes after the first commit. An error becomes the reason in the profile.
+base::Status runExecutables(RunContext& context, const ExecutableRuns& runs) {
+  if (runs.empty()) return runFixed(context);
+  std::optional<numerics::Parameters> weights;
+  for (const std::unique_ptr<ExecutableRun>& run : runs) PIPESCOPE_TRY(run->run(context, weights));
   const std::string& saved = context.configuration.text("execution.save_weights");
   if (weights && saved.ends_with(".onnx"))
     PIPESCOPE_TRY(saveOnnxWeights(context.configuration, *weights, saved));
+  return {};
+}
+
+/// Files that the run reads and that are of a kind that it could write, or that the configuration names.
+base::OutputRules rulesFor(const config::Configuration& c, base::OutputRules rules) {
+  for (const char* key : {"model.onnx", "execution.load_weights"}) rules.inputs.emplace_back(c.text(key));
+  const std::filesystem::path data = c.text("data.directory");
+  if (data.empty()) return rules;
+  for (const char* archive : {"train.npz", "test.npz"}) rules.inputs.push_back(data / archive);
+  return rules;
+}
+
+/// Checks all files that the run writes before it computes anything.
+base::Status checkOutputs(const config::Configuration& c, const std::string& profile,
+                          const base::OutputRules& rules) {
+  PIPESCOPE_TRY(store::checkProfileOutput(profile, rules));
+  const std::string &metrics = c.text("execution.metrics"), &weights = c.text("execution.save_weights");
+  if (!metrics.empty()) PIPESCOPE_TRY(base::checkOutput(metrics, base::FileKind::metrics, rules));
+  const auto weightsKind = weights.ends_with(".onnx") ? base::FileKind::onnxModel : base::FileKind::npz;
+  if (!weights.empty()) PIPESCOPE_TRY(base::checkOutput(weights, weightsKind, rules));
+  const std::pair<const char*, std::filesystem::path> outputs[] = {
+      {"The profile", profile},
+      {"the profile beside an older one", store::partPath(profile)},
+      {"execution.metrics", metrics},
+      {"execution.save_weights", weights}};
+  for (std::size_t i = 0; i < std::size(outputs); ++i) {
+    for (std::size_t j = i + 1; j < std::size(outputs); ++j) {
+      if (!base::isSameFile(outputs[i].second, outputs[j].second)) continue;
+      return base::badInput(fmt::format("{} and {} are the same file, {}: choose two names.",
+                                        outputs[i].first, outputs[j].first, outputs[j].second.string()));
+    }
+  }
   return {};
 }
 
@@ -104,21 +148,50 @@ void logCompilation(const compile::Compilation& compilation) {
   }
 }
 
+/// Writes how the run ended. Returns its error, unless the user stopped it.
+base::Status endProfile(record::Recorder& recorder, store::FileSink& writer, const base::Status& status) {
+  if (status.ok()) return recorder.finish(model::ProfileState::complete);
+  const std::string& reason = status.error().message;
+  if (status.error().kind == base::ErrorKind::cancelled)
+    return recorder.finish(model::ProfileState::cancelled, reason);
+  // Unwritten rows are lost, but the file records why it ends early.
+  if (!recorder.finish(model::ProfileState::incomplete, reason).ok())
+    (void)writer.finish(model::ProfileState::incomplete, reason);
+  return status;
+}
+
 }  // namespace
 
 base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
                                          base::Progress& progress) {
   progress.report(0, "compiling");
   PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
-  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(defaults));
+  PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
+  const config::Configuration& configuration = chosen.configuration;
   const std::string& saved = configuration.text("execution.save_weights");
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));
   numerics::ThreadPool pool(threadCount(configuration));
   PIPESCOPE_ASSIGN(compile::Compilation compilation, compileRun(configuration, &pool));
   addFitAdvice(configuration, compilation, pool);
-  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
-  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
+  const base::OutputRules rules = rulesFor(configuration, options.rules);
+  PIPESCOPE_ASSIGN(const std::filesystem::path output, store::outputPath(options.output));
+  PIPESCOPE_TRY(checkOutputs(configuration, output.string(), rules));
+  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics"), rules));
+  if (chosen.notice) compilation.notices.push_back(*chosen.notice);
+  store::FileSinkOptions sink;
+  sink.writer.rules = rules;
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(output, sink));
+  RunResult result;
+  result.notices = compilation.notices;
+  result.overflow = compilation.overflow();
+  result.fits = result.overflow.empty();
+  const bool runs = result.fits || !configuration.boolean("execution.require_fit");
+  const RunSetup setup{configuration, compilation, pool, progress};
+  ExecutableRuns prepared;
+  if (runs) {
+    PIPESCOPE_ASSIGN(prepared, prepareAll(setup));
+  }
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
@@ -126,29 +199,14 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const compile::RecordedCompilation recorded = compile::recordCompilation(recorder, compilation, level);
   compile::recordForecast(recorder, compilation, recorded);
   PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
-  RunResult result;
-  result.notices = compilation.notices;
-  result.overflow = compilation.overflow();
-  result.fits = result.overflow.empty();
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
-  RunContext context{configuration, compilation, recorded, recorder, emulator, pool, progress, &metrics};
-  const bool run = result.fits || !configuration.boolean("execution.require_fit");
-  const base::Status status = run ? runExecutables(context, result) : base::Status();
-  if (status.ok()) {
-    PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
-    PIPESCOPE_TRY(checkPeaks(recorded));
-    return result;
-  }
-  if (status.error().kind == base::ErrorKind::cancelled) {
-    PIPESCOPE_TRY(recorder.finish(model::ProfileState::cancelled, status.error().message));
-    result.cancelled = true;
-    return result;
-  }
-  // Unwritten rows are lost, but the file records why it ends early.
-  if (!recorder.finish(model::ProfileState::incomplete, status.error().message).ok()) {
-    (void)writer->finish(model::ProfileState::incomplete, status.error().message);
-  }
-  return status.error();
+  RunContext context{setup, recorded, recorder, emulator, result, &metrics};
+  const base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  PIPESCOPE_TRY(endProfile(recorder, *writer, status));
+  if (status.ok()) PIPESCOPE_TRY(checkPeaks(recorded));
+  result.cancelled = !status.ok();
+  result.written = writer->isAtPath();
+  return result;
 }
 
 }  // namespace pipescope::app

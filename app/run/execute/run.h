@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/config/configuration.h"
+#include "profiler/base/output_file.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::app {
@@ -11,10 +12,14 @@ namespace pipescope::app {
 struct RunOptions {
   std::string output = "profile.pop";
   std::string commandLine;
+  /// The files that the command reads besides those that the configuration names, such as the configuration's
+  /// own file; and what its outputs may replace.
+  base::OutputRules rules = {};
 };
 
 struct RunResult {
   bool cancelled = false;
+  bool written = true;  ///< false: the run was stopped before its first call, and an older profile is kept
   bool fits = true;
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
@@ -24,8 +29,9 @@ struct RunResult {
   std::vector<std::string> overflow;  ///< where the model does not fit
 };
 
-/// An error before the first commit leaves no file at the output path. A later error leaves the profile so
-/// far and marks it as incomplete, with the reason.
+/// Checks the configuration, the model, the data and all outputs before it writes anything. An error of these
+/// checks leaves no file and an older profile untouched. A later error leaves the profile so far and marks it
+/// as incomplete, with the reason; an older profile is replaced when the first call is recorded.
 base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
                                          const RunOptions& options, base::Progress& progress);
 

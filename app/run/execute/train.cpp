@@ -5,49 +5,65 @@
 #include <algorithm>
 
 #include "app/run/execute/inference_runner.h"
+#include "app/run/execute/run.h"
 #include "app/run/io/data_source.h"
 #include "app/run/io/host_memory.h"
 #include "app/run/io/weights_file.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
+#include "engine/data/batch_order.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
 namespace {
 
-class Training {
+class Training : public ExecutableRun {
  public:
-  Training(RunContext& context, std::size_t executable, RunResult& result)
-      : context_(context),
-        index_(executable),
-        facts_(context.recorded.executables[executable].facts),
-        result_(result) {}
+  Training(const RunSetup& setup, std::size_t executable)
+      : setup_(setup), index_(executable), facts_(setup.compilation.executables[executable].facts) {}
 
-  base::Status run(std::optional<numerics::Parameters>& weights) {
+  base::Status prepare() override {
     epochs_ = configuration().integer("training.epochs");
     PIPESCOPE_ASSIGN(needs_, dataNeeds(graph(), facts_.microBatchSize));
     needs_.callRows = shape().rows() * configuration().integer("data.instances");
+    PIPESCOPE_TRY(data::checkBatchShape(shape()));
     PIPESCOPE_TRY(prepareValidation());
-    if (!configuration().boolean("execution.numerics")) return emulateOnly();
-    context_.progress.report(0, "preparing data");
-    PIPESCOPE_ASSIGN(const auto dataset, openData(configuration(), data::Split::train, needs_,
-                                                  context_.progress, context_.executor));
+    if (!computes()) {
+      PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
+                                                             setup_.progress, setup_.executor));
+      return countCalls(samples, "");
+    }
+    setup_.progress.report(0, "preparing data");
+    PIPESCOPE_TRY(checkHostMemory(graph(), 0));
+    PIPESCOPE_ASSIGN(const auto dataset,
+                     openData(configuration(), data::Split::train, needs_, setup_.progress, setup_.executor));
+    PIPESCOPE_TRY(countCalls(dataset->size(), ": " + dataset->description()));
     PIPESCOPE_TRY(makeSession(*dataset));
-    PIPESCOPE_TRY(makeLoader(dataset));
+    return makeLoader(dataset);
+  }
+
+  base::Status run(RunContext& context, std::optional<numerics::Parameters>& weights) override {
+    context_ = &context;
+    if (!computes()) return emulateOnly();
     addCounters();
-    const auto begun = wallNow(context_);
+    const auto begun = wallNow(context);
     PIPESCOPE_TRY(callAll());
-    addOutcomes(wallNow(context_) - begun);
+    addOutcomes(wallNow(context) - begun);
     PIPESCOPE_TRY(compareReplicas());
     const std::string& file = configuration().text("execution.save_weights");
     if (file.ends_with(".npz")) PIPESCOPE_TRY(saveWeights(file, *session_));
     weights = session_->parameters();
+    // What follows needs the memory.
+    session_.reset();
+    loader_.reset();
+    validation_.reset();
     return {};
   }
 
  private:
-  const config::Configuration& configuration() const { return context_.configuration; }
-  const graph::Graph& graph() const { return *context_.compilation.executables[index_].graph; }
+  const config::Configuration& configuration() const { return setup_.configuration; }
+  bool computes() const { return configuration().boolean("execution.numerics"); }
+  const graph::Graph& graph() const { return *setup_.compilation.executables[index_].graph; }
   data::BatchShape shape() const {
     return {facts_.microBatchSize, facts_.iterations, facts_.microBatches,
             facts_.replicas / facts_.inputGroup};
@@ -58,25 +74,26 @@ class Training {
   base::Status prepareValidation() {
     interval_ = configuration().integer("training.validation_interval");
     if (interval_ == 0) return {};
-    validation_.emplace(context_, index_ + 1, result_);
+    validation_.emplace(setup_, index_ + 1);
     PIPESCOPE_TRY(validation_->prepare());
-    return {};
+    return validation_->makeSession();
   }
 
   base::Status validate(std::int64_t epoch) {
     if (interval_ == 0 || epoch % interval_ != 0) return {};
     if (session_) PIPESCOPE_TRY(validation_->session()->parameters().assignFrom(session_->parameters()));
     const auto report = [&](double, const std::string& what) {
-      context_.progress.report(fraction_, fmt::format("epoch {}/{}  {}", epoch, epochs_, what));
+      context_->progress.report(fraction_, fmt::format("epoch {}/{}  {}", epoch, epochs_, what));
     };
-    PIPESCOPE_ASSIGN(const InferenceRunner::Score score, validation_->pass("validation", epoch, report));
+    PIPESCOPE_ASSIGN(const InferenceRunner::Score score,
+                     validation_->pass(*context_, "validation", epoch, report));
     const auto add = [&](std::optional<model::CounterId>& counter, const char* name, const char* unit,
                          const std::optional<double>& value) {
       if (!value) return;
       if (!counter)
-        counter = context_.recorder.add(
-            model::Counter{{}, context_.recorded.executables[index_].id, {}, name, unit});
-      context_.recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+        counter = context_->recorder.add(
+            model::Counter{{}, context_->recorded.executables[index_].id, {}, name, unit});
+      context_->recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
     };
     add(validationLoss_, "validation_loss", "", score.loss);
     add(validationAccuracy_, "validation_accuracy", "fraction", score.accuracy);
@@ -84,28 +101,30 @@ class Training {
   }
 
   base::Status emulateOnly() {
-    PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
-                                                           context_.progress, context_.executor));
-    const std::int64_t calls = samples / (shape().rows() * configuration().integer("data.instances"));
-    if (calls == 0) return tooFewSamples(samples);
-    for (std::int64_t call = 0; call < calls * epochs_; ++call) {
-      PIPESCOPE_TRY(checkCancelled(context_.progress));
-      report(call, calls, "");
+    for (std::int64_t call = 0; call < calls_ * epochs_; ++call) {
+      PIPESCOPE_TRY(checkCancelled(context_->progress));
+      report(call, calls_, "");
       PIPESCOPE_ASSIGN(const model::Run run,
-                       emulateCall(context_, index_, name(call, calls), shape().rows(), 0, 0));
+                       emulateCall(*context_, index_, name(call, calls_), shape().rows(), 0, 0));
       last_ = run;
-      if ((call + 1) % calls == 0) PIPESCOPE_TRY(validate((call + 1) / calls));
+      if ((call + 1) % calls_ == 0) PIPESCOPE_TRY(validate((call + 1) / calls_));
     }
     addEmulatedTime();
     return {};
   }
 
-  base::Error tooFewSamples(std::int64_t samples) const {
+  /// Sets the number of calls of an epoch. `from` ends the sentence about too few samples.
+  base::Status countCalls(std::int64_t samples, const std::string& from) {
+    const std::int64_t parts = configuration().integer("data.instances");
+    calls_ = samples / (shape().rows() * parts);
+    if (calls_ > 0) return {};
     return base::badInput(
         fmt::format("One training call takes {} samples (micro-batch {} × accumulation {} × device "
-                    "iterations {}{}), but there are only {}.",
+                    "iterations {}{}){}, but "
+                    "there are only {}{}. Lower one of these numbers, or give more samples.",
                     shape().rows(), facts_.microBatchSize, facts_.microBatches, facts_.iterations,
-                    shape().replicas > 1 ? fmt::format(" × {} replicas", shape().replicas) : "", samples));
+                    shape().replicas > 1 ? fmt::format(" × {} replicas", shape().replicas) : "",
+                    parts > 1 ? fmt::format(" in each of {} instances", parts) : "", samples, from));
   }
 
   base::Status makeSession(const data::Dataset& dataset) {
@@ -120,9 +139,8 @@ class Training {
     options.replicas = facts_.replicas;
     options.inputGroup = facts_.inputGroup;
     options.ownWeights = configuration().boolean("training.check_replicas");
-    PIPESCOPE_TRY(checkHostMemory(graph(), 0));
     PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph(), ops::standardOperators(),
-                                                         std::move(optimizer), context_.executor, options));
+                                                         std::move(optimizer), setup_.executor, options));
     PIPESCOPE_TRY(checkHostMemory(graph(), session_->arenaBytes()));
     scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
     scores_.ignored = configuration().integer("training.ignore_index");
@@ -133,9 +151,7 @@ class Training {
 
   /// Epochs and the learning-rate schedule continue where the loaded weights stopped.
   base::Status makeLoader(const std::shared_ptr<const data::Dataset>& dataset) {
-    const std::int64_t parts = configuration().integer("data.instances");
-    const std::int64_t updates = dataset->size() / (shape().rows() * parts) * facts_.iterations,
-                       done = session_->steps();
+    const std::int64_t updates = calls_ * facts_.iterations, done = session_->steps();
     data::LoaderOptions options;
     options.shape = shape();
     options.seed = static_cast<std::uint64_t>(configuration().integer("execution.seed"));
@@ -150,8 +166,8 @@ class Training {
 
   void addCounters() {
     const auto add = [&](const char* name, const char* unit) {
-      return context_.recorder.add(
-          model::Counter{{}, context_.recorded.executables[index_].id, {}, name, unit});
+      return context_->recorder.add(
+          model::Counter{{}, context_->recorded.executables[index_].id, {}, name, unit});
     };
     loss_ = add("loss", "");
     accuracy_ = add("accuracy", "fraction");
@@ -163,8 +179,8 @@ class Training {
   base::Status callAll() {
     const std::int64_t calls = loader_->callsPerEpoch();
     for (std::int64_t call = 0;; ++call) {
-      PIPESCOPE_TRY(checkCancelled(context_.progress));
-      PIPESCOPE_ASSIGN(const std::optional<data::Batch> batch, loader_->next(context_.progress));
+      PIPESCOPE_TRY(checkCancelled(context_->progress));
+      PIPESCOPE_ASSIGN(const std::optional<data::Batch> batch, loader_->next(context_->progress));
       if (!batch) return {};
       if (call == 0) report(0, calls, "");
       PIPESCOPE_TRY(callOnce(*batch, call, calls));
@@ -172,12 +188,12 @@ class Training {
   }
 
   base::Status callOnce(const data::Batch& batch, std::int64_t call, std::int64_t calls) {
-    const std::int64_t wallStart = wallNow(context_);
+    const std::int64_t wallStart = wallNow(*context_);
     CallMetrics metrics(facts_, scores_);
     const std::int64_t rows = facts_.rows();
     MetricsLine line;
     for (std::int64_t iteration = 0; iteration < facts_.iterations; ++iteration) {
-      PIPESCOPE_TRY(checkCancelled(context_.progress));
+      PIPESCOPE_TRY(checkCancelled(context_->progress));
       line.learningRate = rates_->at(session_->steps());
       line.lossScale = session_->updater()->lossScale().value();
       session_->optimizer()->setLearningRate(*line.learningRate);
@@ -187,7 +203,7 @@ class Training {
       metrics.add(iteration, results_, feeder_->labels());
     }
     PIPESCOPE_ASSIGN(
-        last_, emulateCall(context_, index_, name(call, calls), batch.rows, wallStart, wallNow(context_)));
+        last_, emulateCall(*context_, index_, name(call, calls), batch.rows, wallStart, wallNow(*context_)));
     samples_ += batch.rows;
     basis_ = metrics.basis();
     line.loss = finalLoss_ = metrics.loss();
@@ -206,7 +222,7 @@ class Training {
     const auto sample = [&](const std::optional<model::CounterId>& counter,
                             const std::optional<double>& value) {
       if (counter && value)
-        context_.recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+        context_->recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
     };
     sample(loss_, line.loss);
     sample(accuracy_, line.accuracy);
@@ -218,7 +234,7 @@ class Training {
     line.call = call % calls + 1;
     line.updates = session_->steps();
     line.samples = rows;
-    return context_.metrics->add(line);
+    return context_->metrics->add(line);
   }
 
   /// Replicas start with equal weights and get equal sums, so their weights must end with equal bits.
@@ -226,9 +242,9 @@ class Training {
     if (!configuration().boolean("training.check_replicas")) return {};
     const std::vector<std::uint64_t> hashes = session_->replicaHashes();
     const auto equal = std::count(hashes.begin(), hashes.end(), hashes.front());
-    context_.recorder.add(model::Outcome{context_.recorded.executables[index_].id,
-                                         "replicas_with_equal_weights", "replicas",
-                                         "hashes of all weights after training", static_cast<double>(equal)});
+    context_->recorder.add(
+        model::Outcome{context_->recorded.executables[index_].id, "replicas_with_equal_weights", "replicas",
+                       "hashes of all weights after training", static_cast<double>(equal)});
     if (equal == static_cast<std::ptrdiff_t>(hashes.size())) return {};
     return base::internalError(
         fmt::format("{} of {} replicas have other weights than the first after training.",
@@ -241,7 +257,7 @@ class Training {
                     "Lower training.learning_rate (now {}), or look at the data. "
                     "The profile holds what ran before.",
                     call / calls + 1, call % calls + 1, iteration + 1,
-                    context_.configuration.real("training.learning_rate")));
+                    context_->configuration.real("training.learning_rate")));
   }
 
   std::string name(std::int64_t call, std::int64_t calls) const {
@@ -250,43 +266,43 @@ class Training {
 
   void report(std::int64_t done, std::int64_t calls, const std::string& shown) {
     const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that has just finished
-    const bool both = context_.compilation.executables.size() > 1;
+    const bool both = context_->compilation.executables.size() > 1;
     const double fraction = static_cast<double>(done) / static_cast<double>(calls * epochs_);
     fraction_ = fraction * (both ? 0.9 : 1.0);
-    context_.progress.report(
+    context_->progress.report(
         fraction_, fmt::format("epoch {}/{}  call {}/{}{}{}", now / calls + 1, epochs_, now % calls + 1,
                                calls, shown.empty() ? "" : "  ", shown));
   }
 
   void addEmulatedTime() {
-    result_.emulatedSeconds = base::toSeconds(
-        last_.end, base::Timebase{context_.compilation.system->devices().front().ticksPerSecond});
+    context_->result.emulatedSeconds = base::toSeconds(
+        last_.end, base::Timebase{context_->compilation.system->devices().front().ticksPerSecond});
   }
 
   void addOutcomes(std::int64_t wallNs) {
-    const model::ExecutableId id = context_.recorded.executables[index_].id;
+    const model::ExecutableId id = context_->recorded.executables[index_].id;
     if (finalLoss_)
-      context_.recorder.add(
+      context_->recorder.add(
           model::Outcome{id, "final_loss", "", "last training call: " + basis_, *finalLoss_});
     if (finalAccuracy_)
-      context_.recorder.add(
+      context_->recorder.add(
           model::Outcome{id, "final_accuracy", "fraction", "last training call: " + basis_, *finalAccuracy_});
-    result_.hostSamplesPerSecond =
+    context_->result.hostSamplesPerSecond =
         static_cast<double>(samples_) / std::max(1e-9, static_cast<double>(wallNs) * 1e-9);
-    context_.recorder.add(model::Outcome{id, "host_samples_per_second", "samples/s",
-                                         "all training calls, on the host that emulated them",
-                                         result_.hostSamplesPerSecond, model::OutcomeKind::emulator});
-    result_.finalLoss = finalLoss_;
+    context_->recorder.add(model::Outcome{
+        id, "host_samples_per_second", "samples/s", "all training calls, on the host that emulated them",
+        context_->result.hostSamplesPerSecond, model::OutcomeKind::emulator});
+    context_->result.finalLoss = finalLoss_;
     addEmulatedTime();
   }
 
-  RunContext& context_;
+  RunSetup setup_;
+  RunContext* context_ = nullptr;  ///< set while it runs
   std::size_t index_;
   const emulate::ExecutableFacts& facts_;
-  RunResult& result_;
   DataNeeds needs_;
   ScoreShape scores_;
-  std::int64_t epochs_ = 1, samples_ = 0, interval_ = 0;
+  std::int64_t epochs_ = 1, calls_ = 0, samples_ = 0, interval_ = 0;
   double fraction_ = 0;  ///< finished share of the work that the progress shows
   std::unique_ptr<numerics::Session> session_;
   std::optional<InferenceRunner> validation_;
@@ -303,9 +319,8 @@ class Training {
 
 }  // namespace
 
-base::Status runTraining(RunContext& context, std::size_t executable,
-                         std::optional<numerics::Parameters>& weights, RunResult& result) {
-  return Training(context, executable, result).run(weights);
+std::unique_ptr<ExecutableRun> makeTraining(const RunSetup& setup, std::size_t executable) {
+  return std::make_unique<Training>(setup, executable);
 }
 
 }  // namespace pipescope::app

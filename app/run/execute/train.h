@@ -1,13 +1,11 @@
 #pragma once
-#include <optional>
+#include <memory>
 
-#include "app/run/execute/run.h"
 #include "app/run/execute/run_context.h"
 
 namespace pipescope::app {
 
-/// Trains for training.epochs and returns the trained weights in `weights`.
-base::Status runTraining(RunContext& context, std::size_t executable,
-                         std::optional<numerics::Parameters>& weights, RunResult& result);
+/// Trains for training.epochs, with validation between them if the configuration wants it.
+std::unique_ptr<ExecutableRun> makeTraining(const RunSetup& setup, std::size_t executable);
 
 }  // namespace pipescope::app

@@ -1,20 +1,15 @@
 #include "app/run/io/metrics_file.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace pipescope::app {
 
-base::Result<MetricsFile> MetricsFile::create(const std::string& path) {
+base::Result<MetricsFile> MetricsFile::create(const std::string& path, const base::OutputRules& rules) {
   MetricsFile file;
   file.path_ = path;
-  if (path.empty()) return file;
-  file.stream_.open(path, std::ios::trunc);
-  if (!file.stream_)
-    return base::ioError(
-        fmt::format("Cannot write the metrics file {}: no such folder, or no permission.", path));
+  file.rules_ = rules;
+  if (!path.empty()) PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::metrics, rules));
   return file;
 }
 
@@ -33,10 +28,12 @@ base::Status MetricsFile::add(const MetricsLine& line) {
     if (*value && std::isfinite(**value)) json[name] = **value;
     if (*value && !std::isfinite(**value)) json[name] = nullptr;
   }
-  stream_ << json.dump() << '\n' << std::flush;
-  if (!stream_)
-    return base::refused(fmt::format("Cannot write the metrics file {}: is the disk full?", path_));
-  return {};
+  const bool isFirst = !file_;
+  if (isFirst) {
+    PIPESCOPE_ASSIGN(file_, base::OutputFile::create(path_, base::FileKind::metrics, rules_));
+  }
+  PIPESCOPE_TRY(file_->write(json.dump() + "\n"));
+  return isFirst ? file_->publish() : file_->flush();
 }
 
 }  // namespace pipescope::app

@@ -1,11 +1,10 @@
 #pragma once
 // Writes the metrics of each call as JSON lines for `--metrics FILE`.
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 
-#include "profiler/base/result.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::app {
 
@@ -18,13 +17,15 @@ struct MetricsLine {
 
 class MetricsFile {
  public:
-  /// Replaces an existing file. With an empty path, nothing is written.
-  static base::Result<MetricsFile> create(const std::string& path);
+  /// Checks the path. With an empty path, nothing is written. An older file stays until the first line.
+  static base::Result<MetricsFile> create(const std::string& path, const base::OutputRules& rules);
+  /// Writes a line, which readers of the file see at once.
   base::Status add(const MetricsLine& line);
 
  private:
   std::string path_;
-  std::ofstream stream_;
+  base::OutputRules rules_;
+  std::optional<base::OutputFile> file_;
 };
 
 }  // namespace pipescope::app

@@ -31,29 +31,35 @@ base::Error refuseGivenCosts(const Configuration& c) {
 
 }  // namespace
 
-base::Result<Configuration> withAccelerator(const Configuration& given) {
-  Configuration c = given;
+base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
+  ChosenSystem chosen{given, std::nullopt};
+  Configuration& c = chosen.configuration;
   const std::string& asked = c.text("system.accelerator");
   const bool counts = c.integer("system.devices") < 0;
-  if (asked == "auto" && !counts) return c;
-  if (asked != "auto" && !c.given("system.name") && usualSystem(asked) != c.text("system.name"))
-    PIPESCOPE_TRY(c.set("system.name", usualSystem(asked), config::Origin::flag));
-  const std::string name = c.text("system.name");
+  if (asked == "auto" && !counts) return chosen;
+  const std::string usual = usualSystem(asked), named = c.text("system.name");
+  if (asked != "auto" && !c.given("system.name") && usual != named)
+    PIPESCOPE_TRY(c.set("system.name", usual, config::Origin::flag));
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
-  if (devices::hasGivenCosts(name, options.userFolder)) return refuseGivenCosts(c);
-  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-  const std::string own = system->facts().accelerator;
-  if (asked != "auto" && own != asked) {
-    return base::badInput(
-        fmt::format("system.accelerator is {}, but system {} has devices of kind {}: use accelerator auto, "
-                    "or a system such as {}.",
-                    asked, name, own, usualSystem(asked)));
+  if (devices::hasGivenCosts(c.text("system.name"), options.userFolder)) return refuseGivenCosts(c);
+  PIPESCOPE_ASSIGN(auto system, devices::makeSystem(c.text("system.name"), options));
+  if (const std::string own = system->facts().accelerator; asked != "auto" && own != asked) {
+    if (c.origin("system.accelerator") <= c.origin("system.name")) {
+      return base::badInput(
+          fmt::format("system.accelerator is {}, but system.name is {}, whose devices are of kind {}: leave "
+                      "one of them out, or choose a system such as {}.",
+                      asked, named, own, usual));
+    }
+    PIPESCOPE_TRY(c.set("system.name", usual, config::Origin::flag));
+    chosen.notice =
+        fmt::format("The system is {} instead of {}, because system.accelerator is {}.", usual, named, asked);
+    PIPESCOPE_ASSIGN(system, devices::makeSystem(usual, options));
   }
   if (counts)
     PIPESCOPE_TRY(
         c.set("system.devices", static_cast<std::int64_t>(system->devices().size()), config::Origin::flag));
-  return c;
+  return chosen;
 }
 
 }  // namespace pipescope::app

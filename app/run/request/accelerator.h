@@ -1,11 +1,21 @@
 #pragma once
+#include <optional>
+#include <string>
+
 #include "engine/config/configuration.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::app {
 
-/// Resolves system.accelerator and system.devices = "auto": sets the system's name and the number of devices.
-/// Refuses a system without the chosen accelerator. The error names a system that has it.
-base::Result<config::Configuration> withAccelerator(const config::Configuration& configuration);
+/// A configuration whose system.name and system.devices are those that run.
+struct ChosenSystem {
+  config::Configuration configuration;
+  std::optional<std::string> notice;  ///< tells the user that another system runs than the file names
+};
+
+/// Resolves system.accelerator and system.devices = "auto". If the accelerator comes from a stronger origin
+/// than a system that does not have it (a flag, but the system from the file), the usual system of the
+/// accelerator runs instead. Otherwise such a system is refused. The error names a system that has it.
+base::Result<ChosenSystem> chooseSystem(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

@@ -26,7 +26,8 @@ void noteData(const config::Configuration& c, compile::Compilation& compilation)
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor) {
   PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
-  PIPESCOPE_ASSIGN(const config::Configuration c, withAccelerator(defaults));
+  PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
+  const config::Configuration& c = chosen.configuration;
   const std::string& system = c.text("system.name");
   if (devices::hasGivenCosts(system, userConfigurationFolder())) {
     PIPESCOPE_ASSIGN(const compile::FixedRun run, fixedRun(c));
@@ -42,6 +43,7 @@ base::Result<compile::Compilation> compileRun(const config::Configuration& given
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
                    compile::compileModel(request, executor == nullptr ? serial : *executor));
   noteData(c, compilation);
+  if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return compilation;
 }
 

@@ -31,6 +31,11 @@ base::Status checkCounts(const Configuration& c) {
                     "holds devices up.",
                     rate));
   }
+  if (!c.text("execution.metrics").empty() && !c.boolean("execution.numerics")) {
+    return base::badInput(
+        "execution.metrics needs losses and accuracies, but execution.numerics is off: leave one of the two "
+        "out.");
+  }
   if (c.given("training.output_period") && c.text("training.output_mode") != "every_n") {
     return base::badInput(
         "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "
@@ -117,11 +122,24 @@ base::Status checkOverlap(const Configuration& c) {
 
 }  // namespace
 
+base::Status checkScheduleKeys(const Configuration& c) {
+  const std::string& strategy = c.text("execution.strategy");
+  if (compile::strategyOf(strategy) == compile::Strategy::pipelined) return {};
+  // A strategy of a stronger origin replaces what the file says of pipelines.
+  if (!c.given("execution.schedule") || c.origin("execution.schedule") < c.origin("execution.strategy"))
+    return {};
+  return base::badInput(fmt::format(
+      "execution.schedule is about pipelines, but execution.strategy is {}, which has an order of "
+      "its own: leave one of them out.",
+      strategy));
+}
+
 base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
   PIPESCOPE_TRY(c.checkApplies());
   PIPESCOPE_TRY(checkCounts(c));
   PIPESCOPE_TRY(checkHost(c));
+  PIPESCOPE_TRY(checkScheduleKeys(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
   return checkOverlap(c);

@@ -9,4 +9,8 @@ namespace pipescope::app {
 /// is not chosen.
 base::Status checkConfiguration(const config::Configuration& configuration);
 
+/// Refuses a schedule for a strategy that is no pipeline, unless the strategy is of a stronger
+/// origin.
+base::Status checkScheduleKeys(const config::Configuration& configuration);
+
 }  // namespace pipescope::app

@@ -16,7 +16,10 @@ config::Key acceleratorKey() {
   key.fallback = std::string("auto");
   key.flags = {"accelerator"};
   key.choices = {"auto"};
-  key.help = "Kind of device; auto takes what the system has. Without system.name the system is";
+  key.help =
+      "Kind of device; auto takes what the system has. Without system.name, and as a flag also in place of "
+      "another "
+      "kind of system in the file, the system is";
   for (const devices::Accelerator& each : devices::accelerators()) {
     key.help += (key.choices.size() > 1 ? ", " : " ") + each.usualSystem + " for " + each.name;
     key.choices.push_back(each.name);

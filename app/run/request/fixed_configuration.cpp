@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compile/model/replica_count.h"
 #include "engine/devices/system_registry.h"
@@ -34,7 +35,10 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "host.copies",
                           "training.norm_replicas",
                           "training.check_replicas",
-                          "training.input_replica_grouping"}) {
+                          "training.input_replica_grouping",
+                          "execution.metrics",
+                          "execution.load_weights",
+                          "execution.save_weights"}) {
     if (c.given(key)) {
       return base::badInput(fmt::format(
           "{} is for models, but system {} has costs that are given and no tensors: leave it out.", key,
@@ -88,6 +92,7 @@ base::Status addReplicas(const Configuration& c, compile::FixedRun& run) {
 base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   PIPESCOPE_TRY(devices::checkSettings(c.text("system.name"), systemOptions(c)));
   PIPESCOPE_TRY(checkTensorKeys(c));
+  PIPESCOPE_TRY(checkScheduleKeys(c));
   compile::FixedRun run;
   const bool pipelined = compile::strategyOf(c.text("execution.strategy")) == compile::Strategy::pipelined;
   run.schedule = pipelined ? c.text("execution.schedule") : "sharded";

@@ -315,7 +315,7 @@ TEST(Export, SvgNeedsACall) {
   EXPECT_EQ(status.error().message, "Nothing has run in this executable, so there is no timeline to draw.");
 }
 
-TEST(Export, SqliteWritesADatabaseAndOverwritesNothing) {
+TEST(Export, SqliteWritesADatabaseAndReplacesOnlyExports) {
   const TraceFixture fixture(1);
   base::SilentProgress progress;
   const std::string path = ::testing::TempDir() + "export_test.sqlite";
@@ -326,9 +326,13 @@ TEST(Export, SqliteWritesADatabaseAndOverwritesNothing) {
   std::string head(15, ' ');
   file.read(head.data(), 15);
   EXPECT_EQ(head, "SQLite format 3");
+  EXPECT_TRUE(exportSqlite(*fixture.profile, path, progress).ok()) << "an export is replaced";
+  std::ofstream(path, std::ios::binary) << "a letter";
   const base::Status again = exportSqlite(*fixture.profile, path, progress);
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().message, path + " already exists. Name another file, or remove this one first.");
+  EXPECT_EQ(again.error().message, path +
+                                       " exists and is not a database that pipescope exported; it is left "
+                                       "untouched. Choose another name.");
   std::remove(path.c_str());
 }
 

@@ -68,17 +68,17 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
             "run.toml:2: unknown key training.epoch; did you mean training.epochs?");
   EXPECT_EQ(refusal("epochs = 3\n"), "run.toml:1: unknown key epochs; did you mean training.epochs?");
   EXPECT_EQ(refusal("[training]\nepochs = \"three\"\n"),
-            "run.toml:2: training.epochs must be a whole number, but \"three\" was given.");
+            "run.toml:2: training.epochs is \"three\", but it must be a whole number.");
   EXPECT_EQ(refusal("[training]\nepochs = 0\n"),
-            "run.toml:2: training.epochs = 0 is out of range: it must be between 1 and 1000000.");
+            "run.toml:2: training.epochs is 0, but it must be between 1 and 1000000.");
   EXPECT_EQ(refusal("[execution]\nstrategy = \"piped\"\n"),
-            "run.toml:2: execution.strategy = \"piped\" is not known: it must be one of pipelined, sharded, "
+            "run.toml:2: execution.strategy is \"piped\", but it must be one of pipelined, sharded, "
             "serial_phased, parallel_phased.");
   EXPECT_EQ(refusal("stages = 4\n"), "run.toml:1: stages must be an array of tables: [[stages]].");
   EXPECT_EQ(refusal("[training]\nepochs = 2020-01-01\n"),
             "run.toml:2: training.epochs must be a whole number.");
   EXPECT_EQ(refusal("[training]\nlearning_rate = nan\n"),
-            "run.toml:2: training.learning_rate = nan is out of range: it must be between 0 and 1000000.");
+            "run.toml:2: training.learning_rate is nan, but it must be between 0 and 1000000.");
   EXPECT_NE(refusal("[[stages]]\ndevice = 1\n").find("stages[].blocks is missing"), std::string::npos);
   EXPECT_NE(refusal("[training\n").find("run.toml:1: this is not TOML"), std::string::npos);
   EXPECT_NE(refusal("[zzzzzzzzzz]\nqqqqqqqqqqq = 1\n").find("lists all keys"), std::string::npos);
@@ -176,6 +176,61 @@ TEST(SettingKeys, SettingsOfAnotherChoiceAreRefused) {
   ASSERT_TRUE(c.setText("dashed", "true", Origin::flag).ok());
   EXPECT_EQ(c.checkApplies().error().message,
             "dashed is given, but shape square has no such setting: leave it out.");
+}
+
+TEST(Configuration, AListIsGivenInBracketsOrAsOneElement) {
+  Configuration c(coreTable());
+  const auto set = [&](const char* path, const char* text) {
+    const Status status = c.setText(path, text, Origin::flag);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  };
+  using Texts = std::vector<std::string>;
+  set("execution.checkpoints", "*/relu");
+  EXPECT_EQ(c.texts("execution.checkpoints"), Texts{"*/relu"});
+  set("execution.checkpoints", "a, b");
+  EXPECT_EQ(c.texts("execution.checkpoints"), Texts{"a, b"});
+  set("execution.checkpoints", "[ab]*");
+  EXPECT_EQ(c.texts("execution.checkpoints"), Texts{"[ab]*"}) << "a pattern, not a list";
+  set("execution.checkpoints", " [\"a\", 'b']");
+  EXPECT_EQ(c.texts("execution.checkpoints"), (Texts{"a", "b"}));
+  set("execution.layers_per_stage", "3,7, 7");
+  EXPECT_EQ(c.integers("execution.layers_per_stage"), (std::vector<std::int64_t>{3, 7, 7}));
+  set("execution.layers_per_stage", "[4]");
+  EXPECT_EQ(c.integers("execution.layers_per_stage"), std::vector<std::int64_t>{4});
+  EXPECT_EQ(c.setText("execution.layers_per_stage", "three", Origin::flag).error().message,
+            "execution.layers_per_stage is \"three\", but it must be a list of whole numbers.");
+  EXPECT_EQ(c.setText("execution.layers_per_stage", "0", Origin::flag).error().message,
+            "execution.layers_per_stage is 0, but it must be between 1 and 1000000000.");
+}
+
+TEST(Configuration, AnOptionGivenSeveralTimesJoinsLists) {
+  Configuration c(coreTable());
+  using Texts = std::vector<std::string>;
+  EXPECT_TRUE(c.setTexts("execution.checkpoints", {"a", "[\"b\", \"c\"]", "d, e"}, Origin::flag).ok());
+  EXPECT_EQ(c.texts("execution.checkpoints"), (Texts{"a", "b", "c", "d, e"}));
+  EXPECT_TRUE(c.setTexts("execution.layers_per_stage", {"1", "2,3"}, Origin::flag).ok());
+  EXPECT_EQ(c.integers("execution.layers_per_stage"), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(c.setTexts("training.epochs", {"1", "2"}, Origin::flag).error().message,
+            "training.epochs is given 2 times, but it takes one value: leave all but one out.");
+}
+
+TEST(Configuration, WordsOfANumberAreNotGivenAsNegativeNumbers) {
+  Configuration c(coreTable());
+  EXPECT_TRUE(c.setText("system.devices", "auto", Origin::flag).ok());
+  EXPECT_EQ(c.integer("system.devices"), -1);
+  EXPECT_EQ(c.setText("system.devices", "-1", Origin::flag).error().message,
+            "system.devices is -1, but it must be between 0 and 4096, or auto.");
+}
+
+TEST(Configuration, VariablesCloseToAKeysAreNoted) {
+  const auto notes = misspeltVariables(
+      coreTable(), {"PIPESCOPE_TRAINING_EPOCHS", "PIPESCOPE_TRAINNG_EPOCHS", "PIPESCOPE_EPOCHS",
+                    "PIPESCOPE_CACHE", "PATH", "PIPESCOPE_", "XPIPESCOPE_TRAINING_EPOCH"});
+  EXPECT_EQ(notes, (std::vector<std::string>{
+                       "The environment variable PIPESCOPE_TRAINNG_EPOCHS has no effect; did you mean "
+                       "PIPESCOPE_TRAINING_EPOCHS?",
+                       "The environment variable PIPESCOPE_EPOCHS has no effect; did you mean "
+                       "PIPESCOPE_TRAINING_EPOCHS?"}));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ TEST(NamedValues, DevicesAreANumberDigitsOrAuto) {
   EXPECT_EQ(devices("8"), "8");
   EXPECT_EQ(devices("\"8\""), "8");
   EXPECT_EQ(devices("\"auto\""), "-1");
-  EXPECT_THAT(devices("\"all\""), HasSubstr("system.devices must be a whole number, but \"all\" was given."));
-  EXPECT_THAT(devices("[0, 1]"), HasSubstr("system.devices must be a whole number"));
+  EXPECT_THAT(devices("\"all\""), HasSubstr("system.devices is \"all\", but it must be a whole number."));
+  EXPECT_THAT(devices("[0, 1]"), HasSubstr("system.devices is [0, 1], but it must be a whole number"));
   Configuration c(coreTable());
   ASSERT_TRUE(c.setText("system.devices", "auto", Origin::flag).ok());
   EXPECT_EQ(c.integer("system.devices"), -1);

@@ -193,7 +193,8 @@ TEST(Numpy, WritesWhatItReads) {
   ASSERT_TRUE(writeNpz(file, members).ok());
   EXPECT_EQ(testing::readBytes(file), once);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-  expectError(writeNpz(folder.path() / "no" / "w.npz", members), ErrorKind::io, {"no such folder"});
+  expectError(writeNpz(folder.path() / "no" / "w.npz", members), ErrorKind::io,
+              {"cannot be written: No such file or directory. Choose a folder"});
 }
 
 TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {

@@ -143,7 +143,7 @@ TEST(PrefixDataset, IsTheBeginningOfAnother) {
   EXPECT_EQ(prefix.size(), 9);
   EXPECT_EQ(toString(prefix.fields()), "samples (2x3 float32) and labels (5 int32)");
   EXPECT_EQ(prefix.classes(), 4);
-  EXPECT_EQ(prefix.description(), "1000 synthetic training samples (seed 11), the first 9 samples");
+  EXPECT_EQ(prefix.description(), "the first 9 of 1000 synthetic training samples (seed 11)");
   EXPECT_EQ(testing::readRows(prefix, {8}), readRows(options, {8}));
 }
 

@@ -2,6 +2,7 @@
 // must overlap the backward pass, and every schedule must run. Also tests refused configurations.
 #include <gmock/gmock.h>
 
+#include "app/run/request/accelerator.h"
 #include "profiler/sections/section.h"
 #include "run_fixture.h"
 
@@ -169,19 +170,38 @@ TEST_F(GaudiRunTest, PrecisionsAreThoseOfTheCard) {
               HasSubstr("gaudi does not compute in float16; use --precision bfloat16 or float32."));
 }
 
+TEST_F(GaudiRunTest, AnAcceleratorOfAStrongerOriginOutranksTheSystem) {
+  using config::Origin;
+  const auto chosen = [](const char* system, Origin systemFrom, const char* accelerator, Origin from) {
+    config::Configuration c(configurationKeys());
+    EXPECT_TRUE(c.setText("system.name", system, systemFrom).ok());
+    EXPECT_TRUE(c.setText("system.accelerator", accelerator, from).ok());
+    const auto result = chooseSystem(c);
+    if (!result.ok()) return result.error().message;
+    return result->configuration.text("system.name") + (result->notice ? "; " + *result->notice : "");
+  };
+  EXPECT_EQ(chosen("pod16", Origin::file, "hpu", Origin::flag),
+            "hls-gaudi2; The system is hls-gaudi2 instead of pod16, because system.accelerator is hpu.");
+  EXPECT_EQ(chosen("hls-1", Origin::file, "ipu", Origin::environment),
+            "pod4; The system is pod4 instead of hls-1, because system.accelerator is ipu.");
+  EXPECT_EQ(chosen("hls-1", Origin::file, "hpu", Origin::flag), "hls-1") << "it has that accelerator";
+  EXPECT_THAT(chosen("pod4", Origin::file, "hpu", Origin::file), HasSubstr("leave one of them out"));
+  EXPECT_THAT(chosen("pod4", Origin::flag, "hpu", Origin::environment), HasSubstr("leave one of them out"));
+  EXPECT_THAT(chosen("fixed", Origin::file, "hpu", Origin::flag), HasSubstr("costs instead of devices"));
+}
+
 TEST_F(GaudiRunTest, AcceleratorsAreChecked) {
   auto changes = cards("pod4", 1, 1);
   changes["system.accelerator"] = "hpu";
   EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
-            "system.accelerator is hpu, but system pod4 has devices of kind ipu: use accelerator auto, or a "
-            "system such "
-            "as hls-gaudi2.");
+            "system.accelerator is hpu, but system.name is pod4, whose devices are of kind ipu: leave one of "
+            "them out, or choose a system such as hls-gaudi2.");
   changes["system.name"] = "hls-1";
   changes["system.accelerator"] = "ipu";
-  EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
-            "system.accelerator is ipu, but system hls-1 has devices of kind hpu: use accelerator auto, or a "
-            "system such "
-            "as pod4.");
+  EXPECT_EQ(
+      refusal(sample("eight_gaudis", changes)),
+      "system.accelerator is ipu, but system.name is hls-1, whose devices are of kind hpu: leave one of "
+      "them out, or choose a system such as pod4.");
   changes["system.name"] = "fixed";
   EXPECT_EQ(
       refusal(sample("eight_gaudis", changes)),

@@ -191,7 +191,7 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
        "inference changes no weights"},
       {{{"execution.save_weights", "w.npz"}, {"execution.numerics", "false"}},
        "without numerics there are no weights"},
-      {{{"execution.metrics", "/nowhere/at/all.jsonl"}}, "Cannot write the metrics file"},
+      {{{"execution.metrics", "/nowhere/at/all.jsonl"}}, "/nowhere/at is not a folder"},
       {{{"model.hidden", "3"}}, "model.hidden is given, but model.builder is not"},
       {{{"model.builder", "bert"}}, "exclude each other"},
       {{{"execution.layers_per_stage", "[2, 2]"}}, "exclude each other"},

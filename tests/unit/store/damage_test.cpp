@@ -3,6 +3,7 @@
 #include <random>
 
 #include "profiler/store/batch.h"
+#include "profiler/store/verify.h"
 #include "store_testing.h"
 
 namespace pipescope::store::testing {
@@ -63,6 +64,75 @@ TEST(Damage, AFileWithoutItsLastBytesIsIncomplete) {
   EXPECT_EQ((*reader)->state()->reason, "the file's end is missing: it has " +
                                             std::to_string(sample.bytes.size() - 512) + " of " +
                                             std::to_string(sample.bytes.size()) + " bytes");
+}
+
+TEST(Damage, VerifyCallsAFileCutAnywhereDamaged) {
+  const Sample sample;
+  base::SilentProgress progress;
+  const fs::path path = sample.folder / "cut.pop";
+  for (const std::size_t length : {0, 1, 15, 16, 50, 99, 100, 511}) {
+    SCOPED_TRACE(length);
+    writeFile(path, sample.bytes.substr(0, length));
+    const auto verified = verify(path, progress);
+    ASSERT_OK(verified);
+    EXPECT_TRUE(verified->isDamaged());
+  }
+  for (std::size_t length = 512; length < sample.bytes.size(); length += 512) {
+    SCOPED_TRACE(length);
+    writeFile(path, sample.bytes.substr(0, length));
+    const auto verified = verify(path, progress);
+    ASSERT_OK(verified);
+    EXPECT_TRUE(verified->isDamaged());
+    EXPECT_FALSE(verified->isComplete());
+    EXPECT_EQ(verified->contentHash, "");
+  }
+}
+
+TEST(Damage, VerifyRecognisesAProfileWhoseHeaderIsDamaged) {
+  const Sample sample;
+  base::SilentProgress progress;
+  const fs::path path = sample.folder / "changed.pop";
+  for (const auto& [place, count] :
+       {std::pair<std::size_t, std::size_t>{0, 1}, {0, 16}, {0, 100}, {16, 2}, {18, 1}, {68, 4}, {0, 4096}}) {
+    SCOPED_TRACE(place);
+    std::string bytes = sample.bytes;
+    for (std::size_t i = place; i < place + count; ++i) bytes[i] = '\x55';
+    writeFile(path, bytes);
+    const auto verified = verify(path, progress);
+    ASSERT_OK(verified);
+    EXPECT_TRUE(verified->isDamaged());
+  }
+}
+
+TEST(Damage, VerifyRefusesWhatIsNoProfileOfThisFormat) {
+  const Sample sample;
+  base::SilentProgress progress;
+  writeFile(sample.folder / "letter", std::string(5000, 'x'));
+  EXPECT_THAT(verify(sample.folder / "letter", progress), FailsWith("is not a profile"));
+  runSql(sample.folder / "other.db", "CREATE TABLE x(y)");
+  EXPECT_THAT(verify(sample.folder / "other.db", progress), FailsWith("not a Pipescope profile"));
+  runSql(sample.folder / "whole.pop", "PRAGMA user_version = 7003");
+  EXPECT_THAT(verify(sample.folder / "whole.pop", progress), FailsWith("is a profile of format 7.3"));
+}
+
+TEST(Damage, VerifyTellsAnIncompleteProfileFromADamagedOne) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  base::SilentProgress progress;
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(makeRowSet(2, 0)));
+  ASSERT_OK((*writer)->finish(model::ProfileState::incomplete, "the disk was full"));
+  const auto incomplete = verify(path, progress);
+  ASSERT_OK(incomplete);
+  EXPECT_FALSE(incomplete->isDamaged());
+  EXPECT_FALSE(incomplete->isComplete());
+  EXPECT_EQ(incomplete->contentHash.size(), 32u);
+  runSql(path, "UPDATE store_state SET reason = 'x'");
+  const auto damaged = verify(path, progress);
+  ASSERT_OK(damaged);
+  ASSERT_EQ(damaged->holes.size(), 1u);
+  EXPECT_EQ(damaged->holes[0], "the entry that says how the run ended is damaged");
 }
 
 TEST(Damage, ChangedBytesNeverChangeRows) {

@@ -1,6 +1,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "fault_vfs.h"
 #include "profiler/store/sqlite_database.h"
 #include "profiler/store/writer_process.h"
@@ -41,8 +43,8 @@ TEST(Writer, RefusesPathsThatCannotBeWritten) {
 TEST(Writer, OverwritesNothingButProfiles) {
   const Folder folder;
   const std::string refusal =
-      "exists and is not a Pipescope profile; it is left untouched. Choose another path";
-  for (const std::string& text : {std::string("a thesis"), std::string(), std::string(10'000, 'x')}) {
+      "exists and is not a Pipescope profile; it is left untouched. Choose another name.";
+  for (const std::string& text : {std::string("a thesis"), std::string(10'000, 'x')}) {
     writeFile(folder / "file", text);
     expectRefused(folder / "file", refusal, ErrorKind::badInput);
     EXPECT_EQ(readFile(folder / "file"), text);
@@ -99,6 +101,135 @@ TEST(Writer, AnOlderProfileStaysUntilTheFirstCommit) {
   EXPECT_EQ(readFile(path), older);
   ASSERT_OK((*writer)->commit(makeRowSet(1, 0)));
   EXPECT_EQ(readProfile(path), render(makeRowSet(1, 0)));
+}
+
+/// Rows as of a run before its first call.
+model::RowSet rowsWithoutCall() {
+  model::RowSet rows = makeRowSet(1, 0);
+  rows.of<model::Run>().clear();
+  return rows;
+}
+
+TEST(Writer, BesideAnOlderProfileTheNewOneIsAPartUntilTheFirstCall) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(2, 0)});
+  const std::string older = readFile(path);
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  EXPECT_EQ(readFile(path), older);
+  model::RowSet all = rowsWithoutCall();
+  all.append(rowsWithoutCall());
+  EXPECT_EQ(readProfile(folder / "profile.pop.part"), render(all));
+  EXPECT_FALSE((*writer)->isAtPath());
+  ASSERT_OK((*writer)->commit(makeRowSet(1, 5)));
+  all.append(makeRowSet(1, 5));
+  EXPECT_TRUE((*writer)->isAtPath());
+  EXPECT_EQ(readProfile(path), render(all));
+  ASSERT_OK((*writer)->commit(makeRowSet(1, 7)));
+  ASSERT_OK((*writer)->finish(model::ProfileState::incomplete, "stopped"));
+  all.append(makeRowSet(1, 7));
+  EXPECT_EQ(readProfile(path), render(all));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+}
+
+TEST(Writer, WithoutAnOlderProfileTheFirstCommitIsAtThePath) {
+  const Folder folder;
+  auto writer = ProfileWriter::create(folder / "profile.pop");
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  EXPECT_TRUE((*writer)->isAtPath());
+  EXPECT_EQ(readProfile(folder / "profile.pop"), render(rowsWithoutCall()));
+}
+
+TEST(Writer, ARunThatEndsBeforeItsFirstCallLeavesTheOlderProfile) {
+  using enum model::ProfileState;
+  for (const auto state :
+       {std::optional(cancelled), std::optional(incomplete), std::optional<model::ProfileState>()}) {
+    const Folder folder;
+    const fs::path path = folder / "profile.pop";
+    writeProfile(path, {makeRowSet(2, 0)});
+    const std::string older = readFile(path);
+    {
+      auto writer = ProfileWriter::create(path);
+      ASSERT_OK(writer);
+      ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+      if (state) ASSERT_OK((*writer)->finish(*state, "refused"));
+    }
+    EXPECT_EQ(readFile(path), older);
+    EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+  }
+}
+
+TEST(Writer, ACompleteProfileWithoutCallsReplacesTheOlderOne) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(2, 0)});
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  ASSERT_OK((*writer)->finish(model::ProfileState::complete, ""));
+  EXPECT_EQ(readProfile(path), render(rowsWithoutCall()));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+}
+
+TEST(Writer, ThePartReplacesOnlyProfiles) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop", part = folder / "profile.pop.part";
+  writeFile(part, "a thesis");
+  ASSERT_OK(ProfileWriter::create(path));  // no part is needed
+  writeProfile(path, {makeRowSet(1, 0)});
+  expectRefused(path, part.string() + " exists and is not a Pipescope profile; it is left untouched",
+                ErrorKind::badInput);
+  EXPECT_EQ(readFile(part), "a thesis");
+  fs::remove(part);
+  fs::copy_file(path, part);  // as a killed run leaves it
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(makeRowSet(1, 3)));
+  ASSERT_OK((*writer)->finish(model::ProfileState::complete, ""));
+  EXPECT_EQ(readProfile(path), render(makeRowSet(1, 3)));
+}
+
+TEST(Writer, AForeignFileThatReplacesTheOlderProfileIsKeptAndThePartToo) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(1, 0)});
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  fs::remove(path);
+  writeFile(path, "a thesis");
+  EXPECT_THAT((*writer)->commit(makeRowSet(1, 3)),
+              FailsWith("it is left untouched. Choose another name. The profile so far is " + path.string() +
+                        ".part."));
+  static_cast<void>((*writer)->finish(model::ProfileState::incomplete, "refused"));
+  EXPECT_EQ(readFile(path), "a thesis");
+  model::RowSet all = rowsWithoutCall();
+  all.append(makeRowSet(1, 3));
+  EXPECT_EQ(readProfile(folder / "profile.pop.part"), render(all));
+}
+
+TEST(Writer, OverwriteReplacesOtherFiles) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeFile(path, "a thesis");
+  WriterOptions options;
+  options.rules.overwrite = true;
+  auto writer = ProfileWriter::create(path, options);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(rowsWithoutCall()));
+  EXPECT_EQ(readFile(path), "a thesis");
+  ASSERT_OK((*writer)->commit(makeRowSet(1, 3)));
+  model::RowSet all = rowsWithoutCall();
+  all.append(makeRowSet(1, 3));
+  EXPECT_EQ(readProfile(path), render(all));
+}
+
+TEST(Writer, StandardOutputIsNoPlaceForAProfile) {
+  expectRefused("-", "A Pipescope profile cannot be written to standard output", ErrorKind::badInput);
 }
 
 TEST(Writer, StateAndReasonAreReadBack) {
@@ -220,7 +351,7 @@ TEST(Writer, AFolderThatCannotBeWrittenLaterIsAnError) {
   auto writer = ProfileWriter::create(folder / "sub/profile.pop");
   ASSERT_OK(writer);
   fs::remove_all(folder / "sub");
-  EXPECT_THAT((*writer)->commit(makeRowSet(1, 0)), FailsWith("cannot be opened (opening: "));
+  EXPECT_THAT((*writer)->commit(makeRowSet(1, 0)), FailsWith("sub is not a folder. Make it first"));
 }
 
 TEST(Database, MistakesOfOursAreInternalErrors) {

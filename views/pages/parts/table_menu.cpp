@@ -26,7 +26,10 @@ void saveCsv(QTableView& view) {
     dialog->selectFile(name + QStringLiteral(".csv"));
   QObject::connect(dialog, &QFileDialog::fileSelected, &view, [&view](const QString& path) {
     shell::inBackground(
-        &view, [path, bytes = tableCsv(view).toUtf8()] { return shell::writeFile(path, bytes); },
+        &view,
+        [path, bytes = tableCsv(view).toUtf8()] {
+          return shell::writeFile(path, bytes, base::FileKind::csv);
+        },
         [&view](const base::Status& status) {
           if (!status.ok())
             QMessageBox::warning(view.window(), tr("Save the table"),

@@ -1,0 +1,75 @@
+// pipescope help explains commands, configuration keys and flags. It also prints the manual page and the
+// completions of shells, which the build installs.
+#include <fmt/format.h>
+
+#include "app/cli/command.h"
+#include "app/cli/documents.h"
+#include "app/run/request/configuration_keys.h"
+#include "engine/config/configuration_help.h"
+#include "engine/config/nearest.h"
+
+namespace pipescope::cli {
+namespace {
+
+struct HelpOptions {
+  std::string topic, shell;
+  bool manual = false;
+};
+
+/// All words that `help` knows, to suggest one of them.
+std::vector<std::string> topics(const CLI::App& program) {
+  std::vector<std::string> all = app::configurationKeys().paths();
+  for (const config::Key& key : app::configurationKeys().all())
+    all.insert(all.end(), key.flags.begin(), key.flags.end());
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    all.push_back(command->get_name());
+  return all;
+}
+
+base::Result<std::string> explain(const CLI::App& program, const std::string& topic) {
+  if (topic.empty()) return program.help();
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == topic) return command->help("pipescope");
+  }
+  std::string text;
+  for (const config::Key* key : config::keysMeant(app::configurationKeys(), topic))
+    text += (text.empty() ? "" : "\n") + config::keyHelp(*key);
+  if (!text.empty()) return text;
+  std::string word = topic;
+  word.erase(0, word.find_first_not_of('-'));
+  const std::string near = config::nearest(word, topics(program));
+  return base::badInput(fmt::format(
+      "There is no command, configuration key or flag \"{}\"{} `pipescope run --help-keys` lists all keys.",
+      topic, near.empty() ? "." : "; did you mean " + near + "?"));
+}
+
+base::Result<std::string> helpText(const CLI::App& program, const HelpOptions& options) {
+  if (options.manual) return manualPage(documentCommands(program));
+  if (options.shell == "bash") return bashCompletion(documentCommands(program));
+  if (options.shell == "zsh") return zshCompletion(documentCommands(program));
+  if (options.shell == "fish") return fishCompletion(documentCommands(program));
+  return explain(program, options.topic);
+}
+
+std::function<int()> setUpHelp(CLI::App& command) {
+  auto options = std::make_shared<HelpOptions>();
+  command.add_option("topic", options->topic,
+                     "A command, a configuration key such as training.epochs, or a flag such as --epochs");
+  command.add_flag("--man", options->manual, "Print the manual page, for man -l");
+  command.add_option("--completions", options->shell, "Print the completions of a shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  const CLI::App* program = command.get_parent();
+  return [options, program] {
+    const base::Result<std::string> text = helpText(*program, *options);
+    return text.ok() ? print(*text) : fail(text.error());
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(help) {
+  registry.add({"help", "Explain a command, a configuration key or a flag", setUpHelp,
+                "pipescope help training.epochs"});
+}
+
+}  // namespace pipescope::cli

@@ -1,0 +1,54 @@
+#include "app/cli/help_format.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/usage.h"
+
+namespace pipescope::cli {
+namespace {
+
+constexpr std::size_t kHelpColumn = 34, kHelpWidth = 110;
+
+/// Characters of a UTF-8 text.
+std::size_t shownLength(const std::string& text) {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+  return count;
+}
+
+std::string column(const std::string& text) {
+  std::string lines;
+  std::size_t length = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, space - at);
+    if (length > 0 && kHelpColumn + length + 1 + shownLength(word) > kHelpWidth) {
+      lines += "\n" + std::string(kHelpColumn, ' ');
+      length = 0;
+    }
+    lines += (length > 0 ? " " : "") + word;
+    length += (length > 0 ? 1 : 0) + shownLength(word);
+    at = space + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string HelpFormat::make_option(const CLI::Option* option, bool isPositional) const {
+  std::string name = "  " + make_option_name(option, isPositional);
+  const std::string placeholder = placeholderOf(*option);
+  if (!isPositional && !placeholder.empty()) name += " " + placeholder;
+  std::string help = option->get_description();
+  help += missingWords(help, wordsOf(*option));
+  if (option->get_required()) help += " (required)";
+  if (!option->get_default_str().empty()) help += fmt::format(" (default {})", option->get_default_str());
+  if (shownLength(name) + 2 > kHelpColumn) {
+    name += "\n" + std::string(kHelpColumn, ' ');
+  } else {
+    name += std::string(kHelpColumn - shownLength(name), ' ');
+  }
+  return name + column(help) + "\n";
+}
+
+}  // namespace pipescope::cli

@@ -1,0 +1,39 @@
+#pragma once
+// The kinds of files that the programs write, and how a file's first bytes tell its kind.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pipescope::base {
+
+enum class FileKind {
+  profile,       ///< profile.pop
+  database,      ///< SQLite database of `export --to sqlite`
+  chromeTrace,   ///< JSON of Chrome's trace format
+  gzippedTrace,  ///< the same, compressed by gzip
+  csv,           ///< comma-separated values with a line of headings
+  svg,
+  png,
+  metrics,     ///< JSON lines of `run --metrics`
+  npz,         ///< zip archive of NumPy arrays
+  onnxModel,   ///< ModelProto
+  onnxTensor,  ///< TensorProto
+};
+
+/// The kind with its article, for sentences: "a Pipescope profile".
+std::string_view nameOf(FileKind kind);
+
+/// Number of bytes at the beginning of a file that isOfKind() wants to see.
+inline constexpr std::size_t kHeadBytes = 65'536;
+
+/// True if a file is of the kind. `head` is its first kHeadBytes bytes, or the whole file if it is shorter.
+/// The kinds without a signature (CSV, ONNX) are told by the structure of the first lines or fields.
+bool isOfKind(FileKind kind, std::string_view head);
+
+/// True if a file of the kind can be written from its beginning to its end, and therefore to a pipe.
+bool canBeStreamed(FileKind kind);
+
+/// SQLite's application_id of a profile ("PScp") and of an exported database ("PSex").
+inline constexpr std::uint32_t kProfileId = 0x50536370, kExportId = 0x50536578;
+
+}  // namespace pipescope::base

@@ -1,0 +1,217 @@
+#include "profiler/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+namespace pipescope::base {
+namespace fs = std::filesystem;
+namespace {
+
+/// The first bytes of a plain file.
+Result<std::string> headOf(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string head(kHeadBytes, '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(stream.gcount()));
+  if (!stream.bad() && (stream.eof() || !head.empty())) return head;
+  return ioError(path.string() +
+                 " cannot be read to see whether it may be replaced: " + std::strerror(errno) + ".");
+}
+
+Status checkFolder(const fs::path& path) {
+  std::error_code failed;
+  const fs::path folder = fs::absolute(path, failed).lexically_normal().parent_path();
+  if (fs::is_directory(folder, failed)) return {};
+  return ioError(path.string() + " cannot be written: " + folder.string() +
+                 " is not a folder. Make it first, or choose another path.");
+}
+
+/// Something exists at the path.
+Status checkReplaceable(const fs::path& path, const fs::file_status& status, FileKind kind,
+                        const OutputRules& rules) {
+  const auto refuse = [&](const std::string& what) {
+    return badInput(path.string() + " exists and is " + what + "; it is left untouched. " + rules.advice);
+  };
+  if (!fs::is_regular_file(status)) {
+    return badInput(path.string() + " exists and is not a plain file; it is left untouched. " +
+                    (canBeStreamed(kind) ? "Use - for standard output, or choose another name."
+                                         : "Choose another name."));
+  }
+  constexpr fs::perms kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  if (rules.overwrite) return {};
+  if ((status.permissions() & kWrite) == fs::perms::none) return refuse("protected against writing");
+  PIPESCOPE_ASSIGN(const std::string head, headOf(path));
+  if (head.empty() || isOfKind(kind, head)) return {};
+  return refuse("not " + std::string(nameOf(kind)));
+}
+
+Error cannotCreate(const fs::path& path, int number) {
+  return ioError(path.string() + " cannot be written: " + std::strerror(number) +
+                 ". Choose a folder that exists and can be written to.");
+}
+
+}  // namespace
+
+bool isStandardOutput(const fs::path& path) {
+  return path == "-";
+}
+
+bool isSameFile(const fs::path& a, const fs::path& b) {
+  std::error_code failed;
+  if (fs::equivalent(a, b, failed) && !failed) return true;
+  const auto whole = [&](const fs::path& path) {
+    return fs::weakly_canonical(fs::absolute(path, failed), failed);
+  };
+  return !a.empty() && !b.empty() && whole(a) == whole(b);
+}
+
+Status refuseInputs(const fs::path& path, const OutputRules& rules) {
+  for (const fs::path& input : rules.inputs) {
+    if (input.empty() || !isSameFile(path, input)) continue;
+    return badInput(path.string() +
+                    " is an input of the same command; it is left untouched. Choose another " +
+                    "name for what is written.");
+  }
+  return {};
+}
+
+Status checkOutput(const fs::path& path, FileKind kind, const OutputRules& rules) {
+  if (path.empty()) return badInput("The name of a file to write is empty.");
+  if (isStandardOutput(path)) {
+    if (canBeStreamed(kind)) return {};
+    std::string what(nameOf(kind));
+    what.front() = 'A';  // all names begin with an article
+    return badInput(what +
+                    " cannot be written to standard output, because it is not written from its "
+                    "beginning to its end: name a file.");
+  }
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (fs::is_directory(status) || !path.has_filename()) {
+    return ioError(path.string() + " is a folder; name a file in it.");
+  }
+  PIPESCOPE_TRY(checkFolder(path));
+  if (!fs::exists(status)) return {};
+  PIPESCOPE_TRY(refuseInputs(path, rules));
+  return checkReplaceable(path, status, kind, rules);
+}
+
+Result<PendingFile> PendingFile::create(const fs::path& path) {
+  std::error_code failed;
+  PendingFile file;
+  file.path_ = path;
+  // A link to a file stays a link. A link to nothing is replaced.
+  file.target_ =
+      fs::is_symlink(path, failed) && fs::exists(path, failed) ? fs::canonical(path, failed) : path;
+  const std::string prefix = "." + file.target_.filename().string() + "." + std::to_string(getpid()) + ".";
+  constexpr int kMostTries = 100;  // another thread of this process, or a killed process that had its number
+  for (int number = 0; number < kMostTries; ++number) {
+    const fs::path name = file.target_.parent_path() / (prefix + std::to_string(number) + ".partial");
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) return cannotCreate(path, errno);
+    ::close(descriptor);
+    file.temporary_ = name;
+    return file;
+  }
+  return cannotCreate(path, EEXIST);
+}
+
+PendingFile::PendingFile(PendingFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})) {}
+
+PendingFile& PendingFile::operator=(PendingFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(target_, other.target_);
+  std::swap(temporary_, other.temporary_);
+  return *this;
+}
+
+PendingFile::~PendingFile() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove(temporary_, ignored);
+}
+
+Status PendingFile::publish() {
+  std::error_code failed;
+  const fs::file_status old = fs::status(target_, failed);
+  if (fs::is_regular_file(old)) fs::permissions(temporary_, old.permissions(), failed);
+  fs::rename(temporary_, target_, failed);
+  if (failed) return ioError(path_.string() + " cannot be written: " + failed.message() + ".");
+  temporary_.clear();
+  return {};
+}
+
+Result<OutputFile> OutputFile::create(const fs::path& path, FileKind kind, const OutputRules& rules) {
+  PIPESCOPE_TRY(checkOutput(path, kind, rules));
+  OutputFile file;
+  if (isStandardOutput(path)) {
+    file.shown_ = "Standard output";
+    file.file_ = stdout;
+    file.published_ = true;
+    return file;
+  }
+  file.shown_ = path.string();
+  PIPESCOPE_ASSIGN(file.pending_, PendingFile::create(path));
+  file.file_ = std::fopen(file.pending_.temporary().c_str(), "wb");
+  if (file.file_ == nullptr) return cannotCreate(path, errno);
+  return file;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : shown_(std::move(other.shown_)),
+      pending_(std::move(other.pending_)),
+      file_(std::exchange(other.file_, nullptr)),
+      published_(other.published_) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(shown_, other.shown_);
+  std::swap(pending_, other.pending_);
+  std::swap(file_, other.file_);
+  std::swap(published_, other.published_);
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+}
+
+Error OutputFile::failure() const {
+  return refused(shown_ + " cannot be written to its end: " + std::strerror(errno) +
+                 (published_ ? "." : "; what stood there before is left."));
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  return std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() ? Status() : failure();
+}
+
+Status OutputFile::flush() {
+  return std::fflush(file_) == 0 ? Status() : failure();
+}
+
+Status OutputFile::publish() {
+  PIPESCOPE_TRY(flush());
+  if (published_) return {};
+  // The content must be on the disk before the name is, in case the power fails.
+  fsync(fileno(file_));
+  PIPESCOPE_TRY(pending_.publish());
+  published_ = true;
+  return {};
+}
+
+Status OutputFile::close() {
+  Status status = publish();
+  std::FILE* file = std::exchange(file_, nullptr);
+  if (file != stdout && std::fclose(file) != 0 && status.ok()) status = failure();
+  return status;
+}
+
+}  // namespace pipescope::base
