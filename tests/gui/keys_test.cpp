@@ -120,6 +120,10 @@ class KeysTest : public WindowTest {
       }
     }
     if (key.group == QStringLiteral("Liveness")) prepareLiveness(key);
+    if (key.group == QStringLiteral("Memory")) {  // one key selects a tile, the other none
+      QTest::keyClick(window.get(), key.key == QStringLiteral("F") ? Qt::Key_0 : Qt::Key_F);
+      settle();
+    }
   }
 
   void prepareLiveness(const HelpKey& key) {

@@ -7,14 +7,18 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QStatusBar>
+#include <QStatusTipEvent>
 #include <QTemporaryDir>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "app/gui/open_profile.h"
 #include "profiler/store/profile_writer.h"
 #include "views/shell/icons.h"
 #include "views/shell/notice.h"
+#include "views/shell/saved_notice.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
@@ -61,6 +65,54 @@ TEST_F(WindowTest, OpensAFileAndRemembersIt) {
   EXPECT_EQ(window->session().executable(), model::ExecutableId(1));
   EXPECT_EQ(shell::Settings().recentFiles(), QStringList{path});
   EXPECT_EQ(window->notice(), QString());
+}
+
+TEST_F(WindowTest, TheFolderOfAProfileOpensIt) {
+  const QTemporaryDir folder;
+  const auto sentence = [&] { return gui::profileAt(folder.path().toStdString()).error().message; };
+  EXPECT_EQ(sentence(), folder.path().toStdString() +
+                            " is a folder without a profile: give a file that pipescope run has written.");
+  const QString one = folder.filePath(QStringLiteral("one.pop")),
+                usual = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(one);
+  EXPECT_EQ(*gui::profileAt(folder.path().toStdString()), one.toStdString()) << "the only profile";
+  writeProfile(folder.filePath(QStringLiteral("two.pop")));
+  EXPECT_EQ(sentence(),
+            folder.path().toStdString() + " is a folder with several profiles: give one of its files.");
+  writeProfile(usual);
+  EXPECT_EQ(*gui::profileAt(folder.path().toStdString()), usual.toStdString()) << "its usual name";
+  shell::MainWindow other(*registry, *palette, gui::openProfile);
+  other.show();
+  other.open(folder.path());
+  ASSERT_TRUE(waitFor([&] { return other.session().snapshot() != nullptr && other.isSettled(); }));
+  EXPECT_EQ(other.session().path(), usual);
+  EXPECT_EQ(other.windowTitle(), QStringLiteral("profile.pop — Pipescope"));
+}
+
+TEST_F(WindowTest, TheStatusLineKeepsThePath) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(path);
+  window->open(path);
+  ASSERT_TRUE(settle());
+  const auto shown = [&] {
+    for (const QWidget* widget : window->statusBar()->findChildren<QWidget*>()) {
+      if (widget->isVisible() && widget->accessibleName() == path) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(shown());
+  QStatusTipEvent passing{QString()};  // as when the pointer passes over a menu
+  QApplication::sendEvent(window.get(), &passing);
+  EXPECT_TRUE(shown());
+}
+
+TEST_F(WindowTest, ASavedFileIsToldWithALink) {
+  open(ProfileFixture().profile(), QStringLiteral("summary"));
+  EXPECT_FALSE(window->savedNotice()->isVisible());
+  window->savedNotice()->show(QStringLiteral("/tmp/some folder/a<b.png"));
+  EXPECT_TRUE(window->savedNotice()->isVisible());
+  EXPECT_EQ(window->savedNotice()->text(), QStringLiteral("Saved <a href=\"open\">a&lt;b.png</a>"));
 }
 
 TEST_F(WindowTest, AnUnknownExecutableIsNamedAndTheFirstShown) {
@@ -182,6 +234,17 @@ TEST_F(WindowTest, AProfileWithoutRunsSaysSo) {
   }
   showPage(QStringLiteral("memory"));
   EXPECT_EQ(window->currentPage()->notice(), QString()) << "memory is known before anything runs";
+}
+
+TEST_F(WindowTest, ALongNoticeIsShownWhole) {
+  open(ProfileFixture({.fixed = true}).profile(), QStringLiteral("memory"));
+  const auto* pane = window->currentPage()->findChild<shell::NoticePane*>();
+  ASSERT_NE(pane, nullptr);
+  for (const QLabel* label : pane->findChildren<QLabel*>()) {
+    if (label->text().isEmpty()) continue;
+    EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
+    EXPECT_GT(label->height(), QFontMetrics(label->font()).lineSpacing()) << "two lines";
+  }
 }
 
 TEST_F(WindowTest, AnEmptyProfileSaysSoOnEveryPage) {
@@ -309,6 +372,15 @@ double luminance(const QColor& colour) {
 double contrast(const QColor& a, const QColor& b) {
   const double high = std::max(luminance(a), luminance(b)), low = std::min(luminance(a), luminance(b));
   return (high + 0.05) / (low + 0.05);
+}
+
+TEST(Theme, ScrollBarsAreSeen) {
+  shell::Palette palette;
+  for (const shell::Theme theme : {shell::Theme::light, shell::Theme::dark}) {
+    palette.setTheme(theme);
+    EXPECT_GE(contrast(palette.scrollHandle(), palette.ui(shell::Ui::raised)), 3);
+    EXPECT_TRUE(palette.styleSheet().contains(palette.scrollHandle().name()));
+  }
 }
 
 TEST(Theme, TextIsReadable) {

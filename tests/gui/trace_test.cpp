@@ -9,7 +9,9 @@
 #include <QTabWidget>
 #include <QToolButton>
 
+#include <set>
 #include "profiler/geometry/timeline_links.h"
+
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/range_table.h"
 #include "views/timeline/legend.h"
@@ -119,6 +121,39 @@ TEST_F(TracePageTest, ShowsPassesByNameAndWaitsHatched) {
   for (const char* text : {"forward", "recompute", "backward", "update", "compute", "exchange", "sync",
                            "slower stage", "host", "→ gradient"}) {
     EXPECT_TRUE(legend.contains(QString::fromUtf8(text))) << text;
+  }
+}
+
+TEST_F(TracePageTest, TheLegendHasEveryColourOnce) {
+  openTrace({.slowHost = true});
+  canvas->zoomToAll();
+  for (int rows = 0; rows < 3; ++rows) {
+    for (int colours = 0; colours < 2; ++colours) {
+      choose(child<QComboBox>(QStringLiteral("Rows")), rows);
+      choose(child<QComboBox>(QStringLiteral("Colours")), colours);
+      std::set<geometry::ColourRole> named, hatched;
+      for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) {
+        (entry.hatched ? hatched : named).insert(entry.role);
+        if (entry.also) named.insert(*entry.also);
+      }
+      geometry::TimelineWindow whole = canvas->window();
+      whole.top = 0;
+      whole.height = canvas->scene().layout().height;
+      const geometry::Shapes shapes = canvas->scene().draw(whole, {});
+      for (std::size_t i = 0; i < shapes.fills.size(); ++i) {
+        const auto role = static_cast<geometry::ColourRole>(i);
+        // A wait that is too narrow for its hatching is filled with its colour.
+        EXPECT_TRUE(shapes.fills[i].empty() || named.contains(role) || hatched.contains(role))
+            << geometry::roleKey(role) << " " << rows << colours;
+      }
+      for (const geometry::Hatch& hatch : shapes.hatches)
+        EXPECT_TRUE(hatched.contains(hatch.role)) << geometry::roleKey(hatch.role);
+      std::set<std::pair<QRgb, bool>> squares;
+      for (const timeline::LegendEntry& entry : child<timeline::Legend>()->shown()) {
+        EXPECT_TRUE(squares.emplace(palette->colour(entry.role).rgb(), entry.hatched).second)
+            << entry.text.toStdString();
+      }
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <optional>
 
 #include "profiler/sections/section.h"
 #include "views/pages/parts/address_map.h"
@@ -77,7 +78,21 @@ class MemoryPage : public shell::Page {
       tellOthers();
     });
     context.actions.describe(tr("Memory"), tr("Select a tile, or several tiles"), tr("click; Shift+click"));
+    QAction* fullest = context.actions.add(tr("Memory"), tr("Select the fullest tile"),
+                                           {QKeySequence(Qt::Key_F)}, [this] { selectFullest(); });
+    own(fullest);
+    QAction* none = context.actions.add(tr("Memory"), tr("Select all tiles again"), {QKeySequence(Qt::Key_0)},
+                                        [this] { selectUnits({}); });
+    own(none);
+    connect(bar_, &MemoryToolbar::fullestWanted, this, &MemoryPage::selectFullest);
     connect(&context.palette, &shell::Palette::changed, this, [this] { mark(); });
+  }
+
+  /// Selects a tile.
+  void show(const shell::Place& place) override {
+    if (place.unit < 0) return;
+    pending_ = place;
+    if (data_ && isSettled()) showPending();
   }
 
  protected:
@@ -120,6 +135,36 @@ class MemoryPage : public shell::Page {
     map_->setSelected(chosen_);
     readout_->setText(describe(chart_->mark()));
     readTabs();
+  }
+
+  /// Selects the tile that another page leads to. Where its device is not shown, all devices are.
+  void showPending() {
+    const shell::Place place = *pending_;
+    std::int64_t before = 0;
+    for (const MemoryPart& space : data_->shown) {
+      if (space.device == place.device && place.unit < space.units) {
+        pending_.reset();
+        selectUnits({static_cast<int>(before + place.unit)});
+        return tellOthers();
+      }
+      before += space.units;
+    }
+    const bool all = !bar_->choice().space.valid();
+    if (all) return pending_.reset();
+    bar_->chooseAll();
+    reload();
+  }
+
+  int fullest() const {
+    int most = 0;
+    for (int i = 1; i < chart_->size(); ++i) most = chart_->total(i) > chart_->total(most) ? i : most;
+    return most;
+  }
+
+  void selectFullest() {
+    if (!data_ || chart_->size() == 0) return;
+    selectUnits({fullest()});
+    tellOthers();
   }
 
   /// Highlights the device of what another page selected.
@@ -252,6 +297,7 @@ class MemoryPage : public shell::Page {
     fillMap();
     selectUnits(chosen_);
     followOthers();
+    if (pending_) showPending();
   }
 
   void followUnits() {
@@ -320,8 +366,7 @@ class MemoryPage : public shell::Page {
     QString prefix;
     if (unit < 0) unit = chart_->mark();
     if (unit < 0) {
-      unit = 0;
-      for (int i = 1; i < chart_->size(); ++i) unit = chart_->total(i) > chart_->total(unit) ? i : unit;
+      unit = fullest();
       prefix = tr("Fullest: ");
     }
     const std::int64_t bytes = chart_->total(unit);
@@ -345,6 +390,7 @@ class MemoryPage : public shell::Page {
   QTabWidget* tabs_ = nullptr;
   DataTable* allSpaces_ = nullptr;
   std::vector<int> chosen_;  ///< selected units of the chart
+  std::optional<shell::Place> pending_;
   std::shared_ptr<shell::SharedProgress> progress_;
 };
 

@@ -142,7 +142,8 @@ class SummaryPage : public shell::Page {
         context_.go({page, {}, slowestStage_});
       });
     };
-    link(0, QStringLiteral("memory"));
+    // Where the model does not fit, the card leads to the tile that lacks most.
+    connect(cards_[0], &FigureCard::clicked, this, [this] { context_.go(memoryPlace_); });
     link(1, QStringLiteral("trace"));
     link(3, QStringLiteral("stages"));
     connect(cards_[2], &FigureCard::clicked, this, [this] { context_.go({boundPage_, {}, -1}); });
@@ -224,7 +225,9 @@ class SummaryPage : public shell::Page {
     const sections::Section& section = content.section;
     const sections::Fact* fits = findFact(section, "fits");
     const bool* answer = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
-    const QString memory = tr("Show memory");
+    const bool overflows = answer != nullptr && !*answer;
+    memoryPlace_ = placeOfFullest(content.memory, overflows);
+    const QString memory = memoryPlace_.unit >= 0 ? tr("Show the fullest tile") : tr("Show memory");
     if (answer == nullptr) {
       cards_[0]->setFigure(tr("Memory"), tr("not modelled"), tr("This system has no memory model."), memory,
                            Ui::muted);
@@ -269,6 +272,20 @@ class SummaryPage : public shell::Page {
       cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"),
                            tr("Show the stages"));
     }
+  }
+
+  /// The memory page; with the fullest tile of all where that is wanted and there are tiles.
+  static shell::Place placeOfFullest(const analysis::Memory& memory, bool withUnit) {
+    shell::Place place{QStringLiteral("memory"), {}, -1, {}};
+    const analysis::DeviceMemory* fullest = nullptr;
+    for (const analysis::DeviceMemory& device : memory.devices) {
+      if (fullest == nullptr || device.maxUnitIncludingGaps > fullest->maxUnitIncludingGaps)
+        fullest = &device;
+    }
+    if (!withUnit || fullest == nullptr || fullest->units <= 1) return place;
+    place.device = model::DeviceId(fullest->index);
+    place.unit = fullest->worstUnit;
+    return place;
   }
 
   static QString memoryDetail(const analysis::Memory& memory) {
@@ -356,6 +373,7 @@ class SummaryPage : public shell::Page {
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;
   QString boundPage_ = QStringLiteral("stages");
+  shell::Place memoryPlace_;
   std::int32_t slowestStage_ = -1;
 };
 

@@ -89,13 +89,24 @@ class TrainingPage : public shell::Page {
               ? tr("No loss has been recorded: the run had no numerics, or its first call has not ended.")
               : tr("This executable does not train. Choose a training executable above."));
     }
+    // A value that never changes is a figure and no curve.
+    Series curves;
+    for (const auto& one : series) {
+      if (one->samples > 1 && one->smallest == one->largest) {
+        table.rows.push_back({titleOf(one->counter).toStdString(),
+                              valueOf(one->counter, one->largest).toStdString(),
+                              std::string("the same in all calls")});
+      } else {
+        curves.push_back(one);
+      }
+    }
     outcomes_->parentWidget()->setVisible(!table.rows.empty());
     outcomes_->setTable(std::move(table));
-    for (std::size_t i = 0; i < series.size(); ++i) {
+    for (std::size_t i = 0; i < curves.size(); ++i) {
       if (i >= charts_.size()) addChart(i % 2 == 0 ? area_->left() : area_->right());
-      fill(charts_[i], series[i]);
+      fill(charts_[i], curves[i]);
     }
-    for (std::size_t i = series.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
+    for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
   }
 
   struct OneChart {
@@ -113,8 +124,9 @@ class TrainingPage : public shell::Page {
     made.panel->body()->addWidget(made.readout);
     made.panel->body()->addWidget(made.chart);
     column->insertWidget(column->count() - 1, made.panel);
-    connect(made.chart, &CurveChart::hovered, this,
-            [chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });
+    connect(
+        made.chart, &CurveChart::hovered, this,
+        [this, chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });
     shell::addPictureAction(
         *made.chart->canvas(),
         [panel = made.panel] {
@@ -127,16 +139,29 @@ class TrainingPage : public shell::Page {
   void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {
     const QString name = titleOf(series->counter);
     to.panel->setVisible(true);
-    to.panel->setTitle(name,
-                       series->samples == 1
-                           ? tr("1 sample so far")
-                           : tr("%1 samples of all calls, in the order of recording").arg(series->samples));
+    to.panel->setTitle(name, series->samples == 1 ? tr("1 sample so far")
+                                                  : tr("%1 of all calls, in the order of recording")
+                                                        .arg(axisOf(*series) == tr("sample")
+                                                                 ? tr("%1 samples").arg(series->samples)
+                                                                 : tr("one value for each %1, %2 values")
+                                                                       .arg(axisOf(*series))
+                                                                       .arg(series->samples)));
     to.chart->setAccessibleName(name);
-    to.chart->setSeries(series, tr("sample"));
+    to.chart->setSeries(series, axisOf(*series));
     describe(*to.chart, *to.readout, -1);
   }
 
-  static void describe(const CurveChart& chart, ElidedLabel& readout, int point) {
+  /// What a value of the counter belongs to: a call, an iteration of a call, or what else the run recorded.
+  QString axisOf(const analysis::CounterSeries& series) const {
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    const model::Executable* row = catalog.executable(context_.session.executable());
+    const auto calls = static_cast<std::int64_t>(catalog.runsOf(context_.session.executable()).size());
+    if (series.samples == calls) return tr("call");
+    if (row != nullptr && series.samples == calls * row->deviceIterations) return tr("iteration");
+    return tr("sample");
+  }
+
+  void describe(const CurveChart& chart, ElidedLabel& readout, int point) {
     const analysis::CounterSeries* series = chart.series();
     if (series == nullptr || series->points.empty()) return readout.setText({});
     if (point < 0) {
@@ -149,7 +174,7 @@ class TrainingPage : public shell::Page {
     const QString value = at.count == 1 ? valueOf(series->counter, at.last)
                                         : tr("%1 … %2").arg(valueOf(series->counter, at.smallest),
                                                             valueOf(series->counter, at.largest));
-    readout.setText(tr("sample %1: %2").arg(at.index).arg(value));
+    readout.setText(tr("%1 %2: %3").arg(axisOf(*series)).arg(at.index).arg(value));
   }
 
   ColumnsArea* area_ = nullptr;

@@ -1,15 +1,12 @@
 #include "views/shell/main_window.h"
 
-#include <QActionGroup>
 #include <QApplication>
-#include <QClipboard>
 #include <QDesktopServices>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QMenuBar>
 #include <QMimeData>
 #include <QPointer>
 #include <QScreen>
@@ -29,11 +26,12 @@
 #include "views/shell/settings_dialog.h"
 #include "views/shell/sidebar.h"
 #include "views/shell/window_dialogs.h"
+#include "views/shell/window_menus.h"
 
 namespace pipescope::shell {
 namespace {
 
-const auto kGeometry = QStringLiteral("geometry"), kTimeUnit = QStringLiteral("time_unit");
+const auto kGeometry = QStringLiteral("geometry");
 
 }  // namespace
 
@@ -46,7 +44,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       actions_(std::make_unique<Actions>()) {
   context_.reset(new PageContext{
       *session_, palette_, *selection_, *timeRange_, *actions_, settings_,
-      [this](const Place& place) { go(place); }, [this] { setTimeUnit(!timeAction_->isChecked()); },
+      [this](const Place& place) { go(place); }, [this] { setTimeUnit(!menus_->showsTime()); },
       [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
       [this](const QString& text) { find_->begin(text); }});
   dialogs_ = new WindowDialogs(*this);
@@ -57,15 +55,15 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   resize(screen == nullptr ? wanted : wanted.boundedTo(screen->availableSize() * 0.95));
   setMinimumSize(760, 480);
   definitions_ = registry.all();
-  makeActions();
+  menus_ = new WindowMenus(*this, *actions_, *dialogs_, definitions_);
   makePages(registry);
-  makeMenus();
+  menus_->fill();
   makeStatusLine();
   connect(session_.get(), &ProfileSession::stateChanged, this, &MainWindow::followSession);
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
     if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
-    fillRecent();
+    menus_->fillRecent();
     header_->follow();
     outer_->setCurrentIndex(1);
     if (pending_) go(*std::exchange(pending_, std::nullopt));
@@ -79,7 +77,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   applyByteUnits(settings_);
   palette_.setSafe(settings_.value(setting::kSafeColours, false).toBool());
   restoreGeometry(settings_.value(kGeometry).toByteArray());
-  fillRecent();
+  menus_->fillRecent();
   followPalette();
   followSession();
 }
@@ -132,7 +130,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
     if (Page* page = currentPage()) page->endFind(back), page->offerKeyboard();
   });
   for (Page* page : pages_) {
-    connect(page, &Page::settled, this, &MainWindow::enableCommands);
+    connect(page, &Page::settled, menus_, &WindowMenus::enable);
     connect(page, &Page::findAnswered, this, [this, page](const QString& answer) {
       if (page == currentPage()) find_->setAnswer(answer);
     });
@@ -144,6 +142,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   row->addWidget(sidebar_);
   row->addLayout(column, 1);
   home_ = new Home(palette_, settings_, this);
+  connect(menus_, &WindowMenus::recentCleared, home_, &Home::refresh);
   connect(home_, &Home::openRequested, dialogs_, &WindowDialogs::chooseFile);
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
@@ -152,95 +151,6 @@ void MainWindow::makePages(const PageRegistry& registry) {
   outer_->addWidget(inner);
   setCentralWidget(outer_);
   selectPage(0);
-}
-
-void MainWindow::makeActions() {
-  const QString file = tr("File"), view = tr("View"), goGroup = tr("Go to"), help = tr("Help");
-  icons_.emplace_back(
-      actions_->add(file, tr("&Open…"), {QKeySequence::Open}, [this] { dialogs_->chooseFile(); }),
-      QStringLiteral("open"));
-  reload_ =
-      actions_->add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
-                    [this] { session_->reload(); });
-  demoAction_ = actions_->add(file, tr("Open the &demo profile"), {}, [this] { openDemo(); });
-  demoAction_->setEnabled(false);
-  picture_ = actions_->add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
-                           [this] { saveCurrentPicture(false); });
-  wholePicture_ =
-      actions_->add(file, tr("Save picture of the &whole chart…"),
-                    {QKeySequence(QStringLiteral("Ctrl+Alt+S"))}, [this] { saveCurrentPicture(true); });
-  link_ = actions_->add(file, tr("&Copy link to this place"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
-                        [this] { QApplication::clipboard()->setText(link()); });
-  actions_->add(file, tr("Se&ttings…"), {QKeySequence(QStringLiteral("Ctrl+,"))},
-                [this] { dialogs_->showSettings(); });
-  actions_->add(file, tr("&New window"), {QKeySequence::New}, [this] { Q_EMIT newWindowRequested(); });
-  actions_->add(file, tr("&Close window"), {QKeySequence(QStringLiteral("Ctrl+W"))}, [this] { close(); });
-  actions_->add(file, tr("&Quit"), {QKeySequence(QStringLiteral("Ctrl+Q"))},
-                [] { QApplication::closeAllWindows(); });
-  findAction_ =
-      actions_->add(goGroup, tr("&Find on this page…"), {QKeySequence::Find}, [this] { showFind(); });
-  actions_->add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
-                [this] { dialogs_->showCommands(); });
-  for (std::size_t i = 0; i < definitions_.size(); ++i) {
-    const QKeySequence key(QStringLiteral("Ctrl+%1").arg(i + 1));
-    pageActions_ << actions_->add(goGroup, definitions_[i].title, {key},
-                                  [this, i] { selectPage(static_cast<int>(i)); });
-    icons_.emplace_back(pageActions_.back(), definitions_[i].icon);
-  }
-  auto* themes = new QActionGroup(this);
-  const std::vector<std::pair<Theme, QString>> choices = {
-      {Theme::system, tr("As the &desktop")}, {Theme::light, tr("&Light")}, {Theme::dark, tr("&Dark")}};
-  for (const auto& [theme, text] : choices) {
-    QAction* action = actions_->add(view, text, {}, [this, chosen = theme] { setTheme(chosen); });
-    action->setCheckable(true);
-    action->setData(static_cast<int>(theme));
-    themes->addAction(action);
-    themeActions_ << action;
-  }
-  actions_->add(view, tr("Switch between light and dark"), {QKeySequence(QStringLiteral("Ctrl+Shift+L"))},
-                [this] { setTheme(palette_.isDark() ? Theme::light : Theme::dark); });
-  auto* units = new QActionGroup(this);
-  cyclesAction_ = actions_->add(view, tr("Time in &cycles"), {}, [this] { setTimeUnit(false); });
-  timeAction_ = actions_->add(view, tr("Time in &seconds"), {}, [this] { setTimeUnit(true); });
-  for (QAction* action : {cyclesAction_, timeAction_}) action->setCheckable(true), units->addAction(action);
-  switchUnit_ = actions_->add(view, tr("Switch between cycles and seconds"),
-                              {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
-                              [this] { setTimeUnit(!timeAction_->isChecked()); });
-  actions_->add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
-                [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-  actions_->add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)},
-                [this] { dialogs_->showKeys(); });
-  actions_->add(help, tr("&Words"), {}, [this] { dialogs_->showWords(); });
-  actions_->add(help, tr("&About Pipescope"), {}, [this] { dialogs_->showAbout(); });
-}
-
-void MainWindow::makeMenus() {
-  const auto menuOf = [this](const QString& group) {
-    auto* menu = new QMenu(QStringLiteral("&") + group, this);
-    for (const Actions::Entry& entry : actions_->entries()) {
-      if (entry.group == group && entry.action != nullptr) menu->addAction(entry.action);
-    }
-    return menu;
-  };
-  QMenu* file = menuOf(tr("File"));
-  recent_ = new QMenu(tr("Open &recent"), this);
-  file->insertMenu(file->actions().at(1), recent_);
-  file->insertSeparator(file->actions().at(file->actions().size() - 2));
-  menuBar()->addMenu(file);
-  menuBar()->addMenu(menuOf(tr("View")));
-  menuBar()->addMenu(menuOf(tr("Go to")));
-  // Each page with commands has a menu of its own.
-  QStringList groups = {tr("File"), tr("View"), tr("Go to"), tr("Help")};
-  for (const Actions::Entry& entry : actions_->entries()) {
-    if (entry.action == nullptr || groups.contains(entry.group)) continue;
-    groups << entry.group;
-    menuBar()->addMenu(menuOf(entry.group));
-  }
-  menuBar()->addMenu(menuOf(tr("Help")));
-  for (QAction* action : themeActions_)
-    action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
-  (settings_.value(kTimeUnit).toString() == QLatin1String("time") ? timeAction_ : cyclesAction_)
-      ->setChecked(true);
 }
 
 void MainWindow::open(const QString& path, const QString& executable) {
@@ -253,7 +163,7 @@ void MainWindow::openSource(OpenedSource source, const QString& title) {
 void MainWindow::setDemo(Demo demo) {
   demo_ = std::move(demo);
   home_->setDemoVisible(static_cast<bool>(demo_));
-  demoAction_->setEnabled(static_cast<bool>(demo_));
+  menus_->setDemoPossible(static_cast<bool>(demo_));
 }
 
 void MainWindow::openDemo() {
@@ -284,8 +194,7 @@ QString MainWindow::link() const {
 
 /// Shows everything again after a setting has changed.
 void MainWindow::showAgain() {
-  const bool time = settings_.value(kTimeUnit).toString() == QLatin1String("time");
-  (time ? timeAction_ : cyclesAction_)->setChecked(true);
+  menus_->followUnit();
   for (Page* page : pages_) page->reload();
 }
 
@@ -299,9 +208,8 @@ void MainWindow::setTheme(Theme theme) {
 }
 
 void MainWindow::setTimeUnit(bool time) {
-  settings_.setValue(kTimeUnit, time ? QStringLiteral("time") : QStringLiteral("cycles"));
-  (time ? timeAction_ : cyclesAction_)->setChecked(true);
-  for (Page* page : pages_) page->reload();
+  settings_.setValue(setting::kTimeUnit, time ? QStringLiteral("time") : QStringLiteral("cycles"));
+  showAgain();
 }
 
 bool MainWindow::showPage(const QString& id) {
@@ -323,28 +231,13 @@ void MainWindow::selectPage(int index) {
   sidebar_->setCurrent(index);
   stack_->setCurrentIndex(index);
   currentPage()->offerKeyboard();
-  enableCommands();
+  menus_->enable();
 }
 
 void MainWindow::saveCurrentPicture(bool whole) {
   Picture picture = currentPage()->picture();
   picture.title = QStringLiteral("%1 — %2").arg(picture.title, session_->title());
   savePicture(picture, whole, definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
-}
-
-/// Disables the commands that would do nothing.
-void MainWindow::enableCommands() {
-  const Snapshot* snapshot = session_->snapshot();
-  const bool any = snapshot != nullptr, file = any && !session_->path().isEmpty();
-  // Where a tick is a time or a cost, there is only one unit.
-  const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;
-  reload_->setEnabled(!session_->path().isEmpty());
-  link_->setEnabled(file);
-  picture_->setEnabled(any);
-  wholePicture_->setEnabled(any && static_cast<bool>(currentPage()->picture().showWhole));
-  findAction_->setEnabled(any);
-  for (QAction* page : pageActions_) page->setEnabled(any);
-  for (QAction* action : {cyclesAction_, timeAction_, switchUnit_}) action->setEnabled(clock || !any);
 }
 
 void MainWindow::go(const Place& place) {
@@ -375,7 +268,7 @@ QString MainWindow::notice() const {
 }
 
 void MainWindow::followSession() {
-  enableCommands();
+  menus_->enable();
   const bool hasProfile = session_->snapshot() != nullptr;
   setWindowTitle(hasProfile || session_->isOpening() ? QStringLiteral("%1 — Pipescope").arg(session_->title())
                                                      : QStringLiteral("Pipescope"));
@@ -421,24 +314,7 @@ void MainWindow::followSession() {
 void MainWindow::followPalette() {
   QApplication::setPalette(palette_.widgets());
   setStyleSheet(palette_.styleSheet());
-  for (const auto& [action, name] : icons_) action->setIcon(icon(name, palette_));
-  for (QAction* action : themeActions_)
-    action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
-}
-
-void MainWindow::fillRecent() {
-  recent_->clear();
-  for (const QString& path : settings_.recentFiles()) {
-    recent_->addAction(path, this, [this, path] { open(path); });
-  }
-  recent_->setEnabled(!recent_->isEmpty());
-  if (recent_->isEmpty()) return;
-  recent_->addSeparator();
-  recent_->addAction(tr("Clear this list"), this, [this] {
-    settings_.clearRecentFiles();
-    fillRecent();
-    home_->refresh();
-  });
+  menus_->followTheme();
 }
 
 /// Gets the keys that no other widget wanted, and offers them to the page, so that no key depends on where

@@ -5,7 +5,6 @@
 #include "views/shell/page.h"
 
 class QLabel;
-class QMenu;
 class QStackedWidget;
 
 namespace pipescope::shell {
@@ -18,6 +17,7 @@ class NoticeBar;
 class SavedNotice;
 class Sidebar;
 class WindowDialogs;
+class WindowMenus;
 
 /// A window with one profile and its pages.
 class MainWindow : public QMainWindow {
@@ -40,6 +40,13 @@ class MainWindow : public QMainWindow {
   SavedNotice* savedNotice() const { return saved_; }
   /// Shows everything again after a setting has changed.
   void showAgain();
+  // What the commands of the menus do.
+  void selectPage(int index);
+  void saveCurrentPicture(bool whole);
+  void showFind();
+  void openDemo();
+  void setTheme(Theme theme);
+  void setTimeUnit(bool time);
   void openSource(OpenedSource source, const QString& title);
   /// Returns false where there is no such page.
   bool showPage(const QString& id);
@@ -68,20 +75,10 @@ class MainWindow : public QMainWindow {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
-  void makeActions();
-  void makeMenus();
   void makePages(const PageRegistry& registry);
   void makeStatusLine();
-  void enableCommands();
-  void saveCurrentPicture(bool whole);
-  void showFind();
-  void openDemo();
-  void setTheme(Theme theme);
-  void setTimeUnit(bool time);
   void followSession();
   void followPalette();
-  void fillRecent();
-  void selectPage(int index);
 
   Palette& palette_;
   Settings settings_;
@@ -105,13 +102,8 @@ class MainWindow : public QMainWindow {
   ElidedLabel* path_ = nullptr;
   SavedNotice* saved_ = nullptr;
   WindowDialogs* dialogs_ = nullptr;
-  QMenu* recent_ = nullptr;
-  QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr, *switchUnit_ = nullptr;
-  QAction *reload_ = nullptr, *demoAction_ = nullptr, *picture_ = nullptr, *wholePicture_ = nullptr,
-          *link_ = nullptr, *findAction_ = nullptr;
-  QList<QAction*> themeActions_, pageActions_;
+  WindowMenus* menus_ = nullptr;
   bool offeringKey_ = false;
-  std::vector<std::pair<QAction*, QString>> icons_;
 };
 
 }  // namespace pipescope::shell

@@ -99,6 +99,8 @@ void NoticePane::setNotice(NoticeKind kind, const QString& sentence) {
   kind_ = kind;
   sentence_ = sentence;
   text_->setText(sentence);
+  // The layout centres the label and therefore would give it one line only.
+  text_->setFixedHeight(text_->heightForWidth(kPaneWidth));
   setAccessibleName(sentence);
   follow();
 }

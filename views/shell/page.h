@@ -30,7 +30,9 @@ struct Place {
   QString page;                     ///< empty: the present page
   std::optional<base::Ticks> time;  ///< in ticks of device 0
   std::int32_t stage = -1;
-  QString lane;  ///< name of a device
+  QString lane;            ///< name of a device
+  model::DeviceId device;  ///< with `unit`: the device that has it
+  std::int64_t unit = -1;  ///< a tile
 };
 
 /// What "Save picture" draws.

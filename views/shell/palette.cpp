@@ -145,8 +145,28 @@ QString Palette::styleSheet() const {
              "QTabBar::tab { padding: 5px 14px; border: none; color: %5; background: transparent; }"
              "QTabBar::tab:selected { color: %1; border-bottom: 2px solid %8; }"
              "QTabBar::tab:hover { color: %1; }")
-      .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted),
-           name(Ui::grid), name(Ui::selection), name(Ui::accent), name(Ui::link));
+             .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted),
+                  name(Ui::grid), name(Ui::selection), name(Ui::accent), name(Ui::link)) +
+         scrollBars();
+}
+
+/// Fusion's scroll bars can hardly be seen in the dark theme.
+QString Palette::scrollBars() const {
+  return QStringLiteral(
+             "QScrollBar { background: %1; border: none; }"
+             "QScrollBar:vertical { width: 12px; } QScrollBar:horizontal { height: 12px; }"
+             "QScrollBar::handle { background: %2; border-radius: 4px; margin: 2px; }"
+             "QScrollBar::handle:vertical { min-height: 24px; }"
+             "QScrollBar::handle:horizontal { min-width: 24px; }"
+             "QScrollBar::handle:hover { background: %3; }"
+             "QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }"
+             "QScrollBar::add-page, QScrollBar::sub-page { background: none; }"
+             "QAbstractScrollArea::corner { background: %1; border: none; }")
+      .arg(ui(Ui::raised).name(), scrollHandle().name(), ui(Ui::accent).name());
+}
+
+QColor Palette::scrollHandle() const {
+  return mixed(ui(Ui::muted), ui(Ui::raised), 0.75);
 }
 
 Theme themeFromName(const QString& name) {

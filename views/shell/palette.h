@@ -62,6 +62,8 @@ class Palette : public QObject {
   QPalette widgets() const;
   /// Style rules that a QPalette cannot express.
   QString styleSheet() const;
+  /// The colour of the handle of a scroll bar, on Ui::raised.
+  QColor scrollHandle() const;
   /// Gives a label the colour of less important text, or of links, in each theme. Call it before the label is
   /// shown. (A palette of the label's own would be overridden when the style sheet changes.)
   static void makeQuiet(QWidget& label);
@@ -71,6 +73,7 @@ class Palette : public QObject {
   void changed();
 
  private:
+  QString scrollBars() const;
   void load();
   bool systemIsDark_ = false, dark_ = false, safe_ = false;
   Theme theme_ = Theme::system;

@@ -106,7 +106,8 @@ bool BarChart::event(QEvent* event) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const geometry::BarHit hit =
         chart().hit(help->x() - kChartMargin - nameWidth(), help->y() - kChartMargin);
-    hit.part >= 0 ? QToolTip::showText(help->globalPos(), describe_(hit), this) : QToolTip::hideText();
+    hit.part >= 0 ? QToolTip::showText(help->globalPos(), describe_(hit), this, partRect(hit))
+                  : QToolTip::hideText();
     return true;
   }
   return QWidget::event(event);

@@ -40,16 +40,18 @@ std::vector<LegendEntry> Legend::shown() const {
     const auto colour = [&](const std::optional<geometry::ColourRole>& role) {
       return role ? palette_.colour(*role) : QColor();
     };
-    return a.hatched == b.hatched && palette_.colour(a.role) == palette_.colour(b.role) &&
-           colour(a.also) == colour(b.also);
+    const bool also = !a.also || !b.also || colour(a.also) == colour(b.also);
+    return a.hatched == b.hatched && palette_.colour(a.role) == palette_.colour(b.role) && also;
   };
   for (const LegendEntry& entry : entries_) {
     const auto same = std::find_if(merged.begin(), merged.end(),
                                    [&](const LegendEntry& other) { return looksLike(entry, other); });
     if (same == merged.end()) {
       merged.push_back(entry);
-    } else if (same->text != entry.text) {
-      same->text += QStringLiteral(", ") + entry.text;
+    } else {
+      if (!same->text.split(QStringLiteral(", ")).contains(entry.text))
+        same->text += QStringLiteral(", ") + entry.text;
+      if (!same->also) same->also = entry.also;
     }
   }
   return merged;
@@ -99,11 +101,13 @@ bool Legend::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const QFontMetrics metrics(smallFont());
   QString sentence;
+  QRect entryRect;
   arrange(width(), [&](const LegendEntry& entry, int x, int y) {
     const QRect place(x, y, kSquare + kAfterSquare + metrics.horizontalAdvance(entry.text), kLine);
-    if (place.contains(help->pos())) sentence = shell::glossaryOf(entry.text);
+    if (place.contains(help->pos())) sentence = shell::glossaryOf(entry.text), entryRect = place;
   });
-  sentence.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), sentence, this);
+  sentence.isEmpty() ? QToolTip::hideText()
+                     : QToolTip::showText(help->globalPos(), sentence, this, entryRect);
   return true;
 }
 

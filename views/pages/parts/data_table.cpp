@@ -222,6 +222,7 @@ void DataTable::fitColumns() {
   const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
   scrolls_ = over > 0 && now - over < std::min(now, kSqueezed);
   if (!scrolls_) {
+    shareRoom(widest, -over);
     header->setSectionResizeMode(widest, QHeaderView::Stretch);
   } else {
     view_->setColumnWidth(widest, std::min(now, kSqueezed));
@@ -229,14 +230,28 @@ void DataTable::fitColumns() {
   fitHeight();
 }
 
+/// Gives a part of a wide table's free room to the columns of figures, so that they do not lie far from the
+/// names.
+void DataTable::shareRoom(int widest, int room) {
+  constexpr int kMostExtra = 160, kEnough = 300;
+  const int others = model_->columnCount() - 1;
+  if (room < kEnough || others < 1) return;
+  const int extra = std::min(kMostExtra, room * 3 / 5 / others);
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    if (c != widest) view_->setColumnWidth(c, view_->columnWidth(c) + extra);
+  }
+}
+
 void DataTable::fitHeight() {
   if (rowsShown_ <= 0) return;
-  const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
+  // On a tall screen there is room for more.
+  const int most = std::max(rowsShown_, window()->height() / (2 * kDataTableRow));
+  const int rows = std::clamp(model_->rowCount(), 1, most);
   const int header = view_->horizontalHeader()->sizeHint().height();
   view_->setFixedHeight(header + rows * kDataTableRow + 4 +
                         (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
-  view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded
-                                                                    : Qt::ScrollBarAlwaysOff);
+  view_->setVerticalScrollBarPolicy(model_->rowCount() > most ? Qt::ScrollBarAsNeeded
+                                                              : Qt::ScrollBarAlwaysOff);
 }
 
 void DataTable::countRows() {

@@ -28,7 +28,7 @@ class DataTable : public QWidget {
                 std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);
-  /// Makes the table as tall as its rows, up to `rows`; 0: as tall as there is room.
+  /// Makes the table as tall as its rows, up to `rows` or half of a tall window; 0: as tall as there is room.
   void setRowsShown(int rows);
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
@@ -50,6 +50,7 @@ class DataTable : public QWidget {
 
  private:
   void fitColumns();
+  void shareRoom(int widest, int room);
   void fitHeight();
   void countRows();
   void follow();

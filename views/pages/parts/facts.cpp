@@ -94,7 +94,7 @@ bool FactGrid::event(QEvent* event) {
     if (!fact.doc.isEmpty()) lines << fact.doc;
     if (const QString word = shell::glossaryOf(fact.label); !word.isEmpty())
       lines << QStringLiteral("%1: %2").arg(fact.label, word);
-    QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+    QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this, cell(i, width()));
     return true;
   }
   QToolTip::hideText();

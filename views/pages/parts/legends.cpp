@@ -56,14 +56,26 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
   });
   if (options.byMicroBatch) addMicroBatches(entries, microBatchesOf(*model.trace), backward);
   for (const model::Pass pass : model.passes) {
-    if (options.byMicroBatch && model::isComputePass(pass)) continue;
+    // From afar, passes have the colours of their kind.
+    if (options.byMicroBatch && model::isComputePass(pass) && !model.trace->far) continue;
     entries.push_back({named(model::toString(pass)), geometry::roleOf(pass)});
   }
+  // Where a device only sends or receives, its row of passes says so.
+  const bool sends = std::ranges::any_of(model.trace->devices, [](const analysis::DeviceTrace& device) {
+    return std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
+      return std::ranges::any_of(track.activities, [](const analysis::Activity& activity) {
+        return activity.kind == analysis::Activity::Kind::transfer;
+      });
+    });
+  });
+  if (sends) entries.push_back({tr("exchange between devices"), ColourRole::globalExchange});
   for (const model::TransferKind kind : model.transferKinds) {
     if (!options.transfers) break;
-    const bool ofMicroBatch = options.byMicroBatch && (kind == model::TransferKind::activation ||
-                                                       kind == model::TransferKind::gradient);
-    if (!ofMicroBatch)
+    const bool ofMicroBatches =
+        options.byMicroBatch && std::ranges::none_of(model.trace->transfers, [&](const auto& transfer) {
+          return transfer.kind == kind && transfer.microBatch < 0;
+        });
+    if (!ofMicroBatches)
       entries.push_back({tr("→ %1").arg(named(model::toString(kind))), geometry::roleOf(kind)});
   }
   for (const model::StepKind kind : model.kinds) {

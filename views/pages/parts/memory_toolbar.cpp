@@ -1,6 +1,7 @@
 #include "views/pages/parts/memory_toolbar.h"
 
 #include <QLabel>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QVariant>
 #include <algorithm>
@@ -14,6 +15,7 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
       gaps_(new QCheckBox(tr("With gaps"), owner)),
       capacity_(new QCheckBox(tr("Capacity"), owner)),
       units_(new QLineEdit(owner)),
+      fullest_(new QPushButton(tr("Fullest"), owner)),
       reason_(new QLabel(owner)) {
   setSpacing(4);
   auto* row = new QHBoxLayout;
@@ -39,6 +41,9 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
   // The page keeps the keyboard when these are clicked.
   for (QWidget* widget : std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_})
     widget->setFocusPolicy(Qt::TabFocus);
+  fullest_->setFocusPolicy(Qt::TabFocus);
+  row->addWidget(fullest_);
+  connect(fullest_, &QPushButton::clicked, this, &MemoryToolbar::fullestWanted);
   row->addStretch(1);
   addLayout(row);
   reason_->setTextFormat(Qt::PlainText);
@@ -104,6 +109,8 @@ void MemoryToolbar::setUnitName(const QString& unit, bool inUnits) {
   view_->setVisible(inUnits);
   if (!inUnits) view_->setCurrentIndex(0);
   units_->setVisible(inUnits);
+  fullest_->setVisible(inUnits);
+  fullest_->setToolTip(tr("Selects the %1 that holds most (F)").arg(unit));
   units_->setPlaceholderText(tr("%1s: 0,5-7").arg(unit));
   const QString line = tr("Draws a line at the capacity of a %1.").arg(unit);
   capacity_->setToolTip(inUnits

@@ -7,6 +7,7 @@
 #include "views/pages/parts/memory_data.h"
 
 class QLabel;
+class QPushButton;
 
 namespace pipescope::pages {
 
@@ -27,6 +28,8 @@ class MemoryToolbar : public QVBoxLayout {
   QString unitsReason() const;
   /// The spaces to choose from; keeps the chosen one where it is still there.
   void setSpaces(const std::vector<MemoryPart>& spaces);
+  /// Shows all devices.
+  void chooseAll() { device_->setCurrentIndex(0); }
   /// Memory in one piece, such as HBM, has neither a map nor units to choose.
   void setUnitName(const QString& unit, bool inUnits);
   /// Switches the capacity on or off unless the user has done so before.
@@ -38,11 +41,13 @@ class MemoryToolbar : public QVBoxLayout {
   void viewChanged();
   void capacityChanged();
   void unitsChosen();
+  void fullestWanted();
 
  private:
   QComboBox *view_, *device_, *breakdown_;
   QCheckBox *gaps_, *capacity_;
   QLineEdit* units_;
+  QPushButton* fullest_;
   QLabel* reason_;
   bool capacityChosen_ = false;
 };

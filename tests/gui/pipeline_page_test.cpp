@@ -1,0 +1,147 @@
+// Tests what the pipeline page draws between the passes, its labels, its colours and its axis.
+#include <map>
+#include <set>
+
+#include "views/timeline/legend.h"
+#include "views/timeline/pipeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using geometry::ColourRole;
+using timeline::PipelineCanvas;
+
+class PipelinePageTest : public WindowTest {
+ protected:
+  void openPipeline(const FixtureOptions& options = {}) {
+    shell::Settings().setValue(QStringLiteral("pipeline/as_grid"), 0);
+    shell::Settings().setValue(QStringLiteral("pipeline/colours"), 0);
+    shell::Settings().setValue(QStringLiteral("pipeline/critical"), false);
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), QStringLiteral("pipeline"));
+    canvas = child<PipelineCanvas>();
+    ASSERT_NE(canvas, nullptr);
+    ASSERT_NE(canvas->scene().grid(), nullptr);
+  }
+  geometry::Shapes shapes() const {
+    return canvas->scene().draw(canvas->view(), 0, 2000, timeline::LabelFont(canvas->font()).measure());
+  }
+  /// The colours that are drawn, with whether they are hatched.
+  static std::set<std::pair<ColourRole, bool>> drawn(const geometry::Shapes& shapes) {
+    std::set<std::pair<ColourRole, bool>> roles;
+    for (std::size_t i = 0; i < shapes.fills.size(); ++i) {
+      if (!shapes.fills[i].empty()) roles.emplace(static_cast<ColourRole>(i), false);
+    }
+    for (const geometry::Hatch& hatch : shapes.hatches) roles.emplace(hatch.role, true);
+    return roles;
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+  PipelineCanvas* canvas = nullptr;
+};
+
+TEST_F(PipelinePageTest, GapsShowTheirCauses) {
+  openPipeline({.slowHost = true});
+  const analysis::PipelineGrid& grid = *canvas->scene().grid();
+  // The waits of the step by cause, from the profile's rows.
+  std::map<std::pair<std::int64_t, model::WaitCause>, std::int64_t> waited, shown;
+  for (const model::Wait& row : **fixture->profile()->rows<model::Wait>()) {
+    if (row.run != grid.run) continue;
+    const std::int64_t from = std::max(row.start, grid.start).count, to = std::min(row.end, grid.end).count;
+    if (to > from) waited[{row.device.value, row.cause}] += to - from;
+  }
+  std::set<std::string> names;
+  const geometry::PipelineMarks& marks = *canvas->scene().marks();
+  ASSERT_EQ(marks.size(), grid.rows.size());
+  for (std::size_t row = 0; row < marks.size(); ++row) {
+    base::Ticks before = grid.start;
+    for (const geometry::PipelineMark& mark : marks[row]) {
+      EXPECT_GE(mark.start, before) << "ascending, without overlap";
+      before = mark.end;
+      names.insert(mark.name);
+      for (const std::int32_t cell : grid.rows[row].cells) {
+        const analysis::PipelineCell& pass = grid.cells[static_cast<std::size_t>(cell)];
+        EXPECT_TRUE(mark.end <= pass.start || mark.start >= pass.end) << "passes come first";
+      }
+      for (const auto cause :
+           {model::WaitCause::fill, model::WaitCause::drain, model::WaitCause::slowerStage,
+            model::WaitCause::exchange, model::WaitCause::host, model::WaitCause::update}) {
+        if (mark.isWait && mark.name == model::toString(cause))
+          shown[{grid.rows[row].device.value, cause}] += (mark.end - mark.start).count;
+      }
+    }
+  }
+  EXPECT_EQ(shown, waited) << "as on the trace";
+  EXPECT_EQ(names.count(model::toString(model::Pass::hostIn)), 1U) << "host copies";
+  EXPECT_GE(names.count(model::toString(model::Pass::sync)) + names.count("exchange"), 1U);
+  picture("pipeline_gaps");
+}
+
+TEST_F(PipelinePageTest, LabelsLookAlike) {
+  openPipeline();
+  for (const double factor : {1.0, 0.5, 2.0, 4.0}) {
+    canvas->zoomBy(factor);
+    std::set<std::string> marks;
+    for (const auto& row : *canvas->scene().marks()) {
+      for (const auto& mark : row) marks.insert(mark.name);
+    }
+    int passes = 0;
+    for (const geometry::Label& label : shapes().labels) {
+      if (marks.contains(label.text)) continue;
+      EXPECT_TRUE(label.text[0] == 'F' || label.text[0] == 'B') << label.text;
+      EXPECT_EQ(label.text.find("…"), std::string::npos) << label.text;
+      ++passes;
+    }
+    EXPECT_GE(passes, 10) << factor;
+  }
+}
+
+TEST_F(PipelinePageTest, ThirtyMicroBatchesHaveColoursOfTheirOwn) {
+  openPipeline({.microBatches = 30});
+  std::set<QRgb> colours;
+  std::set<std::pair<std::int32_t, bool>> passes;
+  for (const analysis::PipelineCell& cell : canvas->scene().grid()->cells) {
+    const bool backward = cell.pass != model::Pass::forward;
+    passes.emplace(cell.microBatch, backward);
+    colours.insert(palette->colour(geometry::microBatchRole(cell.microBatch, backward)).rgb());
+  }
+  EXPECT_EQ(passes.size(), 60U);
+  EXPECT_EQ(colours.size(), 60U);
+  picture("pipeline_thirty");
+}
+
+TEST_F(PipelinePageTest, TheLegendHasEveryColourOnce) {
+  openPipeline({.slowHost = true});
+  for (int colours = 0; colours < 2; ++colours) {
+    choose(child<QComboBox>(QStringLiteral("Colours")), colours);
+    std::set<std::pair<ColourRole, bool>> named;
+    std::set<std::pair<QRgb, bool>> squares;
+    for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) {
+      named.emplace(entry.role, entry.hatched);
+      if (entry.also) named.emplace(*entry.also, entry.hatched);
+    }
+    for (const auto& [role, hatched] : drawn(shapes())) {
+      // What is too narrow for hatching has the same colour without it.
+      EXPECT_TRUE(named.contains({role, hatched}) || named.contains({role, true})) << geometry::roleKey(role);
+    }
+    for (const timeline::LegendEntry& entry : child<timeline::Legend>()->shown()) {
+      EXPECT_TRUE(squares.emplace(palette->colour(entry.role).rgb(), entry.hatched).second)
+          << entry.text.toStdString();
+    }
+  }
+}
+
+TEST_F(PipelinePageTest, TheAxisStartsWithTheStep) {
+  openPipeline();
+  const analysis::PipelineGrid& grid = *canvas->scene().grid();
+  ASSERT_GT(grid.start.count, 0) << "not the first call";
+  geometry::TimeScale scale;
+  const auto ticks = axisTicks(canvas->view(), scale, 100, grid.start);
+  ASSERT_GT(ticks.size(), 3U);
+  EXPECT_EQ(ticks.front().label, "0");
+  EXPECT_NEAR(ticks.front().x, canvas->view().x(grid.start), 0.01);
+}
+
+}  // namespace
+}  // namespace pipescope::testing
