@@ -15,41 +15,6 @@ constexpr std::int64_t kPicosecondsPerMicrosecond = 1'000'000;
 /// Farther from the first event than this (53 days) no event of a run can be.
 constexpr Picoseconds kFarthest = Picoseconds{std::numeric_limits<std::int64_t>::max()} / 2;
 
-struct ArgumentName {
-  std::string_view name;
-  Argument argument;
-};
-/// Names under which PyTorch, CUDA's and ROCm's tracers, Megatron and others state the arguments.
-constexpr ArgumentName kArgumentNames[] = {
-    {"correlation", Argument::correlation},
-    {"External id", Argument::externalId},
-    {"external id", Argument::externalId},
-    {"device", Argument::device},
-    {"stream", Argument::stream},
-    {"bytes", Argument::bytes},
-    {"Bytes", Argument::memoryBytes},
-    {"step", Argument::step},
-    {"mb_id", Argument::microBatch},
-    {"micro_batch", Argument::microBatch},
-    {"model_chunk", Argument::modelChunk},
-    {"seq_id", Argument::sequence},
-    {"Seq", Argument::sequence},
-    {"Collective name", Argument::collective},
-    {"Process Group Name", Argument::processGroup},
-    {"Group size", Argument::groupSize},
-    {"In msg nelems", Argument::elements},
-    {"dtype", Argument::elementType},
-    {"Src Rank", Argument::source},
-    {"Dst Rank", Argument::destination},
-    {"Total Allocated", Argument::memoryBytes},
-};
-
-std::optional<Argument> argumentNamed(std::string_view name) {
-  for (const auto& [known, argument] : kArgumentNames)
-    if (known == name) return argument;
-  return std::nullopt;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;

@@ -6,6 +6,9 @@
 #include <optional>
 #include <tuple>
 
+#include "profiler/base/version.h"
+#include "profiler/import/slice_lanes.h"
+
 namespace pipescope::importing {
 namespace {
 
@@ -14,43 +17,55 @@ using base::Ticks;
 constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
 /// Steps of a segment. A reader decodes a segment as a whole, so it must not grow with the trace.
 constexpr std::size_t kStepsOfSegment = 4096;
-
-model::StepKind kindOf(std::string_view name, std::string_view category) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("nccl") || has("gloo:") || has("hccl") || has("rccl")) return model::StepKind::globalExchange;
-  if (category == "gpu_memcpy" || category == "Memcpy") return model::StepKind::streamCopy;
-  if (category == "cuda_sync") return model::StepKind::sync;
-  return model::StepKind::compute;
-}
-
-}  // namespace
+const model::ExecutableId kExecutable(0);
 
 /// Collects the slices of one lane into segments.
-struct ProfileRows::LaneRows {
+struct LaneRows {
   model::LaneId lane;
   model::DeviceId device;
   std::vector<model::Step> steps;
   Ticks start, end;
 };
 
+}  // namespace
+
 /// The rows of one trace while they are written.
 struct ProfileRows::TraceRows {
+  TraceRows(ProfileRows& all, TraceData& of, std::string devicePrefix, std::int64_t zero)
+      : rows(all), trace(of), prefix(std::move(devicePrefix)), start(zero), rules(all.rules_, of.tables) {
+    const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
+    for (ProcessId id(0); id.value < count; ++id.value)
+      if (trace.isAccelerator(id)) accelerators.push_back(id);
+  }
+
   ProfileRows& rows;
   TraceData& trace;
   const std::string prefix;
-  const std::int64_t origin;
-  std::map<ProcessId, model::DeviceId> devices = {};
-  std::map<std::pair<ThreadId, std::size_t>, LaneRows> lanes = {};
-  std::map<std::tuple<model::DeviceId, NameId, NameId>, model::ProgramId> programs = {};
-  std::map<std::pair<ProcessId, NameId>, model::CounterId> counters = {};
-  /// Processes with work of an accelerator. A process of the host shares the device of the only one.
-  std::vector<ProcessId> accelerators = {};
+  const std::int64_t start;
+  RuleMatcher rules;
+  std::map<ProcessId, model::DeviceId> devices;
+  std::map<std::tuple<ThreadId, std::size_t, model::DeviceId>, LaneRows> lanes;
+  std::map<std::tuple<model::DeviceId, NameId, NameId>, model::ProgramId> programs;
+  std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
+  /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
+  std::vector<ProcessId> accelerators;
 
   record::Recorder& recorder() { return rows.recorder_; }
+  const std::string& text(NameId id) const { return trace.tables.names.text(id); }
+  Ticks ticks(std::int64_t time) const { return Ticks(time - start); }
+
+  model::DeviceId addDevice(const std::string& name, const std::string& kind) {
+    model::Device device;
+    device.kind = kind;
+    device.name = name;
+    device.ticksPerSecond = kTicksPerSecond;
+    device.unitName = "engine";
+    ++rows.devices_;
+    return recorder().add(device);
+  }
 
   model::DeviceId deviceOf(ProcessId id) {
-    const bool accelerator = trace.isAccelerator(id);
-    const ProcessId owner = accelerator || accelerators.size() != 1 ? id : accelerators.front();
+    const ProcessId owner = trace.isAccelerator(id) || accelerators.size() != 1 ? id : accelerators.front();
     const auto found = devices.find(owner);
     if (found != devices.end()) return found->second;
     const TraceProcess& process = trace.tables.processes[owner];
@@ -58,136 +73,131 @@ struct ProfileRows::TraceRows {
                        : !process.name.empty() ? process.name
                                                : process.key;
     if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
-    model::Device device;
-    device.kind = accelerators.empty() ? "process" : accelerator || owner != id ? "accelerator" : "host";
-    device.name = name;
-    device.ticksPerSecond = kTicksPerSecond;
-    device.unitName = "engine";
-    ++rows.devices_;
-    return devices[owner] = recorder().add(device);
+    const std::string kind = accelerators.empty()         ? "process"
+                             : trace.isAccelerator(owner) ? "accelerator"
+                                                          : "host";
+    return devices[owner] = addDevice(name, kind);
   }
 
-  LaneRows& laneOf(ThreadId thread, std::size_t level) {
-    const auto found = lanes.find({thread, level});
+  model::DeviceId deviceOf(const TraceEvent& event, const Meaning& meaning) {
+    if (meaning.device.empty()) return deviceOf(event.process);
+    const std::string name = prefix.empty() ? meaning.device : prefix + " " + meaning.device;
+    model::DeviceId& device = rows.named_[name];
+    if (!device.valid()) device = addDevice(name, "accelerator");
+    return device;
+  }
+
+  LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device) {
+    const std::tuple key(event.thread, level, device);
+    const auto found = lanes.find(key);
     if (found != lanes.end()) return found->second;
-    const TraceThread& row = trace.tables.threads[thread];
-    LaneRows lane;
-    lane.device = deviceOf(row.process);
-    std::string name = !row.name.empty() ? row.name : row.key.empty() ? "events" : "thread " + row.key;
+    const TraceThread& thread = trace.tables.threads[event.thread];
+    std::string name = !thread.name.empty() ? thread.name
+                       : thread.key.empty() ? "events"
+                                            : "thread " + thread.key;
     if (level > 0) name += fmt::format(", level {}", level + 1);
-    const bool accelerator = trace.isAccelerator(row.process);
-    const auto role =
-        accelerator || accelerators.empty() ? model::LaneRole::compute : model::LaneRole::hostThread;
-    lane.lane = recorder().add(model::Lane{{}, lane.device, name, role, model::ClockDomain::emulated});
-    return lanes.emplace(std::pair(thread, level), std::move(lane)).first->second;
+    const bool host = !accelerators.empty() && !trace.isAccelerator(thread.process);
+    const auto role = host ? model::LaneRole::hostThread : model::LaneRole::compute;
+    LaneRows lane;
+    lane.device = device;
+    lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
+    return lanes.emplace(key, std::move(lane)).first->second;
   }
 
-  model::ProgramId programOf(model::DeviceId device, NameId name, NameId category) {
-    auto& program = programs[{device, name, category}];
+  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event) {
+    model::ProgramId& program = programs[{device, event.name, event.category}];
     if (program.valid()) return program;
-    const std::string& text = trace.tables.names.text(name);
-    const std::string& group = trace.tables.names.text(category);
-    const auto context =
-        recorder().add(model::DebugContext{{}, {}, text.empty() ? "(no name)" : text, "trace"});
+    const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
     model::Program row;
-    row.executable = rows.executable_;
+    row.executable = kExecutable;
     row.device = device;
-    row.kind = group.empty() ? "event" : group;
-    row.debugContext = context;
+    row.kind = text(event.category).empty() ? "event" : text(event.category);
+    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, "trace"});
     return program = recorder().add(row);
   }
 
-  Ticks ticks(std::int64_t time) const { return Ticks(time - origin); }
-
-  base::Status slice(ThreadId thread, const Slice& slice) {
-    LaneRows& lane = laneOf(thread, slice.lane);
-    if (lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
-    const Ticks start = ticks(slice.start), end = ticks(slice.end);
-    if (lane.steps.empty()) lane.start = start;
+  base::Status slice(const Slice& slice, const TraceEvent& event) {
+    const Meaning& meaning = rules.meaningOf(event);
+    const model::DeviceId device = deviceOf(event, meaning);
+    LaneRows& lane = laneOf(event, slice.lane, device);
+    const Ticks from = ticks(slice.start), to = ticks(slice.end);
+    ++rows.slices_;
+    rows.last_ = std::max(rows.last_, to);
+    if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
+    const bool pass = meaning.pass && (meaning.stage || meaning.pass == model::Pass::update);
+    if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
+    if (pass) {
+      rows.passes_.add(RecordedPass{device, lane.lane, from, to, *meaning.pass, meaning.stage.value_or(-1),
+                                    meaning.microBatch.value_or(-1), meaning.step, meaning.replica,
+                                    text(event.name)});
+      return {};
+    }
+    if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
-    step.offset = start - lane.start;
-    step.ticks = end - start;
-    step.kind = kindOf(trace.tables.names.text(slice.name), trace.tables.names.text(slice.category));
-    step.program = programOf(lane.device, slice.name, slice.category);
+    step.offset = from - lane.start;
+    step.ticks = to - from;
+    step.kind = meaning.kind.value_or(model::StepKind::compute);
+    step.program = programOf(device, event);
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;
     step.meanTicks = static_cast<double>(step.ticks.count);
     lane.steps.push_back(step);
-    lane.end = end;
-    ++rows.slices_;
+    lane.end = to;
     return {};
   }
 
   base::Status flush(LaneRows& lane) {
     if (lane.steps.empty()) return {};
     model::Segment segment;
-    segment.executable = rows.executable_;
+    segment.executable = kExecutable;
     segment.device = lane.device;
     segment.lane = lane.lane;
     segment.pass = model::Pass::other;
     segment.ticks = lane.end - lane.start;
-    const model::SegmentId id = recorder().add(segment);
-    for (model::Step& step : lane.steps) {
-      step.segment = id;
-      recorder().add(step);
-    }
     model::Placement placement;
-    placement.segment = id;
+    placement.segment = recorder().add(segment);
     placement.device = lane.device;
     placement.start = lane.start;
     placement.end = lane.end;
     placement.run = model::RunId(0);
     placement.pass = model::Pass::other;
     recorder().add(placement);
-    rows.last_ = std::max(rows.last_, lane.end);
+    for (model::Step& step : lane.steps) {
+      step.segment = placement.segment;
+      recorder().add(step);
+    }
     lane.steps.clear();
     return recorder().commitIfDue();
   }
 
   void counter(const TraceEvent& event) {
-    auto& id = counters[{event.process, event.name}];
+    model::CounterId& id = counters[{event.process, event.name}];
     if (!id.valid()) {
       model::Counter row;
-      row.executable = rows.executable_;
+      row.executable = kExecutable;
       row.device = deviceOf(event.process);
-      row.name = trace.tables.names.text(event.name);
+      row.name = text(event.name);
       id = recorder().add(row);
     }
     recorder().add(model::CounterSample{id, ticks(event.time), model::RunId(0), event.value});
   }
-
-  void findAccelerators() {
-    const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
-    for (ProcessId id(0); id.value < count; ++id.value)
-      if (trace.isAccelerator(id)) accelerators.push_back(id);
-  }
 };
 
-void ProfileRows::begin(const std::string& source) {
-  recorder_.add(model::Property{"imported_from", source});
-  model::Executable executable;
-  executable.name = "trace";
-  executable_ = recorder_.add(executable);
-}
-
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, std::int64_t start) {
-  TraceRows rows{*this, trace, devicePrefix, start};
-  rows.findAccelerators();
+  TraceRows rows(*this, trace, devicePrefix, start);
   std::optional<SliceLanes> lanes;
   ThreadId thread;
+  const auto emit = [&rows](const Slice& slice, const TraceEvent& event) { return rows.slice(slice, event); };
   const auto take = [&](const TraceEvent& event) -> base::Status {
     if (event.thread != thread) {
       if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
       thread = event.thread;
-      lanes.emplace(trace.tables.findings,
-                    [&rows, thread](const Slice& slice) { return rows.slice(thread, slice); });
+      lanes.emplace(trace.tables.findings, emit);
     }
-    if (event.kind == EventKind::counter) {
-      rows.counter(event);
-      return {};
-    }
-    return lanes->add(event);
+    if (event.kind != EventKind::counter) return lanes->add(event);
+    rows.counter(event);
+    return {};
   };
   PIPESCOPE_TRY(trace.events.visit(take));
   if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
@@ -195,11 +205,14 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
   return {};
 }
 
-void ProfileRows::end() {
+void ProfileRows::end(const std::string& source) {
+  passes_.write(recorder_);
+  recorder_.add(model::Property{"tool_version", base::version()});
+  recorder_.add(model::Property{"imported_from", source});
   recorder_.add(model::Target{"imported", "imported", "a trace that another tool recorded", devices_,
                               devices_, model::TickMeaning::time});
   model::Run run;
-  run.executable = executable_;
+  run.executable = kExecutable;
   run.name = "trace";
   run.end = last_;
   recorder_.add(run);

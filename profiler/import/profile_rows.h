@@ -1,10 +1,9 @@
 #pragma once
 #include <map>
-#include <memory>
-#include <utility>
-#include <vector>
+#include <string>
 
-#include "profiler/import/slice_lanes.h"
+#include "profiler/import/recorded_passes.h"
+#include "profiler/import/rules.h"
 #include "profiler/import/trace_reader.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
@@ -12,26 +11,26 @@
 namespace pipescope::importing {
 
 /// Writes the rows of traces: a device for each accelerator or process, a lane for each level of a thread,
-/// and segments that are placed once.
+/// segments that are placed once, and the passes that the rules recognise.
 class ProfileRows {
  public:
-  explicit ProfileRows(record::Recorder& recorder) : recorder_(recorder) {}
+  ProfileRows(record::Recorder& recorder, const Rules& rules) : recorder_(recorder), rules_(rules) {}
 
-  /// Writes the rows that all traces share. `source` names the traces for people.
-  void begin(const std::string& source);
-  /// Writes all events of a trace. `start` is the time, in the trace's own clock, that becomes 0. Slices are
-  /// counted in slices().
+  /// Writes all events of a trace. `start` is the time, relative to the trace's origin, that becomes 0.
+  /// `devicePrefix` comes before the names of its devices.
   base::Status add(TraceData& trace, const std::string& devicePrefix, std::int64_t start);
-  /// Writes what is known only after the last trace.
-  void end();
+  /// Writes what is known only after the last trace. `source` names the traces for people.
+  void end(const std::string& source);
+
   std::int64_t slices() const { return slices_; }
 
  private:
-  struct LaneRows;
   struct TraceRows;
 
   record::Recorder& recorder_;
-  model::ExecutableId executable_;
+  const Rules& rules_;
+  RecordedPasses passes_;
+  std::map<std::string, model::DeviceId> named_;  // devices that rules name
   std::int64_t slices_ = 0, devices_ = 0;
   base::Ticks last_;
 };

@@ -31,14 +31,14 @@ std::size_t SliceLanes::freeLane(std::int64_t time) {
 base::Status SliceLanes::place(const TraceEvent& event, std::int64_t end) {
   const std::size_t lane = freeLane(event.time);
   busyUntil_[lane] = end;
-  return emit_({lane, event.time, end, event.name, event.category});
+  return emit_({lane, event.time, end}, event);
 }
 
 base::Status SliceLanes::close(std::size_t index, std::int64_t end) {
   const Open open = open_[index];
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(index));
   busyUntil_[open.lane] = end;
-  return emit_({open.lane, open.begin.time, end, open.begin.name, open.begin.category});
+  return emit_({open.lane, open.begin.time, end}, open.begin);
 }
 
 base::Status SliceLanes::end(const TraceEvent& event) {

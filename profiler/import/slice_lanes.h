@@ -13,7 +13,6 @@ namespace pipescope::importing {
 struct Slice {
   std::size_t lane = 0;  ///< 0: not enclosed by another slice of the thread
   std::int64_t start = 0, end = 0;
-  NameId name, category;
 };
 
 /// Arranges the events of one thread on lanes: a slice lies one lane below the slice that encloses it.
@@ -21,7 +20,8 @@ struct Slice {
 /// events. The events must come ordered by start, longer ones first, as EventSorter delivers them.
 class SliceLanes {
  public:
-  using Emit = std::function<base::Status(const Slice&)>;
+  /// Gets each slice with its event; of a slice with begin and end the begin event.
+  using Emit = std::function<base::Status(const Slice&, const TraceEvent&)>;
   SliceLanes(Findings& findings, Emit emit) : findings_(findings), emit_(std::move(emit)) {}
 
   /// Takes a complete, begin, end or instant event, or an asynchronous begin, instant or end.

@@ -2,6 +2,7 @@
 // The events of a trace in a form that all formats share.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -72,6 +73,11 @@ enum class Argument : std::uint8_t {
   memoryBytes,  ///< of a counter or allocation
 };
 constexpr std::size_t kArguments = 17;
+
+/// Finds an argument by a name under which PyTorch, CUDA's and ROCm's tracers, Megatron and others state it.
+std::optional<Argument> argumentNamed(std::string_view name);
+/// All these names, separated by commas, for messages.
+std::string argumentNames();
 
 struct ArgumentValue {
   Argument argument{};

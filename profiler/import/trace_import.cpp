@@ -6,7 +6,6 @@
 #include <memory>
 #include <set>
 
-#include "profiler/base/version.h"
 #include "profiler/import/profile_rows.h"
 #include "profiler/import/trace_files.h"
 #include "profiler/import/trace_reader.h"
@@ -76,9 +75,9 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
 
   bool commonClock = true;
   const std::vector<std::int64_t> zero = starts(traces, commonClock);
-  ProfileRows rows(recorder);
-  rows.begin(traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size()));
-  recorder.add(model::Property{"tool_version", base::version()});
+  ProfileRows rows(recorder, *request.rules);
+  const std::string source =
+      traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size());
   for (std::size_t i = 0; i < traces.size(); ++i) {
     TraceData& trace = *traces[i];
     progress.report(static_cast<double>(i) / static_cast<double>(traces.size()), "arranging " + trace.name);
@@ -96,7 +95,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
     summary.findings.push_back("The clocks of the traces have different zeros; each trace begins at 0 here.");
   for (const std::string& finding : summary.findings)
     recorder.add(model::Diagnostic{model::Severity::warning, "import", finding, {}, {}});
-  rows.end();
+  rows.end(source);
   summary.files = static_cast<std::int64_t>(traces.size());
   summary.slices = rows.slices();
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));

@@ -6,6 +6,7 @@
 
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
+#include "profiler/import/rules.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {
@@ -13,6 +14,7 @@ namespace pipescope::importing {
 struct ImportRequest {
   std::vector<std::filesystem::path> paths;  ///< files, archives and folders
   std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
+  const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
 };
 
 struct ImportSummary {

@@ -27,7 +27,7 @@ struct Arranged {
 
 Arranged arrange(std::vector<TraceEvent> events, std::int64_t end = 1000) {
   Arranged result;
-  SliceLanes lanes(result.findings, [&](const Slice& slice) {
+  SliceLanes lanes(result.findings, [&](const Slice& slice, const TraceEvent&) {
     result.slices.push_back(slice);
     return base::Status();
   });

@@ -29,7 +29,10 @@ class TraceImport : public testing::Test {
   base::Result<ImportSummary> import(std::vector<fs::path> paths) {
     record::Recorder recorder(profile_);
     base::SilentProgress progress;
-    return importTraces({std::move(paths), folder_}, recorder, progress);
+    ImportRequest request;
+    request.paths = std::move(paths);
+    request.temporaryFolder = folder_;
+    return importTraces(request, recorder, progress);
   }
 
   template <class Row>
