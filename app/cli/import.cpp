@@ -21,8 +21,15 @@ namespace fs = std::filesystem;
 struct ImportOptions {
   std::vector<std::string> traces;
   std::string output, rules, progress = "bar";
+  std::string clock = "auto";
   bool showRules = false;
 };
+
+importing::ClockChoice clockNamed(const std::string& name) {
+  if (name == "absolute") return importing::ClockChoice::absolute;
+  if (name == "first-event") return importing::ClockChoice::firstEvent;
+  return name == "align" ? importing::ClockChoice::align : importing::ClockChoice::automatic;
+}
 
 base::Result<importing::Rules> readRules(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -59,6 +66,7 @@ base::Status runImport(const ImportOptions& options) {
   const fs::path folder = fs::path(options.output).parent_path();
   request.temporaryFolder = folder.empty() ? fs::path(".") : folder;
   if (rules) request.rules = &*rules;
+  request.clock = clockNamed(options.clock);
 
   PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output));
   record::Recorder recorder(*sink);
@@ -84,6 +92,13 @@ std::function<int()> setUpImport(CLI::App& command) {
   command.add_option("--rules", options->rules,
                      "File of rules that say what events mean; they come before the built-in ones");
   command.add_flag("--show-rules", options->showRules, "Print the built-in rules, and what a rule can state");
+  command
+      .add_option(
+          "--clock", options->clock,
+          "How several traces are put on one clock: auto, absolute (as stated), first-event (each begins "
+          "at 0) or align (by the passes of neighbouring stages)")
+      ->check(CLI::IsMember({"auto", "absolute", "first-event", "align"}))
+      ->capture_default_str();
   command.add_option("--progress", options->progress, "bar, plain, json or off")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

@@ -69,6 +69,14 @@ struct EventSorter::Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
+  void rewind(std::size_t bytes) {
+    std::rewind(file);
+    buffer.clear();
+    at = 0;
+    readBytes = bytes;
+    ended = false;
+  }
+
   /// Reads the next event. False at the end.
   base::Result<bool> next() {
     constexpr std::size_t kLargest = sizeof(PackedEvent) + kArguments * sizeof(ArgumentValue);
@@ -133,7 +141,7 @@ base::Status EventSorter::spill() {
     const std::size_t size = unpack(held_.data() + key.offset, event);
     if (std::fwrite(held_.data() + key.offset, 1, size, file) != size) return failure();
   }
-  if (std::fflush(file) != 0 || std::fseek(file, 0, SEEK_SET) != 0) return failure();
+  if (std::fflush(file) != 0) return failure();
   held_.clear();
   keys_.clear();
   return {};
@@ -141,7 +149,7 @@ base::Status EventSorter::spill() {
 
 base::Status EventSorter::visit(const std::function<base::Status(const TraceEvent&)>& visit) {
   if (!runs_.empty()) {
-    PIPESCOPE_TRY(spill());
+    if (!keys_.empty()) PIPESCOPE_TRY(spill());
     held_ = {};
     keys_ = {};
     return merge(visit);
@@ -163,7 +171,7 @@ base::Status EventSorter::merge(const std::function<base::Status(const TraceEven
   };
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> first(later);
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    runs_[i]->readBytes = limits_.readBytes;
+    runs_[i]->rewind(limits_.readBytes);
     PIPESCOPE_ASSIGN(const bool any, runs_[i]->next());
     if (any) first.push(i);
   }

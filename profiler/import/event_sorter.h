@@ -27,7 +27,8 @@ class EventSorter {
   std::int64_t size() const { return count_; }
 
   /// Calls `visit` for all events, ordered by thread, then start. Of events with the same start, the longer
-  /// one comes first, because it encloses the other, and else the one that was added first. Call it once.
+  /// one comes first, because it encloses the other, and else the one that was added first. No event may be
+  /// added after the first call.
   base::Status visit(const std::function<base::Status(const TraceEvent&)>& visit);
 
  private:

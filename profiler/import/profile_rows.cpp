@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "profiler/base/version.h"
+#include "profiler/import/collect_passes.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -124,7 +125,7 @@ struct ProfileRows::TraceRows {
     ++rows.slices_;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
-    const bool pass = meaning.pass && (meaning.stage || meaning.pass == model::Pass::update);
+    const bool pass = isPass(meaning);
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
       rows.passes_.add(RecordedPass{device, lane.lane, from, to, *meaning.pass, meaning.stage.value_or(-1),
@@ -186,21 +187,10 @@ struct ProfileRows::TraceRows {
 
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, std::int64_t start) {
   TraceRows rows(*this, trace, devicePrefix, start);
-  std::optional<SliceLanes> lanes;
-  ThreadId thread;
-  const auto emit = [&rows](const Slice& slice, const TraceEvent& event) { return rows.slice(slice, event); };
-  const auto take = [&](const TraceEvent& event) -> base::Status {
-    if (event.thread != thread) {
-      if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
-      thread = event.thread;
-      lanes.emplace(trace.tables.findings, emit);
-    }
-    if (event.kind != EventKind::counter) return lanes->add(event);
-    rows.counter(event);
-    return {};
-  };
-  PIPESCOPE_TRY(trace.events.visit(take));
-  if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
+  PIPESCOPE_TRY(visitSlices(
+      trace, trace.tables.findings,
+      [&rows](const Slice& slice, const TraceEvent& event) { return rows.slice(slice, event); },
+      [&rows](const TraceEvent& event) { rows.counter(event); }));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   return {};
 }

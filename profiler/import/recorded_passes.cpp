@@ -25,21 +25,25 @@ std::int32_t producerOf(const RecordedPass& pass, std::int32_t stages) {
 
 }  // namespace
 
-void RecordedPasses::assignSteps() {
+void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps) {
   std::map<model::DeviceId, std::vector<const RecordedStep*>> byDevice;
-  for (const RecordedStep& step : steps_) byDevice[step.device].push_back(&step);
+  for (const RecordedStep& step : steps) byDevice[step.device].push_back(&step);
   for (auto& [device, list] : byDevice)
     std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return a->start < b->start; });
-  std::set<std::int64_t> numbers;
-  for (RecordedPass& pass : passes_) {
+  for (RecordedPass& pass : passes) {
     const auto& list = byDevice[pass.device];
     const auto after =
         std::upper_bound(list.begin(), list.end(), pass.start,
                          [](Ticks time, const RecordedStep* step) { return time < step->start; });
     if (!pass.step && after != list.begin() && (*std::prev(after))->end >= pass.end)
       pass.step = (*std::prev(after))->step;
-    if (pass.step) numbers.insert(*pass.step);
   }
+}
+
+void RecordedPasses::numberIterations() {
+  std::set<std::int64_t> numbers;
+  for (const RecordedPass& pass : passes_)
+    if (pass.step) numbers.insert(*pass.step);
   std::map<std::int64_t, std::int32_t> iterationOf;
   for (const std::int64_t number : numbers) {
     const auto next = static_cast<std::int32_t>(iterationOf.size());
@@ -182,7 +186,8 @@ void RecordedPasses::write(record::Recorder& recorder) {
   std::sort(passes_.begin(), passes_.end(), [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.start, a.device, a.lane) < std::tie(b.start, b.device, b.lane);
   });
-  assignSteps();
+  assignSteps(passes_, steps_);
+  numberIterations();
   assignStages();
   numberReplicas();
   writeExecutable(recorder);

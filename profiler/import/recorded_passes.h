@@ -27,6 +27,9 @@ struct RecordedStep {
   std::int64_t step = 0;
 };
 
+/// Gives each pass without a step the step of its device that encloses it.
+void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps);
+
 /// Collects the passes of all traces and writes what they say of the pipeline: executable, stages,
 /// placements, and the gaps of each device with their causes.
 class RecordedPasses {
@@ -38,7 +41,7 @@ class RecordedPasses {
   void write(record::Recorder& recorder);
 
  private:
-  void assignSteps();
+  void numberIterations();
   void assignStages();
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;

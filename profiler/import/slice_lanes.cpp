@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace pipescope::importing {
 namespace {
@@ -91,6 +92,24 @@ base::Status SliceLanes::finish(std::int64_t traceEnd) {
                   static_cast<std::int64_t>(open_.size()));
   while (!open_.empty()) PIPESCOPE_TRY(close(open_.size() - 1, std::max(traceEnd, open_.back().begin.time)));
   return {};
+}
+
+base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
+                         const std::function<void(const TraceEvent&)>& counter) {
+  std::optional<SliceLanes> lanes;
+  ThreadId thread;
+  const auto take = [&](const TraceEvent& event) -> base::Status {
+    if (event.thread != thread) {
+      if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
+      thread = event.thread;
+      lanes.emplace(findings, slice);
+    }
+    if (event.kind != EventKind::counter) return lanes->add(event);
+    counter(event);
+    return {};
+  };
+  PIPESCOPE_TRY(trace.events.visit(take));
+  return lanes ? lanes->finish(trace.lastTime) : base::Status();
 }
 
 }  // namespace pipescope::importing

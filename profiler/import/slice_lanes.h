@@ -4,7 +4,7 @@
 
 #include "profiler/base/result.h"
 #include "profiler/import/trace_event.h"
-#include "profiler/import/trace_tables.h"
+#include "profiler/import/trace_reader.h"
 
 namespace pipescope::importing {
 
@@ -45,5 +45,9 @@ class SliceLanes {
   std::vector<Open> open_;               // slices whose end has not come, in the order of their starts
   std::vector<TraceEvent> earlyEnds_;    // ends without a begin, at the time of the last event
 };
+
+/// Arranges all events of a trace, thread by thread. Counters go to `counter`.
+base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
+                         const std::function<void(const TraceEvent&)>& counter);
 
 }  // namespace pipescope::importing

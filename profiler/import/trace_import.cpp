@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 
+#include "profiler/import/clock_alignment.h"
+#include "profiler/import/collect_passes.h"
 #include "profiler/import/profile_rows.h"
 #include "profiler/import/trace_files.h"
 #include "profiler/import/trace_reader.h"
@@ -43,8 +46,21 @@ base::Status sortByRank(Traces& traces) {
   return {};
 }
 
-/// The time of each trace's clock that becomes 0.
-std::vector<std::int64_t> starts(const Traces& traces, bool& commonClock) {
+/// The time of each trace that becomes 0, relative to its origin, and a sentence about the clocks if the user
+/// must know.
+struct Clocks {
+  std::vector<std::int64_t> zero;
+  std::string finding;
+};
+
+Clocks firstEvents(const Traces& traces) {
+  Clocks clocks;
+  for (const auto& trace : traces) clocks.zero.push_back(trace->empty() ? 0 : trace->firstTime);
+  return clocks;
+}
+
+/// Nothing if the clocks are farther apart than a day.
+std::optional<Clocks> absoluteTimes(const Traces& traces) {
   Picoseconds first = 0, last = 0;
   bool any = false;
   for (const auto& trace : traces) {
@@ -54,13 +70,62 @@ std::vector<std::int64_t> starts(const Traces& traces, bool& commonClock) {
     last = any ? std::max(last, time) : time;
     any = true;
   }
-  commonClock = last - first <= kDay;
-  std::vector<std::int64_t> result;
+  if (last - first > kDay) return std::nullopt;
+  Clocks clocks;
   for (const auto& trace : traces)
-    result.push_back(trace->empty() || !commonClock
-                         ? trace->firstTime
-                         : static_cast<std::int64_t>(first - *trace->tables.origin));
-  return result;
+    clocks.zero.push_back(trace->empty() ? 0 : static_cast<std::int64_t>(first - *trace->tables.origin));
+  return clocks;
+}
+
+/// The sentence says how well the passes fit together. Offsets are none if the traces share no passes.
+base::Result<std::optional<Clocks>> alignedTimes(const Traces& traces, const Rules& rules) {
+  std::vector<std::vector<RecordedPass>> passes;
+  for (const auto& trace : traces) {
+    PIPESCOPE_ASSIGN(passes.emplace_back(), collectPasses(*trace, rules));
+    // From its first event on, so that differences of the clocks stay small numbers.
+    for (RecordedPass& pass : passes.back()) {
+      pass.start = pass.start - base::Ticks(trace->firstTime);
+      pass.end = pass.end - base::Ticks(trace->firstTime);
+    }
+  }
+  const ClockAlignment alignment = alignClocks(passes);
+  if (!alignment.complete) return std::optional<Clocks>();
+  const std::int64_t earliest = *std::min_element(alignment.offsets.begin(), alignment.offsets.end());
+  Clocks clocks;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    clocks.zero.push_back(traces[i]->firstTime - (alignment.offsets[i] - earliest));
+  clocks.finding = fmt::format(
+      "The clocks of the traces were aligned by {} passes whose input comes from another trace; the "
+      "remaining "
+      "uncertainty is {:.1f} µs.",
+      alignment.pairs, static_cast<double>(alignment.uncertainty) * 1e-6);
+  if (alignment.contradictions > 0)
+    clocks.finding +=
+        fmt::format(" {} of them still begin before their input was made.", alignment.contradictions);
+  return std::optional(clocks);
+}
+
+base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request) {
+  const bool automatic = request.clock == ClockChoice::automatic;
+  if (traces.size() == 1 || request.clock == ClockChoice::firstEvent) return firstEvents(traces);
+  if (automatic || request.clock == ClockChoice::absolute) {
+    if (const auto clocks = absoluteTimes(traces)) return *clocks;
+    if (!automatic)
+      return base::badInput(
+          "The clocks of the traces are more than a day apart, so they have different zeros: use --clock "
+          "align or "
+          "--clock first-event.");
+  }
+  PIPESCOPE_ASSIGN(const std::optional<Clocks> aligned, alignedTimes(traces, *request.rules));
+  if (aligned) return *aligned;
+  if (!automatic)
+    return base::badInput(
+        "The clocks of the traces cannot be aligned, because no passes of neighbouring stages were "
+        "recognised in all "
+        "traces: name them with --rules, or use --clock first-event.");
+  Clocks clocks = firstEvents(traces);
+  clocks.finding = "The clocks of the traces have different zeros; each trace begins at 0 here.";
+  return clocks;
 }
 
 }  // namespace
@@ -73,8 +138,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
-  bool commonClock = true;
-  const std::vector<std::int64_t> zero = starts(traces, commonClock);
+  PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
   ProfileRows rows(recorder, *request.rules);
   const std::string source =
       traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size());
@@ -85,14 +149,13 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
     const auto rank = trace.rank();
     summary.ranks += rank ? 1 : 0;
     const std::string prefix = traces.size() == 1 ? "" : rank ? fmt::format("rank {}", *rank) : trace.name;
-    PIPESCOPE_TRY(rows.add(trace, prefix, zero[i]));
+    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.zero[i]));
     for (const auto& [what, count] : trace.tables.findings.counts())
       summary.findings.push_back(count == 1 ? fmt::format("{}: {}", trace.name, what)
                                             : fmt::format("{}: {} ({} times)", trace.name, what, count));
     traces[i].reset();
   }
-  if (!commonClock)
-    summary.findings.push_back("The clocks of the traces have different zeros; each trace begins at 0 here.");
+  if (!clocks.finding.empty()) summary.findings.push_back(clocks.finding);
   for (const std::string& finding : summary.findings)
     recorder.add(model::Diagnostic{model::Severity::warning, "import", finding, {}, {}});
   rows.end(source);

@@ -11,10 +11,19 @@
 
 namespace pipescope::importing {
 
+/// How times of several traces are put on one clock.
+enum class ClockChoice {
+  automatic,   ///< absolute if the traces' clocks agree to a day, else align, else firstEvent
+  absolute,    ///< as the traces state them
+  firstEvent,  ///< the first event of each trace is at 0
+  align,       ///< by the passes of neighbouring stages
+};
+
 struct ImportRequest {
   std::vector<std::filesystem::path> paths;  ///< files, archives and folders
   std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
   const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
+  ClockChoice clock = ClockChoice::automatic;
 };
 
 struct ImportSummary {
