@@ -16,6 +16,9 @@
 namespace pipescope::importing {
 namespace {
 
+/// Times of a clock that counts from 1970 exceed it; other clocks count from the start of a process or
+/// machine.
+constexpr Picoseconds kThreeYears = Picoseconds{3 * 365 * 86'400} * 1'000'000'000'000;
 /// Traces whose first events lie within a day of each other have clocks with the same zero.
 constexpr Picoseconds kDay = Picoseconds{86'400} * 1'000'000'000'000;
 
@@ -57,6 +60,13 @@ Clocks firstEvents(const Traces& traces) {
   Clocks clocks;
   for (const auto& trace : traces) clocks.zero.push_back(trace->empty() ? 0 : trace->firstTime);
   return clocks;
+}
+
+/// True if the traces state times since 1970: times before 1973 count from the start of a process or machine.
+bool stateDates(const Traces& traces) {
+  return std::all_of(traces.begin(), traces.end(), [](const auto& trace) {
+    return trace->empty() || *trace->tables.origin + trace->firstTime > kThreeYears;
+  });
 }
 
 /// Nothing if the clocks are farther apart than a day.
@@ -108,14 +118,14 @@ base::Result<std::optional<Clocks>> alignedTimes(const Traces& traces, const Rul
 base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request) {
   const bool automatic = request.clock == ClockChoice::automatic;
   if (traces.size() == 1 || request.clock == ClockChoice::firstEvent) return firstEvents(traces);
-  if (automatic || request.clock == ClockChoice::absolute) {
-    if (const auto clocks = absoluteTimes(traces)) return *clocks;
-    if (!automatic)
-      return base::badInput(
-          "The clocks of the traces are more than a day apart, so they have different zeros: use --clock "
-          "align or "
-          "--clock first-event.");
-  }
+  const auto absolute = absoluteTimes(traces);
+  if (request.clock == ClockChoice::absolute && !absolute)
+    return base::badInput(
+        "The clocks of the traces are more than a day apart, so they have different zeros: use --clock align "
+        "or "
+        "--clock first-event.");
+  if (absolute && (request.clock == ClockChoice::absolute || (automatic && stateDates(traces))))
+    return *absolute;
   PIPESCOPE_ASSIGN(const std::optional<Clocks> aligned, alignedTimes(traces, *request.rules));
   if (aligned) return *aligned;
   if (!automatic)
@@ -124,7 +134,7 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
         "recognised in all "
         "traces: name them with --rules, or use --clock first-event.");
   Clocks clocks = firstEvents(traces);
-  clocks.finding = "The clocks of the traces have different zeros; each trace begins at 0 here.";
+  clocks.finding = "The clocks of the traces may have different zeros, so each trace begins at 0 here.";
   return clocks;
 }
 

@@ -13,7 +13,7 @@ namespace pipescope::importing {
 
 /// How times of several traces are put on one clock.
 enum class ClockChoice {
-  automatic,   ///< absolute if the traces' clocks agree to a day, else align, else firstEvent
+  automatic,   ///< absolute if all state times since 1970, else align, else firstEvent
   absolute,    ///< as the traces state them
   firstEvent,  ///< the first event of each trace is at 0
   align,       ///< by the passes of neighbouring stages

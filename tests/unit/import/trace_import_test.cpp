@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "profiler/model/columns.h"
 #include "profiler/record/memory_profile.h"
@@ -27,7 +28,7 @@ class TraceImport : public testing::Test {
   }
 
   base::Result<ImportSummary> import(std::vector<fs::path> paths) {
-    record::Recorder recorder(profile_);
+    record::Recorder recorder(*profile_);
     base::SilentProgress progress;
     ImportRequest request;
     request.paths = std::move(paths);
@@ -38,10 +39,10 @@ class TraceImport : public testing::Test {
   template <class Row>
   std::vector<Row> rows() {
     std::vector<Row> all;
-    const auto blocks = profile_.blocks<Row>();
+    const auto blocks = profile_->blocks<Row>();
     EXPECT_TRUE(blocks.ok());
     for (std::size_t i = 0; i < blocks->size(); ++i) {
-      const auto block = profile_.block<Row>(i);
+      const auto block = profile_->block<Row>(i);
       EXPECT_TRUE(block.ok());
       all.insert(all.end(), (*block)->begin(), (*block)->end());
     }
@@ -70,7 +71,7 @@ class TraceImport : public testing::Test {
 
   const fs::path folder_ =
       fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
-  record::MemoryProfile profile_;
+  std::optional<record::MemoryProfile> profile_{std::in_place};
 };
 
 using Texts = std::vector<std::string>;
@@ -154,6 +155,39 @@ TEST_F(TraceImport, ReadsRanksFromAFolderInOrder) {
   ASSERT_EQ(rows<model::Device>().size(), 2U);
   EXPECT_EQ(rows<model::Device>()[0].name, "rank 2");
   EXPECT_EQ(rows<model::Device>()[1].name, "rank 10");
+}
+
+TEST_F(TraceImport, PutsSeveralTracesOnOneClock) {
+  const auto trace = [](const std::string& rank, const std::string& events) {
+    return std::pair(rank, "[" + events + "]");
+  };
+  // Stage 1 begins 3 µs after stage 0 has ended, and stage 0's backward pass 3 µs after that of stage 1; the
+  // clock of rank 1 is 1 s ahead.
+  const auto a = trace("rank0.json", R"({"ph":"X","name":"stage0/forward/mb0","ts":100,"dur":10},
+                                        {"ph":"X","name":"stage0/backward/mb0","ts":146,"dur":20})");
+  const auto b = trace("rank1.json", R"({"ph":"X","name":"stage1/forward/mb0","ts":1000113,"dur":10},
+                                        {"ph":"X","name":"stage1/backward/mb0","ts":1000123,"dur":20})");
+  write("pipe/" + a.first, a.second);
+  write("pipe/" + b.first, b.second);
+  const auto startsOf = [&](ClockChoice clock) {
+    profile_.emplace();
+    record::Recorder recorder(*profile_);
+    base::SilentProgress progress;
+    ImportRequest request;
+    request.paths = {folder_ / "pipe"};
+    request.temporaryFolder = folder_;
+    request.clock = clock;
+    const auto summary = importTraces(request, recorder, progress);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    std::vector<std::int64_t> starts;
+    for (const auto& placement : rows<model::Placement>())
+      starts.push_back(placement.start.count / 1'000'000);
+    std::sort(starts.begin(), starts.end());
+    return starts;
+  };
+  EXPECT_EQ(startsOf(ClockChoice::automatic), (std::vector<std::int64_t>{0, 13, 23, 46}));
+  EXPECT_EQ(startsOf(ClockChoice::firstEvent), (std::vector<std::int64_t>{0, 0, 10, 46}));
+  EXPECT_EQ(startsOf(ClockChoice::absolute), (std::vector<std::int64_t>{0, 46, 1000013, 1000023}));
 }
 
 TEST_F(TraceImport, OpensArchivesWithinArchives) {
