@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace pipescope::importing {
@@ -21,6 +22,36 @@ std::int32_t producerOf(const RecordedPass& pass, std::int32_t stages) {
   if (pass.pass == Pass::forward) return pass.stage - 1;
   if (pass.pass == Pass::backward && pass.stage + 1 < stages) return pass.stage + 1;
   return -1;
+}
+
+/// Passes that keep a device from computing something else. Collectives may run beside them.
+bool occupies(const RecordedPass& pass) {
+  return pass.stage >= 0 && (model::isComputePass(pass.pass) || pass.pass == Pass::update);
+}
+
+/// The collectives of each device, ordered by start.
+using Collectives = std::map<model::DeviceId, std::vector<const RecordedPass*>>;
+
+Collectives collectivesOf(const std::vector<RecordedPass>& passes) {
+  Collectives collectives;
+  for (const RecordedPass& pass : passes)
+    if (pass.pass == Pass::collective) collectives[pass.device].push_back(&pass);
+  return collectives;
+}
+
+/// Cuts a gap into parts during which a collective of the device runs, and the others. `passes` are ordered
+/// by start.
+template <class Part>
+void cutByCollectives(std::span<const RecordedPass* const> collectives, Ticks from, Ticks to, Part part) {
+  for (const RecordedPass* collective : collectives) {
+    if (collective->start >= to) break;
+    if (collective->end <= from) continue;
+    if (collective->start > from) part(from, collective->start, false);
+    const Ticks end = std::min(to, collective->end);
+    part(std::max(from, collective->start), end, true);
+    from = end;
+  }
+  if (from < to) part(from, to, false);
 }
 
 }  // namespace
@@ -128,20 +159,22 @@ void RecordedPasses::writeWaits(record::Recorder& recorder) {
   std::map<std::int32_t, Ticks> iterationEnd;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
-    if (pass.stage < 0) continue;
+    if (!occupies(pass)) continue;
     byDevice[pass.device].push_back(i);
     auto& end = iterationEnd[iterations_[i]];
     if (!isOfMicroBatch(pass)) continue;
     made[{replicas_[i], iterations_[i], pass.microBatch, pass.stage, pass.pass}] = i;
     end = std::max(end, pass.end);
   }
+  Collectives collectives = collectivesOf(passes_);
   for (auto& [device, list] : byDevice) {
+    std::span<const RecordedPass* const> own = collectives[device];
     std::sort(list.begin(), list.end(),
               [&](std::size_t a, std::size_t b) { return passes_[a].start < passes_[b].start; });
     model::Wait wait;
     wait.device = device;
     wait.run = model::RunId(0);
-    const auto add = [&](Ticks start, Ticks end, model::WaitCause cause, const std::size_t* producer) {
+    const auto addPart = [&](Ticks start, Ticks end, model::WaitCause cause, const std::size_t* producer) {
       if (end <= start) return;
       wait.start = start;
       wait.end = end;
@@ -153,6 +186,15 @@ void RecordedPasses::writeWaits(record::Recorder& recorder) {
         wait.waitedForDevice = passes_[*producer].device;
       }
       recorder.add(wait);
+    };
+    const auto add = [&](Ticks start, Ticks end, model::WaitCause cause, const std::size_t* producer) {
+      if (end <= start) return;
+      // Gaps come in the order of time, so what ended before this one is not needed again.
+      while (!own.empty() && own.front()->end <= start) own = own.subspan(1);
+      cutByCollectives(own, start, end, [&](Ticks partStart, Ticks partEnd, bool collective) {
+        collective ? addPart(partStart, partEnd, model::WaitCause::collective, nullptr)
+                   : addPart(partStart, partEnd, cause, producer);
+      });
     };
     for (std::size_t k = 0; k + 1 < list.size(); ++k) {
       const std::size_t before = list[k], next = list[k + 1];

@@ -53,6 +53,9 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
     passes.add(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
     passes.add(pass(0, t + 77, t + 87, Pass::backward, 1));
     passes.add(pass(0, t + 90, t + 95, Pass::update, -1));
+    RecordedPass sum = pass(0, t + 85, t + 89, Pass::collective, -1);  // runs beside the backward pass first
+    sum.lane = model::LaneId(7);
+    passes.add(sum);
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
@@ -68,7 +71,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   EXPECT_EQ(rowsOf<model::Stage>(profile).size(), 2U);
 
   const auto placements = rowsOf<model::Placement>(profile);
-  ASSERT_EQ(placements.size(), 18U);
+  ASSERT_EQ(placements.size(), 20U);
   for (const auto& placement : placements) {
     EXPECT_EQ(placement.iteration, placement.start.count / 100);
     EXPECT_EQ(placement.stage, placement.device.value) << "an update belongs to the stage of its device";
@@ -82,9 +85,10 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   const Expected expected[] = {
       {0, 20, 42, WaitCause::slowerStage, 42}, {0, 42, 44, WaitCause::exchange, 42},
       {0, 54, 75, WaitCause::slowerStage, 75}, {0, 75, 77, WaitCause::exchange, 75},
-      {0, 87, 90, WaitCause::host, -1},        {0, 95, 100, WaitCause::host, -1},
-      {1, 42, 45, WaitCause::exchange, 20},    {1, 75, 87, WaitCause::drain, -1},
-      {1, 87, 110, WaitCause::fill, 110},      {1, 110, 112, WaitCause::exchange, 110},
+      {0, 87, 89, WaitCause::collective, -1},  {0, 89, 90, WaitCause::host, -1},
+      {0, 95, 100, WaitCause::host, -1},       {1, 42, 45, WaitCause::exchange, 20},
+      {1, 75, 87, WaitCause::drain, -1},       {1, 87, 110, WaitCause::fill, 110},
+      {1, 110, 112, WaitCause::exchange, 110},
   };
   const auto waits = rowsOf<model::Wait>(profile);
   for (const Expected& e : expected) {
@@ -102,7 +106,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   for (const std::int64_t device : {0, 1}) {
     std::int64_t total = 0, first = INT64_MAX, last = 0;
     for (const auto& p : placements) {
-      if (p.device.value != device) continue;
+      if (p.device.value != device || p.pass == Pass::collective) continue;
       total += (p.end - p.start).count;
       first = std::min(first, p.start.count);
       last = std::max(last, p.end.count);
