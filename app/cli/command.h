@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profiler/base/result.h"
+#include "profiler/sections/section.h"
 
 namespace pipescope::cli {
 
@@ -34,6 +35,11 @@ void registerCommands(CommandRegistry& registry);
 int fail(const base::Error& error);
 /// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();
+/// One table of a section as CSV; an empty name means the main one, and a note on standard error then lists
+/// the others.
+base::Result<std::string> csvOf(const sections::Section& section, const std::string& table);
+/// Refuses the option --table for formats other than CSV.
+base::Status refuseTable(const std::string& format, const std::string& table);
 /// Writes to standard output. A full disk or a closed pipe is reported like any other error.
 int print(const std::string& text);
 

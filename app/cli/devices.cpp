@@ -1,6 +1,9 @@
 // pipescope devices lists the devices and systems that can be emulated, with figures, grades and sources.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "app/cli/command.h"
 #include "app/run/request/user_folders.h"
 #include "engine/devices/system_registry.h"
@@ -8,6 +11,18 @@
 
 namespace pipescope::cli {
 namespace {
+
+/// A figure as a number, so that JSON holds one. Figures that are words stay words.
+sections::Cell figureCell(const std::string& text) {
+  const char *begin = text.data(), *end = begin + text.size();
+  std::int64_t whole = 0;
+  double value = 0;
+  if (const auto read = std::from_chars(begin, end, whole); read.ec == std::errc() && read.ptr == end)
+    return whole;
+  const auto read = std::from_chars(begin, end, value);
+  if (read.ec == std::errc() && read.ptr == end && std::isfinite(value)) return value;
+  return text;
+}
 
 base::Result<sections::Section> describe(const std::string& name) {
   devices::SystemOptions options;
@@ -17,12 +32,12 @@ base::Result<sections::Section> describe(const std::string& name) {
       "device", fmt::format("{}: {}", system->name(), system->description()), {}, {}, {}};
   sections::Table table{"figures", "Figures", "", {}, {}};
   table.columns = {{"name", "Figure", sections::Format::plain, ""},
-                   {"value", "Value", sections::Format::plain, ""},
+                   {"value", "Value", sections::Format::number, ""},
                    {"unit", "Unit", sections::Format::plain, ""},
                    {"grade", "Grade", sections::Format::plain, ""},
                    {"source", "Source", sections::Format::plain, ""}};
   for (const devices::Figure& figure : system->figures())
-    table.rows.push_back({figure.name, figure.value, figure.unit, figure.grade, figure.source});
+    table.rows.push_back({figure.name, figureCell(figure.value), figure.unit, figure.grade, figure.source});
   section.tables.push_back(std::move(table));
   section.remarks.push_back(
       "Grades: D vendor document, C vendor code, M measured and published, X derived from other figures, R "
@@ -35,7 +50,7 @@ base::Result<sections::Section> list() {
   sections::Table table{"systems", "Systems and chips", "", {}, {}};
   table.columns = {{"name", "Name", sections::Format::plain, ""},
                    {"family", "Family", sections::Format::plain, ""},
-                   {"devices", "Devices", sections::Format::plain, ""},
+                   {"devices", "Devices", sections::Format::index, ""},
                    {"description", "Description", sections::Format::plain, ""}};
   devices::SystemOptions options;
   options.userFolder = app::userConfigurationFolder();
@@ -55,12 +70,16 @@ std::function<int()> setUpDevices(CLI::App& command) {
   command.add_option("--format", *format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
-  return [name, format] {
+  auto table = std::make_shared<std::string>();
+  command.add_option("--table", *table, "With --format csv: the table to write");
+  return [name, format, table] {
+    if (const base::Status fits = refuseTable(*format, *table); !fits.ok()) return fail(fits.error());
     const base::Result<sections::Section> section = name->empty() ? list() : describe(*name);
     if (!section.ok()) return fail(section.error());
-    return print(*format == "json"  ? sections::toJson(*section) + "\n"
-                 : *format == "csv" ? sections::toCsv(*section)
-                                    : sections::toText(*section));
+    if (*format != "csv")
+      return print(*format == "json" ? sections::toJson(*section) + "\n" : sections::toText(*section));
+    const base::Result<std::string> text = csvOf(*section, *table);
+    return text.ok() ? print(*text) : fail(text.error());
   };
 }
 

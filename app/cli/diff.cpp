@@ -2,14 +2,16 @@
 // parts, which add up to the whole change.
 #include "app/cli/command.h"
 #include "profiler/sections/diff_section.h"
+#include "profiler/sections/schema.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
 namespace {
 
 struct DiffOptions {
-  std::string before, after, executable, format = "text";
+  std::string before, after, executable, format = "text", table;
   int most = 20;
+  bool schema = false;
 };
 
 struct Side {
@@ -28,27 +30,43 @@ base::Result<Side> open(const std::string& path, const std::string& executable) 
 }
 
 base::Result<std::string> runDiff(const DiffOptions& options) {
+  if (options.schema) {
+    PIPESCOPE_ASSIGN(const std::string schema, sections::schemaOfDiff());
+    return schema + "\n";
+  }
+  if (options.after.empty())
+    return base::badInput("Name the two profiles to compare: pipescope diff BEFORE AFTER.");
+  PIPESCOPE_TRY(refuseTable(options.format, options.table));
   PIPESCOPE_ASSIGN(const Side before, open(options.before, options.executable));
   PIPESCOPE_ASSIGN(const Side after, open(options.after, options.executable));
   PIPESCOPE_ASSIGN(const analysis::Diff found,
                    analysis::diff({*before.reader, *before.catalog, before.executable},
                                   {*after.reader, *after.catalog, after.executable}));
   const bool text = options.format == "text";
-  const sections::Section section =
-      sections::diffSection(found, *after.catalog, {text ? options.most : 0, !text});
+  PIPESCOPE_ASSIGN(const sections::Section section,
+                   sections::diffSection({*before.reader, *before.catalog, before.executable},
+                                         {*after.reader, *after.catalog, after.executable}, found,
+                                         {text ? options.most : 0, !text}));
   if (options.format == "json") return sections::toJson(section) + "\n";
-  return options.format == "csv" ? sections::toCsv(section) : sections::toText(section);
+  if (options.format == "csv") return csvOf(section, options.table);
+  return sections::toText(section);
 }
 
 std::function<int()> setUpDiff(CLI::App& command) {
   auto options = std::make_shared<DiffOptions>();
-  command.add_option("before", options->before, "Profile to compare with")->required();
-  command.add_option("after", options->after, "Profile to compare")->required();
+  command.add_option("before", options->before, "Profile to compare with");
+  command.add_option("after", options->after, "Profile to compare");
   command.add_option("--executable", options->executable, "training (default), inference …");
-  command.add_option("--most", options->most, "Rows of each table in text; 0: all")->capture_default_str();
-  command.add_option("--format", options->format, "text, json or csv")
+  command
+      .add_option("--most", options->most,
+                  "Rows of each table in text; 0: all. A table has more if the sum of the rest would "
+                  "otherwise be its largest row")
+      ->capture_default_str();
+  command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
+  command.add_option("--table", options->table, "With --format csv: the table to write");
+  command.add_flag("--schema", options->schema, "Print the JSON Schema of the comparison instead");
   return [options] {
     const base::Result<std::string> text = runDiff(*options);
     return text.ok() ? print(*text) : fail(text.error());
@@ -58,7 +76,8 @@ std::function<int()> setUpDiff(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(diff) {
-  registry.add({"diff", "Show what changed between two profiles, adding up to the whole", setUpDiff});
+  registry.add({"diff", "Show what changed between two profiles: the step, its stages, operations, memory",
+                setUpDiff});
 }
 
 }  // namespace pipescope::cli

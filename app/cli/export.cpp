@@ -12,6 +12,7 @@
 #include "app/cli/command.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/csv.h"
+#include "profiler/export/gzip.h"
 #include "profiler/export/sqlite.h"
 #include "profiler/export/svg.h"
 #include "profiler/store/profile_reader.h"
@@ -23,9 +24,13 @@ namespace fs = std::filesystem;
 
 struct ExportOptions {
   std::string profile, format, output, executable, table = "placement";
-  bool steps = true;
+  bool steps = true, allCalls = false;
   std::optional<std::int64_t> call;
 };
+
+bool isGzip(const std::string& path) {
+  return path.ends_with(".gz");
+}
 
 /// A file that appears only when it is complete.
 class OutputFile {
@@ -76,38 +81,69 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-base::Status exportText(const ExportOptions& options, const std::shared_ptr<store::ProfileReader>& reader,
+/// The call that --call names, otherwise the last one.
+base::Result<model::RunId> chosenCall(const ExportOptions& options, const analysis::Catalog& catalog,
+                                      const model::Executable& executable) {
+  if (options.call) {
+    PIPESCOPE_ASSIGN(const model::Run* call, catalog.findCall(executable, *options.call));
+    return call->id;
+  }
+  const model::Run* last = catalog.lastRunOf(executable.id);
+  if (last == nullptr)
+    return base::badInput("Nothing has run in this executable, so there is no trace to export.");
+  const std::vector<const model::Run*> calls = catalog.runsOf(executable.id);
+  const auto number = std::find(calls.begin(), calls.end(), last) - calls.begin() + 1;
+  if (calls.size() > 1) {
+    std::fprintf(stderr, "Exporting call %td of %zu. --call selects another one, --all takes every call.\n",
+                 number, calls.size());
+  }
+  return last->id;
+}
+
+base::Status writeText(const ExportOptions& options, const store::ProfileReader& reader,
+                       const exporting::Writer& write, base::Progress& progress) {
+  if (options.format == "csv") return exporting::exportCsv(reader, options.table, write, progress);
+  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(reader));
+  PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
+  if (options.format == "svg") return exporting::exportSvg(reader, *catalog, executable->id, write, progress);
+  exporting::ChromeRequest request{reader, *catalog, executable->id, options.steps};
+  if (!options.allCalls) {
+    PIPESCOPE_ASSIGN(request.run, chosenCall(options, *catalog, *executable));
+  }
+  return exporting::exportChrome(request, write, progress);
+}
+
+/// Compresses the text if the file's name ends in ".gz".
+base::Status exportText(const ExportOptions& options, const store::ProfileReader& reader,
                         base::Progress& progress) {
   PIPESCOPE_ASSIGN(OutputFile file, OutputFile::create(options.output));
   const exporting::Writer write = [&](std::string_view text) { return file.write(text); };
-  if (options.format == "csv") {
-    PIPESCOPE_TRY(exporting::exportCsv(*reader, options.table, write, progress));
-    return file.close();
-  }
-  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
-  PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
-  if (options.format == "chrome") {
-    exporting::ChromeRequest request{*reader, *catalog, executable->id, options.steps};
-    if (options.call) {
-      PIPESCOPE_ASSIGN(const model::Run* call, catalog->findCall(*executable, *options.call));
-      request.run = call->id;
-    }
-    PIPESCOPE_TRY(exporting::exportChrome(request, write, progress));
+  if (isGzip(options.output)) {
+    exporting::GzipWriter gzip(write);
+    PIPESCOPE_TRY(writeText(
+        options, reader, [&](std::string_view text) { return gzip.write(text); }, progress));
+    PIPESCOPE_TRY(gzip.finish());
   } else {
-    PIPESCOPE_TRY(exporting::exportSvg(*reader, *catalog, executable->id, write, progress));
+    PIPESCOPE_TRY(writeText(options, reader, write, progress));
   }
   return file.close();
 }
 
 base::Status runExport(const ExportOptions& options) {
   base::SilentProgress progress;
+  if (options.allCalls && options.call)
+    return base::badInput("--call selects one call and --all every call; leave one of them out.");
+  if (options.format == "sqlite" && isGzip(options.output))
+    return base::badInput(
+        "A database cannot be compressed, because programs could not open it then; choose a name without "
+        ".gz.");
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(options.profile));
   std::error_code failed;
   if (fs::equivalent(options.profile, options.output, failed))
     return base::badInput("-o names the profile itself; choose another file for the export.");
   if (options.format == "sqlite") return exporting::exportSqlite(*reader, options.output, progress);
-  return exportText(options, reader, progress);
+  return exportText(options, *reader, progress);
 }
 
 /// An option that applies to some formats only.
@@ -131,13 +167,18 @@ std::function<int()> setUpExport(CLI::App& command) {
   command.add_option("--to", options->format, "chrome (for Perfetto), csv, sqlite or svg")
       ->required()
       ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
-  command.add_option("-o,--output", options->output, "File to write")->required();
+  command
+      .add_option("-o,--output", options->output,
+                  "File to write; a name that ends in .gz compresses chrome, csv and svg")
+      ->required();
   const std::vector<Particular> particular = {
       {command.add_option("--executable", options->executable,
                           "training (default), inference … (chrome, svg)"),
        {"chrome", "svg"}},
-      {command.add_option("--call", options->call, "Only this call of the executable, from 1 (chrome)"),
+      {command.add_option("--call", options->call,
+                          "This call of the executable, from 1, instead of the last one (chrome)"),
        {"chrome"}},
+      {command.add_flag("--all", options->allCalls, "Every call of the executable (chrome)"), {"chrome"}},
       {command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str(), {"csv"}},
       {command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)"),
        {"chrome"}}};

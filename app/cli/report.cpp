@@ -1,174 +1,198 @@
-// pipescope report prints sections of a profile as text, JSON or CSV, and checks thresholds for CI.
+// pipescope report prints sections of a profile as text, JSON or CSV, and checks figures for CI.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <memory>
 
 #include "app/cli/command.h"
+#include "profiler/sections/check.h"
+#include "profiler/sections/schema.h"
 #include "profiler/sections/section.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
 namespace {
 
+using sections::Check;
+using sections::Section;
+
 struct ReportOptions {
-  std::string profile, executable, format = "text";
+  std::string profile, executable, format = "text", table, baseline;
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
+  bool schema = false;
 };
 
 constexpr std::int64_t kMostTiles = 1'000'000;  // more than any device has
 
-std::string sectionNames() {
-  std::string names;
-  for (const auto& definition : sections::sectionRegistry().all())
-    names += (names.empty() ? "" : ", ") + definition.name;
+std::vector<std::string> allSections() {
+  std::vector<std::string> names;
+  for (const auto& definition : sections::sectionRegistry().all()) names.push_back(definition.name);
   return names;
 }
 
-base::Result<std::vector<sections::Section>> makeSections(const sections::Context& context,
-                                                          std::vector<std::string> wanted) {
-  if (wanted.empty()) {
-    for (const auto& definition : sections::sectionRegistry().all()) wanted.push_back(definition.name);
-  }
-  std::vector<sections::Section> made;
-  for (const std::string& name : wanted) {
-    const sections::SectionDefinition* definition = sections::sectionRegistry().find(name);
-    if (definition == nullptr)
-      return base::badInput(fmt::format("There is no section \"{}\"; known are {}.", name, sectionNames()));
-    PIPESCOPE_ASSIGN(sections::Section section, sections::makeSection(*definition, context));
-    made.push_back(std::move(section));
-  }
-  return made;
-}
-
-/// A threshold from the command line, such as "stages.imbalance > 1.2".
-struct Threshold {
-  std::string section, path, comparison;
-  double bound = 0;
+/// A profile and the executable that is reported.
+struct OpenReport {
+  std::shared_ptr<store::ProfileReader> reader;
+  std::shared_ptr<const analysis::Catalog> catalog;
+  std::unique_ptr<sections::Context> context;
 };
 
-base::Result<Threshold> parseThreshold(const std::string& text) {
-  const std::size_t at = text.find_first_of("<>=!");
-  const std::size_t end = at == std::string::npos ? at : text.find_first_not_of("<>=!", at);
-  const auto trimmed = [](std::string part) {
-    part.erase(0, part.find_first_not_of(' '));
-    part.erase(part.find_last_not_of(' ') + 1);
-    return part;
-  };
-  const base::Error wrong = base::badInput(fmt::format(
-      "--fail-if takes 'SECTION.KEY > NUMBER' (also < >= <= == !=), but \"{}\" was given.", text));
-  if (end == std::string::npos) return wrong;
-  Threshold threshold;
-  const std::string left = trimmed(text.substr(0, at)), right = trimmed(text.substr(end));
-  threshold.comparison = text.substr(at, end - at);
-  const std::size_t dot = left.find('.');
-  char* rest = nullptr;
-  threshold.bound = right == "true" ? 1 : right == "false" ? 0 : std::strtod(right.c_str(), &rest);
-  const bool known = threshold.comparison == ">" || threshold.comparison == "<" ||
-                     threshold.comparison == ">=" || threshold.comparison == "<=" ||
-                     threshold.comparison == "==" || threshold.comparison == "!=";
-  if (!known || dot == std::string::npos || right.empty() || (rest != nullptr && *rest != '\0')) return wrong;
-  threshold.section = left.substr(0, dot);
-  threshold.path = left.substr(dot + 1);
-  return threshold;
+base::Result<OpenReport> openReport(const std::string& path, const ReportOptions& options) {
+  OpenReport report;
+  PIPESCOPE_ASSIGN(report.reader, store::ProfileReader::open(path));
+  PIPESCOPE_ASSIGN(report.catalog, analysis::loadCatalog(*report.reader));
+  PIPESCOPE_ASSIGN(const model::Executable* executable, report.catalog->findExecutable(options.executable));
+  report.context = std::make_unique<sections::Context>(
+      sections::Context{*report.reader, *report.catalog, executable->id, options.tile});
+  return report;
 }
 
-/// Finds a number or boolean in the JSON of a section by its path, such as "imbalance",
-/// "stages.0.forward_cycles" or "by_category.variable".
-base::Result<double> valueAt(const nlohmann::json& section, const Threshold& threshold) {
-  const nlohmann::json* at = &section;
-  std::size_t begin = 0;
-  while (begin <= threshold.path.size()) {
-    const std::size_t dot = std::min(threshold.path.find('.', begin), threshold.path.size());
-    const std::string key = threshold.path.substr(begin, dot - begin);
-    const bool index = at->is_array() && !key.empty() &&
-                       key.find_first_not_of("0123456789") == std::string::npos && key.size() < 9;
-    if (index && std::stoul(key) < at->size()) {
-      at = &(*at)[std::stoul(key)];
-    } else if (at->is_object() && at->contains(key)) {
-      at = &(*at)[key];
-    } else {
-      return base::badInput(fmt::format(
-          "--fail-if: section {} has no figure {}; `pipescope report --section {} --format json` shows them.",
-          threshold.section, threshold.path, threshold.section));
-    }
-    begin = dot + 1;
-  }
-  if (at->is_boolean()) return at->get<bool>() ? 1.0 : 0.0;
-  if (!at->is_number())
-    return base::badInput(
-        fmt::format("--fail-if: {}.{} has no number in this profile.", threshold.section, threshold.path));
-  return at->get<double>();
+base::Result<Section> makeNamed(const std::string& name, const sections::Context& context) {
+  PIPESCOPE_ASSIGN(const sections::SectionDefinition* definition, sections::findSection(name));
+  return sections::makeSection(*definition, context);
 }
 
-bool isMet(double value, const Threshold& t) {
-  if (t.comparison == ">") return value > t.bound;
-  if (t.comparison == "<") return value < t.bound;
-  if (t.comparison == ">=") return value >= t.bound;
-  if (t.comparison == "<=") return value <= t.bound;
-  return (value == t.bound) == (t.comparison == "==");
+/// Sentences about the values that meet a check.
+base::Result<std::vector<std::string>> failuresOf(const Check& check, const OpenReport& profile,
+                                                  const OpenReport& baseline) {
+  PIPESCOPE_ASSIGN(const Section own, makeNamed(check.section, *profile.context));
+  const sections::CheckedSection checked{own, profile.catalog->timebase({}).ticksPerSecond};
+  if (!check.usesBaseline) return sections::checkFigures(check, checked, nullptr);
+  PIPESCOPE_ASSIGN(const Section other, makeNamed(check.section, *baseline.context));
+  const sections::CheckedSection before{other, baseline.catalog->timebase({}).ticksPerSecond};
+  return sections::checkFigures(check, checked, &before);
 }
 
-base::Result<int> checkThresholds(const ReportOptions& options, const sections::Context& context) {
+/// Does all checks, even after one that cannot be done. The worst outcome decides the exit status.
+int check(const std::vector<Check>& checks, const OpenReport& profile, const OpenReport& baseline) {
+  constexpr std::size_t kMostLines = 20;
   int status = kDone;
-  for (const std::string& text : options.failIf) {
-    PIPESCOPE_ASSIGN(const Threshold threshold, parseThreshold(text));
-    PIPESCOPE_ASSIGN(const auto made, makeSections(context, {threshold.section}));
-    PIPESCOPE_ASSIGN(const double value,
-                     valueAt(nlohmann::json::parse(sections::toJson(made.front())), threshold));
-    if (!isMet(value, threshold)) continue;
-    std::fprintf(stderr, "pipescope: failed: %s.%s is %.6g (--fail-if '%s')\n", threshold.section.c_str(),
-                 threshold.path.c_str(), value, text.c_str());
-    status = kAnswerIsNo;
+  for (const Check& one : checks) {
+    const base::Result<std::vector<std::string>> failures = failuresOf(one, profile, baseline);
+    if (!failures.ok()) {
+      status = std::max(status, fail(failures.error()));
+      continue;
+    }
+    for (std::size_t i = 0; i < failures->size() && i < kMostLines; ++i)
+      std::fprintf(stderr, "pipescope: failed: %s\n", (*failures)[i].c_str());
+    if (failures->size() > kMostLines)
+      std::fprintf(stderr, "pipescope: failed: and %zu more values\n", failures->size() - kMostLines);
+    if (!failures->empty()) status = std::max(status, int{kAnswerIsNo});
   }
   return status;
 }
 
-std::string render(const ReportOptions& options, const std::vector<sections::Section>& made) {
+base::Result<std::string> renderCsv(const ReportOptions& options, const std::vector<Section>& made) {
+  if (made.size() != 1)
+    return base::badInput(fmt::format(
+        "CSV holds one table. Choose a section with --section ({}) and one of its tables with --table.",
+        fmt::join(allSections(), ", ")));
+  return csvOf(made.front(), options.table);
+}
+
+base::Result<std::string> render(const ReportOptions& options, const std::vector<Section>& made) {
+  if (options.format == "csv") return renderCsv(options, made);
   if (options.format == "json")
     return (made.size() == 1 ? sections::toJson(made.front()) : sections::toJson(made)) + "\n";
   std::string text;
-  for (const sections::Section& section : made) {
-    if (!text.empty()) text += "\n";
-    if (options.format == "csv" && made.size() > 1) text += "# " + section.name + "\n";
-    text += options.format == "csv" ? sections::toCsv(section) : sections::toText(section);
-  }
+  for (const Section& section : made) text += (text.empty() ? "" : "\n") + sections::toText(section);
   return text;
 }
 
-base::Result<int> report(const ReportOptions& options) {
-  PIPESCOPE_ASSIGN(const auto reader, store::ProfileReader::open(options.profile));
-  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
-  PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
-  const bool liveness =
-      std::find(options.sections.begin(), options.sections.end(), "liveness") != options.sections.end();
-  if (options.tile >= 0 && !liveness)
+base::Result<std::string> printedSections(const ReportOptions& options, const OpenReport& profile) {
+  std::vector<Section> made;
+  for (const std::string& name : options.sections.empty() ? allSections() : options.sections) {
+    PIPESCOPE_ASSIGN(Section section, makeNamed(name, *profile.context));
+    made.push_back(std::move(section));
+  }
+  return render(options, made);
+}
+
+base::Status refuseContradictions(const ReportOptions& options, const std::vector<Check>& checks) {
+  const auto wants = [&](const char* name) {
+    return std::find(options.sections.begin(), options.sections.end(), name) != options.sections.end() ||
+           std::any_of(checks.begin(), checks.end(), [&](const Check& one) { return one.section == name; });
+  };
+  if (options.tile >= 0 && !wants("liveness"))
     return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
-  const sections::Context context{*reader, *catalog, executable->id, options.tile};
-  PIPESCOPE_ASSIGN(const auto made, makeSections(context, options.sections));
-  const int printed = print(render(options, made));
-  if (printed != kDone) return printed;
-  return checkThresholds(options, context);
+  PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  if (options.tile < 0 && std::any_of(checks.begin(), checks.end(), [](const Check& one) {
+        return one.section == "liveness" && one.path.front().starts_with("tile");
+      }))
+    return base::badInput("--fail-if asks for figures of one tile; name it as --tile N.");
+  const bool needed =
+      std::any_of(checks.begin(), checks.end(), [](const Check& one) { return one.usesBaseline; });
+  if (needed && options.baseline.empty())
+    return base::badInput(
+        "--fail-if compares with a baseline; name the profile to compare with as --baseline PROFILE.");
+  if (!needed && !options.baseline.empty())
+    return base::badInput(
+        "--baseline is the profile that the word \"baseline\" in --fail-if means, but no --fail-if has it.");
+  return {};
+}
+
+base::Result<int> report(const ReportOptions& options) {
+  if (options.profile.empty()) return base::badInput("Name the profile: pipescope report PROFILE.");
+  std::vector<Check> checks;
+  for (const std::string& text : options.failIf) {
+    PIPESCOPE_ASSIGN(Check parsed, sections::parseCheck(text));
+    if (const auto known = sections::findSection(parsed.section); !known.ok()) return known.error();
+    checks.push_back(std::move(parsed));
+  }
+  PIPESCOPE_TRY(refuseContradictions(options, checks));
+  PIPESCOPE_ASSIGN(const OpenReport profile, openReport(options.profile, options));
+  OpenReport baseline;
+  if (!options.baseline.empty()) {
+    PIPESCOPE_ASSIGN(baseline, openReport(options.baseline, options));
+  }
+  // Whoever asks for checks alone wants to see what they found, and nothing else.
+  if (checks.empty() || !options.sections.empty()) {
+    PIPESCOPE_ASSIGN(const std::string text, printedSections(options, profile));
+    if (const int printed = print(text); printed != kDone) return printed;
+  }
+  return check(checks, profile, baseline);
+}
+
+base::Result<int> printSchema(const ReportOptions& options) {
+  if (options.sections.size() > 1)
+    return base::badInput("--schema describes one section or, without --section, all of them.");
+  PIPESCOPE_ASSIGN(const std::string schema, options.sections.empty()
+                                                 ? sections::schemaOfReport()
+                                                 : sections::schemaOfSection(options.sections.front()));
+  return print(schema + "\n");
 }
 
 std::function<int()> setUpReport(CLI::App& command) {
   auto options = std::make_shared<ReportOptions>();
-  command.add_option("profile", options->profile, "Profile to read")->required();
-  command.add_option("--section", options->sections,
-                     "Sections to print, repeatable (default all): " + sectionNames());
+  command.add_option("profile", options->profile, "Profile to read");
+  command
+      .add_option(
+          "--section", options->sections,
+          fmt::format("Sections to print, repeatable (default all): {}", fmt::join(allSections(), ", ")))
+      ->allow_extra_args(false);
   command.add_option("--executable", options->executable, "training (default), inference …");
   command
       .add_option("--tile", options->tile,
                   "With --section liveness: what is live on this tile of each device")
       ->check(CLI::Range(std::int64_t{0}, kMostTiles));
-  command.add_option("--format", options->format, "text, json or csv")
+  command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
-  command.add_option("--fail-if", options->failIf,
-                     "Exit 1 where this holds: 'stages.imbalance > 1.2'; repeatable");
+  command.add_option("--table", options->table, "With --format csv: the table to write");
+  command
+      .add_option("--fail-if", options->failIf,
+                  "Exit 1 where this holds: 'stages.imbalance > 1.2', 'stages.stages[*].share > 0.4' (any "
+                  "of them), 'execution.time_us > 1.05 * baseline'; repeatable. Without --section only "
+                  "the values that fail are printed")
+      ->allow_extra_args(false);
+  command.add_option("--baseline", options->baseline,
+                     "The profile that the word \"baseline\" in --fail-if means");
+  command.add_flag("--schema", options->schema,
+                   "Print the JSON Schema of the report, or of one --section, instead");
   return [options] {
-    const base::Result<int> status = report(*options);
+    const base::Result<int> status = options->schema ? printSchema(*options) : report(*options);
     return status.ok() ? *status : fail(status.error());
   };
 }
@@ -176,7 +200,7 @@ std::function<int()> setUpReport(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(report) {
-  registry.add({"report", "Print sections of a profile, and check thresholds", setUpReport});
+  registry.add({"report", "Print sections of a profile, and check figures", setUpReport});
 }
 
 }  // namespace pipescope::cli

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/cli/command.h"
+#include "app/cli/overflow_report.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/config/configuration_help.h"
@@ -102,17 +103,30 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   if (result.testAccuracy) line += fmt::format(" · test accuracy {:.2f} %", *result.testAccuracy * 100);
   if (result.emulatedUnits > 0) line += fmt::format(" · {:g} cost units emulated", result.emulatedUnits);
   if (result.emulatedSeconds > 0) line += fmt::format(" · {:.4g} s emulated", result.emulatedSeconds);
+  if (!result.fits) line += " (hypothetical, because the model does not fit)";
   return line;
 }
 
-/// Reads a configuration. For an ONNX file, the configuration only names the model.
+/// Reads a configuration. For an ONNX file, the configuration only names the model. Without a file, flags and
+/// the environment name it.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
-  if (!file.ends_with(".onnx")) return app::readConfiguration(file);
+  if (!file.empty() && !file.ends_with(".onnx")) return app::readConfiguration(file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));
-  PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
-  PIPESCOPE_TRY(
-      configuration.set("model.name", std::filesystem::path(file).stem().string(), config::Origin::file));
+  if (!file.empty()) PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
   return configuration;
+}
+
+/// Without a configuration file, the model is called after its file or its builder.
+base::Status nameModel(const std::string& file, config::Configuration& configuration) {
+  const std::string &onnx = configuration.text("model.onnx"), &builder = configuration.text("model.builder");
+  if (file.empty() && onnx.empty() && builder.empty()) {
+    return base::badInput(
+        "run needs a configuration or a model: pipescope run CONFIG.toml, pipescope run MODEL.onnx or "
+        "pipescope run --builder NAME. `pipescope run --help` lists the options.");
+  }
+  if (!file.empty() && !file.ends_with(".onnx")) return {};
+  const std::string name = onnx.empty() ? builder : std::filesystem::path(onnx).stem().string();
+  return configuration.set("model.name", name, config::Origin::file);
 }
 
 base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
@@ -120,6 +134,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   PIPESCOPE_TRY(applyFlags(options, command, configuration));
+  PIPESCOPE_TRY(nameModel(options.file, configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options));
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
@@ -128,7 +143,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   for (const std::string& notice : result->notices) say("note: " + notice);
-  for (const std::string& sentence : result->overflow) say("does not fit: " + sentence);
+  sayWhatDoesNotFit(result->overflow, output);
   say(closingLine(*result, output));
   if (result->cancelled) return static_cast<int>(kAnswerIsNo);
   const bool refusedToRun = !result->fits && configuration.boolean("execution.require_fit");
@@ -137,7 +152,8 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
 
 std::function<int()> setUpRun(CLI::App& command) {
   auto options = std::make_shared<RunOptions>();
-  command.add_option("config", options->file, "Configuration (TOML), or a model (ONNX)");
+  command.add_option("config", options->file,
+                     "Configuration (TOML) or model (ONNX); not needed with --builder or --onnx");
   command.add_option("-o,--output", options->output,
                      "Profile to write (default profile.pop); only profiles are overwritten");
   command.add_option("--profile-dir", options->profileDirectory,
@@ -154,9 +170,6 @@ std::function<int()> setUpRun(CLI::App& command) {
   addKeyFlags(command, *options);
   return [options, &command]() -> int {
     if (options->helpKeys) return print(config::configurationHelp(app::configurationKeys()));
-    if (options->file.empty())
-      return fail(base::badInput(
-          "run needs a configuration: pipescope run CONFIG.toml. `pipescope run --help` lists the options."));
     if (options->debug)
       base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
     const base::Result<int> status = runOnce(*options, command);

@@ -23,7 +23,8 @@ std::string json(const store::Verification& v) {
   object["blocks"] = v.blocks;
   object["rows"] = v.rows;
   object["holes"] = v.holes;
-  if (!v.contentHash.empty()) object["content_hash"] = v.contentHash;
+  object["content_hash"] =
+      v.contentHash.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(v.contentHash);
   return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

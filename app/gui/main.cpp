@@ -7,6 +7,7 @@
 #include <QThreadPool>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -149,7 +150,11 @@ int run(int argc, char** argv, const Options& options) {
     }
   }
   const int status = QApplication::exec();
-  QThreadPool::globalInstance()->waitForDone();
+  // The user has closed the last window, so what is still being read is of no use. A note that is being
+  // written is finished within this time; SQLite undoes one that is not.
+  constexpr int kPatienceMs = 1000;
+  QThreadPool::globalInstance()->clear();
+  if (!QThreadPool::globalInstance()->waitForDone(kPatienceMs)) std::_Exit(status);
   return status;
 }
 

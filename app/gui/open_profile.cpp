@@ -1,22 +1,43 @@
 #include "app/gui/open_profile.h"
 
+#include <filesystem>
+#include <vector>
+
 #include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::gui {
 
-base::Result<shell::OpenedSource> openProfile(const std::string& path) {
+base::Result<std::string> profileAt(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::is_directory(path, failed)) return path;
+  const fs::path usual = fs::path(path) / "profile.pop";
+  if (fs::is_regular_file(usual, failed)) return usual.string();
+  std::vector<fs::path> profiles;
+  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (entry->path().extension() == ".pop") profiles.push_back(entry->path());
+  }
+  if (profiles.size() == 1) return profiles.front().string();
+  return base::badInput(path + (profiles.empty()
+                                    ? " is a folder without a profile: give a file that pipescope "
+                                      "run has written."
+                                    : " is a folder with several profiles: give one of its files."));
+}
+
+base::Result<shell::OpenedSource> openProfile(const std::string& asked) {
   // A small cache is enough, because the window keeps the rows it shows. It needs decoded blocks again only
   // when the view moves.
   constexpr std::size_t kCache = std::size_t{64} << 20;
   static const auto cache = std::make_shared<store::BlockCache>(kCache);
   store::OpenOptions open;
   open.cache = cache;
+  PIPESCOPE_ASSIGN(const std::string path, profileAt(asked));
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(path, open));
   return shell::OpenedSource{
       reader, [reader] { return reader->refresh(); },
-      [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
+      [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }, path};
 }
 
 }  // namespace pipescope::gui

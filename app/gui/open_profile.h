@@ -6,8 +6,11 @@
 
 namespace pipescope::gui {
 
-/// Opens the profile at `path`. The result has functions that reload a growing file and that save notes.
-/// Error messages name the file.
+/// The profile that a path stands for: the file itself, or in a folder profile.pop or else the only profile.
+base::Result<std::string> profileAt(const std::string& path);
+
+/// Opens the profile at `path`, which may be its folder. The result has functions that reload a growing file
+/// and that save notes. Error messages name the file.
 base::Result<shell::OpenedSource> openProfile(const std::string& path);
 
 }  // namespace pipescope::gui

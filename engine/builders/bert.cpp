@@ -26,6 +26,13 @@ class Bert {
     }
     const TensorId samples =
         w_.input("samples", {graph::ElementType::int32, {shape_.batch, shape_.positions}});
+    const std::int64_t predictions = s_.integer("max_predictions");
+    if (predictions > shape_.positions) {
+      return w_.fail(fmt::format("model.max_predictions is {}, but model.sequence has only {} positions",
+                                 predictions, shape_.positions));
+    }
+    if (predictions > 0)
+      masked_ = w_.input("masked_positions", {graph::ElementType::int32, {shape_.batch, predictions, 1}});
     TensorId x = embeddings(samples);
     for (std::int64_t layer = 0; layer < s_.integer("layers"); ++layer) {
       const std::string name = fmt::format("encoder/layer{}", layer);
@@ -94,7 +101,17 @@ class Bert {
     if (w_.training()) w_.crossEntropy(scores, {shape_.batch, 2});
   }
 
+  /// The hidden states of the positions that are scored.
+  TensorId scored(TensorId x) {
+    const std::int64_t hidden = s_.integer("hidden"), predictions = s_.integer("max_predictions");
+    if (predictions == 0) return x;
+    x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden});
+    x = w_.node("GatherND", "masked", {x, masked_}, {{"batch_dims", std::int64_t{1}}});
+    return w_.reshape("masked/rows", x, {shape_.batch * predictions, hidden});
+  }
+
   void maskedTokens(TensorId x) {
+    x = scored(x);
     x = w_.activation("activation", w_.linear("transform", x, to(s_.integer("hidden"))),
                       s_.text("activation"));
     x = w_.layerNorm("norm", x, kBertEpsilon);
@@ -105,7 +122,7 @@ class Bert {
       x = w_.linear("tokens", x, to(s_.integer("vocabulary")));
     }
     // In training a call returns only the loss, because scores for every token would take gigabytes.
-    if (w_.training()) return w_.crossEntropy(x, {rows()});
+    if (w_.training()) return w_.crossEntropy(x, {w_.shapeOf(x).front()});
     w_.output(x);
   }
 
@@ -123,10 +140,13 @@ class Bert {
   ModelWriter& w_;
   const BuilderSettings& s_;
   AttentionShape shape_;
-  TensorId tokens_;
+  TensorId tokens_, masked_;
 };
 
 base::Result<graph::Graph> buildBert(const BuildContext& context) {
+  if (context.settings.integer("max_predictions") > 0 && context.settings.text("head") != "mlm") {
+    return base::badInput("model.max_predictions needs model.head = \"mlm\": no other head scores tokens");
+  }
   if (context.settings.boolean("tie_embeddings") && context.settings.text("head") != "mlm") {
     return base::badInput("model.tie_embeddings needs model.head = \"mlm\": no other head has token scores");
   }
@@ -155,6 +175,13 @@ PIPESCOPE_REGISTER_BUILDER(bert) {
                   {"squad", "mlm", "classification"},
                   "What the model answers: squad, mlm or classification."},
                  {"classes", std::int64_t{2}, 1, 1e7, {}, "With head classification: classes."},
+                 {"max_predictions",
+                  std::int64_t{0},
+                  0,
+                  1e6,
+                  {},
+                  "With head mlm: positions of a sample that are scored, whose indices are a further input; "
+                  "0: all."},
                  {"activation",
                   std::string("gelu"),
                   0,

@@ -61,6 +61,11 @@ class Decoder {
                           shape_.headSize));
     } else if (decode_ && cached_ < 1) {
       w_.fail("model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+    } else if (hostCache_ && !s_.boolean("cache_reuse")) {
+      w_.fail(
+          "model.cache_reuse is false, but model.cache_at is host, so the device keeps no cache: leave one "
+          "of "
+          "them out");
     } else {
       return true;
     }
@@ -146,24 +151,51 @@ class Decoder {
                    value = splitHeads(w_, "value", project("value", x, shape_.keys(), bias), shape_,
                                       shape_.keyHeads);
     if (hostCache_) kept_.insert(kept_.end(), {key, value});
-    const TensorId context = decode_ ? attendCache(query, key, value)
-                                     : attend(w_, query, key, value, mask_, shape_, s_.real("dropout"));
+    const TensorId context =
+        decode_ ? hostCache_ ? attendHostCache(query, key, value) : attendResidentCache(query, key, value)
+                : attend(w_, query, key, value, mask_, shape_, s_.real("dropout"));
     return project("output", mergeHeads(w_, "merge", context, shape_), hidden_, bias);
   }
 
-  TensorId cacheOf(const char* name, const Shape& shape) {
-    if (hostCache_) return w_.cacheInput(name, {ElementType::float32, shape});
-    return w_.resident(name, {ElementType::float32, shape});
+  /// The scaled query heads, in groups of those that share a key head.
+  TensorId groupedQuery(TensorId query) {
+    const double factor = 1 / std::sqrt(static_cast<double>(shape_.headSize));
+    const TensorId q = w_.node("Mul", "scale", {query, w_.scalar("scale/factor", factor)});
+    return w_.reshape("groups", q,
+                      {shape_.batch, shape_.keyHeads, shape_.heads / shape_.keyHeads, shape_.headSize});
   }
 
-  /// Attends with the query of one token over the cached keys and its own key, without copying either cache.
-  TensorId attendCache(TensorId query, TensorId key, TensorId value) {
+  /// True for the last place of a cache, where the token itself stands.
+  TensorId lastPlace(const char* name, const Shape& shape) {
+    std::vector<std::byte> places(static_cast<std::size_t>(cached_ + 1), std::byte{0});
+    places.back() = std::byte{1};
+    return w_.constant(name, {ElementType::boolean, shape}, std::move(places));
+  }
+
+  /// Attends with the query of one token over caches on the device, which have a place for this token. If the
+  /// cache is reused, the token's key and value are written there, and nothing else moves.
+  TensorId attendResidentCache(TensorId query, TensorId key, TensorId value) {
+    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize, n = cached_ + 1;
+    const TensorId keys = w_.resident("key_cache", {ElementType::float32, {b, heads, size, n}}),
+                   values = w_.resident("value_cache", {ElementType::float32, {b, heads, n, size}});
+    if (!s_.boolean("cache_reuse")) {
+      // The next token finds its caches in these copies.
+      w_.node("Where", "key_cache/next", {lastPlace("key_cache/place", {1, 1, 1, n}), key, keys});
+      w_.node("Where", "value_cache/next", {lastPlace("value_cache/place", {1, 1, n, 1}), value, values});
+    }
+    const TensorId scores = w_.node("MatMul", "scores", {groupedQuery(query), keys});
+    const TensorId weights = w_.node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
+    const TensorId context = w_.node("MatMul", "context", {weights, values});
+    return w_.reshape("context/heads", context, {b, shape_.heads, 1, size});
+  }
+
+  /// Attends with the query of one token over the keys that the host streams in and its own key, without
+  /// copying either cache.
+  TensorId attendHostCache(TensorId query, TensorId key, TensorId value) {
     const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
-    const TensorId keys = cacheOf("key_cache", {b, heads, size, cached_}),
-                   values = cacheOf("value_cache", {b, heads, cached_, size});
-    const double factor = 1 / std::sqrt(static_cast<double>(size));
-    TensorId q = w_.node("Mul", "scale", {query, w_.scalar("scale/factor", factor)});
-    q = w_.reshape("groups", q, {b, heads, shape_.heads / heads, size});
+    const TensorId keys = w_.cacheInput("key_cache", {ElementType::float32, {b, heads, size, cached_}}),
+                   values = w_.cacheInput("value_cache", {ElementType::float32, {b, heads, cached_, size}});
+    const TensorId q = groupedQuery(query);
     const TensorId scores =
         w_.node("Concat", "scores",
                 {w_.node("MatMul", "scores/cached", {q, keys}), w_.node("MatMul", "scores/own", {q, key})},
@@ -296,6 +328,13 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          1e7,
          {},
          "With phase decode: tokens before this one, whose keys and values are kept."},
+        {"cache_reuse",
+         true,
+         0,
+         0,
+         {},
+         "With phase decode: a token's keys and values are added to the cache in place. Otherwise each token "
+         "copies the cache, as a framework does that passes the cache through its graph."},
         {"cache_at",
          std::string("device"),
          0,

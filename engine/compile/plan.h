@@ -68,6 +68,7 @@ struct PlanOperator {
     std::size_t first = 0, count = 0;
   };
   std::vector<Chain> chains = {};
+  bool again = false;  ///< computes a forward result again, within the backward pass
 };
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a
@@ -97,9 +98,10 @@ struct StagePlan {
   int device = 0;  ///< index in the target
   std::vector<std::string> blocks;
   std::vector<PlanTensor> tensors;
-  /// The passes in the order in which a micro-batch goes through them: hostIn, forward, recompute, backward,
+  /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
   /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
-  /// over replicas) and update. A pass without work is left out.
+  /// over replicas) and update. A pass without work is left out. What is recomputed stands in the backward
+  /// pass, right before its use (PlanOperator::again).
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;

@@ -89,34 +89,37 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
   if (options.pipes > 1) return buildPipes(graph, stages, options, registry);
   PIPESCOPE_CHECK(options.stashEntries.size() == stages.size(), "a stash depth for each stage");
   if (options.recompute) {
-    std::vector<bool> stashes;
-    for (const std::int64_t entries : options.stashEntries) stashes.push_back(entries > 0);
-    PIPESCOPE_ASSIGN(const graph::Graph again, withRecompute(graph, stages, stashes, options.checkpoints));
+    std::vector<bool> whole;
+    for (std::size_t s = 0; s < stages.size(); ++s)
+      whole.push_back(options.stashEntries[s] > 0 || s + 1 < stages.size());
+    PIPESCOPE_ASSIGN(const graph::Graph again, withRecompute(graph, stages, whole, options.checkpoints));
     PlanOptions kept = options;
     kept.recompute = false;
     return buildPlan(again, stages, kept, registry);
   }
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
-  const std::vector<StageBoundary> boundaries = BoundaryFinder(graph, stageOf).find();
+  const LocalSums sums = withLocalSums(graph, stages);
+  const std::vector<StageBoundary> boundaries = BoundaryFinder(sums.graph, stageOf).find();
   ExecutablePlan plan;
   plan.name = options.name;
   plan.kind = options.kind;
   plan.replication = options.replication;
-  std::set<std::pair<int, std::string>> weights;  // by device: those of tied layers lie there once
+  // By device: the weights of tied layers, and their accumulators, lie there once.
+  std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    StageBuilder builder(graph, stageOf, boundaries, options, registry, static_cast<int>(s));
+    StageBuilder builder(sums, stageOf, boundaries, options, registry, static_cast<int>(s));
     PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
     stage.device = stages[s].device;
     stage.replication = options.replication;
     stage.blocks = stages[s].blocks;
     for (PlanTensor& tensor : stage.tensors) {
-      if (tensor.use == TensorUse::weight)
-        tensor.shared = !weights.insert({stage.device, tensor.name}).second;
+      if (tensor.use == TensorUse::weight || tensor.use == TensorUse::accumulator)
+        tensor.shared = !shared.insert({stage.device, tensor.name}).second;
     }
     plan.stages.push_back(std::move(stage));
   }
   for (const StageBoundary& b : boundaries) {
-    const graph::Tensor& tensor = graph.tensor(b.tensor);
+    const graph::Tensor& tensor = sums.graph.tensor(b.tensor);
     plan.boundaries.push_back(
         {tensor.name, tensor.type, b.fromStage, b.toStage,
          b.pass == model::Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient});

@@ -20,8 +20,8 @@ using model::Pass;
 
 class Recompute {
  public:
-  Recompute(const Graph& source, const std::vector<StageSpec>& stages, const std::vector<bool>& stashes)
-      : source_(source), stashes_(stashes), stageOf_(stageOfBlocks(stages)) {}
+  Recompute(const Graph& source, const std::vector<StageSpec>& stages, const std::vector<bool>& whole)
+      : source_(source), whole_(whole), stageOf_(stageOfBlocks(stages)) {}
 
   base::Status findCheckpoints(const Checkpoints& patterns) {
     for (const std::string& pattern : patterns) {
@@ -45,15 +45,15 @@ class Recompute {
   base::Result<Graph> build() {
     // Existing tensors keep their ids; recomputed ones come after them.
     for (const Tensor& tensor : source_.tensors()) copyTensor(tensor);
-    std::vector<bool> done(stashes_.size());
+    for (std::size_t stage = 0; stage < whole_.size(); ++stage)
+      repeated_.push_back(repeatedNodes(static_cast<int>(stage)));
     for (const Node& node : source_.nodes()) {
-      const auto stage = static_cast<std::size_t>(stageOf_.at(node.block));
-      if (node.pass == Pass::backward && !done[stage]) {
-        done[stage] = true;
-        addAgain(static_cast<int>(stage));
-      }
+      const int stage = stageOf_.at(node.block);
       Node copy = node;
-      if (node.pass == Pass::backward) redirect(copy, static_cast<int>(stage));
+      if (node.pass == Pass::backward) {
+        addRequired(node, stage);
+        redirect(copy, stage);
+      }
       result_.addNode(std::move(copy));
     }
     result_.inputs = source_.inputs;
@@ -79,43 +79,59 @@ class Recompute {
     return node.pass == pass && stageOf_.at(node.block) == stage;
   }
 
-  /// The nodes of a stage that run again, in program order.
-  std::vector<const Node*> again(int stage) const {
+  /// The nodes of a stage that run again.
+  std::set<NodeId> repeatedNodes(int stage) const {
     std::set<TensorId> wanted;
     NodeId lastCheckpoint;
     for (const Node& node : source_.nodes()) {
       if (isOf(node, stage, Pass::backward)) wanted.insert(node.inputs.begin(), node.inputs.end());
       if (isOf(node, stage, Pass::forward) && checkpoints_.contains(node.id)) lastCheckpoint = node.id;
     }
-    std::vector<const Node*> found;
+    std::set<NodeId> found;
     for (auto node = source_.nodes().rbegin(); node != source_.nodes().rend(); ++node) {
       if (!isOf(*node, stage, Pass::forward) || checkpoints_.contains(node->id)) continue;
-      if (!stashes_[static_cast<std::size_t>(stage)] && node->id >= lastCheckpoint) continue;
+      if (!whole_[static_cast<std::size_t>(stage)] && node->id >= lastCheckpoint) continue;
       const bool useful = std::any_of(node->outputs.begin(), node->outputs.end(),
                                       [&](TensorId id) { return id.valid() && wanted.contains(id); });
       if (!useful) continue;
-      found.push_back(&*node);
+      found.insert(node->id);
       wanted.insert(node->inputs.begin(), node->inputs.end());
     }
-    std::reverse(found.begin(), found.end());
     return found;
   }
 
-  void addAgain(int stage) {
-    for (const Node* node : again(stage)) {
-      Node copy = *node;
-      copy.name += ops::kRecomputeSuffix;
-      copy.pass = Pass::recompute;
-      redirect(copy, stage);
-      for (TensorId& output : copy.outputs) {
-        if (!output.valid()) continue;
-        const Tensor& tensor = source_.tensor(output);
-        const TensorId made = result_.addTensor(tensor.name + "/recomputed", tensor.type, tensor.role);
-        remade_[{stage, output}] = made;
-        output = made;
+  /// Adds what must be recomputed before the backward node can run, in program order. Each node runs again
+  /// only once.
+  void addRequired(const Node& backward, int stage) {
+    std::set<NodeId>& waiting = repeated_[static_cast<std::size_t>(stage)];
+    std::set<NodeId> required;
+    std::vector<const Node*> readers{&backward};
+    while (!readers.empty()) {
+      const Node& reader = *readers.back();
+      readers.pop_back();
+      for (const TensorId input : reader.inputs) {
+        const NodeId producer = input.valid() ? source_.tensor(input).producer : NodeId();
+        if (!producer.valid() || waiting.erase(producer) == 0) continue;
+        required.insert(producer);
+        readers.push_back(&source_.node(producer));
       }
-      result_.addNode(std::move(copy));
     }
+    for (const NodeId id : required) addAgain(source_.node(id), stage);
+  }
+
+  void addAgain(const Node& node, int stage) {
+    Node copy = node;
+    copy.name += ops::kRecomputeSuffix;
+    copy.pass = Pass::recompute;
+    redirect(copy, stage);
+    for (TensorId& output : copy.outputs) {
+      if (!output.valid()) continue;
+      const Tensor& tensor = source_.tensor(output);
+      const TensorId made = result_.addTensor(tensor.name + "/recomputed", tensor.type, tensor.role);
+      remade_[{stage, output}] = made;
+      output = made;
+    }
+    result_.addNode(std::move(copy));
   }
 
   void redirect(Node& node, int stage) const {
@@ -125,9 +141,10 @@ class Recompute {
   }
 
   const Graph& source_;
-  const std::vector<bool>& stashes_;
+  const std::vector<bool>& whole_;
   std::map<std::string, int> stageOf_;
   std::set<NodeId> checkpoints_;
+  std::vector<std::set<NodeId>> repeated_;  ///< by stage: the nodes that have still to run again
   std::map<std::pair<int, TensorId>, TensorId> remade_;
   Graph result_;
 };
@@ -135,9 +152,9 @@ class Recompute {
 }  // namespace
 
 base::Result<Graph> withRecompute(const Graph& graph, const std::vector<StageSpec>& stages,
-                                  const std::vector<bool>& stashes, const Checkpoints& checkpoints) {
-  PIPESCOPE_CHECK(stashes.size() == stages.size(), "whether each stage stashes");
-  Recompute recompute(graph, stages, stashes);
+                                  const std::vector<bool>& whole, const Checkpoints& checkpoints) {
+  PIPESCOPE_CHECK(whole.size() == stages.size(), "whether each stage recomputes as a whole");
+  Recompute recompute(graph, stages, whole);
   PIPESCOPE_TRY(recompute.findCheckpoints(checkpoints));
   return recompute.build();
 }

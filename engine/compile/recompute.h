@@ -13,10 +13,16 @@ using Checkpoints = std::vector<std::string>;
 
 /// Adds nodes of pass `recompute`, called "<node>/recompute", to a graph with gradients. They compute forward
 /// results again from the stage's inputs and checkpoints, and the backward nodes read these results.
-/// `stashes` marks the stages that keep several micro-batches: these recompute everything that their backward
-/// pass needs. Other stages (the loss stage of a pipeline) only recompute what lies before their last
-/// checkpoint. The computed bits stay the same. Refused: a checkpoint that matches no forward node.
+///
+/// What a backward node needs is recomputed directly before it, unless it already was. So a segment between
+/// two checkpoints is recomputed right before its own backward nodes, which free it. PopART does the same
+/// (class FindRequiredRecomputes of willow/src/popx/irlowering.cpp).
+///
+/// `whole` marks the stages whose backward pass does not follow their forward pass at once: other work of the
+/// device lies between. These recompute everything that their backward pass needs. Other stages (the loss
+/// stage of a pipeline) only recompute what lies before their last checkpoint. The computed bits stay the
+/// same. Refused: a checkpoint that matches no forward node.
 base::Result<graph::Graph> withRecompute(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                         const std::vector<bool>& stashes, const Checkpoints& checkpoints);
+                                         const std::vector<bool>& whole, const Checkpoints& checkpoints);
 
 }  // namespace pipescope::compile

@@ -14,10 +14,11 @@ using graph::TensorRole;
 using graph::TensorType;
 using model::Pass;
 
-StageBuilder::StageBuilder(const Graph& graph, const std::map<std::string, int>& stageOf,
+StageBuilder::StageBuilder(const LocalSums& sums, const std::map<std::string, int>& stageOf,
                            const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
                            const ops::OperatorRegistry& registry, int stage)
-    : graph_(graph),
+    : graph_(sums.graph),
+      partial_(sums.partial),
       stageOf_(stageOf),
       boundaries_(boundaries),
       options_(options),
@@ -61,8 +62,8 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 
 PassPlan& StageBuilder::pass(Pass kind) {
   // The order in which a micro-batch passes through them.
-  static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute,  Pass::backward,
-                                   Pass::weightGradient, Pass::hostOut, Pass::collective, Pass::update};
+  static constexpr Pass order[] = {Pass::hostIn,  Pass::forward,    Pass::backward, Pass::weightGradient,
+                                   Pass::hostOut, Pass::collective, Pass::update};
   const auto rank = [](Pass p) {
     return std::find(std::begin(order), std::end(order), p) - std::begin(order);
   };
@@ -77,10 +78,26 @@ bool StageBuilder::touchesParameter(const Node& node) const {
   const bool takes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
     return input.valid() && graph_.tensor(input).role == TensorRole::parameter;
   });
-  return takes || std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
-           return std::any_of(graph_.parameterGradients.begin(), graph_.parameterGradients.end(),
-                              [&](const auto& entry) { return entry.second == output; });
-         });
+  return takes || !gradientsOf(node).empty();
+}
+
+std::vector<PartialGradient> StageBuilder::gradientsOf(const Node& node) const {
+  std::vector<PartialGradient> found;
+  const auto makes = [&](TensorId gradient) {
+    return std::find(node.outputs.begin(), node.outputs.end(), gradient) != node.outputs.end();
+  };
+  for (const auto& [parameter, gradient] : graph_.parameterGradients) {
+    if (makes(gradient)) found.push_back({parameter, gradient, true});
+  }
+  for (const PartialGradient& part : partial_) {
+    if (makes(part.gradient)) found.push_back(part);
+  }
+  return found;
+}
+
+bool StageBuilder::isPartial(const PartialGradient& part) const {
+  return std::ranges::any_of(partial_,
+                             [&](const PartialGradient& each) { return each.parameter == part.parameter; });
 }
 
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
@@ -88,6 +105,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   op.name = ops::originOf(node.name);
   op.kind = node.op;
   op.block = node.block;
+  op.again = node.pass == Pass::recompute;
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
   if (training() && touchesParameter(node)) {
     for (ops::Work& work : op.work) {
@@ -97,6 +115,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   for (const TensorId input : node.inputs) {
     if (input.valid()) op.inputs.push_back(tensorFor(input));
   }
+  for (const PlanTensorId input : op.inputs) restoreBefore(input, kind, op.again);
   for (const TensorId output : node.outputs) op.outputs.push_back(tensorFor(output));
   pass(kind).operators.push_back(std::move(op));
   return {};
@@ -144,8 +163,8 @@ std::set<TensorId> StageBuilder::neededByBackward() const {
   return needed;
 }
 
-/// Adds the copy of a value into its ring in the forward pass, and the copy out of it where it is needed
-/// again.
+/// Adds the copy of a value into its ring in the forward pass. The copy out of it comes right before its
+/// first use, or with the other loads at the start of the backward pass if the ring lies off the chip.
 void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
   const std::int64_t entries =
@@ -153,26 +172,31 @@ void StageBuilder::addStash(TensorId id) {
   const Home ring =
       makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
   plan_.tensors[static_cast<std::size_t>(ring.id.value)].copies = entries;
-  const Pass first = recomputes_ ? Pass::recompute : Pass::backward;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   if (ring.remote) {
     addRemoteCopy(Pass::forward, tensor.name + "/stash", false, tensorFor(id), ring.id);
-    addRemoteCopy(first, tensor.name + "/restore", true, ring.id, restored);
+    addRemoteCopy(Pass::backward, tensor.name + "/restore", true, ring.id, restored);
   } else {
     const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element},
                          1, ""};
     pass(Pass::forward)
         .operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring.id}});
-    pass(first).operators.push_back({tensor.name + "/restore", "Restore", {copy}, {ring.id}, {restored}});
+    restores_[restored] = {tensor.name + "/restore", "Restore", {copy}, {ring.id}, {restored}};
     plan_.stashBytesPerEntry += tensor.type.bytes();
   }
   rings_[id] = ring.id;
   known_[id] = restored;
 }
 
+void StageBuilder::restoreBefore(PlanTensorId tensor, Pass kind, bool again) {
+  const auto found = restores_.find(tensor);
+  if (found == restores_.end()) return;
+  found->second.again = again;
+  pass(kind).operators.push_back(std::move(found->second));
+  restores_.erase(found);
+}
+
 base::Status StageBuilder::addBackward() {
-  recomputes_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
-                            [&](const Node& node) { return node.pass == Pass::recompute && mine(node); });
   // Activations that the backward pass needs are kept off the chip even if a stage holds only one
   // micro-batch.
   const bool keeps = stage_ + options_.lastStagesKeep >= static_cast<int>(options_.stashEntries.size());
@@ -180,35 +204,30 @@ base::Status StageBuilder::addBackward() {
   if (stashes() || leaves) {
     for (const TensorId id : neededByBackward()) addStash(id);
   }
-  fetchWeights(recomputes_ ? Pass::recompute : Pass::backward,
-               {Pass::recompute, Pass::backward, Pass::weightGradient});
-  for (const Node& node : graph_.nodes()) {
-    if (node.pass == Pass::recompute && mine(node)) PIPESCOPE_TRY(addNode(node, Pass::recompute));
-  }
+  fetchWeights(Pass::backward, {Pass::recompute, Pass::backward, Pass::weightGradient});
   std::set<graph::NodeId> weightNodes;
   if (options_.splitBackward) weightNodes = weightGradientNodes();
-  for (const bool weights : {false, true}) {
-    if (weights) addWeightStash(weightNodes);
-    for (const Node& node : graph_.nodes()) {
-      if (node.pass != Pass::backward || !mine(node) || weightNodes.contains(node.id) != weights) continue;
-      PIPESCOPE_TRY(addGradientNode(node, weights ? Pass::weightGradient : Pass::backward));
-    }
+  for (const Node& node : graph_.nodes()) {
+    if (node.pass == Pass::forward || !mine(node) || weightNodes.contains(node.id)) continue;
+    PIPESCOPE_TRY(addGradientNode(node, Pass::backward));
+  }
+  addWeightStash(weightNodes);
+  for (const Node& node : graph_.nodes()) {
+    if (weightNodes.contains(node.id)) PIPESCOPE_TRY(addGradientNode(node, Pass::weightGradient));
   }
   return {};
 }
 
 base::Status StageBuilder::addGradientNode(const Node& node, Pass kind) {
   PIPESCOPE_TRY(addNode(node, kind));
-  for (const auto& [parameter, gradient] : graph_.parameterGradients) {
-    if (std::find(node.outputs.begin(), node.outputs.end(), gradient) != node.outputs.end())
-      addAccumulate(graph_.tensor(parameter), gradient, kind);
-  }
+  for (const PartialGradient& part : gradientsOf(node)) addAccumulate(part, kind);
   return {};
 }
 
 std::set<graph::NodeId> StageBuilder::weightGradientNodes() const {
   std::set<TensorId> ofParameters, sent;
   for (const auto& [parameter, gradient] : graph_.parameterGradients) ofParameters.insert(gradient);
+  for (const PartialGradient& part : partial_) ofParameters.insert(part.gradient);
   for (const StageBoundary& b : boundaries_) sent.insert(b.tensor);
   // A layer's last steps with its own weight gradient (reshaping the sum of a bias) belong to it, and so does
   // the sum over the uses of a shared parameter.

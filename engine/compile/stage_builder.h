@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/local_sums.h"
 #include "engine/compile/plan_builder.h"
 
 namespace pipescope::compile {
@@ -20,7 +21,7 @@ class StageBuilder {
   using Pass = model::Pass;
 
  public:
-  StageBuilder(const graph::Graph& graph, const std::map<std::string, int>& stageOf,
+  StageBuilder(const LocalSums& sums, const std::map<std::string, int>& stageOf,
                const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
                const ops::OperatorRegistry& registry, int stage);
   base::Result<StagePlan> build();
@@ -42,6 +43,9 @@ class StageBuilder {
   /// The forward values that the recompute and backward passes read. They must be stashed.
   std::set<graph::TensorId> neededByBackward() const;
   void addStash(graph::TensorId id);
+  /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
+  /// that is recomputed.
+  void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
   /// How a tensor is kept between its uses, where its full value may have to be loaded or gathered first.
   struct Home {
     PlanTensorId id;  ///< what is kept
@@ -69,10 +73,15 @@ class StageBuilder {
   std::set<graph::NodeId> weightGradientNodes() const;
   /// Adds rings for the inputs of postponed weight gradients, if several micro-batches wait at once.
   void addWeightStash(const std::set<graph::NodeId>& nodes);
-  /// Adds a backward node to its pass, and the summation of the parameter gradient that it computes.
+  /// Adds a backward or recompute node to its pass, and the summation of the parameter gradient that it
+  /// computes.
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
+  /// What the node contributes to parameters' gradients.
+  std::vector<PartialGradient> gradientsOf(const graph::Node& node) const;
+  /// True if another stage adds to the same accumulator.
+  bool isPartial(const PartialGradient& part) const;
   /// Adds a parameter's gradient to its accumulator.
-  void addAccumulate(const graph::Tensor& parameter, graph::TensorId gradient, model::Pass kind);
+  void addAccumulate(const PartialGradient& part, model::Pass kind);
   bool updatesShare(const Gradient& gradient) const;
   void addNorms();
   void addUpdateOf(const Gradient& gradient);
@@ -82,6 +91,7 @@ class StageBuilder {
   void addHostOut();
 
   const graph::Graph& graph_;
+  const std::vector<PartialGradient>& partial_;
   const std::map<std::string, int>& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
   const PlanOptions& options_;
@@ -89,12 +99,12 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  bool recomputes_ = false;                      ///< the graph has nodes of pass recompute here
   std::vector<Gradient> gradients_;              ///< in the order in which they are made
   std::map<graph::TensorId, Home> weightHomes_;  ///< for weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values
+  std::map<PlanTensorId, PlanOperator> restores_;  ///< copies out of rings that nothing has needed yet
 };
 
 }  // namespace pipescope::compile

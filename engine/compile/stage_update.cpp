@@ -100,9 +100,11 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
   }
 }
 
-void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pass kind) {
+void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
+  const Tensor& parameter = graph_.tensor(part.parameter);
+  const TensorId gradient = part.gradient;
   const PlanTensorId made = tensorFor(gradient);
-  if (options_.microBatches <= 1) {
+  if (options_.microBatches <= 1 && part.updates && !isPartial(part)) {
     gradients_.push_back({{made, false, false, graph_.tensor(gradient).type}, parameter.id, false});
     return;
   }
@@ -124,7 +126,7 @@ void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pas
   pass(kind).operators.push_back(
       {parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}});
   if (home.remote) addRemoteCopy(kind, name + "/store", false, target, home.id);
-  gradients_.push_back({home, parameter.id, home.sharded});
+  if (part.updates) gradients_.push_back({home, parameter.id, home.sharded});
 }
 
 /// True if a replica updates only its share and then sends it to the others.

@@ -9,7 +9,7 @@
 namespace pipescope::config {
 
 std::string toString(Origin origin) {
-  static constexpr const char* names[] = {"default", "file", "environment", "flag"};
+  static constexpr const char* names[] = {"default", "model", "file", "environment", "flag"};
   return names[static_cast<std::size_t>(origin)];
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A configuration: the values of keys, and where each value came from. Precedence: default < file <
-// environment < flag.
+// A configuration: the values of keys, and where each value came from. Precedence: default < model < file <
+// environment < flag. `model` is what a model file decides where nobody else does.
 #include <functional>
 #include <map>
 #include <string>
@@ -15,7 +15,7 @@ namespace pipescope::config {
 using base::Result;
 using base::Status;
 
-enum class Origin { byDefault, file, environment, flag };
+enum class Origin { byDefault, model, file, environment, flag };
 std::string toString(Origin origin);
 
 /// One value that was set, checked against its key.

@@ -62,11 +62,20 @@ void addExecution(std::vector<Key>& all) {
                  1e9,
                  {},
                  {"layers-per-stage"}});
+  all.push_back(integer(
+      "execution.stages", "stages", 0, 0, 1024,
+      "Number of stages into which the model is split, instead of [[stages]]. The stages are contiguous and "
+      "take about the same time by the estimate of the device model. 0: the stages are as [[stages]] or "
+      "layers_per_stage says. Without these, a builder's or an ONNX model is one stage, and each block of "
+      "[[model.layers]] or [[model.blocks]] is a stage.",
+      {"stages"}));
   all.push_back(
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "
            "stage. checkpoints also keeps the results that execution.checkpoints names. none keeps every "
-           "activation. auto means pipeline for pipelined training with several stages, and none otherwise.",
+           "activation. auto means pipeline for pipelined training with several stages, and none otherwise. "
+           "Results are computed again right before the backward pass uses them. The last stage uses its "
+           "results at once, so it only computes again what lies before its last checkpoint.",
            {"recompute"}, {"auto", "pipeline", "checkpoints", "none"}));
   all.push_back(
       {"execution.checkpoints",
@@ -74,7 +83,7 @@ void addExecution(std::vector<Key>& all) {
        "",
        Value(Texts()),
        "With recompute: patterns of operator names (layer2, */relu) whose results are kept and not computed "
-       "again. A stage that holds only one micro-batch computes again what lies before its last checkpoint.",
+       "again. The results between two checkpoints need memory at the same time.",
        -kNoLimit,
        kNoLimit,
        {},

@@ -31,6 +31,35 @@ void addData(std::vector<Key>& all) {
                      {"loader-rate"}));
 }
 
+void addHost(std::vector<Key>& all) {
+  constexpr double kMost = 1e6;
+  all.push_back(real("host.seconds_per_step", "s", 0, 0, kMost,
+                     "Host time that the process of a replica needs for a step, whatever its size: Python, "
+                     "bookkeeping, launches. A step is a weight update with its micro-batches, or in "
+                     "inference a call. 0: none."));
+  all.push_back(real("host.seconds_per_sample", "s", 0, 0, kMost,
+                     "Host time that the process of a replica needs for each sample of a step. 0: none."));
+  all.push_back(
+      boolean("host.reads_results", false,
+              "The process reads a result of each step from the device (a loss, the next token) "
+              "before it goes on, so its work follows the step. Otherwise it works on the next step "
+              "while the devices compute."));
+  all.push_back(real("host.seconds_per_load", "s", 0, 0, kMost,
+                     "Host time to read, decode and augment one sample. 0: none."));
+  all.push_back(integer("host.loader_workers", "processes", 0, 0, 4096,
+                        "Processes of each replica that prepare samples. 0: the replica's process prepares "
+                        "them itself."));
+  all.push_back(integer("host.cores", "cores", 0, 0, 1e5,
+                        "Cores of a host, which the processes and loader workers of its replicas share. 0: "
+                        "enough for all."));
+  all.push_back(integer("host.processes", "", 0, 0, 4096,
+                        "Replicas that run on one host and share its cores. 0: all of the run."));
+  all.push_back(text("host.copies", "synchronous",
+                     "Copies between host and device: synchronous, between the steps, or overlapped with the "
+                     "compute. IPUs have execution.overlap_io for this.",
+                     {}, {"synchronous", "overlapped"}));
+}
+
 void addSystem(std::vector<Key>& all) {
   all.push_back(text("system.name", "pod4",
                      "Emulated system; `pipescope devices` lists all. `fixed` takes its costs from [fixed] "
@@ -82,6 +111,7 @@ std::vector<Key> coreKeys() {
   table::addTraining(all);
   table::addInference(all);
   table::addData(all);
+  table::addHost(all);
   table::addSystem(all);
   table::addFixed(all);
   return all;

@@ -31,8 +31,13 @@ void addTraining(std::vector<Key>& all) {
   all.push_back(
       text("training.loss", "cross_entropy",
            "Loss at the end of the last block. ONNX models can also use nll (of log-probabilities), mse, bce "
-           "(of probabilities) and model (a loss in the graph itself).",
+           "(of probabilities) and model (a loss in the graph itself, which is the default where there is "
+           "one). Scores of classes may have them along the last axis, as language models do.",
            {"loss"}, {"cross_entropy", "nll", "mse", "bce", "model"}));
+  all.push_back(integer("training.ignore_index", "", -100, -1e9, 1e9,
+                        "ONNX models with cross_entropy or nll: label that loss and accuracy leave out, as "
+                        "ignore_index in PyTorch. Other labels below 0 are refused.",
+                        {"ignore-index"}));
   all.push_back(
       real("training.learning_rate", "", 1e-3, 0, 1e6, "Learning rate of the optimizer.", {"learning-rate"}));
   all.push_back(boolean("training.decay_vectors", true,

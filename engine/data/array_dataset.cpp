@@ -55,7 +55,7 @@ class ArrayDataset : public Dataset {
       const FieldRequest* wanted = requestOf(request, name);
       const bool labels = wanted ? wanted->labels : name == "labels";
       if (labels && !(wanted && arrayDatasetIsReal(wanted->type.element))) {
-        PIPESCOPE_TRY(dataset->makeClasses(array));
+        PIPESCOPE_TRY(dataset->makeClasses(array, wanted ? wanted->ignored : 0));
       } else if (array.type.element == ElementType::uint8 && !labels &&
                  (!wanted || arrayDatasetIsReal(wanted->type.element))) {
         std::vector<float> scaled;
@@ -130,18 +130,21 @@ class ArrayDataset : public Dataset {
         fmt::format("it has {}, but the model takes {}: name the arrays as the model's inputs", has, wants));
   }
 
-  Status makeClasses(TensorValue& array) {
+  Status makeClasses(TensorValue& array, std::int64_t ignored) {
     const auto count = static_cast<std::size_t>(array.type.elements());
     std::vector<double> given(count);
     ops::castElements(array.type.element, array.bytes.data(), ElementType::float64,
                       reinterpret_cast<std::byte*>(given.data()), array.type.elements());
     std::vector<std::int32_t> labels;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!(given[i] >= 0) || given[i] != std::floor(given[i]) || given[i] > 2147483646.0) {
+      const bool leftOut = ignored < 0 && given[i] == static_cast<double>(ignored);
+      const bool isClass = given[i] >= 0 && given[i] == std::floor(given[i]) && given[i] <= 2147483646.0;
+      if (!isClass && !leftOut) {
         return refuse(
-            fmt::format("label {} of sample {} is no class; labels are whole numbers from 0, "
+            fmt::format("label {} of sample {} is no class; labels are whole numbers from 0{}, "
                         "unless the loss takes numbers (mse, bce)",
-                        given[i], i / (count / static_cast<std::size_t>(array.type.shape[0]))));
+                        given[i], i / (count / static_cast<std::size_t>(array.type.shape[0])),
+                        ignored < 0 ? fmt::format(" or {}, which is left out", ignored) : ""));
       }
       labels.push_back(static_cast<std::int32_t>(given[i]));
       classes_ = std::max<std::int64_t>(classes_, labels.back() + std::int64_t{1});

@@ -21,6 +21,7 @@ struct FieldRequest {
   std::int64_t limit = 0;     ///< whole numbers: synthetic ones are 0 … limit − 1, at least 1
   double low = -1, high = 1;  ///< real numbers: synthetic ones are in [low, high)
   bool labels = false;        ///< what predictions are compared with
+  std::int64_t ignored = 0;   ///< labels: a number below 0 that stands for no class; 0: there is none
 };
 
 /// What a run needs of a data set.

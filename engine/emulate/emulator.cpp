@@ -11,7 +11,10 @@ namespace pipescope::emulate {
 class Emulator::Call {
  public:
   Call(Emulator& emulator, const EmulatedExecutable& executable, model::RunId run, const Loader& loader)
-      : executable_(executable), update_(executable, parts_) {
+      : executable_(executable),
+        host_(emulator.hosts_[executable.id]),
+        hostWork_(emulator.hostWork(executable)),
+        update_(executable, parts_) {
     for (const ReplicaPart& part : executable.parts) {
       parts_.push_back(std::make_unique<RunningPart>(executable, part, emulator.system_, emulator.recorder_,
                                                      emulator.ids_, emulator.level_, run, emulator.now_));
@@ -26,6 +29,7 @@ class Emulator::Call {
         part->writer.wait(d, called + callTicks, model::WaitCause::host, {}, -1, {});
     }
     for (int iteration = 0; iteration < executable_.facts.iterations; ++iteration) {
+      waitForHost(iteration);
       for (const auto& part : parts_)
         part->barrier ? part->barrier->run(iteration) : part->dependency->run(iteration);
       update_.run(iteration);
@@ -37,6 +41,19 @@ class Emulator::Call {
   const ComputeSpan& computed() const { return parts_.front()->writer.computed(); }
 
  private:
+  /// Lets all devices wait until the host has issued the step.
+  void waitForHost(int iteration) {
+    if (hostWork_.count == 0) return;
+    Ticks ready;
+    for (const auto& part : parts_) ready = std::max(ready, part->clock(part->slowest()).free);
+    const Ticks issued = issueStep(executable_.facts.host, host_, ready, hostWork_);
+    for (const auto& part : parts_) {
+      for (int d = 0; d < static_cast<int>(part->clocks.size()); ++d)
+        part->writer.wait(d, issued, model::WaitCause::host, {}, -1, {.iteration = iteration});
+    }
+    host_ = {true, issued, std::max(issued, ready)};
+  }
+
   /// Lets all devices wait for the last device of all replicas. Returns its end.
   Ticks end() {
     const Where where{.iteration = static_cast<int>(executable_.facts.iterations) - 1};
@@ -56,6 +73,8 @@ class Emulator::Call {
   }
 
   const EmulatedExecutable& executable_;
+  HostClock& host_;
+  Ticks hostWork_;  ///< of the host for one step
   RunningParts parts_;
   UpdatePhase update_;
 };
@@ -67,16 +86,23 @@ Emulator::~Emulator() = default;
 
 Loader Emulator::loaderOf(const EmulatedExecutable& executable, Ticks called) {
   const ExecutableFacts& facts = executable.facts;
-  if (facts.loaderRate <= 0) return {};
+  const double rate = facts.host.samplesPerSecond(facts.replicas);
+  if (rate <= 0) return {};
   // A worker of PyTorch's loader prepares so many micro-batches before it waits for one to be taken.
   constexpr double kAhead = 2;
   const auto ticksPerSecond = static_cast<double>(system_.devices().front().ticksPerSecond);
-  Loader loader{called, static_cast<double>(facts.microBatchSize) / facts.loaderRate * ticksPerSecond};
+  Loader loader{called, static_cast<double>(facts.microBatchSize) / rate * ticksPerSecond};
   const auto [before, first] = loaded_.try_emplace(executable.id, called);
   const Ticks ahead(static_cast<std::int64_t>(kAhead * loader.ticksPerMicroBatch));
   if (!first) loader.start = std::max(before->second, called - ahead);
   before->second = loader.prepared(facts.iterations * facts.microBatches);
   return loader;
+}
+
+Ticks Emulator::hostWork(const EmulatedExecutable& executable) const {
+  const ExecutableFacts& facts = executable.facts;
+  const double seconds = facts.host.stepSeconds(facts.microBatchSize * facts.microBatches, facts.replicas);
+  return base::ticksFromSeconds(seconds, {system_.devices().front().ticksPerSecond});
 }
 
 model::Run Emulator::call(const EmulatedExecutable& executable, model::Run run) {

@@ -35,6 +35,9 @@ class Emulator {
   model::RunId nextRun_{0};
   /// The input pipeline of the executable for a call that starts at `called`.
   Loader loaderOf(const EmulatedExecutable& executable, Ticks called);
+  /// The work of the host for one step of the executable.
+  Ticks hostWork(const EmulatedExecutable& executable) const;
+  std::map<model::ExecutableId, HostClock> hosts_;
   std::map<model::ExecutableId, Ticks>
       loaded_;  ///< By executable: when its input pipeline has prepared everything that was asked for so far.
 };

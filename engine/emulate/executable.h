@@ -7,13 +7,13 @@
 
 #include "engine/compile/plan.h"
 #include "engine/devices/core/device_family.h"
+#include "engine/emulate/host_model.h"
 #include "engine/schedules/schedule.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::emulate {
 
 using base::Bytes;
-using base::Ticks;
 
 enum class RecordLevel { off, stages, steps, tiles };
 
@@ -90,9 +90,7 @@ struct ExecutableFacts {
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< false: record one replica of each speed
   bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
-  /// Samples per second that the input pipeline of the host prepares for each replica. 0: it never delays a
-  /// device.
-  double loaderRate = 0;
+  HostModel host;                  ///< by default it takes no time
   /// Rows of the input of one iteration.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
@@ -126,6 +124,9 @@ struct EmulatedExecutable {
   std::vector<Bytes> stashBytesPerEntry;  ///< by stage
   std::vector<ReplicaPart> parts;         ///< ascending; the first one is replica 0
   bool mirrored = false;                  ///< see compile::Replication
+  /// A sentence for each operator and device that would compute faster than its peak; a fault of a device
+  /// model.
+  std::vector<std::string> abovePeak;
 };
 
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness and

@@ -90,14 +90,15 @@ void FlushBase::placeLoads(int device, std::size_t index, int iteration) {
                                                                         : stage.recompute;
   std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
   for (loaded = 0; loaded < first.size() && first[loaded].pass == model::Pass::remote; ++loaded)
-    writer_.place(device, {first[loaded]}, where(task, iteration));
+    writer_.place(device, first[loaded], where(task, iteration));
 }
 
 void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& where) {
   std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
-  if (loaded == 0) return writer_.place(device, segments, where);
-  writer_.place(device, SegmentRefs(segments.begin() + static_cast<std::ptrdiff_t>(loaded), segments.end()),
-                where);
+  for (std::size_t i = loaded; i < segments.size(); ++i) {
+    if (model::isComputePass(segments[i].pass)) live_.during(device, where.stage, segments[i].pass);
+    writer_.place(device, segments[i], where);
+  }
   loaded = 0;
 }
 
@@ -106,18 +107,12 @@ void FlushBase::placeCompute(int device, const schedules::Task& task, int iterat
   const StageSegments& stage = segments(task.stage);
   if (task.pass == model::Pass::forward) {
     live_.enter(device, task.stage);
-    live_.during(device, task.stage, model::Pass::forward);
     placeRest(device, stage.forward, at);
   } else if (task.pass == model::Pass::backward) {
-    if (!stage.recompute.empty()) {
-      live_.during(device, task.stage, model::Pass::recompute);
-      placeRest(device, stage.recompute, at);
-    }
-    live_.during(device, task.stage, model::Pass::backward);
+    if (!stage.recompute.empty()) placeRest(device, stage.recompute, at);
     backwardStart_[static_cast<std::size_t>(task.stage)] = writer_.clock(device).free;
     placeRest(device, stage.backward, at);
   } else {
-    live_.during(device, task.stage, model::Pass::weightGradient);
     placeRest(device, stage.weight, at);
   }
   const model::Pass last =

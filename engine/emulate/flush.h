@@ -79,7 +79,8 @@ class FlushBase {
   Ticks prepared(const schedules::Task& task, int iteration) const;
   /// Places the compute of a task: forward, recompute and backward, or weight gradients.
   void placeCompute(int device, const schedules::Task& task, int iteration);
-  /// Places the segments of a task that placeLoads has not placed yet.
+  /// Places the segments of a task that placeLoads has not placed yet. A segment of the backward pass may
+  /// recompute.
   void placeRest(int device, const SegmentRefs& segments, const Where& where);
   /// These place host loads and stores on lanes of their own, beside the compute (I/O tiles).
   void loadBeside(int device, const schedules::Task& task, int iteration);

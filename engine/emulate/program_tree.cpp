@@ -39,12 +39,25 @@ ProgramId ProgramTree::add(ProgramId parent, const std::string& kind, const std:
 }
 
 void ProgramTree::beginPass(const devices::LoweredPass& pass) {
-  const bool perMicroBatch =
-      model::isComputePass(pass.pass) || pass.pass == Pass::hostIn || pass.pass == Pass::hostOut;
   pass_ = &pass;
   calls_.clear();
+  // The first sequence is that of the first step.
+  kind_ = pass.pass;
+  const std::vector<devices::LoweredSegment>& segments = pass.segments;
+  if (!segments.empty() && !segments.front().steps.empty()) kind_ = passOf(segments.front().steps.front());
+  beginSequence(kind_);
+}
+
+void ProgramTree::beginSequence(Pass kind) {
+  const bool perMicroBatch = model::isComputePass(kind) || kind == Pass::hostIn || kind == Pass::hostOut;
+  kind_ = kind;
   sequence_ = add(perMicroBatch ? microBatch_ : iteration_, "Sequence",
-                  "stage" + std::to_string(pass.stage) + "/" + model::toString(pass.pass));
+                  "stage" + std::to_string(pass_->stage) + "/" + model::toString(kind));
+}
+
+Pass ProgramTree::passOf(const devices::LoweredStep& step) const {
+  if (step.op < 0) return kind_;
+  return pass_->operators[static_cast<std::size_t>(step.op)].pass.value_or(pass_->pass);
 }
 
 ProgramId ProgramTree::addUnder(ProgramId parent, const devices::LoweredStep& step, model::OperatorId op) {
@@ -56,6 +69,7 @@ ProgramId ProgramTree::addUnder(ProgramId parent, const devices::LoweredStep& st
 }
 
 ProgramId ProgramTree::addStep(const devices::LoweredStep& step, model::OperatorId op) {
+  if (const Pass kind = passOf(step); kind != kind_) beginSequence(kind);
   ProgramId parent = sequence_;
   for (std::size_t i = 0; i < pass_->calls.size(); ++i) {
     const devices::LoweredCall& call = pass_->calls[i];
@@ -70,7 +84,7 @@ ProgramId ProgramTree::addStep(const devices::LoweredStep& step, model::Operator
       addUnder(function->second.id, step, op);
   }
   const ProgramId program = addUnder(parent, step, op);
-  known_[{pass_->pass, step.name, step.program}] = program;
+  known_[{kind_, step.name, step.program}] = program;
   return program;
 }
 

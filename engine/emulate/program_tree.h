@@ -45,7 +45,7 @@ class ProgramTree {
               model::DeviceId device, const Loops& loops);
 
   /// Begins the sequence of a pass. A pass that runs once per iteration lies outside the loop over
-  /// micro-batches.
+  /// micro-batches. What a backward pass recomputes becomes sequences of its own.
   void beginPass(const devices::LoweredPass& pass);
   /// Adds a step of that pass, within its call if it belongs to one. `op` is the recorded operator of the
   /// step.
@@ -59,6 +59,8 @@ class ProgramTree {
  private:
   model::ProgramId add(model::ProgramId parent, const std::string& kind, const std::string& path,
                        model::OperatorId op = {}, std::int64_t count = 1, model::ProgramId target = {});
+  void beginSequence(model::Pass kind);
+  model::Pass passOf(const devices::LoweredStep& step) const;
   /// Adds the program of the step and the programs that Poplar has around it.
   model::ProgramId addUnder(model::ProgramId parent, const devices::LoweredStep& step, model::OperatorId op);
 
@@ -68,6 +70,7 @@ class ProgramTree {
   model::DeviceId device_;
   model::ProgramId root_, iteration_, microBatch_;
   const devices::LoweredPass* pass_ = nullptr;
+  model::Pass kind_ = model::Pass::forward;  ///< of the current sequence
   model::ProgramId sequence_;
   std::map<int, model::ProgramId> calls_;  ///< of the current pass, by index
   struct Function {

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <sstream>
 
 #include "engine/emulate/executable.h"
+#include "engine/emulate/peak_check.h"
 #include "engine/emulate/program_tree.h"
 #include "engine/emulate/replica_parts.h"
 
@@ -38,6 +42,7 @@ class ExecutableRecorder {
     const FlowsOfReplicas flows(system_, plan_);
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
+    recordLeastTimes(lowered);
     return std::move(result_);
   }
 
@@ -60,6 +65,27 @@ class ExecutableRecorder {
     recordSync();
     recordCounters(own);
     result_.parts.push_back(std::move(part_));
+  }
+
+  /// Records how long the FLOP of a micro-batch take at the peak of their types, summed over the devices of a
+  /// replica, and what would be faster than that.
+  void recordLeastTimes(const std::vector<devices::LoweredDevice>& lowered) {
+    double model = 0, recompute = 0;
+    for (const devices::LoweredDevice& device : lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        if (!model::isComputePass(pass.pass)) continue;
+        for (const devices::LoweredOperator& op : pass.operators)
+          (pass.pass == model::Pass::recompute ? recompute : model) += op.leastSeconds;
+      }
+    }
+    if (model > 0) {
+      const std::string path = fmt::format("least_seconds.{}", result_.id.value);
+      recorder_.add(model::Property{path + ".model", fmt::format("{}", model)});
+      recorder_.add(model::Property{path + ".recompute", fmt::format("{}", recompute)});
+    }
+    result_.abovePeak = abovePeak(system_, lowered);
+    for (const std::string& sentence : result_.abovePeak)
+      recorder_.add(model::Diagnostic{model::Severity::error, "above_peak", sentence, result_.id, {}});
   }
 
   /// Records the buffers of the host, which hold what all replicas take and give in one call.
@@ -173,7 +199,7 @@ class ExecutableRecorder {
                                                         names_.at(op.name, "operator"),
                                                         op.kind,
                                                         pass.stage,
-                                                        pass.pass,
+                                                        op.pass.value_or(pass.pass),
                                                         op.flops,
                                                         op.bytes,
                                                         op.block}));
@@ -239,9 +265,18 @@ class ExecutableRecorder {
       recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
                                       run.firstUnit, run.unitCount, run.bytes});
     }
-    for (const std::string& sentence : part_.replica == 0 ? memory.overflow : std::vector<std::string>()) {
-      recorder_.add(
-          model::Diagnostic{model::Severity::error, "out_of_memory", sentence, result_.id, deviceId(device)});
+    for (const std::string& text : part_.replica == 0 ? memory.overflow : std::vector<std::string>())
+      recordOverflow(device, text);
+  }
+
+  /// The first line says what does not fit. The others are advice.
+  void recordOverflow(int device, const std::string& text) {
+    std::istringstream lines(text);
+    bool first = true;
+    for (std::string line; std::getline(lines, line); first = false) {
+      recorder_.add(model::Diagnostic{first ? model::Severity::error : model::Severity::info,
+                                      first ? "out_of_memory" : "out_of_memory_advice", line, result_.id,
+                                      deviceId(device)});
     }
   }
 
@@ -301,8 +336,8 @@ class ExecutableRecorder {
     std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
     for (const devices::LoweredPass& pass : device.passes) {
       for (const devices::LoweredSegment& segment : pass.segments) {
-        for (const devices::LoweredStep& step : segment.steps)
-          stageOfStep[{step.name, pass.pass}] = pass.stage;
+        const model::Pass kind = segment.pass == model::Pass::recompute ? *segment.pass : pass.pass;
+        for (const devices::LoweredStep& step : segment.steps) stageOfStep[{step.name, kind}] = pass.stage;
       }
     }
     const devices::LoweredMemory& memory = device.memory.front();

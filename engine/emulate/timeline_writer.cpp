@@ -5,20 +5,22 @@
 namespace pipescope::emulate {
 
 void TimelineWriter::place(int device, const SegmentRefs& segments, const Where& where) {
+  for (const SegmentRef& segment : segments) place(device, segment, where);
+}
+
+void TimelineWriter::place(int device, const SegmentRef& segment, const Where& where) {
   DeviceClock& at = clock(device);
-  for (const SegmentRef& segment : segments) {
-    const Ticks start = at.free;
-    at.free += segment.ticks;
-    if (model::isComputePass(segment.pass)) {
-      computed_.start = std::min(computed_.start, start);
-      computed_.end = std::max(computed_.end, at.free);
-      computed_.busy += segment.ticks;
-    }
-    if (record_) at.last = recorder_.add(rowOf(device, segment, start, where));
-    if (segment.pass == model::Pass::remote) continue;
-    at.ready = at.free;
-    at.readyBy = at.last;
+  const Ticks start = at.free;
+  at.free += segment.ticks;
+  if (model::isComputePass(segment.pass)) {
+    computed_.start = std::min(computed_.start, start);
+    computed_.end = std::max(computed_.end, at.free);
+    computed_.busy += segment.ticks;
   }
+  if (record_) at.last = recorder_.add(rowOf(device, segment, start, where));
+  if (segment.pass == model::Pass::remote) return;
+  at.ready = at.free;
+  at.readyBy = at.last;
 }
 
 model::PlacementId TimelineWriter::placeOnOwnLane(int device, const SegmentRef& segment, Ticks start,

@@ -41,6 +41,7 @@ class TimelineWriter {
 
   /// Places the segments one after another, from the free time of the device on.
   void place(int device, const SegmentRefs& segments, const Where& where);
+  void place(int device, const SegmentRef& segment, const Where& where);
   /// Places a segment on a lane of its own, which the clock of the device does not cover. Moves no clock.
   model::PlacementId placeOnOwnLane(int device, const SegmentRef& segment, Ticks start, const Where& where);
   /// Lets the device wait until `until`. Does nothing if its clock is already there.

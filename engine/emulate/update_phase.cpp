@@ -165,7 +165,7 @@ void UpdatePhase::placeAll(int device, int stage, std::size_t index, const Where
                                   last.systemDevice(device), where);
     }
   }
-  for (const auto& part : parts_) part->writer.place(device, {ref(*part)}, where);
+  for (const auto& part : parts_) part->writer.place(device, ref(*part), where);
 }
 
 }  // namespace pipescope::emulate

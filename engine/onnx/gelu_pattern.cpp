@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <utility>
+
+#include "engine/onnx/pattern_nodes.h"
 
 namespace pipescope::onnx {
 namespace {
@@ -11,59 +11,31 @@ namespace {
 using graph::Graph;
 using graph::TensorId;
 
-using Pair = std::pair<TensorId, TensorId>;
-
-/// The node that makes a tensor, if it has this operator; otherwise null.
-const graph::Node* made(const Graph& graph, TensorId id, const char* op) {
-  const graph::NodeId producer = graph.tensor(id).producer;
-  if (!producer.valid()) return nullptr;
-  const graph::Node& node = graph.nodes()[static_cast<std::size_t>(producer.value)];
-  return node.op == op ? &node : nullptr;
-}
-
-/// True if a constant is a single number close to `value`.
-bool is(const Graph& graph, TensorId id, double value) {
-  const std::vector<std::byte>* bytes = graph.constantValue(id);
-  const graph::TensorType& type = graph.tensor(id).type;
-  if (!bytes || type.elements() != 1) return false;
-  double own = 0;
-  if (type.element == graph::ElementType::float32) {
-    float single = 0;
-    std::memcpy(&single, bytes->data(), sizeof single);
-    own = double{single};
-  } else if (type.element == graph::ElementType::float64) {
-    std::memcpy(&own, bytes->data(), sizeof own);
-  } else {
-    return false;
-  }
-  constexpr double kNear = 1e-6;
-  return std::fabs(own - value) < kNear;
-}
-
 /// The other operand, if one of the two is this number.
-std::optional<TensorId> besides(const Graph& graph, Pair pair, double value) {
-  if (is(graph, pair.second, value)) return pair.first;
-  if (is(graph, pair.first, value)) return pair.second;
+std::optional<TensorId> besides(const Graph& graph, TensorPair pair, double value) {
+  if (isNumber(graph, pair.second, value)) return pair.first;
+  if (isNumber(graph, pair.first, value)) return pair.second;
   return std::nullopt;
 }
 
 /// Returns x if the tensor is erf(x ÷ √2) + 1.
 std::optional<TensorId> gateArgument(const Graph& graph, TensorId id) {
-  const graph::Node* sum = made(graph, id, "Add");
+  const graph::Node* sum = madeBy(graph, id, "Add");
   if (!sum) return std::nullopt;
   const auto erf = besides(graph, {sum->inputs[0], sum->inputs[1]}, 1);
-  const graph::Node* error = erf ? made(graph, *erf, "Erf") : nullptr;
+  const graph::Node* error = erf ? madeBy(graph, *erf, "Erf") : nullptr;
   if (!error) return std::nullopt;
-  if (const graph::Node* quotient = made(graph, error->inputs[0], "Div"))
-    return is(graph, quotient->inputs[1], std::sqrt(2.0)) ? std::optional(quotient->inputs[0]) : std::nullopt;
-  if (const graph::Node* product = made(graph, error->inputs[0], "Mul"))
+  if (const graph::Node* quotient = madeBy(graph, error->inputs[0], "Div"))
+    return isNumber(graph, quotient->inputs[1], std::sqrt(2.0)) ? std::optional(quotient->inputs[0])
+                                                                : std::nullopt;
+  if (const graph::Node* product = madeBy(graph, error->inputs[0], "Mul"))
     return besides(graph, {product->inputs[0], product->inputs[1]}, std::sqrt(0.5));
   return std::nullopt;
 }
 
 /// Returns x if the pair is x and such a gate of x.
-std::optional<TensorId> gated(const Graph& graph, Pair pair) {
-  for (const auto& [x, gate] : {pair, Pair{pair.second, pair.first}}) {
+std::optional<TensorId> gated(const Graph& graph, TensorPair pair) {
+  for (const auto& [x, gate] : {pair, TensorPair{pair.second, pair.first}}) {
     if (gateArgument(graph, gate) == x) return x;
   }
   return std::nullopt;
@@ -73,13 +45,13 @@ std::optional<TensorId> gated(const Graph& graph, Pair pair) {
 std::optional<TensorId> matched(const Graph& graph, TensorId left, TensorId right) {
   // (x·gate)·½
   if (const auto whole = besides(graph, {left, right}, 0.5)) {
-    const graph::Node* product = made(graph, *whole, "Mul");
+    const graph::Node* product = madeBy(graph, *whole, "Mul");
     if (!product) return std::nullopt;
     return gated(graph, {product->inputs[0], product->inputs[1]});
   }
   // (x·½)·gate or x·(gate·½)
-  for (const auto& [half, other] : {Pair{left, right}, Pair{right, left}}) {
-    const graph::Node* product = made(graph, half, "Mul");
+  for (const auto& [half, other] : {TensorPair{left, right}, TensorPair{right, left}}) {
+    const graph::Node* product = madeBy(graph, half, "Mul");
     const auto rest = product ? besides(graph, {product->inputs[0], product->inputs[1]}, 0.5) : std::nullopt;
     if (!rest) continue;
     if (const auto x = gated(graph, {*rest, other})) return x;

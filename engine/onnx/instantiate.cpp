@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "engine/onnx/blocks.h"
 #include "engine/onnx/gelu_pattern.h"
 #include "engine/onnx/graph_reader.h"
 #include "engine/onnx/instantiator.h"
+#include "engine/onnx/layer_norm_pattern.h"
 
 namespace pipescope::onnx {
 
@@ -22,6 +24,19 @@ namespace {
 
 bool isFloating(ElementType element) {
   return element <= ElementType::float64;
+}
+
+/// Attention masks that a model keeps in its file: an element is −∞ or as good as that. No weight is so
+/// large.
+bool isMask(const TensorValue& value) {
+  if (value.type.element != ElementType::float32) return false;
+  constexpr float kBeyondWeights = 1e30F;
+  for (std::size_t at = 0; at + sizeof(float) <= value.bytes.size(); at += sizeof(float)) {
+    float element = 0;
+    std::memcpy(&element, value.bytes.data() + at, sizeof element);
+    if (std::abs(element) >= kBeyondWeights) return true;
+  }
+  return false;
 }
 
 /// Inputs of operators that hold floating-point settings and not weights.
@@ -180,7 +195,7 @@ void Instantiator::addWeights(Frame& frame) {
     const std::string& name = frame.graph.value(id).name;
     const bool frozen = std::ranges::any_of(options_.frozen, [&](const auto& p) { return matches(p, name); });
     if (frozen || !isFloating(slot.known->type.element) || slot.known->type.shape.empty() ||
-        slot.known->bytes.empty() || !learning.contains(id))
+        slot.known->bytes.empty() || !learning.contains(id) || isMask(*slot.known))
       continue;
     graph::Initializer initializer;
     initializer.kind = graph::Initializer::Kind::values;
@@ -339,6 +354,28 @@ TensorId Instantiator::settingOf(TensorId id) {
   return copy->second;
 }
 
+namespace {
+
+/// Replaces the last node of a pattern by one operator, which is one pass over memory instead of five or
+/// nine. PopTorch does the same. The nodes before it are dropped if nothing else reads them.
+void joinPattern(const graph::Graph& graph, graph::Node& node) {
+  if (node.inputs.size() != 2) return;
+  if (node.op == "Mul") {
+    if (const std::optional<TensorId> x = geluArgument(graph, node.inputs[0], node.inputs[1])) {
+      node.op = "Gelu";
+      node.inputs = {*x};
+    }
+  } else if (node.op == "Add") {
+    if (const auto parts = layerNormParts(graph, node.inputs[0], node.inputs[1])) {
+      node.op = "LayerNormalization";
+      node.inputs = {parts->x, parts->scale, parts->bias};
+      node.attributes = {{"axis", parts->axis}, {"epsilon", parts->epsilon}};
+    }
+  }
+}
+
+}  // namespace
+
 Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics statistics) {
   graph::Node made;
   made.op = node.op;
@@ -363,13 +400,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
         unique(frame.path + (node.outputs[i].valid() ? frame.graph.value(node.outputs[i]).name
                                                      : fmt::format("{}/output_{}", node.name, i))));
   }
-  if (made.op == "Mul" && made.inputs.size() == 2) {
-    // One operator is one pass over memory instead of five. PopTorch does the same.
-    if (const std::optional<TensorId> x = geluArgument(instance_.graph, made.inputs[0], made.inputs[1])) {
-      made.op = "Gelu";
-      made.inputs = {*x};
-    }
-  }
+  joinPattern(instance_.graph, made);
   const std::vector<TensorId> inputs = made.inputs;
   PIPESCOPE_ASSIGN(const std::vector<TensorId> ids, ops::appendNode(instance_.graph, std::move(made), names,
                                                                     TensorRole::activation, registry_));

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <numeric>
+
+#include "engine/onnx/class_axis.h"
+#include "engine/onnx/own_loss.h"
 
 namespace pipescope::onnx {
 
@@ -16,113 +19,15 @@ using graph::TensorId;
 
 namespace {
 
-bool isLossNode(const ModelNode& node) {
-  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
-}
-
-/// The input of the graph that a value comes from, possibly through a Cast.
-ValueId inputBehind(const ModelGraph& graph, ValueId value) {
-  for (const ModelNode& node : graph.nodes) {
-    if (node.op == "Cast" && !node.outputs.empty() && node.outputs[0] == value && !node.inputs.empty())
-      value = node.inputs[0];
-  }
-  return std::ranges::find(graph.inputs, value) != graph.inputs.end() ? value : ValueId();
-}
-
-/// Labels come as int32. If the file uses another type, a Cast follows.
-void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
-  ModelValue& value = graph.values[static_cast<std::size_t>(labels.value)];
-  if (value.element == ElementType::int32) return;
-  const ElementType asked = value.element.value_or(ElementType::int64);
-  const ValueId cast(static_cast<std::int64_t>(graph.values.size()));
-  ModelValue made = value;
-  made.name += "/cast";
-  value.element = ElementType::int32;
-  graph.values.push_back(std::move(made));
-  for (ModelNode& node : graph.nodes) std::ranges::replace(node.inputs, labels, cast);
-  // ONNX's numbers of the two types that a loss in a file may read.
-  const std::int64_t to = asked == ElementType::int64 ? 7 : 6;
-  ModelNode node{"Cast", "labels/Cast", {labels}, {cast}, {{"to", to}}, {}};
-  graph.nodes.insert(graph.nodes.begin(), std::move(node));
-}
-
-/// Everything that a value is computed from, including itself.
-std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
-  std::set<ValueId> found{value};
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const ModelNode& node = graph.nodes[i];
-    if (std::ranges::none_of(node.outputs, [&](ValueId output) { return found.contains(output); })) continue;
-    found.insert(node.inputs.begin(), node.inputs.end());
-    for (const auto& [name, body] : node.bodies) {
-      for (const auto& [outer, inner] : body->captured) found.insert(outer);
-    }
-  }
-  return found;
-}
-
-/// Uses an output that the file declares as one real number, next to another output, as a loss that is made
-/// of other operators. Inputs that only this output reads are labels; they come last, or are left out with
-/// the loss.
-bool useScalarLoss(ModelGraph& graph, bool training) {
-  const auto isScalar = [&graph](ValueId id) {
-    const ModelValue& value = graph.value(id);
-    return value.element == ElementType::float32 && value.shape && value.shape->empty();
-  };
-  const auto loss = std::ranges::find_if(graph.outputs, isScalar);
-  const auto scores = std::ranges::find_if_not(graph.outputs, isScalar);
-  if (loss == graph.outputs.end() || scores == graph.outputs.end()) return false;
-  const ValueId lossId = *loss, scoresId = *scores;
-  const std::set<ValueId> needed = behind(graph, scoresId);
-  const auto labels =
-      std::ranges::stable_partition(graph.inputs, [&](ValueId id) { return needed.contains(id); });
-  if (!training) {
-    graph.inputs.erase(labels.begin(), labels.end());
-    std::erase_if(graph.nodes, [&](const ModelNode& node) {
-      return std::ranges::none_of(node.outputs, [&](ValueId id) { return needed.contains(id); });
-    });
-  }
-  graph.outputs = training ? std::vector<ValueId>{scoresId, lossId} : std::vector<ValueId>{scoresId};
-  return true;
-}
-
-/// Uses the loss node of the model. Outputs become its scores and, in training, the loss.
-Status useOwnLoss(Model& model, bool training) {
-  ModelGraph& graph = model.graph;
-  const auto found = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
-    return isLossNode(node) && node.inputs.size() >= 2 && !node.outputs.empty() &&
-           std::ranges::find(graph.outputs, node.outputs[0]) != graph.outputs.end();
-  });
-  if (found == graph.nodes.end()) {
-    if (useScalarLoss(graph, training)) return {};
-    return badInput(
-        fmt::format("{}: none of its outputs is made by SoftmaxCrossEntropyLoss or "
-                    "NegativeLogLikelihoodLoss, or declared as one float32 beside an output of "
-                    "predictions, so it has no loss of its own: choose another training.loss.",
-                    model.file));
-  }
-  const ValueId labels = inputBehind(graph, found->inputs[1]), scores = found->inputs[0],
-                loss = found->outputs[0];
-  if (!labels.valid())
-    return badInput(fmt::format("{}: {} {} does not read its labels from an input of the model.", model.file,
-                                found->op, found->name));
-  graph.outputs = training ? std::vector<ValueId>{scores, loss} : std::vector<ValueId>{scores};
-  std::erase(graph.inputs, labels);
-  if (!training) {
-    graph.nodes.erase(found);
-    return {};
-  }
-  graph.inputs.push_back(labels);
-  takeLabelsAsInt32(graph, labels);
-  return {};
-}
-
 /// Adds loss nodes after the predictions.
 class LossWriter {
  public:
-  LossWriter(const Model& model, graph::Graph& graph, const ops::OperatorRegistry& registry)
-      : model_(model), graph_(graph), registry_(registry) {}
+  LossWriter(const Model& model, graph::Graph& graph, const ops::OperatorRegistry& registry,
+             const TrainingModelOptions& options)
+      : model_(model), graph_(graph), registry_(registry), options_(options) {}
 
-  Status write(const std::string& loss) {
+  Status write() {
+    const std::string& loss = options_.loss;
     const graph::TensorType predictions = graph_.tensor(graph_.outputs[0]).type;
     if (loss == "cross_entropy") return writeClasses("SoftmaxCrossEntropyLoss", predictions);
     if (loss == "nll") return writeClasses("NegativeLogLikelihoodLoss", predictions);
@@ -136,11 +41,53 @@ class LossWriter {
           fmt::format("{}: its first output is {}; a loss of classes needs an axis of classes behind the "
                       "batch.",
                       model_.file, graph::toString(predictions)));
+    TensorId scores = graph_.outputs[0];
+    const std::size_t axis = classAxis(graph_, scores);
     graph::Shape shape = predictions.shape;
-    shape.erase(shape.begin() + 1);
-    const TensorId labels = addLabels({ElementType::int32, shape});
-    PIPESCOPE_ASSIGN(graph_.loss, add(op, "loss", {graph_.outputs[0], labels}, {}));
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    // Rows of all positions of all samples: a sample has several labels.
+    const std::int64_t batch = options_.instantiate.microBatch;
+    const bool flat = shape.size() == 1 && shape[0] > batch && shape[0] % batch == 0;
+    TensorId labels = addLabels({ElementType::int32, flat ? graph::Shape{batch, shape[0] / batch} : shape});
+    if (axis != 1) PIPESCOPE_TRY(putClassesSecond(axis, scores));
+    const graph::Shape wanted = withoutClasses(graph_.tensor(scores).type.shape);
+    if (graph_.tensor(labels).type.shape != wanted) {
+      PIPESCOPE_ASSIGN(labels, reshaped("loss/labels", labels, wanted));
+    }
+    PIPESCOPE_ASSIGN(graph_.loss,
+                     add(op, "loss", {scores, labels}, {{"ignore_index", options_.ignoredLabel}}));
     return {};
+  }
+
+  /// The loss operators take classes along axis 1. Where they lie along the last axis, the axes before it
+  /// become one.
+  Status putClassesSecond(std::size_t axis, TensorId& scores) {
+    const graph::Shape shape = graph_.tensor(scores).type.shape;
+    if (axis + 1 == shape.size()) {
+      PIPESCOPE_ASSIGN(
+          scores, reshaped("loss/scores", scores, {graph::elementCount(shape) / shape.back(), shape.back()}));
+      return {};
+    }
+    std::vector<std::int64_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    order.erase(order.begin() + static_cast<std::ptrdiff_t>(axis));
+    order.insert(order.begin() + 1, static_cast<std::int64_t>(axis));
+    PIPESCOPE_ASSIGN(scores, add("Transpose", "loss/scores", {scores}, {{"perm", order}}));
+    return {};
+  }
+
+  static graph::Shape withoutClasses(graph::Shape shape) {
+    shape.erase(shape.begin() + 1);
+    return shape;
+  }
+
+  Result<TensorId> reshaped(const std::string& name, TensorId id, const graph::Shape& shape) {
+    std::vector<std::byte> bytes(shape.size() * sizeof(std::int64_t));
+    std::memcpy(bytes.data(), shape.data(), bytes.size());
+    const TensorId extents =
+        graph_.addConstant(free(name + "/shape"),
+                           {ElementType::int64, {static_cast<std::int64_t>(shape.size())}}, std::move(bytes));
+    return add("Reshape", name, {id, extents}, {});
   }
 
   Status writeNumbers(const std::string& loss, const graph::TensorType& predictions) {
@@ -214,6 +161,7 @@ class LossWriter {
   const Model& model_;
   graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
+  const TrainingModelOptions& options_;
 };
 
 }  // namespace
@@ -238,7 +186,7 @@ Result<Instance> instantiateWithLoss(const Model& model, const ops::OperatorRegi
     graph.loss = graph.outputs[1];
     graph.outputs = {graph.outputs[0]};
   } else if (training) {
-    PIPESCOPE_TRY(LossWriter(model, graph, registry).write(options.loss));
+    PIPESCOPE_TRY(LossWriter(model, graph, registry, options).write());
   }
   PIPESCOPE_TRY(ops::checkShapes(graph, registry));
   return instance;

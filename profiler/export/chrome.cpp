@@ -128,9 +128,8 @@ class Chrome {
     if (events <= kMostChromeEvents) return {};
     return base::badInput(
         fmt::format("These are {} steps once segments are expanded, more than the {} that a Chrome trace can "
-                    "sensibly hold; "
-                    "export a single call (--call 1), or without steps (--no-steps).",
-                    events, kMostChromeEvents));
+                    "sensibly hold. Export {}without steps (--no-steps).",
+                    events, kMostChromeEvents, request_.run ? "" : "a single call (--call 1), or "));
   }
 
   base::Status names() {

@@ -55,12 +55,26 @@ void appendRows(const void* data, std::string& out) {
       } else {
         line.integer(model::toInteger(field));
       }
+      if constexpr (std::is_enum_v<Field>) line.text(model::toString(field));
     });
     out += "\r\n";
   }
 }
 
+/// The header. An enumeration has a second column with the name of its number.
+template <class Row>
+std::string csvHeader() {
+  std::string text;
+  const Row row;
+  Row::fields(row, [&](const char* name, const auto& field, const char*, const char*) {
+    text += (text.empty() ? "" : ",") + std::string(name);
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>) text += fmt::format(",{}_name", name);
+  });
+  return text + "\r\n";
+}
+
 struct CsvTable {
+  std::string header;
   std::function<base::Result<std::vector<model::BlockInfo>>()> blocks;
   std::function<base::Result<std::shared_ptr<const void>>(std::size_t)> block;
   void (*append)(const void*, std::string&);
@@ -68,7 +82,7 @@ struct CsvTable {
 
 template <class Row>
 CsvTable tableOf(const model::ProfileSource& source) {
-  return {[&source] { return source.blocks<Row>(); },
+  return {csvHeader<Row>(), [&source] { return source.blocks<Row>(); },
           [&source](std::size_t index) -> base::Result<std::shared_ptr<const void>> {
             PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(index));
             return std::shared_ptr<const void>(rows);
@@ -78,10 +92,7 @@ CsvTable tableOf(const model::ProfileSource& source) {
 
 base::Status writeTable(const model::Table& described, const CsvTable& table, const Writer& write,
                         base::Progress& progress) {
-  std::string text;
-  for (const model::Column& column : described.columns)
-    text += (text.empty() ? "" : ",") + std::string(column.name);
-  text += "\r\n";
+  std::string text = table.header;
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, table.blocks());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (progress.cancelled()) return base::cancelled("Exporting was stopped.");

@@ -8,7 +8,8 @@
 namespace pipescope::exporting {
 
 /// Writes one table of the profile with a header line, in the order of recording and with the quotes of
-/// RFC 4180. Streams block by block.
+/// RFC 4180. A number that stands for a name, such as a pass, has its name in the column after it. Streams
+/// block by block.
 base::Status exportCsv(const model::ProfileSource& source, const std::string& table, const Writer& write,
                        base::Progress& progress);
 

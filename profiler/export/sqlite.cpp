@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <type_traits>
 
 #include "profiler/store/batch.h"
 #include "profiler/store/format.h"
@@ -16,6 +17,34 @@ namespace fs = std::filesystem;
 using store::Database;
 using store::Statement;
 
+/// An SQL expression that gives the name of an enumeration's number.
+template <class Enum>
+std::string nameExpression(const char* column) {
+  std::string cases;
+  const std::string unknown = "unknown (";
+  for (int i = 0; i <= 0xFF; ++i) {
+    const std::string name = model::toString(static_cast<Enum>(i));
+    if (name.starts_with(unknown)) break;
+    cases += fmt::format(" WHEN {} THEN '{}'", i, name);
+  }
+  return fmt::format("CASE \"{0}\"{1} ELSE '{2}' || \"{0}\" || ')' END", column, cases, unknown);
+}
+
+/// Declarations of the columns that name the numbers of enumerations. SQLite computes them when somebody
+/// reads them, so they take no room in the file.
+template <class Row>
+std::string nameColumns() {
+  std::string columns;
+  const Row row;
+  Row::fields(row, [&](const char* name, const auto& field, const char*, const char*) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_enum_v<Field>)
+      columns += fmt::format(", \"{}_name\" TEXT GENERATED ALWAYS AS ({}) VIRTUAL", name,
+                             nameExpression<Field>(name));
+  });
+  return columns;
+}
+
 template <class Row>
 base::Status exportTable(Database& database, const model::ProfileSource& source, base::Progress& progress) {
   const model::Table& table = model::tables()[model::tableIndexOf<Row>()];
@@ -28,7 +57,8 @@ base::Status exportTable(Database& database, const model::ProfileSource& source,
     columns += fmt::format("{}\"{}\" {}", columns.empty() ? "" : ", ", column.name, type);
     hasStart = hasStart || std::string_view(column.name) == "start";
   }
-  PIPESCOPE_TRY(database.execute(fmt::format("CREATE TABLE \"{}\"({})", table.name, columns)));
+  PIPESCOPE_TRY(
+      database.execute(fmt::format("CREATE TABLE \"{}\"({}{})", table.name, columns, nameColumns<Row>())));
   PIPESCOPE_ASSIGN(Statement insert, database.prepare(store::insertStatement(table), "exporting"));
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {

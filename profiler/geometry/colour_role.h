@@ -61,7 +61,7 @@ enum class ColourRole : std::uint8_t {
   // Micro-batches, by their number modulo kMicroBatchHues: first the tones of forward passes, then those of
   // backward passes.
   microBatch,
-  microBatchEnd = microBatch + 19,
+  microBatchEnd = microBatch + 59,
   // Parts of a stack without a meaning of their own, such as categories of memory.
   series,
   seriesEnd = series + 11,
@@ -85,7 +85,7 @@ enum class ColourRole : std::uint8_t {
 };
 
 inline constexpr std::size_t kColourRoles = static_cast<std::size_t>(ColourRole::count);
-inline constexpr int kMicroBatchHues = 10;
+inline constexpr int kMicroBatchHues = 30;
 inline constexpr int kSeriesColours = 12;
 
 ColourRole roleOf(model::StepKind kind, bool group = false);

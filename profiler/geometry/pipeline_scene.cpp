@@ -11,9 +11,16 @@ constexpr int kPipelineSceneSetOff = 4, kCellLabel = 12, kCellPadding = 2;
 }
 
 PipelineScene::PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
-                             const PipelineMetrics& metrics)
-    : grid_(std::move(grid)), options_(options), metrics_(metrics) {
+                             const PipelineMetrics& metrics, std::shared_ptr<const PipelineMarks> marks)
+    : grid_(std::move(grid)), options_(options), metrics_(metrics), marks_(std::move(marks)) {
   if (!grid_) return;
+  // A table has no gaps that stand for time.
+  if (options_.grid || (marks_ && marks_->size() != grid_->rows.size())) marks_.reset();
+  for (std::size_t row = 0; marks_ && row < marks_->size(); ++row) {
+    std::vector<std::int64_t> lengths;
+    for (const PipelineMark& mark : (*marks_)[row]) lengths.push_back((mark.end - mark.start).count);
+    markRows_.emplace_back(std::move(lengths));
+  }
   for (const analysis::PipelineRow& row : grid_->rows) {
     std::vector<std::int64_t> lengths;
     for (const std::int32_t cell : row.cells) lengths.push_back((endOf(cell) - startOf(cell)).count);
@@ -58,6 +65,26 @@ std::string PipelineScene::labelOf(int cell) const {
   return passLabel(row.pass, row.microBatch);
 }
 
+void PipelineScene::drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
+                              const TextMeasure& measure) const {
+  const std::vector<PipelineMark>& marks = (*marks_)[row];
+  const int y = yOf(static_cast<std::int32_t>(row), top);
+  foldVisible(
+      markRows_[row], view, {0, view.width()}, [&](std::size_t i) { return marks[i].start; },
+      [&](std::size_t i) { return marks[i].end; },
+      [&](const Folded& folded) {
+        const PipelineMark& mark = marks[folded.shown];
+        const ColourRole role = options_.path >= 0 ? ColourRole::dimmed : mark.role;
+        const int width = folded.right - folded.x;
+        const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
+        const bool hatched = mark.isWait && width >= kPipelineSceneSetOff;
+        hatched ? shapes.hatch(role, box) : shapes.extend(role, box);
+        if (!folded.alone()) return;
+        std::string text = fitText(mark.name, box.width - 2 * kCellPadding, measure);
+        if (text == mark.name) shapes.labels.push_back({box, std::move(text), role, hatched});
+      });
+}
+
 void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                             const TextMeasure& measure) const {
   const std::vector<std::int32_t>& cells = grid_->rows[row].cells;
@@ -80,10 +107,9 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
         }
         if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
         if (!folded.alone() || box.width < kCellLabel) return;
+        // All labels look alike: a cell has its whole name or none.
         std::string text = fitText(labelOf(index), box.width - 2 * kCellPadding, measure);
-        if (text.empty() && box.width > kCellLabel)
-          text = fitText(std::to_string(cell.microBatch), box.width, measure);
-        if (!text.empty()) shapes.labels.push_back({box, std::move(text), role, false});
+        if (text == labelOf(index)) shapes.labels.push_back({box, std::move(text), role, false});
       });
 }
 
@@ -91,7 +117,9 @@ Shapes PipelineScene::draw(const TimeView& view, int top, int height, const Text
   Shapes shapes;
   for (std::size_t row = 0; grid_ && row < grid_->rows.size(); ++row) {
     const int y = yOf(static_cast<std::int32_t>(row), top);
-    if (y + metrics_.row > 0 && y < height) drawRow(shapes, row, view, top, measure);
+    if (y + metrics_.row <= 0 || y >= height) continue;
+    if (marks_) drawMarks(shapes, row, view, top, measure);
+    drawRow(shapes, row, view, top, measure);
   }
   return shapes;
 }
@@ -184,6 +212,17 @@ int PipelineScene::cellAt(const TimeView& view, int top, int x, int y) const {
       at(rows_, row), view, x, 1, [&](std::size_t i) { return startOf(cells[i]); },
       [&](std::size_t i) { return endOf(cells[i]); });
   return found == cells.size() ? -1 : cells[found];
+}
+
+const PipelineMark* PipelineScene::markAt(const TimeView& view, int top, int x, int y) const {
+  if (!marks_ || x < 0 || x >= view.width() || y + top < 0) return nullptr;
+  const int pitch = metrics_.row + metrics_.gap, row = (y + top) / pitch;
+  if (row >= static_cast<int>(markRows_.size()) || (y + top) % pitch >= metrics_.row) return nullptr;
+  const std::vector<PipelineMark>& marks = at(*marks_, row);
+  const std::size_t found = pickAt(
+      at(markRows_, row), view, x, 1, [&](std::size_t i) { return marks[i].start; },
+      [&](std::size_t i) { return marks[i].end; });
+  return found == marks.size() ? nullptr : &marks[found];
 }
 
 Box PipelineScene::boxOf(const TimeView& view, int top, int cell) const {

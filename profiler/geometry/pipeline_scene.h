@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/geometry/folding.h"
+#include "profiler/geometry/pipeline_marks.h"
 #include "profiler/geometry/shapes.h"
 #include "profiler/geometry/time_view.h"
 
@@ -27,13 +28,17 @@ struct PipelineMetrics {
 /// In a table, the view counts columns instead of time. A column has this many ticks.
 inline constexpr std::int64_t kColumnTicks = 1000;
 
+using PipelineMarks = std::vector<std::vector<PipelineMark>>;
+
 class PipelineScene {
  public:
   PipelineScene() = default;
+  /// `marks`, by row, are drawn in the gaps between the cells; null: there are none.
   PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
-                const PipelineMetrics& metrics = {});
+                const PipelineMetrics& metrics = {}, std::shared_ptr<const PipelineMarks> marks = {});
 
   const analysis::PipelineGrid* grid() const { return grid_.get(); }
+  const PipelineMarks* marks() const { return marks_.get(); }  ///< null: none are drawn
   const PipelineOptions& options() const { return options_; }
   const PipelineMetrics& metrics() const { return metrics_; }
   /// The ends of a view of everything, in time or columns.
@@ -55,6 +60,8 @@ class PipelineScene {
 
   /// The index of the cell at a point of the rows; −1: none.
   int cellAt(const TimeView& view, int top, int x, int y) const;
+  /// The mark at a point of the rows; null: none.
+  const PipelineMark* markAt(const TimeView& view, int top, int x, int y) const;
   Box boxOf(const TimeView& view, int top, int cell) const;
   /// The next (+1) or previous (−1) cell of the same row, and the cell that the micro-batch goes to or comes
   /// from; −1: none.
@@ -67,6 +74,8 @@ class PipelineScene {
   Ticks startOf(std::int32_t cell) const;
   Ticks endOf(std::int32_t cell) const;
   ColourRole roleOf(const analysis::PipelineCell& cell) const;
+  void drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
+                 const TextMeasure& measure) const;
   void drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                const TextMeasure& measure) const;
   int yOf(std::int32_t row, int top) const { return row * (metrics_.row + metrics_.gap) - top; }
@@ -74,7 +83,8 @@ class PipelineScene {
   std::shared_ptr<const analysis::PipelineGrid> grid_;
   PipelineOptions options_;
   PipelineMetrics metrics_;
-  std::vector<WidestIndex> rows_;
+  std::shared_ptr<const PipelineMarks> marks_;
+  std::vector<WidestIndex> rows_, markRows_;
   std::vector<std::int32_t> path_;  ///< cells of the highlighted micro-batch, by start
 };
 

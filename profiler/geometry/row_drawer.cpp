@@ -93,7 +93,7 @@ void RowDrawer::drawActivities(const TimelineRow& row) {
           case analysis::Activity::Kind::wait:
             return drawWait(at(track.waits, shown.index), folded);
           case analysis::Activity::Kind::transfer:
-            return box(ColourRole::globalExchange, folded, "exchange");
+            return box(dimmed(ColourRole::globalExchange), folded, "exchange");
           case analysis::Activity::Kind::far:
             return drawFar(at(track.far, shown.index), folded);
         }
@@ -104,7 +104,7 @@ void RowDrawer::drawPass(const analysis::TraceTrack& track, const analysis::Acti
                          const Folded& folded) {
   const analysis::PassSpan& pass = at(track.passes, shown.index);
   const analysis::TracePlacement& placement = at(track.placements, pass.firstPlacement);
-  const ColourRole role = passRole(placement, scene_.options().byMicroBatch);
+  const ColourRole role = dimmed(passRole(placement, scene_.options().byMicroBatch));
   box(role, folded, passLabel(placement.pass, placement.microBatch));
 }
 
@@ -113,17 +113,18 @@ void RowDrawer::drawPass(const analysis::TraceTrack& track, const analysis::Acti
 void RowDrawer::drawFar(const analysis::FarSpan& span, const Folded& folded) {
   const int width = folded.right - folded.x;
   const int busy = std::clamp(static_cast<int>(std::lround(span.busy * height_)), 0, height_);
-  shapes_.extend(roleOf(span.pass), {folded.x, y_ + height_ - busy, width, busy});
+  shapes_.extend(dimmed(roleOf(span.pass)), {folded.x, y_ + height_ - busy, width, busy});
   if (busy == height_) return;
   const Box rest{folded.x, y_, width, height_ - busy};
-  width < kHatch ? shapes_.extend(roleOf(span.cause), rest) : shapes_.hatch(roleOf(span.cause), rest);
+  const ColourRole cause = dimmed(roleOf(span.cause));
+  width < kHatch ? shapes_.extend(cause, rest) : shapes_.hatch(cause, rest);
 }
 
 void RowDrawer::drawWait(const model::Wait& wait, const Folded& folded) {
   drawWait(wait.cause, folded);
 }
 void RowDrawer::drawWait(model::WaitCause cause, const Folded& folded) {
-  const ColourRole role = roleOf(cause);
+  const ColourRole role = dimmed(roleOf(cause));
   const Box box{folded.x, y_, folded.right - folded.x, height_};
   if (box.width < kHatch) return shapes_.extend(role, box);
   shapes_.hatch(role, {box.x, box.y, setOff(box.width), box.height});
@@ -136,7 +137,36 @@ void RowDrawer::drawSteps(const TimelineRow& row) {
   foldVisible(
       index, view_, all(), [&](std::size_t i) { return track.placements[i].start; },
       [&](std::size_t i) { return track.placements[i].end; },
-      [&](const Folded& folded) { drawPlacementSteps(row, track.placements[folded.shown], folded); });
+      [&](const Folded& folded) {
+        std::size_t shown = folded.shown;
+        // What was found must be seen even where another placement is longer.
+        for (std::size_t i = folded.first; scene_.found() != nullptr && i < folded.end; ++i) {
+          if (!scene_.found()->any(track.placements[i].segment)) continue;
+          shown = i;
+          break;
+        }
+        drawPlacementSteps(row, track.placements[shown], folded);
+      });
+}
+
+ColourRole RowDrawer::dimmed(ColourRole role) const {
+  return scene_.found() == nullptr ? role : ColourRole::dimmed;
+}
+
+ColourRole RowDrawer::stepRole(const TimelineRow& row, const analysis::TracePlacement& placement,
+                               const analysis::FlameRow& boxes, const Folded& folded) const {
+  const analysis::FlameBox& shown = boxes.boxes[folded.shown];
+  const ColourRole role = roleOf(shown.kind, shown.step < 0);
+  if (scene_.found() == nullptr) return role;
+  if (folded.alone() && shown.step >= 0)
+    return scene_.found()->step(placement.segment, shown.step) ? role : ColourRole::dimmed;
+  const analysis::TraceTrack& track = scene_.track(row);
+  const model::LaneId lane =
+      row.kind == RowKind::flat ? at(track.flatLanes, row.lane) : at(track.flameLanes, row.lane).lane;
+  return scene_.found()->any(placement.segment, lane, boxes.boxes[folded.first].offset,
+                             boxes.boxes[folded.end - 1].end)
+             ? role
+             : ColourRole::dimmed;
 }
 
 void RowDrawer::drawPlacementSteps(const TimelineRow& row, const analysis::TracePlacement& placement,
@@ -145,9 +175,9 @@ void RowDrawer::drawPlacementSteps(const TimelineRow& row, const analysis::Trace
   if (!found || found.row->widest < 0) return;
   const analysis::FlameRow* boxes = found.row;
   if (folded.right - folded.x < kExpand) {
-    const analysis::FlameBox& widest = at(boxes->boxes, boxes->widest);
-    shapes_.extend(roleOf(widest.kind, widest.step < 0), {folded.x, y_, folded.right - folded.x, height_});
-    return;
+    const Folded all{0, boxes->boxes.size(), static_cast<std::size_t>(boxes->widest), folded.x, folded.right};
+    return shapes_.extend(stepRole(row, placement, *boxes, all),
+                          {folded.x, y_, folded.right - folded.x, height_});
   }
   const BoxTimes times(trace_, row.device, placement, *boxes);
   foldVisible(
@@ -155,7 +185,7 @@ void RowDrawer::drawPlacementSteps(const TimelineRow& row, const analysis::Trace
       [&](std::size_t i) { return times.end(i); },
       [&](const Folded& step) {
         const analysis::FlameBox& shown = boxes->boxes[step.shown];
-        box(roleOf(shown.kind, shown.step < 0), step, at(trace_.names, shown.name),
+        box(stepRole(row, placement, *boxes, step), step, at(trace_.names, shown.name),
             row.kind == RowKind::flat);
       });
 }
@@ -193,7 +223,8 @@ void RowDrawer::drawTileStep(const TimelineRow& row, const analysis::TracePlacem
                              std::size_t place, const analysis::FlameBox& box, const Folded& folded) {
   const auto segment = static_cast<std::size_t>(placement.segment), step = static_cast<std::size_t>(box.step);
   const auto& spans = scene_.model()->tiles->steps[segment];
-  const ColourRole role = roleOf(box.kind);
+  const bool found = scene_.found() != nullptr && scene_.found()->step(placement.segment, box.step);
+  const ColourRole role = found ? roleOf(box.kind) : dimmed(roleOf(box.kind));
   const int width = folded.right - folded.x;
   if (step >= spans.size() ||
       spans[step].empty())  // no tile was recorded in this step, so all are drawn as working
@@ -249,7 +280,8 @@ void RowDrawer::drawTransfers(const TimelineRow& row) {
         const model::Transfer& shown = transfer(folded.shown);
         const std::string number =
             shown.microBatch >= 0 ? " " + std::to_string(shown.microBatch) : std::string();
-        box(transferRole(shown, scene_.options().byMicroBatch), folded, model::toString(shown.kind) + number);
+        box(dimmed(transferRole(shown, scene_.options().byMicroBatch)), folded,
+            model::toString(shown.kind) + number);
       });
 }
 
@@ -270,7 +302,8 @@ void RowDrawer::drawCounter(const analysis::CounterSeries& series) {
                          ? view_.width()
                          : std::min(view_.width(), view_.column(points[static_cast<std::size_t>(i)].time));
     if (column >= 0 && next > column)
-      shapes_.extend(ColourRole::counter, {column, level(last), next - column, y_ + height_ - level(last)});
+      shapes_.extend(dimmed(ColourRole::counter),
+                     {column, level(last), next - column, y_ + height_ - level(last)});
     if (i == count || next >= view_.width()) break;
     // Several values share this column, and the largest is drawn.
     const Ticks end = view_.firstAt(next + 1);
@@ -279,7 +312,7 @@ void RowDrawer::drawCounter(const analysis::CounterSeries& series) {
       peak = std::max(peak, points[static_cast<std::size_t>(++i)].largest);
     last = points[static_cast<std::size_t>(i)].last;
     if (next >= 0 && peak > last) {
-      shapes_.extend(ColourRole::counter, {next, level(peak), 1, y_ + height_ - level(peak)});
+      shapes_.extend(dimmed(ColourRole::counter), {next, level(peak), 1, y_ + height_ - level(peak)});
       column = next + 1;
     } else {
       column = std::max(0, next);

@@ -31,6 +31,11 @@ class RowDrawer {
   void drawWall();
   void drawTransfers(const TimelineRow& row);
   void drawCounter(const analysis::CounterSeries& series);
+  /// The colour of a role where nothing is looked for, else that of what was not found.
+  ColourRole dimmed(ColourRole role) const;
+  /// The colour of the boxes [first, end) of a placement, drawn as `shown`.
+  ColourRole stepRole(const TimelineRow& row, const analysis::TracePlacement& placement,
+                      const analysis::FlameRow& boxes, const Folded& folded) const;
   void box(ColourRole role, const Folded& folded, const std::string& text, bool path = false);
   void label(const Box& box, const std::string& text, ColourRole role, bool hatched, bool path = false);
 

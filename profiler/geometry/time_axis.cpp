@@ -132,7 +132,7 @@ double niceStep(double value) {
   return 10 * power;
 }
 
-std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing) {
+std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing, Ticks origin) {
   const double perTick = scale.unit == TimeUnit::cycles
                              ? 1.0
                              : 1.0 / static_cast<double>(std::max<std::int64_t>(1, scale.ticksPerSecond));
@@ -140,20 +140,21 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
   if (scale.unit == TimeUnit::cycles) step = std::max(1.0, step);
   long double stepTicks = static_cast<long double>(step) / static_cast<long double>(perTick);
   if (std::abs(stepTicks - std::round(stepTicks)) < 1e-9L * stepTicks) stepTicks = std::round(stepTicks);
-  const auto largest =
-      static_cast<double>(std::max(std::abs(view.start().count), std::abs(view.end().count))) * perTick;
+  const auto largest = static_cast<double>(std::max(std::abs((view.start() - origin).count),
+                                                    std::abs((view.end() - origin).count))) *
+                       perTick;
   const NamedUnit unit = timeUnitFor(largest, step);
   std::vector<AxisTick> ticks;
-  const auto first =
-      static_cast<std::int64_t>(std::ceil(static_cast<long double>(view.start().count) / stepTicks));
+  const auto first = static_cast<std::int64_t>(
+      std::ceil(static_cast<long double>((view.start() - origin).count) / stepTicks));
   for (std::int64_t k = first; k < first + kMostTicks; ++k) {
     const long double time = static_cast<long double>(k) * stepTicks;
     const long double whole =
         std::floor(time);  // at a deep zoom, ticks of the axis lie between ticks of the clock
-    const double x = view.x(Ticks(static_cast<std::int64_t>(whole))) +
+    const double x = view.x(origin + Ticks(static_cast<std::int64_t>(whole))) +
                      static_cast<double>(time - whole) / view.ticksPerPixel();
     if (x > view.width()) break;
-    if (x < 0) continue;
+    if (x < 0 || (k < 0 && origin != Ticks(0))) continue;
     const double value = static_cast<double>(k) * step;
     switch (scale.unit) {
       case TimeUnit::cycles:

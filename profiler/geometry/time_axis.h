@@ -38,8 +38,10 @@ struct AxisTick {
   std::string label;
 };
 
-/// Ticks at 1, 2 or 5 times a power of ten within the view, at least `spacing` pixels apart.
-std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing);
+/// Ticks at 1, 2 or 5 times a power of ten within the view, at least `spacing` pixels apart. Times are
+/// counted from `origin`; where one is given, there are no ticks before it.
+std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing,
+                                Ticks origin = Ticks(0));
 
 /// The smallest number that is 1, 2 or 5 times a power of ten and not below `value` (> 0).
 double niceStep(double value);

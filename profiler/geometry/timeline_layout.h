@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/analysis/timeline/name_uses.h"
 #include "profiler/geometry/timeline_model.h"
 
 namespace pipescope::geometry {
@@ -35,6 +36,8 @@ struct TimelineOptions {
   std::vector<int> order;  ///< devices that come first, in this order; the others follow them
   std::set<int> pinned;    ///< devices that stay visible above the others
   bool byStage = false;    ///< devices with stages come first, in the order of stages
+  /// Where it is not empty, everything but the steps that match it is dimmed.
+  analysis::NameQuery find;
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
 };
 

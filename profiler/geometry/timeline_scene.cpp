@@ -41,7 +41,10 @@ std::string passLabel(model::Pass pass, int microBatch) {
 
 TimelineScene::TimelineScene(std::shared_ptr<const TimelineModel> model, TimelineLayout layout,
                              TimelineOptions options)
-    : model_(std::move(model)), layout_(std::move(layout)), options_(std::move(options)) {}
+    : model_(std::move(model)), layout_(std::move(layout)), options_(std::move(options)) {
+  if (model_ && !options_.find.empty())
+    found_ = std::make_shared<const FoundSteps>(*model_->trace, options_.find);
+}
 
 Shapes TimelineScene::draw(const TimelineWindow& window, const TextMeasure& measure) const {
   Shapes shapes;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "profiler/geometry/found_steps.h"
 #include "profiler/geometry/shapes.h"
 #include "profiler/geometry/timeline_layout.h"
 
@@ -50,6 +51,8 @@ class TimelineScene {
   const TimelineOptions& options() const { return options_; }
   const TimelineModel* model() const { return model_.get(); }
   bool empty() const { return !model_; }
+  /// The steps that match options().find; null where nothing is looked for.
+  const FoundSteps* found() const { return found_.get(); }
 
   /// Shapes of the window; y is relative to its top. The cost depends on its pixels.
   Shapes draw(const TimelineWindow& window, const TextMeasure& measure) const;
@@ -99,6 +102,7 @@ class TimelineScene {
   std::shared_ptr<const TimelineModel> model_;
   TimelineLayout layout_;
   TimelineOptions options_;
+  std::shared_ptr<const FoundSteps> found_;
 };
 
 /// "F3", "R3", "B3", "U": what a pass of a micro-batch is called in a box.

@@ -1,7 +1,6 @@
 #include "profiler/geometry/timeline_search.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "profiler/geometry/element.h"
 
@@ -27,14 +26,9 @@ bool sameKind(const analysis::Trace& trace, const TimelineItem& a, const Timelin
 
 }  // namespace
 
-TimelineItem TimelineSearch::byName(const std::string& text, const TimelineItem& from, int direction) const {
-  const analysis::Trace& trace = *scene_.model()->trace;
-  std::vector<char> matches;
-  for (std::string name : trace.names) {
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    matches.push_back(name.find(text) != std::string::npos ? 1 : 0);
-  }
+TimelineItem TimelineSearch::byName(const analysis::NameQuery& query, const TimelineItem& from,
+                                    int direction) const {
+  const FoundSteps found(*scene_.model()->trace, query);
   // Items are searched by start, and by row where starts are equal.
   const auto key = [](const TimelineItem& item) { return std::pair(item.start, item.row); };
   const bool back = direction < 0;
@@ -62,10 +56,12 @@ TimelineItem TimelineSearch::byName(const std::string& text, const TimelineItem&
       if (best && (back ? placements[static_cast<std::size_t>(i)].end < best.start
                         : best.start < placements[static_cast<std::size_t>(i)].start))
         break;
+      const std::int32_t segment = placements[static_cast<std::size_t>(i)].segment;
+      if (!found.any(segment)) continue;
       const PlacementBoxes boxes = scene_.boxesOf(row, placements[static_cast<std::size_t>(i)]);
       bool any = false;
       for (std::size_t b = 0; boxes && b < boxes.row->boxes.size(); ++b) {
-        if (matches[static_cast<std::size_t>(boxes.row->boxes[b].name)] == 0) continue;
+        if (!found.step(segment, boxes.row->boxes[b].step)) continue;
         const TimelineItem before = best;
         offer(scene_.boxItem(static_cast<int>(r), static_cast<std::size_t>(i), b));
         any = any || !(best == before);

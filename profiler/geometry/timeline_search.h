@@ -10,9 +10,9 @@ class TimelineSearch {
  public:
   explicit TimelineSearch(const TimelineScene& scene) : scene_(scene) {}
 
-  /// The next (+1), previous (−1) or first (0: at or after `from`) step or group whose name contains the
-  /// text, which is in lower case. In each row, at most 100,000 placements are searched.
-  TimelineItem byName(const std::string& text, const TimelineItem& from, int direction) const;
+  /// The next (+1), previous (−1) or first (0: at or after `from`) step whose name path matches. In each row,
+  /// at most 100,000 placements are searched.
+  TimelineItem byName(const analysis::NameQuery& query, const TimelineItem& from, int direction) const;
 
   /// The first step of a program on a device (−1: on any) that ends after `from`. Where none does, the first
   /// of all; none where no row shows one.

@@ -1,225 +1,149 @@
 #include "profiler/sections/diff_section.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <map>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "profiler/sections/diff_parts.h"
+#include "profiler/sections/diff_stages.h"
+#include "profiler/sections/diff_step.h"
+#include "profiler/sections/out_of_memory.h"
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
-Table changedOptionTable(const char* key, const char* title,
-                         const std::vector<analysis::ChangedOption>& changed) {
-  Table table{key, title, "", {}, {}};
-  table.columns = {{"name", "Name", Format::plain, ""},
-                   {"before", "Before", Format::plain, ""},
-                   {"after", "After", Format::plain, ""}};
-  for (const auto& row : changed) table.rows.push_back({row.path, row.before, row.after});
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return countsBefore(std::get<std::string>(a.front()), std::get<std::string>(b.front()));
-  });
-  return table;
+Cell textCell(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
 }
 
-/// Adds the largest rows, and one row with the sum of the rest, so that the table still adds up.
-template <class Part, class Row>
-void addLargest(Table& table, const std::vector<Part>& parts, int most, Row&& row) {
-  std::int64_t before = 0, after = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (most <= 0 || i < static_cast<std::size_t>(most)) {
-      table.rows.push_back(row(parts[i]));
-    } else {
-      before += parts[i].before, after += parts[i].after;
-    }
-  }
-  if (most <= 0 || parts.size() <= static_cast<std::size_t>(most)) return;
-  Part rest{};
-  rest.before = before, rest.after = after;
-  table.rows.push_back(row(rest));
-  table.rows.back().front() = std::string("the rest");
-}
-
-/// Adds columns for a part's time in ticks. When the calls have different numbers of samples, text shows the
-/// time per sample instead.
-void addTimeColumns(Table& table, const analysis::Diff& diff) {
-  const bool ticks = !diff.perSample();
-  table.columns.push_back({"before_cycles", "Before", Format::ticks, "", ticks});
-  table.columns.push_back({"after_cycles", "After", Format::ticks, "", ticks});
-  table.columns.push_back({"delta_cycles", "Change", Format::ticks, "", ticks});
-  if (ticks) return;
-  table.columns.push_back({"before_seconds_per_sample", "Before", Format::seconds, ""});
-  table.columns.push_back({"after_seconds_per_sample", "After", Format::seconds, ""});
-  table.columns.push_back({"delta_seconds_per_sample", "Change", Format::seconds, ""});
-}
-
-template <class Part>
-void addTimeCells(std::vector<Cell>& row, const analysis::Diff& diff, const Part& part) {
-  for (const std::int64_t ticks : {part.before, part.after, part.delta()}) row.emplace_back(ticks);
-  if (!diff.perSample()) return;
-  row.emplace_back(diff.secondsPerSampleBefore(part.before));
-  row.emplace_back(diff.secondsPerSampleAfter(part.after));
-  row.emplace_back(diff.changePerSample(part));
-}
-
-std::string diffBasis(const analysis::Diff& diff, const Words& words, const std::string& what) {
-  return diff.perSample() ? what + " ÷ its samples; changes add up to the total"
-                          : words.basis(what + "; changes add up to the total");
-}
-
-Cell index(std::int64_t n) {
-  return n < 0 ? Cell() : Cell(n);
-}
-
-Table diffPassTable(const analysis::Diff& diff, const Words& words) {
-  Table table{"passes", "Where the time goes", diffBasis(diff, words, "last call, critical path"), {}, {}};
-  table.columns = {{"kind", "Pass", Format::plain, ""}};
-  addTimeColumns(table, diff);
-  for (const analysis::PassPart& part : diff.passes) {
-    std::vector<Cell> row = {part.kind};
-    addTimeCells(row, diff, part);
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
-Table diffTimeTable(const analysis::Diff& diff, const Words& words, int most) {
-  Table table{"time", "Time", diffBasis(diff, words, "last call, critical path"), {}, {}};
-  table.columns = {{"kind", "Part", Format::plain, ""},
-                   {"operation", "Operation", Format::plain, ""},
-                   {"pass", "Pass", Format::plain, ""},
-                   {"stage", "Stage", Format::plain, "", !diff.families},
-                   {"device", "Device", Format::plain, "", !diff.families},
-                   {"micro_batches_before", "Micro-batches", Format::count, ""},
-                   {"micro_batches_after", "after", Format::count, ""}};
-  addTimeColumns(table, diff);
-  addLargest(table, diff.time, most, [&](const analysis::TimePart& part) {
-    std::vector<Cell> row = {part.kind,
-                             part.operation,
-                             part.pass,
-                             index(part.stage),
-                             index(part.device),
-                             part.microBatchesBefore,
-                             part.microBatchesAfter};
-    addTimeCells(row, diff, part);
-    return row;
-  });
-  return table;
-}
-
-Table diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most) {
-  Table table{"micro_batches",
-              "Time by micro-batch",
-              words.basis("the same time; changes add up to the total"),
-              {},
-              {}};
-  table.columns = {{"micro_batch", "Micro-batch", Format::plain, ""},
-                   {"before_cycles", "Before", Format::ticks, ""},
-                   {"after_cycles", "After", Format::ticks, ""},
-                   {"delta_cycles", "Change", Format::ticks, ""}};
-  addLargest(table, diff.microBatches, most, [&](const analysis::MicroBatchPart& part) -> std::vector<Cell> {
-    return {part.microBatch < 0 ? Cell(std::string("none")) : Cell(std::int64_t{part.microBatch}),
-            part.before, part.after, part.delta()};
-  });
-  return table;
-}
-
-Table diffMemoryTable(const analysis::Diff& diff, int most) {
-  Table table{"memory", "Memory", "sum over units, without gaps", {}, {}};
-  table.columns = {{"device", "Device", Format::plain, ""},
-                   {"category", "Category", Format::plain, ""},
-                   {"before_bytes", "Before", Format::bytes, ""},
-                   {"after_bytes", "After", Format::bytes, ""},
-                   {"delta_bytes", "Change", Format::bytes, ""}};
-  addLargest(table, diff.memory, most, [&](const analysis::MemoryPart& part) -> std::vector<Cell> {
-    return {part.device, part.category, part.before, part.after, part.delta()};
-  });
-  return table;
-}
-
-/// Devices of different families have no counterparts, so their memory is compared as a whole.
-Table diffCategoryTable(const analysis::Diff& diff) {
-  Table table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
-  table.columns = {{"category", "Category", Format::plain, ""},
-                   {"before_bytes", "Before", Format::bytes, ""},
-                   {"after_bytes", "After", Format::bytes, ""},
-                   {"delta_bytes", "Change", Format::bytes, ""}};
-  std::map<std::string, analysis::MemoryPart> sums;
-  analysis::MemoryPart all;
-  for (const analysis::MemoryPart& part : diff.memory) {
-    sums[part.category].before += part.before, sums[part.category].after += part.after;
-    all.before += part.before, all.after += part.after;
-  }
-  for (const auto& [category, part] : sums)
-    table.rows.push_back({category, part.before, part.after, part.delta()});
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::abs(std::get<std::int64_t>(a[3])) > std::abs(std::get<std::int64_t>(b[3]));
-  });
-  table.rows.push_back({std::string("all"), all.before, all.after, all.delta()});
-  return table;
-}
-
-void addDiffFacts(const analysis::Diff& diff, const Words& words, Section& section) {
-  section.facts = {
-      {"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "timebase of all times below",
-       !diff.perSample()},
-      {"before_cycles", words.timed("Call before"), diff.before, Format::ticks, "length of the last call"},
-      {"after_cycles", words.timed("Call after"), diff.after, Format::ticks, "length of the last call"},
-      {"delta_cycles", words.timed("Change"), diff.after - diff.before, Format::ticks, "after − before",
-       !diff.perSample()}};
-  if (!diff.perSample()) return;
-  const double before = diff.secondsPerSampleBefore(diff.before),
-               after = diff.secondsPerSampleAfter(diff.after);
+std::vector<Fact> diffFacts(const analysis::Diff& diff, const Words& shown) {
+  const bool per = diff.perSample();
+  const auto either = [](bool known, auto value) { return known ? Cell(value) : Cell(); };
+  const bool before = diff.before > 0, after = diff.after > 0, both = before && after;
+  const bool samplesBefore = diff.samplesBefore > 0, samplesAfter = diff.samplesAfter > 0;
+  const double perBefore = diff.secondsPerSampleBefore(diff.before),
+               perAfter = diff.secondsPerSampleAfter(diff.after);
   const auto rate = [](double seconds) { return seconds > 0 ? Cell(1 / seconds) : Cell(); };
-  for (const Fact& fact :
-       {Fact{"before_samples", "Samples of the call before", diff.samplesBefore, Format::count,
-             "all replicas"},
-        {"after_samples", "Samples of the call after", diff.samplesAfter, Format::count, "all replicas"},
-        {"before_devices", "Devices before", diff.devicesBefore, Format::count, "that hold a stage"},
-        {"after_devices", "Devices after", diff.devicesAfter, Format::count, "that hold a stage"},
-        {"before_samples_per_second", "Rate before", rate(before), Format::rate, "samples ÷ call"},
-        {"after_samples_per_second", "Rate after", rate(after), Format::rate, "samples ÷ call"},
-        {"before_seconds_per_sample", "Time per sample before", before, Format::seconds, "call ÷ samples"},
-        {"after_seconds_per_sample", "Time per sample after", after, Format::seconds, "call ÷ samples"},
-        {"delta_seconds_per_sample", "Change per sample", after - before, Format::seconds, "after − before"}})
-    section.facts.push_back(fact);
+  return {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "timebase of all times below",
+           false},
+          {"before_cycles", shown.timed("Call before"), either(before, diff.before), Format::ticks,
+           "length of the last call"},
+          {"after_cycles", shown.timed("Call after"), either(after, diff.after), Format::ticks,
+           "length of the last call"},
+          {"delta_cycles", shown.timed("Change"), either(both, diff.after - diff.before), Format::ticks,
+           "after − before", !per},
+          {"before_samples", "Samples of the call before", either(samplesBefore, diff.samplesBefore),
+           Format::count, "all replicas", per},
+          {"after_samples", "Samples of the call after", either(samplesAfter, diff.samplesAfter),
+           Format::count, "all replicas", per},
+          {"before_devices", "Devices before", either(before, diff.devicesBefore), Format::count,
+           "that hold a stage", per || diff.devicesBefore != diff.devicesAfter},
+          {"after_devices", "Devices after", either(after, diff.devicesAfter), Format::count,
+           "that hold a stage", per || diff.devicesBefore != diff.devicesAfter},
+          {"before_samples_per_second", "Rate before", rate(perBefore), Format::rate, "samples ÷ call", per},
+          {"after_samples_per_second", "Rate after", rate(perAfter), Format::rate, "samples ÷ call", per},
+          {"before_seconds_per_sample", "Time per sample before", either(samplesBefore && before, perBefore),
+           Format::seconds, "call ÷ samples", per},
+          {"after_seconds_per_sample", "Time per sample after", either(samplesAfter && after, perAfter),
+           Format::seconds, "call ÷ samples", per},
+          {"delta_seconds_per_sample", "Change per sample",
+           either(samplesBefore && samplesAfter && both, perAfter - perBefore), Format::seconds,
+           "after − before", per}};
+}
+
+/// The reports of one profile, which live as long as this object.
+struct SideReports {
+  std::shared_ptr<const analysis::Execution> execution;
+  std::shared_ptr<const analysis::StagesReport> stages;
+  std::shared_ptr<const analysis::Memory> memory;
+  bool ran = false;
+  double scale = 1;
+
+  ComparedSide side() const { return {*execution, *stages, *memory, ran, scale}; }
+};
+
+base::Result<SideReports> sideReports(const Context& context, std::int64_t ticksPerSecond) {
+  SideReports reports;
+  PIPESCOPE_ASSIGN(reports.execution, executionOf(context));
+  PIPESCOPE_ASSIGN(reports.stages, stagesOf(context));
+  PIPESCOPE_ASSIGN(reports.memory, memoryOf(context));
+  reports.ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  reports.scale =
+      static_cast<double>(ticksPerSecond) / static_cast<double>(context.catalog.timebase({}).ticksPerSecond);
+  return reports;
+}
+
+/// Text leaves out tables that say little about these profiles.
+void addDiffTables(const analysis::Diff& diff, const Words& shown, const DiffChoice& choice,
+                   Section& section) {
+  if (choice.all || diff.perSample() || diff.families) section.tables.push_back(diffPassTable(diff, shown));
+  section.tables.push_back(diffTimeTable(diff, shown, choice.mostRows));
+  // Micro-batches of calls with different numbers of samples do not correspond to each other.
+  if (choice.all || !diff.perSample())
+    section.tables.push_back(diffMicroBatchTable(diff, shown, choice.mostRows));
+  if (choice.all || diff.families) section.tables.push_back(diffCategoryTable(diff));
+  if (choice.all || !diff.families) section.tables.push_back(diffMemoryTable(diff, choice.mostRows));
+}
+
+void addDiffRemarks(const analysis::Diff& diff, Section& section) {
+  if (diff.families) {
+    section.remarks.push_back(
+        "The devices are of different families. Parts are therefore matched by the model's operators, "
+        "whatever stage and device they are on. Each family has its own categories of memory: variables of "
+        "an IPU are weights, activations and optimizer state together.");
+  }
+  if (diff.perSample()) {
+    section.remarks.push_back(
+        "The calls have different numbers of samples, so the times on the critical path are divided by "
+        "them.");
+  }
+  section.remarks.push_back(
+      "A pipeline's critical path goes through one stage at a time: its parts say what limits the call, not "
+      "what all devices do.");
+  if (diff.versions.empty() && diff.options.empty()) section.remarks.push_back("The options are the same.");
+  if (diff.time.empty()) section.remarks.push_back("No part of the time differs.");
 }
 
 }  // namespace
 
-Section diffSection(const analysis::Diff& diff, const analysis::Catalog& after, const DiffChoice& choice) {
+base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
+                                  const DiffChoice& choice) {
   Section section{"diff", "Difference", {}, {}, {}};
   // Profiles with different timebases are compared in picoseconds.
-  const bool converted = diff.ticksPerSecond != after.timebase({}).ticksPerSecond;
+  const bool converted = diff.ticksPerSecond != after.catalog.timebase({}).ticksPerSecond;
   const ShownTime time =
-      shownTime(converted ? model::TickMeaning::time : after.target.tickMeaning, diff.ticksPerSecond);
-  const Words words = wordsFor(time);
+      shownTime(converted ? model::TickMeaning::time : after.catalog.target.tickMeaning, diff.ticksPerSecond);
+  const Words shown = wordsFor(time);
   section.ticksPerShownUnit = time.ticks;
+  PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
+  PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
+  section.facts = diffFacts(diff, shown);
+  const std::string inShort = diffInShort(one.side(), other.side(), shown);
+  section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
+                                               "the change of the step in words", !inShort.empty()});
+  Table split = diffSplitTable(one.side(), other.side());
+  const bool sameSplit = std::all_of(split.rows.begin(), split.rows.end(), [](const std::vector<Cell>& row) {
+    return row[1] == row[2] && row[3] == row[4];
+  });
   section.tables = {changedOptionTable("versions", "Versions", diff.versions),
-                    changedOptionTable("options", "Options", diff.options)};
-  if (diff.perSample() || diff.families) section.tables.push_back(diffPassTable(diff, words));
-  section.tables.push_back(diffTimeTable(diff, words, choice.mostRows));
-  // Micro-batches of calls with different numbers of samples do not correspond to each other.
-  if (choice.all || !diff.perSample())
-    section.tables.push_back(diffMicroBatchTable(diff, words, choice.mostRows));
-  if (diff.families) section.tables.push_back(diffCategoryTable(diff));
-  if (choice.all || !diff.families) section.tables.push_back(diffMemoryTable(diff, choice.mostRows));
-  addDiffFacts(diff, words, section);
-  if (diff.families) {
-    section.remarks.push_back(
-        "The devices are of different families. Parts are therefore matched by the model's operators, "
-        "whatever "
-        "stage and device they are on. Each family has its own categories of memory: variables of an IPU are "
-        "weights, activations and optimizer state together.");
-  }
-  if (diff.perSample()) {
-    section.remarks.push_back(
-        "The calls have different numbers of samples, so times are divided by them. A pipeline's critical "
-        "path "
-        "goes through one stage at a time: its parts say what limits the call, not what all devices do.");
-  }
-  if (diff.versions.empty() && diff.options.empty()) section.remarks.push_back("The options are the same.");
-  if (diff.time.empty()) section.remarks.push_back("No part of the time differs.");
+                    changedOptionTable("options", "Options", diff.options),
+                    diffStepTable(one.side(), other.side(), shown)};
+  if (choice.all || !sameSplit) section.tables.push_back(std::move(split));
+  for (Table& table : choice.all ? diffStageTables(one.side(), other.side(), shown)
+                                 : diffStageTexts(one.side(), other.side(), shown))
+    section.tables.push_back(std::move(table));
+  PIPESCOPE_ASSIGN(Table operations, diffOperationTable(before, after, diff, shown, choice.mostRows));
+  section.tables.push_back(std::move(operations));
+  addDiffTables(diff, shown, choice, section);
+  addDiffRemarks(diff, section);
+  if (isHypothetical(*one.memory) || isHypothetical(*other.memory))
+    section.remarks.push_back(fmt::format(
+        "{} in memory, so times and rates are hypothetical: no real device could run it like this.",
+        !isHypothetical(*one.memory)     ? "The second model does not fit"
+        : !isHypothetical(*other.memory) ? "The first model does not fit"
+                                         : "Neither model fits"));
   return section;
 }
 

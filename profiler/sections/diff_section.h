@@ -6,13 +6,16 @@
 namespace pipescope::sections {
 
 struct DiffChoice {
-  int mostRows = 0;  ///< most rows of a table; one more row is the sum of the rest; 0: all rows
-  /// True keeps tables that say little about these two profiles. JSON and CSV have all tables.
+  /// Rows of a table; one more row is the sum of the rest, which is never the largest row: if it were, the
+  /// table has more rows. 0: all rows.
+  int mostRows = 0;
+  /// True keeps tables and rows that say little about these two profiles. JSON and CSV have all of them.
   bool all = true;
 };
 
-/// The section lists the changed options first. Then it lists the parts of time and memory, whose changes add
-/// up to the whole change. `after` is the catalog of the second profile.
-Section diffSection(const analysis::Diff& diff, const analysis::Catalog& after, const DiffChoice& choice);
+/// The section leads with the changed options, the step with its parts, and the stages. Then it lists the
+/// parts of time and memory, whose changes add up to the whole change.
+base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
+                                  const DiffChoice& choice);
 
 }  // namespace pipescope::sections

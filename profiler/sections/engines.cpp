@@ -32,6 +32,7 @@ Cell share(Ticks part, Ticks whole) {
 }
 
 Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::Catalog& catalog) {
+  // Every profile has all columns. Those of lanes that no device has are empty.
   std::set<LaneRole> roles;
   for (const DeviceExecution& device : devices) {
     for (const model::Lane& lane : catalog.lanes) {
@@ -39,13 +40,15 @@ Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::
         roles.insert(lane.role);
     }
   }
+  constexpr LaneRole kRoles[] = {LaneRole::compute, LaneRole::exchange, LaneRole::host, LaneRole::mme,
+                                 LaneRole::tpc,     LaneRole::dma,      LaneRole::nic};
   Table table{"devices", "Engines", wordsOf(catalog).basis("share of the last call, one replica"), {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},
+  table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
                    {"total_cycles", "Total", Format::ticks, ""}};
-  for (const LaneRole role : roles)
-    table.columns.push_back(
-        {enginesKeyOf(role), headingOf(role), Format::fraction, "time in which the lane works ÷ total"});
+  for (const LaneRole role : kRoles)
+    table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
+                             "time in which the lane works ÷ total", roles.contains(role)});
   table.columns.push_back({"any_busy", "Any engine", Format::fraction,
                            "time in which at least one lane works ÷ total, without communication"});
   table.columns.push_back({"communication_cycles", "Communication", Format::ticks,
@@ -55,9 +58,10 @@ Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::
   table.columns.push_back({"exposed_share", "Exposed share", Format::fraction, "of total"});
   for (const DeviceExecution& device : devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(device.index), device.name, device.total.count};
-    for (const LaneRole role : roles) {
+    for (const LaneRole role : kRoles) {
       const auto found = device.byLane.find(role);
-      row.push_back(share(found == device.byLane.end() ? Ticks(0) : found->second, device.total));
+      const Ticks busy = found == device.byLane.end() ? Ticks(0) : found->second;
+      row.push_back(roles.contains(role) ? share(busy, device.total) : Cell());
     }
     row.push_back(share(device.anyLane, device.total));
     row.push_back(device.communicating.count);
@@ -73,7 +77,11 @@ base::Result<Section> makeEngines(const Context& context) {
   std::vector<DeviceExecution> devices = execution->devices;
   std::erase_if(devices, [](const DeviceExecution& device) { return !device.placed; });
   Section section{"engines", "Engines", {}, {enginesTable(devices, context.catalog)}, {}};
-  if (devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
+  if (execution->total.count <= 0) {
+    lack(section, kNothingRan);
+  } else if (devices.empty()) {
+    lack(section, "The run recorded no placements, so there are no times of devices.");
+  }
   return section;
 }
 

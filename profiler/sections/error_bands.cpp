@@ -17,7 +17,7 @@ Table bandTable(const analysis::ErrorBands& found, const Words& words) {
   Table table{
       "bands", "What was checked", "error of a layer's figure: emulated compared with measured", {}, {}};
   table.columns = {
-      {"device", "Chip", Format::plain, ""},
+      {"chip", "Chip", Format::plain, ""},
       {"kind", words.tiles ? "Kind of layer" : "Kind of work", Format::plain, ""},
       {"quantity", "Figure", Format::plain, ""},
       {"points", "Points", Format::count, "layers that were compared"},
@@ -60,7 +60,7 @@ base::Result<Section> makeErrorBands(const Context& context) {
        found.computeTicks > 0 && !found.bands.empty() ? Cell(found.checkedShare()) : Cell(), Format::fraction,
        "Time of layers whose kind has an error band ÷ time of all forward, recompute and backward passes."},
       {"device_model", "Device model", context.catalog.property("device_model"), Format::plain, ""}};
-  if (!found.bands.empty()) section.tables.push_back(bandTable(found, wordsOf(context.catalog)));
+  section.tables.push_back(bandTable(found, wordsOf(context.catalog)));
   return section;
 }
 

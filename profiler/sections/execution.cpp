@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
@@ -15,17 +18,29 @@ std::int64_t executionTicksOf(const DeviceExecution& device, StepKind kind) {
   return found == device.byKind.end() ? 0 : found->second.count;
 }
 
-std::string executionKeyOf(std::string name) {
-  for (char& c : name) c = c == ' ' ? '_' : c;
-  return name;
+/// The ticks of every kind of step, also of those that the device never does.
+Breakdown partsByKind(const DeviceExecution& device) {
+  Breakdown parts;
+  for (int i = 0; i <= static_cast<int>(StepKind::remoteCopy); ++i) {
+    const auto kind = static_cast<StepKind>(i);
+    parts.emplace_back(model::toString(kind), executionTicksOf(device, kind));
+  }
+  return parts;
 }
 
-template <class Map>
-Breakdown executionParts(const Map& map) {
-  Breakdown result;
-  for (const auto& [key, ticks] : map)
-    result.emplace_back(executionKeyOf(model::toString(key)), static_cast<double>(ticks.count));
-  return result;
+/// The ticks of every lane. A lane that the device does not have has no value.
+Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& catalog) {
+  Breakdown parts;
+  for (int i = 0; i <= static_cast<int>(model::LaneRole::nic); ++i) {
+    const auto role = static_cast<model::LaneRole>(i);
+    const auto found = device.byLane.find(role);
+    const bool has = std::any_of(catalog.lanes.begin(), catalog.lanes.end(), [&](const model::Lane& lane) {
+      return lane.device.value == device.index && lane.role == role;
+    });
+    const std::int64_t ticks = found == device.byLane.end() ? 0 : found->second.count;
+    parts.emplace_back(model::toString(role), has || ticks != 0 ? Amount(ticks) : Amount());
+  }
+  return parts;
 }
 
 constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "compute_cycles"},
@@ -34,52 +49,66 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::streamCopy, "stream_copy_cycles"},
                                                        {StepKind::globalExchange, "global_exchange_cycles"}};
 
-std::vector<Fact> executionFacts(const Execution& e, const Words& words) {
-  std::vector<Fact> list = {
-      {"total_cycles", words.timed("Total"), e.total.count, Format::ticks,
-       "Length of the last call in ticks of device 0, from the host's call until the last device has "
-       "finished."},
-      {"time_us", "Time, µs", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds.",
-       std::string_view(words.time.unit) != "µs"},
-      {"samples", "Samples", e.samples, Format::count, "Samples that the call consumes in one replica."},
-      {"samples_per_second", "Samples per second", e.samplesPerSecond, Format::rate,
-       "Samples ÷ time: the speed of the emulated system."},
-  };
-  if (!words.tiles || e.devices.empty()) return list;
-  for (const auto& [kind, key] : kKinds) {
-    std::int64_t sum = 0;
-    for (const DeviceExecution& device : e.devices) sum += executionTicksOf(device, kind);
-    list.push_back({key, words.timed("  " + model::toString(kind)), sum, Format::ticks, "Sum over devices."});
-  }
+/// The sum of a kind of step over the devices, or nothing: these devices have no tiles, or nothing ran.
+Cell kindSum(const Execution& e, const Words& words, StepKind kind) {
+  if (!words.tiles || e.devices.empty()) return {};
+  std::int64_t sum = 0;
+  for (const DeviceExecution& device : e.devices) sum += executionTicksOf(device, kind);
+  return sum;
+}
+
+Cell meanTileBalance(const Execution& e) {
   double balance = 0, withWork = 0;
   for (const DeviceExecution& device : e.devices) {
     if (device.tileBalance <= 0) continue;
     balance += device.tileBalance;
     ++withWork;
   }
-  list.push_back({"tile_balance", "Tile balance", withWork > 0 ? Cell(balance / withWork) : Cell(),
-                  Format::fraction, "Mean over devices and compute steps of mean ÷ slowest tile's cycles."});
+  return withWork > 0 ? Cell(balance / withWork) : Cell();
+}
+
+std::vector<Fact> executionFacts(const Execution& e, const Words& words, const Cell& hypothetical) {
+  const bool ran = e.total.count > 0, costs = words.time.isCosts(), samples = e.samples > 0;
+  std::vector<Fact> list = {
+      {"total_cycles", words.timed("Total"), ran ? Cell(e.total.count) : Cell(), Format::ticks,
+       "Length of the last call in ticks of device 0, from the host's call until the last device has "
+       "finished."},
+      {"time_us", "Time, µs", ran ? Cell(e.seconds * 1e6) : Cell(), Format::number,
+       "The same span in emulated microseconds. Where the configuration states costs, a cost unit counts as "
+       "a second.",
+       words.time.isCycles()},
+      {"hypothetical", "Hypothetical", hypothetical, Format::truth,
+       "True if the model does not fit in memory: no real device could run it like this.", false},
+      {"samples", "Samples", samples ? Cell(e.samples) : Cell(), Format::count,
+       "Samples that the call consumes in one replica.", samples || !ran},
+      {"samples_per_second", "Samples per second",
+       samples && ran && !costs ? Cell(e.samplesPerSecond) : Cell(), Format::rate,
+       "Samples ÷ time: the speed of the emulated system.", samples || !ran},
+  };
+  for (const auto& [kind, key] : kKinds)
+    list.push_back({key, words.timed("  " + model::toString(kind)), kindSum(e, words, kind), Format::ticks,
+                    "Sum over devices; only where devices consist of tiles.", words.tiles});
+  list.push_back({"tile_balance", "Tile balance", words.tiles ? meanTileBalance(e) : Cell(), Format::fraction,
+                  "Mean over devices and compute steps of mean ÷ slowest tile's cycles.", words.tiles});
   return list;
 }
 
-Table executionDeviceTable(const Execution& e, const Words& words) {
+Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog, const Words& words) {
   Table table{"devices", "Devices", words.basis("last call, one replica"), {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},
+  table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
                    {"kind", "Kind", Format::plain, ""},
                    {"clock_hz", "Clock", Format::count, "ticks per second", words.time.isCycles()},
                    {"total_cycles", "Total", Format::ticks, ""},
                    {"idle_cycles", "Idle", Format::ticks, "time without work and without transfers"},
-                   {"by_lane", "By lane", Format::ticks, "", !words.tiles},
-                   {"by_kind", "By kind", Format::ticks, "", !words.tiles}};
-  if (words.tiles) {
-    for (const auto& [kind, key] : kKinds)
-      table.columns.push_back({key, model::toString(kind), Format::ticks, ""});
-    table.columns.push_back(
-        {"tile_balance", "Tile balance", Format::fraction, "mean over compute steps of mean ÷ slowest tile"});
-    table.columns.push_back(
-        {"parallel_efficiency", "Efficiency", Format::fraction, "compute tile-cycles ÷ (tiles × total)"});
-  }
+                   {"by_lane", "By lane", Format::ticks, "", !words.tiles, laneNames()},
+                   {"by_kind", "By kind", Format::ticks, "", !words.tiles, stepKindNames()}};
+  for (const auto& [kind, key] : kKinds)
+    table.columns.push_back({key, model::toString(kind), Format::ticks, "", words.tiles});
+  table.columns.push_back({"tile_balance", "Tile balance", Format::fraction,
+                           "mean over compute steps of mean ÷ slowest tile", words.tiles});
+  table.columns.push_back({"parallel_efficiency", "Efficiency", Format::fraction,
+                           "compute tile-cycles ÷ (tiles × total)", words.tiles});
   for (const DeviceExecution& d : e.devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(d.index),
                              d.name,
@@ -87,13 +116,12 @@ Table executionDeviceTable(const Execution& e, const Words& words) {
                              d.clockHz,
                              d.total.count,
                              d.idle.count,
-                             executionParts(d.byLane),
-                             executionParts(d.byKind)};
-    if (words.tiles) {
-      for (const auto& [kind, key] : kKinds) row.push_back(executionTicksOf(d, kind));
-      row.push_back(d.tileBalance);
-      row.push_back(d.parallelEfficiency);
-    }
+                             partsByLane(d, catalog),
+                             partsByKind(d)};
+    for (const auto& [kind, key] : kKinds)
+      row.push_back(words.tiles ? Cell(executionTicksOf(d, kind)) : Cell());
+    row.push_back(words.tiles && d.tileBalance > 0 ? Cell(d.tileBalance) : Cell());
+    row.push_back(words.tiles ? Cell(d.parallelEfficiency) : Cell());
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -102,14 +130,15 @@ Table executionDeviceTable(const Execution& e, const Words& words) {
 Table trafficTable(const Execution& e) {
   Table table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
-      {"index", "Device", Format::plain, ""},
+      {"index", "Device", Format::index, ""},
+      {"name", "Name", Format::plain, "", false},
       {"stream_in_bytes", "Stream Rx", Format::bytes, "from the host"},
       {"stream_out_bytes", "Stream Tx", Format::bytes, "to the host"},
       {"exchange_bytes", "Exchange", Format::bytes, "received over the on-chip exchange, sum over units"},
       {"global_in_bytes", "Global Rx", Format::bytes, "from other devices"},
       {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.streamIn.count, d.streamOut.count,
+    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.streamIn.count, d.streamOut.count,
                           d.exchangeIn.count, d.globalIn.count, d.globalOut.count});
   }
   return table;
@@ -119,10 +148,12 @@ base::Result<Section> makeExecution(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, executionOf(context));
   const Execution& e = *made;
   const Words words = wordsOf(context.catalog);
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  const bool hypothetical = isHypothetical(*memory);
   Section section{"execution",
                   "Execution",
-                  executionFacts(e, words),
-                  {executionDeviceTable(e, words), trafficTable(e)},
+                  executionFacts(e, words, memory->devices.empty() ? Cell() : Cell(hypothetical)),
+                  {executionDeviceTable(e, context.catalog, words), trafficTable(e)},
                   {}};
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
@@ -131,7 +162,12 @@ base::Result<Section> makeExecution(const Context& context) {
                     e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "" : "s",
                     e.replicasNotRecorded == 1 ? "it does" : "they do"));
   }
-  if (e.devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
+  if (hypothetical) section.remarks.push_back(kHypothetical);
+  if (e.total.count <= 0) {
+    lack(section, kNothingRan);
+  } else if (e.devices.empty()) {
+    lack(section, "The run recorded no placements, so there are no times of devices.");
+  }
   return section;
 }
 

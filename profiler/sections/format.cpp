@@ -91,8 +91,12 @@ std::string formatNumber(double value, Format format) {
       return scaled(value, units, 5, 1000);
     }
     case Format::plain:
+    case Format::truth:
+    case Format::index:
+    case Format::number:
     case Format::list:
     case Format::stage:
+    case Format::ofRow:
       break;
   }
   return fmt::format("{:.6g}", value);
@@ -137,20 +141,32 @@ struct CellFormatter {
   std::string operator()(std::monostate) const { return "–"; }
   std::string operator()(std::int64_t n) const {
     if (format == Format::stage) return n < 0 ? "–" : "stage " + std::to_string(n);
-    return format == Format::plain ? std::to_string(n) : number(static_cast<double>(n));
+    const bool plain = format == Format::plain || format == Format::index;
+    return plain ? std::to_string(n) : number(static_cast<double>(n));
   }
   std::string operator()(double x) const { return number(x); }
   std::string operator()(const std::string& s) const { return format == Format::list ? shortList(s) : s; }
   std::string operator()(bool b) const { return b ? "yes" : "no"; }
+  /// Text leaves out parts that are 0 or have no value.
   std::string operator()(const Breakdown& parts) const {
     std::string text;
-    for (const auto& [name, value] : parts)
-      text += fmt::format("{}{} {}", text.empty() ? "" : " · ", name, number(value));
-    return text.empty() ? "–" : text;
+    bool known = false;
+    for (const auto& [name, amount] : parts) {
+      known = known || !std::holds_alternative<std::monostate>(amount);
+      const double value = numberOf(amount);
+      if (value != 0) text += fmt::format("{}{} {}", text.empty() ? "" : " · ", name, number(value));
+    }
+    return !text.empty() ? text : known ? number(0) : "–";
   }
 };
 
 }  // namespace
+
+double numberOf(const Amount& amount) {
+  if (const auto* n = std::get_if<std::int64_t>(&amount)) return static_cast<double>(*n);
+  const auto* x = std::get_if<double>(&amount);
+  return x == nullptr ? 0 : *x;
+}
 
 void setByteUnits(ByteUnits units) {
   byteUnits = units;

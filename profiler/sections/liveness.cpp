@@ -23,29 +23,31 @@ std::string unitNameOf(const Context& context, const analysis::DeviceMemory& mem
 Table unitTable(const std::string& unit) {
   Table table{
       "tiles", "One " + unit + " of each device", fmt::format("bytes on the {} itself", unit), {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},
-                   {"tile", "Tile", Format::plain, ""},
+  table.columns = {{"index", "Device", Format::index, ""},
+                   {"tile", "Tile", Format::index, ""},
                    {"always_live_bytes", "Always live", Format::bytes, "reserved for the whole program"},
-                   {"peak_step", "Peak step", Format::plain, "program step with the most live memory"},
+                   {"peak_step", "Peak step", Format::index, "program step with the most live memory"},
                    {"peak_program", "At", Format::plain, "program of the peak step"},
                    {"peak_bytes", "Peak", Format::bytes, "not always live"},
-                   {"bytes_per_tile", "Capacity", Format::bytes, ""}};
+                   {"bytes_per_tile", "Capacity", Format::bytes, ""},
+                   {"name", "Name", Format::plain, "", false}};
   return table;
 }
 
 Table variableTable() {
   Table table{"tile_variables", "Live at its peak", "with always-live variables, largest first", {}, {}, 20};
   table.columns = {
-      {"device", "Device", Format::plain, ""},           {"name", "Variable", Format::plain, ""},
+      {"device", "Device", Format::index, ""},           {"name", "Variable", Format::plain, ""},
       {"category", "Category", Format::plain, ""},       {"shape", "Shape", Format::plain, ""},
-      {"always_live", "Always live", Format::plain, ""}, {"tile_bytes", "On the tile", Format::bytes, ""}};
+      {"always_live", "Always live", Format::truth, ""}, {"tile_bytes", "On the tile", Format::bytes, ""},
+      {"device_name", "Name", Format::plain, "", false}};
   return table;
 }
 
 /// Adds tables about one tile, which has the same number on each device.
 base::Status addUnit(const Context& context, const analysis::Memory& memory, Section& section) {
   if (memory.devices.empty()) {
-    section.remarks.push_back(kNoMemory);
+    lack(section, kNoMemory);
     return {};
   }
   if (memory.devices.front().units <= 1)
@@ -70,43 +72,49 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
     tiles.rows.push_back({static_cast<std::int64_t>(d.index), context.unit, live.alwaysLive.count,
                           live.peakStep,
                           peak < steps.steps.size() ? programOf(context, steps.steps[peak]) : std::string(),
-                          live.notAlwaysLive[peak].count, d.bytesPerUnit.count});
+                          live.notAlwaysLive[peak].count, d.bytesPerUnit.count, d.name});
     PIPESCOPE_ASSIGN(const auto found,
                      analysis::variablesOnUnit(context.source, context.catalog, context.executable, d.space,
                                                context.unit, static_cast<std::int32_t>(live.peakStep)));
     for (const analysis::UnitVariable& row : found) {
       variables.rows.push_back({static_cast<std::int64_t>(d.index), row.name, row.category, row.shape,
-                                row.alwaysLive, row.bytes.count});
+                                row.alwaysLive, row.bytes.count, d.name});
     }
   }
-  section.tables = {std::move(tiles), std::move(variables)};
+  section.tables[2] = std::move(tiles);
+  section.tables[3] = std::move(variables);
   return {};
 }
 
-base::Result<Section> makeLiveness(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
-  const analysis::Memory& m = *made;
-  Section section{"liveness", "Liveness", {}, {}, {}};
-  if (context.unit >= 0) {
-    PIPESCOPE_TRY(addUnit(context, m, section));
-    return section;
-  }
-  Table peaks{"devices", "Peaks", wordsOf(context.catalog).overTiles("not always live"), {}, {}};
-  peaks.columns = {{"index", "Device", Format::plain, ""},
+Table peakTable(const Words& words) {
+  Table peaks{"devices", "Peaks", words.overTiles("not always live"), {}, {}};
+  peaks.columns = {{"index", "Device", Format::index, ""},
                    {"steps", "Steps", Format::count, "program steps"},
-                   {"peak_step", "Peak step", Format::plain, ""},
+                   {"peak_step", "Peak step", Format::index, ""},
                    {"peak_program", "At", Format::plain, "program of the peak step"},
                    {"always_live_bytes", "Always live", Format::bytes, ""},
-                   {"peak_bytes", "Peak", Format::bytes, "not always live"}};
+                   {"peak_bytes", "Peak", Format::bytes, "not always live"},
+                   {"name", "Name", Format::plain, "", false}};
+  return peaks;
+}
+
+Table peakVariableTable() {
   Table variables{
       "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
-  variables.columns = {{"device", "Device", Format::plain, ""},
+  variables.columns = {{"device", "Device", Format::index, ""},
                        {"name", "Variable", Format::plain, ""},
                        {"category", "Category", Format::plain, ""},
                        {"shape", "Shape", Format::plain, ""},
                        {"bytes", "Bytes", Format::bytes, ""},
-                       {"first_step", "From step", Format::plain, ""},
-                       {"end_step", "To step", Format::plain, "exclusive"}};
+                       {"first_step", "From step", Format::index, ""},
+                       {"end_step", "To step", Format::index, "exclusive"},
+                       {"device_name", "Name", Format::plain, "", false}};
+  return variables;
+}
+
+/// Fills the tables about whole devices.
+base::Status addDevices(const Context& context, const analysis::Memory& m, Section& section) {
+  Table &peaks = section.tables[0], &variables = section.tables[1];
   for (const analysis::DeviceMemory& d : m.devices) {
     PIPESCOPE_ASSIGN(const analysis::Liveness live,
                      analysis::liveness(context.source, context.catalog, context.executable, d.space));
@@ -114,7 +122,7 @@ base::Result<Section> makeLiveness(const Context& context) {
     const analysis::LivenessPoint& peak = live.steps[static_cast<std::size_t>(live.peakStep)];
     peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()),
                           live.peakStep, programOf(context, peak), live.alwaysLive.count,
-                          peak.notAlwaysLive.count});
+                          peak.notAlwaysLive.count, d.name});
     PIPESCOPE_ASSIGN(const auto found,
                      analysis::liveVariables(context.source, context.catalog, context.executable, d.space,
                                              peak.step, false));
@@ -123,11 +131,19 @@ base::Result<Section> makeLiveness(const Context& context) {
       variables.rows.push_back({static_cast<std::int64_t>(d.index), found[i].name, found[i].category,
                                 found[i].shape, found[i].bytes.count,
                                 static_cast<std::int64_t>(found[i].firstStep),
-                                static_cast<std::int64_t>(found[i].endStep)});
+                                static_cast<std::int64_t>(found[i].endStep), d.name});
     }
   }
-  section.tables = {std::move(peaks), std::move(variables)};
-  if (m.devices.empty()) section.remarks.push_back(kNoMemory);
+  if (m.devices.empty()) lack(section, kNoMemory);
+  return {};
+}
+
+base::Result<Section> makeLiveness(const Context& context) {
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  Section section{"liveness", "Liveness", {}, {}, {}};
+  section.tables = {peakTable(wordsOf(context.catalog)), peakVariableTable(), unitTable("unit"),
+                    variableTable()};
+  PIPESCOPE_TRY(context.unit >= 0 ? addUnit(context, *made, section) : addDevices(context, *made, section));
   return section;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/sections/no_memory.h"
+#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
@@ -11,13 +12,14 @@ namespace {
 template <class Map>
 Breakdown memoryParts(const Map& map) {
   Breakdown result;
-  for (const auto& [name, bytes] : map) result.emplace_back(name, static_cast<double>(bytes.count));
+  for (const auto& [name, bytes] : map) result.emplace_back(name, bytes.count);
   return result;
 }
 
 /// The table has a row per category and a column per device.
 Table categoryTable(const analysis::Memory& m) {
   Table memoryTable{"categories", "By category", "without gaps, largest first", {}, {}};
+  memoryTable.moreColumns = "device_[0-9]+_bytes";
   memoryTable.columns = {{"category", "Category", Format::plain, ""},
                          {"total_bytes", "Total", Format::bytes, "all devices"}};
   for (const analysis::DeviceMemory& d : m.devices)
@@ -44,15 +46,15 @@ Table otherTable(const analysis::Memory& m) {
                     "streaming memory beside the chips, and stream buffers of the host",
                     {},
                     {}};
-  memoryTable.columns = {{"index", "Device", Format::plain, "−1: the host", false},
+  memoryTable.columns = {{"index", "Device", Format::index, "none: the host", false},
                          {"name", "Name", Format::plain, ""},
                          {"space", "Memory", Format::plain, ""},
                          {"total_bytes", "Total", Format::bytes, ""},
                          {"capacity_bytes", "Capacity", Format::bytes, "empty where it is not modelled"},
-                         {"fits", "Fits", Format::plain, ""}};
+                         {"fits", "Fits", Format::truth, ""}};
   for (const analysis::DeviceMemory& d : m.others) {
-    memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name,
-                                d.spaceKind, d.total.count,
+    memoryTable.rows.push_back({d.index < 0 ? Cell() : Cell(static_cast<std::int64_t>(d.index)),
+                                d.name.empty() ? "host" : d.name, d.spaceKind, d.total.count,
                                 d.bytesPerUnit.count > 0 ? Cell(d.bytesPerUnit.count) : Cell(), d.fits});
   }
   return memoryTable;
@@ -65,21 +67,22 @@ base::Result<Section> makeMemory(const Context& context) {
   // A device with a single memory, such as HBM, has no fullest tile.
   const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
                                                        [](const auto& d) { return d.units == 1; });
+  const auto known = [&](base::Bytes bytes) { return m.devices.empty() ? Cell() : Cell(bytes.count); };
   section.facts = {
-      {"total_bytes", "Total", m.total.count, Format::bytes, "Sum over devices, without gaps."},
-      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", m.maxUnit.count, Format::bytes,
+      {"total_bytes", "Total", known(m.total), Format::bytes, "Sum over devices, without gaps."},
+      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", known(m.maxUnit), Format::bytes,
        "Without gaps."},
       {"max_tile_bytes_including_gaps", whole ? "Fullest device with gaps" : "Fullest tile with gaps",
-       m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether the model fits."},
-      {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
-      {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes,
+       known(m.maxUnitIncludingGaps), Format::bytes, "Decides whether the model fits."},
+      {"always_live_bytes", "Always live", known(m.alwaysLive), Format::bytes, "Sum over devices."},
+      {"not_always_live_peak_bytes", "Not always live, peak", known(m.notAlwaysLivePeak), Format::bytes,
        "Largest over program steps of each device, summed over devices."},
       {"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
-       "Sum over devices, without gaps.", false},
+       "Sum over devices, without gaps.", false, kAnyParts},
   };
   Table memoryTable{"devices", "Devices", "one replica", {}, {}};
   memoryTable.columns = {
-      {"index", "Device", Format::plain, ""},
+      {"index", "Device", Format::index, ""},
       {"name", "Name", Format::plain, ""},
       {"space", "Memory", Format::plain, ""},
       {"total_bytes", "Total", Format::bytes, "without gaps"},
@@ -87,25 +90,24 @@ base::Result<Section> makeMemory(const Context& context) {
       {"always_live_bytes", "Always live", Format::bytes, ""},
       {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
       {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps", !whole},
-      {"worst_tile", "Tile", Format::plain, "", !whole},
+      {"worst_tile", "Tile", Format::index, "", !whole},
       {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
-      {"fits", "Fits", Format::plain, ""},
-      {"by_category", "By category", Format::bytes, "", false},
-      {"by_region", "By region", Format::bytes, "including gaps", false}};
+      {"fits", "Fits", Format::truth, ""},
+      {"by_category", "By category", Format::bytes, "", false, kAnyParts},
+      {"by_region", "By region", Format::bytes, "including gaps", false, kAnyParts}};
   for (const analysis::DeviceMemory& d : m.devices) {
     memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count,
                                 d.totalIncludingGaps.count, d.alwaysLive.count, d.notAlwaysLivePeak.count,
                                 d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits,
                                 memoryParts(d.byCategory), memoryParts(d.byRegion)});
   }
+  PIPESCOPE_ASSIGN(Table overflow, overflowTable(context, m));
+  section.tables.push_back(std::move(overflow));
+  section.tables.push_back(adviceTable(context));
   section.tables.push_back(std::move(memoryTable));
-  if (!m.others.empty()) section.tables.push_back(otherTable(m));
-  if (!m.devices.empty()) section.tables.push_back(categoryTable(m));
-  if (m.devices.empty()) section.remarks.push_back(kNoMemory);
-  for (const model::Diagnostic& diagnostic : context.catalog.diagnostics) {
-    if (diagnostic.code == "out_of_memory" && diagnostic.executable == context.executable)
-      section.remarks.push_back(diagnostic.text);
-  }
+  section.tables.push_back(otherTable(m));
+  section.tables.push_back(categoryTable(m));
+  if (m.devices.empty()) lack(section, kNoMemory);
   return section;
 }
 

@@ -41,7 +41,7 @@ Table operationsTable(const char* key, const char* title, const char* first,
   table.columns = {{"name", first, Format::plain, ""},
                    {"kind", "Kind", Format::plain, "operator type", operations},
                    {"block", "Block", Format::plain, "of the model", operations},
-                   {"stage", "Stage", Format::plain, "", std::string_view(key) != "kinds"},
+                   {"stage", "Stage", Format::index, "", std::string_view(key) != "kinds"},
                    {"cycles", words.cycles(), Format::ticks, "all passes"},
                    {"share", "Share", Format::fraction, "of the time of all operations"}};
   for (const auto& [pass, name] : kPasses)
@@ -51,7 +51,7 @@ Table operationsTable(const char* key, const char* title, const char* first,
         Column{"exchange_cycles", words.exchange, Format::ticks, "within the chip"},
         Column{"sync_cycles", "Sync", Format::ticks, "", isShown(words, whole.sync.count)},
         Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, and other steps", false},
-        Column{"flops", "FLOP", Format::plain, "a multiply-add counts 2", false},
+        Column{"flops", "FLOP", Format::number, "a multiply-add counts 2", false},
         Column{"programs", "Programs", Format::count, ""},
         Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
                isShown(words, whole.code.count)},
@@ -83,14 +83,16 @@ base::Result<Section> makeOperations(const Context& context) {
                    analysis::operations(context.source, context.catalog, context.executable));
   Section section{"operations", "Operations", {}, {}, {}};
   const Words words = wordsOf(context.catalog);
+  const bool any = !all.operations.empty();
   section.facts = {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
-      {"cycles", words.timed(words.cycles()), all.whole.total().count, Format::ticks,
+      {"cycles", words.timed(words.cycles()), any ? Cell(all.whole.total().count) : Cell(), Format::ticks,
        "Of all operations, one replica, per micro-batch."},
-      {"flops", "FLOP", all.whole.flops, Format::plain,
+      {"flops", "FLOP", any ? Cell(all.whole.flops) : Cell(), Format::number,
        "Of all operations, one replica, per micro-batch; a multiply-add counts 2."},
   };
+  if (!any) lack(section, "This profile records no operations.");
   constexpr std::size_t kMostInText = 20;
   section.tables.push_back(operationsTable("blocks", "By block", "Block", all.blocks, all.whole, words));
   section.tables.push_back(operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole, words));

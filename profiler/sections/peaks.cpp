@@ -20,13 +20,14 @@ base::Result<Table> fullestTiles(const Context& context) {
               "each device's, at its own peak step, at most ten variables",
               {},
               {}};
-  table.columns = {{"device", "Device", Format::plain, ""},
-                   {"tile", "Tile", Format::plain, ""},
-                   {"step", "Step", Format::plain, ""},
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"tile", "Tile", Format::index, ""},
+                   {"step", "Step", Format::index, ""},
                    {"name", "Variable", Format::plain, ""},
                    {"layer", "Layer", Format::plain, "block"},
                    {"category", "Category", Format::plain, ""},
-                   {"always_live", "Always live", Format::plain, ""},
+                   {"always_live", "Always live", Format::truth, ""},
                    {"tile_bytes", "On the tile", Format::bytes, ""}};
   for (const analysis::DeviceMemory& device : memory.devices) {
     PIPESCOPE_ASSIGN(const analysis::UnitLiveness live,
@@ -40,8 +41,9 @@ base::Result<Table> fullestTiles(const Context& context) {
     constexpr std::size_t kMostShown = 10;
     for (std::size_t i = 0; i < variables.size() && i < kMostShown; ++i) {
       const analysis::UnitVariable& row = variables[i];
-      table.rows.push_back({device.name, device.worstUnit, live.peakStep, row.name,
-                            origins.of(row.name).block, row.category, row.alwaysLive, row.bytes.count});
+      table.rows.push_back({static_cast<std::int64_t>(device.index), device.name, device.worstUnit,
+                            live.peakStep, row.name, origins.of(row.name).block, row.category, row.alwaysLive,
+                            row.bytes.count});
     }
   }
   return table;
@@ -54,54 +56,56 @@ base::Result<Section> makePeaks(const Context& context) {
   std::int64_t always = 0, notAlways = 0, variables = 0;
   const Words words = wordsOf(context.catalog);
   Table layers{"layers", "By layer", words.overTiles("each device at its peak step"), {}, {}};
-  layers.columns = {{"device", "Device", Format::plain, ""},
+  layers.columns = {{"device", "Index", Format::index, "Device index", false},
+                    {"device_name", "Device", Format::plain, ""},
                     {"layer", "Layer", Format::plain, "block or operator; empty for memory of no layer"},
                     {"always_live_bytes", "Always live", Format::bytes, "weights, state, stashes, code"},
                     {"not_always_live_bytes", "Live now", Format::bytes, "not always live"},
                     {"share", "Share", Format::fraction, "of all that the device holds at that step"}};
   Table categories{"categories", "By category", words.overTiles("each device at its peak step"), {}, {}};
-  categories.columns = {{"device", "Device", Format::plain, ""},
+  categories.columns = {{"device", "Index", Format::index, "Device index", false},
+                        {"device_name", "Device", Format::plain, ""},
                         {"category", "Category", Format::plain, ""},
-                        {"always_live", "Always live", Format::plain, ""},
+                        {"always_live", "Always live", Format::truth, ""},
                         {"bytes", "Bytes", Format::bytes, ""}};
   Table steps{"devices", "Peak steps", words.overTiles(), {}, {}};
   steps.columns = {
-      {"device", "Device", Format::plain, ""},
-      {"step", "Step", Format::plain, ""},
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
+      {"step", "Step", Format::index, ""},
       {"program", "At", Format::plain, "program of the step"},
       {"variables", "Variables", Format::count, "live during the step, with always-live variables"},
       {"always_live_bytes", "Always live", Format::bytes, ""},
       {"not_always_live_bytes", "Live now", Format::bytes, "not always live"}};
   for (const analysis::PeakAttribution& peak : peaks) {
     const model::Device* device = context.catalog.device(peak.device);
-    const Cell name = device ? Cell(device->name) : Cell();
+    const Cell name = device ? Cell(device->name) : Cell(), index = deviceIndexCell(peak.device);
     const auto whole = static_cast<double>((peak.parts.alwaysLive + peak.parts.notAlwaysLive).count);
-    steps.rows.push_back({name, peak.step, peak.program, peak.parts.variables, peak.parts.alwaysLive.count,
-                          peak.parts.notAlwaysLive.count});
+    steps.rows.push_back({index, name, peak.step, peak.program, peak.parts.variables,
+                          peak.parts.alwaysLive.count, peak.parts.notAlwaysLive.count});
     for (const analysis::LayerBytes& row : peak.parts.layers) {
       const auto bytes = static_cast<double>((row.alwaysLive + row.notAlwaysLive).count);
-      layers.rows.push_back({name, row.layer.empty() ? Cell() : Cell(row.layer), row.alwaysLive.count,
+      layers.rows.push_back({index, name, row.layer.empty() ? Cell() : Cell(row.layer), row.alwaysLive.count,
                              row.notAlwaysLive.count, whole > 0 ? Cell(bytes / whole) : Cell()});
     }
     for (const analysis::CategoryBytes& row : peak.parts.categories)
-      categories.rows.push_back({name, row.category, row.alwaysLive, row.bytes.count});
+      categories.rows.push_back({index, name, row.category, row.alwaysLive, row.bytes.count});
     always += peak.parts.alwaysLive.count;
     notAlways += peak.parts.notAlwaysLive.count;
     variables += peak.parts.variables;
   }
+  const auto known = [&](std::int64_t sum) { return peaks.empty() ? Cell() : Cell(sum); };
   section.facts = {
-      {"always_live_bytes", "Always live", always, Format::bytes, "Sum over devices of one replica."},
-      {"not_always_live_bytes", "Live at the peaks", notAlways, Format::bytes,
+      {"always_live_bytes", "Always live", known(always), Format::bytes, "Sum over devices of one replica."},
+      {"not_always_live_bytes", "Live at the peaks", known(notAlways), Format::bytes,
        "Memory that is not always live: sum over devices, each at its own peak."},
-      {"variables", "Variables", variables, Format::count,
+      {"variables", "Variables", known(variables), Format::count,
        "Variables that are live at the peaks, always-live ones included."},
   };
   PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
-  section.tables = {std::move(steps), std::move(layers), std::move(categories)};
-  const bool inOnePiece = !words.tiles && !context.catalog.memorySpaces.empty();
-  if (!inOnePiece || !tiles.rows.empty()) section.tables.push_back(std::move(tiles));
+  section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
   for (Table& table : section.tables) table.mostInText = 40;
-  if (peaks.empty()) section.remarks.push_back(kNoMemory);
+  if (peaks.empty()) lack(section, kNoMemory);
   return section;
 }
 

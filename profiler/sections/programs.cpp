@@ -15,7 +15,7 @@ Table passTable(const std::vector<model::CompilerPass>& passes, const Words& wor
               {},
               {}};
   table.columns = {{"name", "Pass", Format::plain, "compile.<name> switches it off"},
-                   {"enabled", "On", Format::plain, ""},
+                   {"enabled", "On", Format::truth, ""},
                    {"changes", "Changes", Format::count, "the last column says what is counted"},
                    {"saved_bytes", "Saves", Format::bytes, "storage; below 0: the pass needs more"},
                    {"saved_cycles", words.time.isCycles() ? "Saves cycles" : "Saves time", Format::ticks,
@@ -43,11 +43,12 @@ Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis:
               {},
               {}};
   table.columns = {
-      {"device", "Device", Format::plain, ""},
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
       {"program", "Program", Format::plain, "type (debug name); programs without children are only counted"},
       {"type", "Type", Format::plain, "", false},
       {"name", "Name", Format::plain, "", false},
-      {"depth", "Depth", Format::plain, "0: called by the host, or a function", false},
+      {"depth", "Depth", Format::index, "0: called by the host, or a function", false},
       {"count", "Count", Format::count, "how often a Repeat runs what is in it", false},
       {"target", "Target", Format::plain, "function of a Call", false},
       {"callers", "Callers", Format::count, "Calls of a function", false},
@@ -55,9 +56,9 @@ Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis:
       {"cycles", words.cycles(), Format::ticks, "of a Function: one run of each of its calls"}};
   for (const analysis::ProgramNode& node : nodes) {
     const model::Device* device = catalog.device(node.device);
-    table.rows.push_back({device ? Cell(device->name) : Cell(), textOf(node), node.kind, node.name,
-                          static_cast<std::int64_t>(node.depth), node.count, node.targetName, node.callers,
-                          node.programs, node.ticks.count});
+    table.rows.push_back({deviceIndexCell(node.device), device ? Cell(device->name) : Cell(), textOf(node),
+                          node.kind, node.name, static_cast<std::int64_t>(node.depth), node.count,
+                          node.targetName, node.callers, node.programs, node.ticks.count});
   }
   return table;
 }
@@ -79,7 +80,7 @@ base::Result<Section> makePrograms(const Context& context) {
       {"functions", "Functions", functions, Format::count, "Functions whose code several calls share."},
       {"calls", "Calls", calls, Format::count, "Calls of these functions."},
   };
-  if (!passes.empty()) section.tables.push_back(passTable(passes, wordsOf(context.catalog)));
+  section.tables.push_back(passTable(passes, wordsOf(context.catalog)));
   section.tables.push_back(treeTable(nodes, context.catalog));
   section.tables.back().mostInText = 80;
   return section;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "profiler/sections/section.h"
@@ -17,6 +19,14 @@ const SectionDefinition* SectionRegistry::find(std::string_view name) const {
     if (definition.name == name) return &definition;
   }
   return nullptr;
+}
+
+base::Result<const SectionDefinition*> findSection(std::string_view name) {
+  if (const SectionDefinition* found = sectionRegistry().find(name)) return found;
+  std::string names;
+  for (const SectionDefinition& definition : sectionRegistry().all())
+    names += (names.empty() ? "" : ", ") + definition.name;
+  return base::badInput(fmt::format("There is no section \"{}\"; known are {}.", name, names));
 }
 
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context) {

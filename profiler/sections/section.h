@@ -11,14 +11,21 @@
 
 namespace pipescope::sections {
 
-/// Named parts of a whole. JSON shows them as an object, text as "compute 1,234 · sync 56".
-using Breakdown = std::vector<std::pair<std::string, double>>;
+/// A part of a whole. monostate means that there is no value.
+using Amount = std::variant<std::monostate, std::int64_t, double>;
+double numberOf(const Amount& amount);  ///< 0 without a value
+/// Named parts of a whole. JSON shows them as an object with the names in snake_case, text as
+/// "compute 1,234 · sync 56", CSV as one column for each part.
+using Breakdown = std::vector<std::pair<std::string, Amount>>;
 /// The value of a fact or of a table cell. monostate means that there is no value.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
 
-/// How text shows a value. JSON always has the raw value.
+/// How text shows a value, and which JSON type it has. JSON always has the raw value.
 enum class Format {
-  plain,
+  plain,     ///< words
+  truth,     ///< yes or no
+  index,     ///< 1472: the number of a thing
+  number,    ///< six significant digits
   count,     ///< 1,472
   ticks,     ///< cycles with thousands separators
   bytes,     ///< 3.2 MiB
@@ -29,7 +36,13 @@ enum class Format {
   byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
   list,      ///< words, shortened by shortList()
   stage,     ///< stage 3
+  ofRow,     ///< as Table::rowFormats says
 };
+
+/// The names of a Breakdown's parts, which are the same in every profile. Empty: the value is no Breakdown.
+using PartNames = std::vector<std::string>;
+/// The parts have names that come from the profile, such as categories of memory.
+inline const PartNames kAnyParts = {"*"};
 
 struct Fact {
   std::string key;    ///< JSON key, snake_case with the unit
@@ -38,6 +51,7 @@ struct Fact {
   Format format = Format::plain;
   std::string doc;     ///< one sentence that defines the value and names its denominator
   bool inText = true;  ///< false if text shows the value elsewhere
+  PartNames parts = {};
 };
 
 struct Column {
@@ -45,6 +59,7 @@ struct Column {
   Format format = Format::plain;
   std::string doc;
   bool inText = true;  ///< false if only JSON and CSV have it, because other columns show it in text
+  PartNames parts = {};
 };
 
 struct Table {
@@ -53,6 +68,9 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  ///< one cell per column
   std::size_t mostInText = 0;           ///< text shows this many rows and counts the rest; 0: all rows
+  std::vector<Format> rowFormats = {};  ///< one for each row, if a column has Format::ofRow
+  /// A column for each device has a key that matches this regular expression. Empty: all columns are known.
+  std::string moreColumns = {};
 };
 
 struct Section {
@@ -62,7 +80,15 @@ struct Section {
   std::vector<std::string> remarks;  ///< sentences: warnings, and how reliable a figure is
   /// Text divides ticks by this, for example to show µs or cost units. JSON always has ticks.
   double ticksPerShownUnit = 1;
+  /// A sentence that says why figures have no value in this profile. Empty: they have.
+  std::string lacks = {};
 };
+
+/// Says why figures of the section have no value, also as a remark.
+inline void lack(Section& section, const std::string& sentence) {
+  section.lacks = sentence;
+  section.remarks.push_back(sentence);
+}
 
 /// The reports that a Context has already computed (reports.h).
 struct ReportCache;
@@ -99,6 +125,8 @@ void registerSections(SectionRegistry& registry);
 /// All sections. The first call creates the registry.
 const SectionRegistry& sectionRegistry();
 
+/// Finds a section by name. The error lists the names.
+base::Result<const SectionDefinition*> findSection(std::string_view name);
 /// Makes a section and sets the unit in which it shows ticks.
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
 
@@ -122,13 +150,26 @@ std::string outcomeName(const model::Outcome& outcome);
 /// The value of an outcome with its unit, such as "0.0269", "99.3 %" or "6,571 samples/s".
 std::string outcomeValue(const model::Outcome& outcome);
 
+/// Text leaves out tables without rows.
 std::string toText(const Section& section);
-/// An object with the keys of the facts and tables.
+/// An object with the keys of the facts and tables. Integers are exact; other numbers have 12 significant
+/// digits, and null stands for a missing value.
 std::string toJson(const Section& section);
 /// An object that maps the name of each section to the section's object.
 std::string toJson(const std::vector<Section>& sections);
-/// Writes the facts as rows "key,value", and then each table after a line with its key.
-std::string toCsv(const Section& section);
+/// The JSON key of a name: "slower stage" gives "slower_stage", "vertexCode" gives "vertex_code".
+std::string snakeCase(const std::string& name);
+/// A number as JSON and CSV write it: 12 significant digits.
+std::string plainNumber(double value);
+
+/// The names of what toCsv() can write: "facts", if there are any, and the keys of the tables.
+std::vector<std::string> csvTables(const Section& section);
+/// The table that toCsv() writes if no other is named: the one with the section's name, otherwise the facts,
+/// otherwise the first table.
+std::string mainTable(const Section& section);
+/// One table as CSV with a header line. The facts have the columns "key" and "value". A Breakdown has one
+/// column for each part. The error lists the names of the tables.
+base::Result<std::string> toCsv(const Section& section, const std::string& table);
 
 }  // namespace pipescope::sections
 

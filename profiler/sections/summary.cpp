@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/analysis/pipeline/waits.h"
+#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -27,6 +31,8 @@ std::vector<double> notWaiting(const analysis::Execution& execution,
   }
   return ticks;
 }
+
+const PartNames kTimeShares = {"compute", "exchange", "stream", "host", "memory", "pipeline"};
 
 /// The shares of the time of all devices that hold a stage. The largest share is what limits the call. If
 /// steps run at the same time on different engines, that time is divided between them.
@@ -54,7 +60,11 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
       sum += scale * static_cast<double>(ticks.count);
     }
   }
-  if (whole <= 0) return {};
+  if (whole <= 0) {
+    Breakdown none;
+    for (const std::string& name : kTimeShares) none.emplace_back(name, Amount());
+    return none;
+  }
   double host = 0, pipeline = 0;
   const double perDevice = static_cast<double>(execution.total.count);
   for (const analysis::WaitGroup& wait : waits) {
@@ -69,10 +79,13 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
           {"host", host / whole},       {"memory", remote / whole},     {"pipeline", pipeline / whole}};
 }
 
-std::string largest(const Breakdown& shares) {
-  const auto most = std::max_element(shares.begin(), shares.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == shares.end() ? std::string() : most->first;
+/// The name of the largest share. Nothing: no share has a value.
+Cell largest(const Breakdown& shares) {
+  const auto most = std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) {
+    return numberOf(a.second) < numberOf(b.second);
+  });
+  const bool none = most == shares.end() || std::holds_alternative<std::monostate>(most->second);
+  return none ? Cell() : Cell(most->first);
 }
 
 Cell optionalCell(const std::optional<double>& value) {
@@ -88,17 +101,43 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
+/// How long the devices wait for the host in a step, and how long the step is. None if the configuration
+/// states no time of the host.
+struct HostWait {
+  double waited = 0, step = 0;  ///< seconds
+};
+std::optional<HostWait> hostWait(const Context& context, const std::vector<analysis::WaitGroup>& waits,
+                                 const analysis::StagesReport& stages) {
+  const model::Run* run = context.catalog.lastRunOf(context.executable);
+  const model::Executable* executable = context.catalog.executable(context.executable);
+  if (!hostTakesTime(context.catalog) || run == nullptr || executable == nullptr) return std::nullopt;
+  std::set<model::DeviceId> devices;
+  for (const analysis::StageReport& stage : stages.stages) devices.insert(model::DeviceId(stage.device));
+  double share = 0;
+  for (const analysis::WaitGroup& wait : waits) {
+    if (wait.cause == WaitCause::host && devices.contains(wait.device)) share += wait.share;
+  }
+  const bool training = executable->kind == model::ExecutableKind::training;
+  const auto steps =
+      static_cast<double>(training ? std::max<std::int64_t>(1, executable->deviceIterations) : 1);
+  HostWait result;
+  result.step = base::toSeconds(run->end - run->start, context.catalog.timebase(model::DeviceId(0))) / steps;
+  if (!devices.empty()) result.waited = share / static_cast<double>(devices.size()) * result.step;
+  return result;
+}
+
 std::string flopBasis(const analysis::FlopUse& use, const char* what) {
   if (use.peakPerDevice <= 0) return fmt::format("{}; the profile names no peak for this device.", what);
-  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak at {} × the last call).",
-                     what, use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, use.precision);
+  const std::string of = use.peakName.empty() ? "for the types of these FLOP" : "at " + use.precision;
+  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak {} × the last call).", what,
+                     use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
 Table outcomeTable(const analysis::Catalog& catalog) {
   Table table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
-                   {"value", "Value", Format::plain, ""},
+                   {"value", "Value", Format::number, ""},
                    {"unit", "Unit", Format::plain, ""},
                    {"kind", "Kind", Format::plain, "result, forecast or speed of the emulator"},
                    {"basis", "Over what", Format::plain, ""}};
@@ -116,7 +155,7 @@ Table executableTable(const analysis::Catalog& catalog) {
                    {"strategy", "Strategy", Format::plain, ""},
                    {"schedule", "Schedule", Format::plain, ""},
                    {"recompute", "Recompute", Format::plain, ""},
-                   {"stages", "Stages", Format::plain, ""},
+                   {"stages", "Stages", Format::index, ""},
                    {"micro_batch_size", "Micro-batch", Format::count, "samples"},
                    {"micro_batches", "Micro-batches", Format::count, "of one flush"},
                    {"device_iterations", "Device iterations", Format::count, ""},
@@ -140,35 +179,40 @@ base::Result<Section> makeSummary(const Context& context) {
   PIPESCOPE_ASSIGN(const auto waits, analysis::waitGroups(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const analysis::FlopUse flops,
                    analysis::flopUse(context.source, catalog, context.executable));
-  const bool fits =
-      std::all_of(memory.devices.begin(), memory.devices.end(), [](const auto& d) { return d.fits; });
+  const bool hypothetical = isHypothetical(memory);
+  const bool ran = catalog.lastRunOf(context.executable) != nullptr;
   const Breakdown shares = timeShares(execution, waits, stages);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
-      {"fits", "Fits", memory.devices.empty() ? Cell() : Cell(fits), Format::plain,
+      {"fits", "Fits", fitsCell(memory), Format::truth,
        "Whether every tile or card has as much memory as it needs, gaps included; empty without a memory "
        "model."},
-      {"samples_per_second", "Emulated samples per second",
+      {"hypothetical", "Hypothetical", memory.devices.empty() ? Cell() : Cell(hypothetical), Format::truth,
+       "True if the model does not fit: no real device could run it, so its times and rates are "
+       "hypothetical.",
+       false},
+      {"samples_per_second", hypothetical ? "Hypothetical samples per second" : "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
        "Samples ÷ emulated time of the last call."},
-      {"bound_by", "Bound by", shares.empty() ? Cell() : Cell(largest(shares)), Format::plain,
+      {"bound_by", "Bound by", largest(shares), Format::plain,
        "The part with the largest share of the devices' time."},
       {"time_shares", "Where the time goes", shares, Format::fraction,
        "Shares of the last call, over the devices that hold a stage. Pipeline is waiting for fill, drain, "
        "slower "
-       "stages and other devices' updates."},
+       "stages and other devices' updates.",
+       true, kTimeShares},
       {"slowest_stage", "Slowest stage",
        stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::stage,
        "The stage with the largest forward + recompute + backward."},
       {"imbalance", "Imbalance", stages.imbalance > 0 ? Cell(stages.imbalance) : Cell(), Format::ratio,
        "Largest ÷ mean of forward + recompute + backward over devices."},
-      {"bubble_fraction", "Bubble", stages.stages.empty() ? Cell() : Cell(stages.bubbleFraction),
-       Format::fraction, "Idle share between first forward and last backward."},
+      {"bubble_fraction", "Bubble", ran ? Cell(stages.bubbleFraction) : Cell(), Format::fraction,
+       "Idle share between first forward and last backward."},
       {"model_flop_use", "Model FLOP use", optionalCell(flops.model), Format::fraction,
        flopBasis(flops, "FLOP of forward and backward passes without recompute")},
       {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
        flopBasis(flops, "FLOP of all passes, recompute included")},
-      {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::plain,
+      {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::number,
        "Mean over the rows that the last training call returned."},
       {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,
        "Over the rows that inference returned."},
@@ -180,6 +224,15 @@ base::Result<Section> makeSummary(const Context& context) {
       {"tool_version", "Written by", "pipescope " + catalog.property("tool_version"), Format::plain,
        "Emulated: times come from device models."},
   };
+  if (!ran) lack(section, kNothingRan);
+  if (hypothetical) section.remarks.push_back(kHypothetical);
+  if (const auto host = hostWait(context, waits, stages)) {
+    section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
+                             "In a step, mean over the devices that hold a stage."});
+    section.remarks.push_back(fmt::format("host-bound: {} of {} per step.",
+                                          formatCell(host->waited, Format::seconds),
+                                          formatCell(host->step, Format::seconds)));
+  }
   if (!catalog.state.reason.empty()) section.remarks.push_back(catalog.state.reason);
   for (const model::Diagnostic& d : catalog.diagnostics)
     section.remarks.push_back(model::toString(d.severity) + ": " + d.text);

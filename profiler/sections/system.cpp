@@ -26,7 +26,8 @@ Table systemDeviceTable(const Context& context) {
                {"units", "Units", Format::count, "tiles, cores"},
                {"unit", "Unit", Format::plain, ""},
                {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
-               {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"}},
+               {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"},
+               {"index", "Index", Format::index, "Device index", false}},
               {}};
   const auto places = analysis::devicePlaces(catalog, context.executable);
   for (const model::Device& device : catalog.devices) {
@@ -41,7 +42,7 @@ Table systemDeviceTable(const Context& context) {
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
     table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units,
-                          device.unitName, clock, lanes});
+                          device.unitName, clock, lanes, device.id.value});
   }
   return table;
 }
@@ -64,8 +65,10 @@ Table linkTable(const analysis::SystemUse& use) {
                {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
               {}};
   for (const analysis::LinkUse& link : use.links) {
-    table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond), link.bytes.count,
-                          link.transfers, link.share, rate(link.rate)});
+    const bool ran = use.run.valid();
+    table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond),
+                          ran ? Cell(link.bytes.count) : Cell(), ran ? Cell(link.transfers) : Cell(),
+                          ran ? Cell(link.share) : Cell(), rate(link.rate)});
   }
   return table;
 }
@@ -75,7 +78,7 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
   Table table{"memory_spaces",
               "Memory spaces",
               "capacity and use of the executable; traffic in its last call",
-              {{"device", "Device", Format::plain, ""},
+              {{"device_name", "Device", Format::plain, ""},
                {"kind", "Kind", Format::plain, ""},
                {"units", "Units", Format::count, ""},
                {"capacity_bytes", "Capacity", Format::bytes, "all units"},
@@ -83,7 +86,8 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
                {"share", "Used of it", Format::fraction, "used ÷ capacity"},
                {"fullest_bytes", "Fullest unit", Format::bytes, "including gaps"},
                {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
-               {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"}},
+               {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"},
+               {"device", "Index", Format::index, "Device index; none: the host", false}},
               {}};
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     const model::Device* device = catalog.device(space.device);
@@ -99,10 +103,13 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
       }
     }
     const analysis::SpaceTraffic* found = use.spaces.find(space.id);
+    const bool ran = use.run.valid();
     const analysis::SpaceTraffic traffic = found == nullptr ? analysis::SpaceTraffic() : *found;
-    table.rows.push_back({device == nullptr ? "host" : device->name, systemWords(space.kind), space.units,
-                          capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest, traffic.in.count,
-                          traffic.out.count});
+    const bool known = device != nullptr;
+    table.rows.push_back({known ? device->name : "host", systemWords(space.kind), space.units,
+                          capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest,
+                          ran ? Cell(traffic.in.count) : Cell(), ran ? Cell(traffic.out.count) : Cell(),
+                          known ? Cell(device->id.value) : Cell()});
   }
   return table;
 }
@@ -114,12 +121,11 @@ base::Result<Section> makeSystem(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& memory = *made;
   const model::Target& target = context.catalog.target;
-  Section section{"system", "System", {}, {systemDeviceTable(context), linkTable(use)}, {}};
+  Section section{"system", "System", {}, {}, {}};
+  section.tables = {systemDeviceTable(context), linkTable(use), spaceTable(context.catalog, memory, use)};
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
                    {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
                    {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};
-  if (!context.catalog.memorySpaces.empty())
-    section.tables.push_back(spaceTable(context.catalog, memory, use));
   return section;
 }
 

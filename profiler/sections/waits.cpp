@@ -25,13 +25,6 @@ std::string roundedCount(double value) {
   return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
-/// True if the host prepares samples at a limited rate, so that devices may wait for it.
-bool hasLoader(const analysis::Catalog& catalog) {
-  return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
-    return row.path == "data.loader_rate" && row.value != "0.0" && row.value != "0";
-  });
-}
-
 /// The end of the sentence "IPU2 waits 281,000 cycles per step …".
 std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
   const bool known = g.waitedForStage >= 0;
@@ -50,7 +43,8 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
-      return hasLoader(catalog) ? "for the host's call or its input pipeline" : "for the host's call";
+      return hostTakesTime(catalog) ? "for the host: its calls, its own work or its input pipeline"
+                                    : "for the host's call";
     case model::WaitCause::update:
       return known ? fmt::format("for the weight update of {}", stage) : "for another device's weight update";
   }
@@ -77,22 +71,26 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
   const analysis::Catalog& catalog = context.catalog;
   const Words words = wordsOf(catalog);
   Table table{"waits", "Waits", words.per("iteration; share of the call"), {}, {}};
-  table.columns = {{"device", "Device", Format::plain, ""},
-                   {"waits_for", "Waits for", Format::plain, ""},
-                   {"stage", "Stage", Format::plain, "stage waited for"},
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"waits_for", "Waits for", Format::plain, "a device, the host or other replicas"},
+                   {"waits_for_device", "Index", Format::index, "Device index", false},
+                   {"stage", "Stage", Format::index, "stage waited for"},
                    {"cause", "Cause", Format::plain, ""},
                    {"cycles", words.cycles(), Format::ticks, ""},
-                   {"count", "Count", Format::plain, "waits per iteration"},
+                   {"count", "Count", Format::number, "waits per iteration"},
                    {"share", "Share", Format::fraction, "of the call's time"},
                    {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
     // The profile records only the device's own part of a collective. If the device seems to wait for itself,
     // it waits for the other replicas.
     const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
-    table.rows.push_back(
-        {deviceName(catalog, g.device), replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
-         g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
-         model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share, sentence(context, g)});
+    table.rows.push_back({deviceIndexCell(g.device), deviceName(catalog, g.device),
+                          replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
+                          replicas ? Cell() : deviceIndexCell(g.waitedForDevice),
+                          g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
+                          model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
+                          sentence(context, g)});
   }
   return table;
 }
@@ -101,9 +99,9 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
 Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
   Table table{"critical_path", "Critical path", words.basis("last call; adds up to its length"), {}, {}};
   table.columns = {{"what", "What", Format::plain, ""},
-                   {"stage", "Stage", Format::plain, ""},
+                   {"stage", "Stage", Format::index, ""},
                    {"cycles", words.cycles(), Format::ticks, ""},
-                   {"links", "Links", Format::plain, ""}};
+                   {"links", "Links", Format::index, ""}};
   std::map<std::pair<std::string, int>, std::pair<std::int64_t, std::int64_t>> sums;
   for (const analysis::CriticalLink& link : path) {
     std::string what = link.kind == analysis::CriticalLink::Kind::call ? "host call" : "exchange";
@@ -125,15 +123,17 @@ base::Result<Section> makeWaits(const Context& context) {
                    analysis::waitGroups(context.source, context.catalog, context.executable));
   Section section{"waits", "Waits", {}, {waitTable(context, groups)}, {}};
   const model::Run* run = context.catalog.lastRunOf(context.executable);
-  if (run == nullptr) {
-    section.remarks.push_back("Nothing has run.");
-    return section;
-  }
   const Words words = wordsOf(context.catalog);
-  PIPESCOPE_ASSIGN(const auto path, analysis::criticalPath(context.source, context.catalog, run->id));
+  std::vector<analysis::CriticalLink> path;
+  if (run != nullptr) {
+    PIPESCOPE_ASSIGN(path, analysis::criticalPath(context.source, context.catalog, run->id));
+  } else {
+    lack(section, kNothingRan);
+  }
   std::int64_t sum = 0;
   for (const analysis::CriticalLink& link : path) sum += (link.end - link.start).count;
-  section.facts.push_back({"critical_path_cycles", words.timed("Critical path"), sum, Format::ticks,
+  section.facts.push_back({"critical_path_cycles", words.timed("Critical path"),
+                           run == nullptr ? Cell() : Cell(sum), Format::ticks,
                            "Sum of the path's links; equals the length of the last call."});
   section.tables.push_back(pathTable(path, words));
   remarkLongest(context, groups, section);

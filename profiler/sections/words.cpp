@@ -18,7 +18,33 @@ std::string copyEngines(const analysis::Catalog& catalog) {
   return names;
 }
 
+template <class Enum>
+PartNames namesUpTo(Enum last) {
+  PartNames names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.push_back(model::toString(static_cast<Enum>(i)));
+  return names;
+}
+
 }  // namespace
+
+PartNames waitCauseNames() {
+  return namesUpTo(model::WaitCause::update);
+}
+PartNames stepKindNames() {
+  return namesUpTo(model::StepKind::remoteCopy);
+}
+PartNames laneNames() {
+  return namesUpTo(model::LaneRole::nic);
+}
+
+Cell deviceIndexCell(model::DeviceId id) {
+  return id.valid() ? Cell(id.value) : Cell();
+}
+
+Cell deviceNameCell(const analysis::Catalog& catalog, model::DeviceId id) {
+  const model::Device* device = catalog.device(id);
+  return device == nullptr ? "host" : device->name;
+}
 
 ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond) {
   switch (meaning) {
@@ -44,6 +70,13 @@ std::string Words::basis(const std::string& what) const {
 std::string Words::overTiles(const std::string& before) const {
   if (!tiles) return before;
   return before.empty() ? "sum over tiles" : before + ", sum over tiles";
+}
+
+bool hostTakesTime(const analysis::Catalog& catalog) {
+  return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
+    const bool states = row.path == "data.loader_rate" || row.path.starts_with("host.seconds_per_");
+    return states && row.value != "0.0" && row.value != "0";
+  });
 }
 
 Words wordsFor(const ShownTime& time) {

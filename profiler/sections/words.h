@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/sections/section.h"
 
 namespace pipescope::sections {
 
@@ -12,6 +13,7 @@ struct ShownTime {
   double ticks = 1;             ///< ticks in one unit
   const char* unit = "cycles";  ///< cycles, µs or cost units
   bool isCycles() const { return std::string_view(unit) == "cycles"; }
+  bool isCosts() const { return std::string_view(unit) == "cost units"; }
 };
 ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond);
 
@@ -32,6 +34,18 @@ struct Words {
   std::string overTiles(const std::string& before = "") const;
 };
 Words wordsOf(const analysis::Catalog& catalog);
+/// What sections say if no call is recorded.
+inline constexpr const char* kNothingRan = "No call of this executable is recorded, so there are no times.";
+
+/// The names of all causes of waits, kinds of steps, and lanes of a device: the same parts in every profile.
+PartNames waitCauseNames();
+PartNames stepKindNames();
+PartNames laneNames();
+/// The device's index and name, as tables show them. No device: no index, and the name "host".
+Cell deviceIndexCell(model::DeviceId id);
+Cell deviceNameCell(const analysis::Catalog& catalog, model::DeviceId id);
+/// True if the configuration states time that the host takes, so that devices may wait for it.
+bool hostTakesTime(const analysis::Catalog& catalog);
 /// The words for times in a unit other than the profile's own.
 Words wordsFor(const ShownTime& time);
 

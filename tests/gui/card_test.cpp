@@ -118,6 +118,7 @@ TEST_F(CardTest, TheTraceKnowsNoTiles) {
                            "recorded one by one."));
   auto* tabs = child<QTabWidget>();
   for (int tab = 0; tab < tabs->count(); ++tab) {
+    if (tabs->tabText(tab) == QStringLiteral("Found")) continue;  // nothing is looked for
     EXPECT_EQ(tabs->isTabVisible(tab), tabs->tabText(tab) != QStringLiteral("Tiles"));
   }
   auto* canvas = child<timeline::TimelineCanvas>();

@@ -209,24 +209,6 @@ TEST_F(FeatureTest, CommandsAreFoundByTyping) {
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Liveness"));
 }
 
-TEST_F(FeatureTest, FindingSelectsStepsAndFiltersTables) {
-  openPage(QStringLiteral("trace"));
-  action(QStringLiteral("Find on this page"))->trigger();
-  ASSERT_TRUE(window->findBar()->isVisible());
-  auto* canvas = child<TimelineCanvas>();
-  QTest::keyClicks(window->findBar()->box(), QStringLiteral("conv"));
-  ASSERT_TRUE(static_cast<bool>(canvas->selected()));
-  const base::Ticks first = canvas->selected().start;
-  EXPECT_TRUE(window->findBar()->answer().contains(QStringLiteral("conv")))
-      << window->findBar()->answer().toStdString();
-  QTest::keyClick(window->findBar()->box(), Qt::Key_Return);
-  EXPECT_GE(canvas->selected().start, first);
-  window->findBar()->box()->setText(QStringLiteral("no such step"));
-  EXPECT_TRUE(window->findBar()->answer().startsWith(QStringLiteral("nothing found")));
-  QTest::keyClick(window->findBar(), Qt::Key_Escape);
-  EXPECT_FALSE(window->findBar()->isVisible());
-}
-
 TEST_F(FeatureTest, SettingsHoldAtOnce) {
   openPage(QStringLiteral("memory"));
   action(QStringLiteral("Settings"))->trigger();
@@ -272,13 +254,15 @@ TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
   openPage(QStringLiteral("trace"));
   const QString caption = shell::provenance(window->session());
   EXPECT_TRUE(caption.startsWith(QStringLiteral("Emulated · device model"))) << caption.toStdString();
-  const QByteArray svg = shell::pictureOf(*window->currentPage()->picture(), caption, true, *palette);
+  const shell::Picture shown = window->currentPage()->picture();
+  const QByteArray svg = shell::pictureOf(shown, false, caption, true, *palette);
   EXPECT_TRUE(svg.contains("<svg"));
   EXPECT_TRUE(svg.contains(caption.toUtf8()));
   EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
-  const QByteArray png = shell::pictureOf(*window->currentPage()->picture(), caption, false, *palette);
+  EXPECT_TRUE(svg.contains("Trace, Call 2 (last), Step 0 of 0")) << "the title";
+  const QByteArray png = shell::pictureOf(shown, false, caption, false, *palette);
   const QImage image = QImage::fromData(png, "PNG");
-  EXPECT_EQ(image.width(), 2 * window->currentPage()->picture()->width());
+  EXPECT_EQ(image.width(), 2 * shown.widget->width());
   EXPECT_EQ(image.text(QStringLiteral("Description")), caption);
   EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png).ok());
 }

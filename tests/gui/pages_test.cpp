@@ -331,9 +331,9 @@ TEST_F(PageTest, LivenessListsWhatIsLive) {
     for (const auto& row : variables->model()->table().rows) sum += std::get<std::int64_t>(row[1]);
     EXPECT_EQ(sum, chart->total(step)) << step;
   }
-  QTest::keyClick(window->currentPage(), Qt::Key_Comma);
+  QTest::keyClick(window.get(), Qt::Key_Comma);
   EXPECT_EQ(chart->mark(), 130);
-  QTest::keyClick(window->currentPage(), Qt::Key_P);
+  QTest::keyClick(window.get(), Qt::Key_P);
   EXPECT_TRUE(readout().endsWith(QStringLiteral("the peak")));
   ASSERT_TRUE(settle());
   const int all = variables->shown()->rowCount();

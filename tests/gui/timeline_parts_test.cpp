@@ -281,9 +281,19 @@ TEST(TileMapTest, APointBesideTheCellsIsNoUnit) {
 TEST(UnitLists, AreReadAndWritten) {
   using pages::unitList;
   using pages::unitsIn;
-  EXPECT_EQ(unitsIn(QStringLiteral("0,5-7"), 8), (std::vector<int>{0, 5, 6, 7}));
-  EXPECT_EQ(unitsIn(QStringLiteral("0, 5 - 7"), 7), (std::vector<int>{0, 5, 6})) << "there is no unit 7";
-  EXPECT_EQ(unitsIn(QStringLiteral("7-5,x,3,3,-1"), 8), std::vector<int>{3});
+  const auto read = [](const char* list, int count) {
+    return unitsIn(QString::fromUtf8(list), count, QStringLiteral("tile"));
+  };
+  EXPECT_EQ(*read("0,5-7", 8), (std::vector<int>{0, 5, 6, 7}));
+  EXPECT_EQ(*read("6, 5 - 7,3,", 8), (std::vector<int>{3, 5, 6, 7})) << "each once, ascending";
+  EXPECT_TRUE(read("", 8)->empty());
+  const auto refusal = [&](const char* list) { return read(list, 7).error().message; };
+  EXPECT_EQ(refusal("0,5-7"), "There is no tile 7: those shown are 0–6.");
+  EXPECT_EQ(refusal("99999"), "There is no tile 99999: those shown are 0–6.");
+  EXPECT_EQ(refusal("5-3"), "“5-3” goes backwards: write the smaller number first.");
+  for (const char* list : {"x", "1-", "-1", "1-2-3", "1 2"})
+    EXPECT_EQ(refusal(list),
+              "“" + std::string(list) + "” is neither a number nor a range: write for example 0,5-7.");
   EXPECT_EQ(unitList({0, 5, 6, 7, 9}), QStringLiteral("0,5-7,9"));
   EXPECT_EQ(unitList({}), QString());
 }

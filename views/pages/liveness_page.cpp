@@ -1,5 +1,4 @@
 // Shows which memory is live when: bytes by program step, and the variables of the selected step.
-#include <QKeyEvent>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -53,7 +52,6 @@ class LivenessPage : public shell::Page {
     tabs_->addTab(vertices_, tr("Vertices"));
     tabs_->addTab(cycles_, tr("Cycles"));
     setContent(area);
-    setFocusPolicy(Qt::StrongFocus);
     connect(chart_, &Chart::clicked, this, &LivenessPage::choose);
     connect(&context.selection, &shell::Selection::changed, this, [this] {
       takeUnit();
@@ -61,9 +59,7 @@ class LivenessPage : public shell::Page {
     });
     connect(chart_, &Chart::hovered, this,
             [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
-    context.actions.describe(tr("Liveness"), tr("Select the previous or next step"), tr(",  ."));
-    context.actions.describe(tr("Liveness"), tr("Select the step in which most memory is live"), tr("P"));
-    context.actions.describe(tr("Liveness"), tr("Show the step on the trace"), tr("T"));
+    makeCommands();
     context.actions.describe(tr("Charts"), tr("Zoom, pan, or show everything"),
                              tr("wheel, drag, double click"));
   }
@@ -82,22 +78,13 @@ class LivenessPage : public shell::Page {
     };
   }
 
-  void keyPressEvent(QKeyEvent* event) override {
-    switch (event->key()) {
-      case Qt::Key_Comma:
-        return choose(chart_->mark() - 1);
-      case Qt::Key_Period:
-        return choose(chart_->mark() + 1);
-      case Qt::Key_P:
-        return choosePeak();
-      case Qt::Key_T:
-        return jump();
-      default:
-        Page::keyPressEvent(event);
-    }
+  shell::Picture picture() override {
+    return {upper_, accessibleName(), [this] {
+              const auto [from, to] = chart_->range();
+              chart_->setRange(0, chart_->size());
+              return [this, from = from, to = to] { chart_->setRange(from, to); };
+            }};
   }
-
-  QWidget* picture() override { return upper_; }
 
   void forget() override {
     chart_->setMark(-1);
@@ -105,6 +92,18 @@ class LivenessPage : public shell::Page {
   }
 
  private:
+  void makeCommands() {
+    const auto add = [this](const QString& what, Qt::Key key, std::function<void()> run) {
+      QAction* action = context_.actions.add(tr("Liveness"), what, {QKeySequence(key)}, std::move(run));
+      own(action);
+      return action;
+    };
+    previousStep_ = add(tr("Previous program step"), Qt::Key_Comma, [this] { choose(chart_->mark() - 1); });
+    nextStep_ = add(tr("Next program step"), Qt::Key_Period, [this] { choose(chart_->mark() + 1); });
+    add(tr("Program step in which most memory is live"), Qt::Key_P, [this] { choosePeak(); });
+    onTrace_ = add(tr("Show the program step on the trace"), Qt::Key_T, [this] { jump(); });
+  }
+
   LivenessToolbar* makeToolbar() {
     bar_ = new LivenessToolbar(context_.palette, this);
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
@@ -237,6 +236,11 @@ class LivenessPage : public shell::Page {
     readout_->setText(tr("No step of this device has a name that contains “%1”.").arg(wanted));
   }
 
+  void setTraceEnabled(bool enabled) {
+    bar_->setTraceEnabled(enabled);
+    setPossible(onTrace_, enabled);
+  }
+
   /// Shows the first placement of the selected step in the last call.
   void jump() {
     if (place_ && place_->ran) context_.go({QStringLiteral("trace"), place_->time, -1, QString()});
@@ -246,7 +250,7 @@ class LivenessPage : public shell::Page {
   void readProgram(model::ProgramId program) {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     place_.reset();
-    bar_->setTraceEnabled(false);
+    setTraceEnabled(false);
     const auto progress = std::make_shared<shell::SharedProgress>();
     if (programProgress_) programProgress_->cancel();
     programProgress_ = progress;
@@ -257,7 +261,7 @@ class LivenessPage : public shell::Page {
         [this, progress](base::Result<analysis::ProgramPlace>&& place) {
           if (progress != programProgress_) return;
           if (place.ok()) place_ = *std::move(place);
-          bar_->setTraceEnabled(place_ && place_->ran);
+          setTraceEnabled(place_ && place_->ran);
           cycles_->setTable(cyclesTable(place_, data_->shown, timeScale()));
         });
   }
@@ -334,6 +338,8 @@ class LivenessPage : public shell::Page {
   void selectStep(int step) {
     if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return;
     chart_->setMark(step);
+    setPossible(previousStep_, step > 0);
+    setPossible(nextStep_, step + 1 < static_cast<int>(data_->liveness.steps.size()));
     readout_->setText(describe(step));
     readVariables();
   }
@@ -387,6 +393,7 @@ class LivenessPage : public shell::Page {
   DataTable *table_ = nullptr, *vertices_ = nullptr, *cycles_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   Panel* upper_ = nullptr;
+  QAction *previousStep_ = nullptr, *nextStep_ = nullptr, *onTrace_ = nullptr;
   std::optional<analysis::ProgramPlace> place_;
   std::shared_ptr<shell::SharedProgress> programProgress_;
   int generation_ = 0;

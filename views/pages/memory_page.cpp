@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "profiler/sections/section.h"
+#include "views/pages/parts/address_map.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
@@ -46,13 +47,19 @@ class MemoryPage : public shell::Page {
     upper_->body()->addWidget(chart_, 1);
     upper_->body()->addWidget(map_, 1);
     upper_->body()->addWidget(legend_);
-    for (const QString& name :
-         {tr("Breakdown"), tr("Details"), tr("Variables"), tr("Vertices"), tr("Exchanges")}) {
-      tables_.push_back(new DataTable(context.palette, tabs_));
-      tables_.back()->setFilterVisible(tables_.size() > 1);
-      tabs_->addTab(tables_.back(), name);
-    }
-    table_ = tables_.front();
+    const auto addTab = [&](const QString& name) {
+      auto* table = new DataTable(context.palette, tabs_);
+      table->setFilterVisible(tabs_->count() > 0);
+      tabs_->addTab(table, name);
+      return table;
+    };
+    table_ = addTab(tr("Breakdown"));
+    details_ = addTab(tr("Details"));
+    variables_ = addTab(tr("Variables"));
+    vertices_ = addTab(tr("Vertices"));
+    exchanges_ = addTab(tr("Exchanges"));
+    addresses_ = new AddressMap(context.palette, tabs_);
+    tabs_->addTab(addresses_, tr("Addresses"));
     allSpaces_ = new DataTable(context.palette, tabs_);
     tabs_->addTab(allSpaces_, tr("Spaces"));
     connect(&context.selection, &shell::Selection::changed, this, &MemoryPage::followOthers);
@@ -88,7 +95,13 @@ class MemoryPage : public shell::Page {
     };
   }
 
-  QWidget* picture() override { return upper_; }
+  shell::Picture picture() override {
+    return {upper_, accessibleName(), [this] {
+              const auto [from, to] = chart_->range();
+              chart_->setRange(0, chart_->size());
+              return [this, from = from, to = to] { chart_->setRange(from, to); };
+            }};
+  }
 
  private:
   std::vector<int> added(int unit) const {
@@ -147,7 +160,7 @@ class MemoryPage : public shell::Page {
   void readTabs() {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     if (!data_ || snapshot == nullptr || data_->shown.empty()) return;
-    WantedUnits wanted;
+    std::vector<WantedUnits> wanted;
     std::int64_t before = 0;
     for (const MemoryPart& space : data_->shown) {
       std::vector<std::int64_t> units;
@@ -155,21 +168,36 @@ class MemoryPage : public shell::Page {
         if (unit >= before && unit < before + space.units) units.push_back(unit - before);
       }
       before += space.units;
-      if (chosen_.empty() || !units.empty()) wanted.emplace_back(space.id, std::move(units));
+      if (chosen_.empty() || !units.empty())
+        wanted.push_back({space.id, space.name.toStdString(), std::move(units)});
     }
-    readInBackground([held = *snapshot, executable = context_.session.executable(), wanted,
-                      unit = data_->unitName] { return unitTables(held, executable, wanted, unit); },
-                     [this, generation = ++generation_](base::Result<std::vector<sections::Table>>&& made) {
-                       if (generation != generation_) return;
-                       for (std::size_t i = 1; i < tables_.size(); ++i) {
-                         made.ok() ? tables_[i]->setTable(std::move((*made)[i - 1]))
-                                   : tables_[i]->setTable({"error", made.error().message, "", {}, {}});
-                       }
-                     });
+    if (progress_) progress_->cancel();
+    progress_ = std::make_shared<shell::SharedProgress>();
+    table_->setTable(breakdownTable(*data_, chosen_));
+    mark();
+    readInBackground(
+        [held = *snapshot, executable = context_.session.executable(), wanted, unit = data_->unitName,
+         progress = progress_] { return unitTables(held, executable, wanted, unit, *progress); },
+        [this, progress = progress_](base::Result<UnitTables>&& made) {
+          if (progress == progress_) showTabs(std::move(made));
+        });
+  }
+
+  void showTabs(base::Result<UnitTables>&& made) {
+    if (!made.ok()) {
+      for (DataTable* table : {details_, variables_, vertices_, exchanges_})
+        table->setTable({"error", made.error().message, "", {}, {}});
+      return;
+    }
+    details_->setTable(std::move(made->details));
+    variables_->setTable(std::move(made->variables));
+    vertices_->setTable(std::move(made->vertices));
+    exchanges_->setTable(std::move(made->exchanges));
+    addresses_->setTable(std::move(made->addresses));
   }
 
   MemoryToolbar* makeToolbar() {
-    bar_ = new MemoryToolbar(this);
+    bar_ = new MemoryToolbar(context_.palette, this);
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
     connect(bar_, &MemoryToolbar::spaceChosen, this, [this] {
       forget();
@@ -178,8 +206,13 @@ class MemoryPage : public shell::Page {
     connect(bar_, &MemoryToolbar::choiceChanged, this, &MemoryPage::reload);
     connect(bar_, &MemoryToolbar::capacityChanged, this, &MemoryPage::showLimit);
     connect(bar_, &MemoryToolbar::viewChanged, this, &MemoryPage::followView);
-    connect(bar_, &MemoryToolbar::unitsChosen, this,
-            [this] { selectUnits(unitsIn(bar_->units(), chart_->size())); });
+    connect(bar_, &MemoryToolbar::unitsChosen, this, [this] {
+      if (!data_) return;
+      auto units = unitsIn(bar_->units(), chart_->size(), text(memoryUnit(data_->unitName)));
+      if (!units.ok()) return bar_->setUnitsReason(text(units.error().message));
+      selectUnits(*std::move(units));
+      tellOthers();
+    });
     return bar_;
   }
 
@@ -215,8 +248,6 @@ class MemoryPage : public shell::Page {
     chooseCapacity();
     showLimit();
     legend_->setEntries(std::move(entries));
-    table_->setTable(data_->table);
-    mark();
     allSpaces_->setTable(data_->allSpaces);
     fillMap();
     selectUnits(chosen_);
@@ -228,8 +259,8 @@ class MemoryPage : public shell::Page {
     const QString unit = text(memoryUnit(data_->unitName));
     bar_->setUnitName(unit, inUnits);
     followView();
-    for (const std::size_t tab : {std::size_t{3}, std::size_t{4}})  // vertices and exchanges
-      tabs_->setTabVisible(tabs_->indexOf(tables_[tab]), inUnits);
+    for (QWidget* tab : std::initializer_list<QWidget*>{vertices_, exchanges_, addresses_})
+      tabs_->setTabVisible(tabs_->indexOf(tab), inUnits);
     chart_->setAccessibleName(tr("Memory by %1").arg(unit));
   }
 
@@ -306,14 +337,15 @@ class MemoryPage : public shell::Page {
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable* table_ = nullptr;
+  DataTable *table_ = nullptr, *details_ = nullptr, *variables_ = nullptr, *vertices_ = nullptr,
+            *exchanges_ = nullptr;
+  AddressMap* addresses_ = nullptr;
   timeline::TileMap* map_ = nullptr;
   Panel* upper_ = nullptr;
   QTabWidget* tabs_ = nullptr;
-  std::vector<DataTable*> tables_;
   DataTable* allSpaces_ = nullptr;
   std::vector<int> chosen_;  ///< selected units of the chart
-  int generation_ = 0;
+  std::shared_ptr<shell::SharedProgress> progress_;
 };
 
 }  // namespace pipescope::pages

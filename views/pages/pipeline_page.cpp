@@ -9,6 +9,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/legends.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/pipeline_toolbar.h"
 #include "views/pages/parts/text.h"
@@ -24,6 +25,7 @@ using analysis::PipelineCell;
 using analysis::PipelineGrid;
 using geometry::ColourRole;
 using sections::Format;
+using MarksPointer = std::shared_ptr<const geometry::PipelineMarks>;
 
 }  // namespace
 
@@ -43,7 +45,8 @@ class PipelinePage : public shell::Page {
     canvas_ = new timeline::PipelineCanvas(context.palette, upper);
     legend_ = new timeline::Legend(context.palette, upper);
     layout->addWidget(makeToolbar());
-    shell::addPictureAction(*upper, *upper, QStringLiteral("pipeline"), context);
+    shell::addPictureAction(
+        *upper, [this] { return picture(); }, QStringLiteral("pipeline"), context);
     upperLayout->addWidget(canvas_, 1);
     upperLayout->addWidget(legend_);
     splitter->addWidget(upper);
@@ -52,7 +55,12 @@ class PipelinePage : public shell::Page {
     splitter->setSizes({520, 240});
     layout->addWidget(splitter, 1);
     setContent(content);
+    setKeyWidget(canvas_);
     canvas_->setDescriber([this](int cell) { return callout(cell); });
+    canvas_->setMarkDescriber([this](const geometry::PipelineMark& mark) {
+      const QString name = text(mark.name);
+      return QStringList{mark.isWait ? tr("waits: %1").arg(name) : name, time(mark.end - mark.start)};
+    });
     connect(canvas_, &timeline::PipelineCanvas::selectionChanged, this, &PipelinePage::followSelection);
     connect(&context.selection, &shell::Selection::changed, this, &PipelinePage::followOthers);
     const QString group = tr("Pipeline");
@@ -76,8 +84,26 @@ class PipelinePage : public shell::Page {
       auto made = analysis::pipelineGrid(job.source, job.catalog, request, job.progress);
       if (!made.ok()) return made.error();
       auto grid = std::make_shared<const PipelineGrid>(*std::move(made));
-      return Apply([this, grid, scale] { apply(grid, scale); });
+      auto marks = readMarks(job, *grid);
+      if (!marks.ok()) return marks.error();
+      return Apply([this, grid, marks = *marks, scale] {
+        marks_ = marks;
+        apply(grid, scale);
+      });
     };
+  }
+
+  /// Reads what fills the gaps between the passes. Of a long call nothing is read.
+  static base::Result<MarksPointer> readMarks(const Job& job, const PipelineGrid& grid) {
+    constexpr std::int64_t kMostRows = 60'000, kMostSteps = 60'000;
+    if (grid.cells.empty()) return std::make_shared<const geometry::PipelineMarks>();
+    analysis::TraceRequest request;
+    request.executable = job.executable;
+    request.firstRun = request.lastRun = grid.run;
+    request.mostRows = kMostRows;
+    request.mostSteps = kMostSteps;
+    PIPESCOPE_ASSIGN(const auto trace, analysis::loadTrace(job.source, job.catalog, request, job.progress));
+    return std::make_shared<const geometry::PipelineMarks>(geometry::pipelineMarks(grid, *trace));
   }
 
   void forget() override {
@@ -86,11 +112,18 @@ class PipelinePage : public shell::Page {
   }
 
  public:
-  QWidget* picture() override { return canvas_->parentWidget(); }
+  shell::Picture picture() override {
+    shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
+    if (!grid_) return made;
+    made.title = QStringLiteral("%1, %2, %3")
+                     .arg(accessibleName(), bar_->call(), stepOf(step_, grid_->iterations - 1));
+    made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
+    return made;
+  }
 
  private:
   QWidget* makeToolbar() {
-    bar_ = new PipelineToolbar(context_, this);
+    bar_ = new PipelineToolbar(context_, *this);
     connect(bar_, &PipelineToolbar::optionsChanged, this, &PipelinePage::applyOptions);
     connect(bar_, &PipelineToolbar::callChosen, this, [this](qlonglong call) {
       call_ = model::RunId(call);
@@ -104,8 +137,6 @@ class PipelinePage : public shell::Page {
     });
     connect(bar_, &PipelineToolbar::zoomWanted, this, [this](double factor) { canvas_->zoomBy(factor); });
     connect(bar_, &PipelineToolbar::allWanted, this, [this] { canvas_->zoomToAll(); });
-    connect(bar_, &PipelineToolbar::pictureWanted, this,
-            [this] { shell::savePicture(*picture(), QStringLiteral("pipeline"), context_); });
     return bar_;
   }
 
@@ -136,7 +167,7 @@ class PipelinePage : public shell::Page {
     grid_ = std::move(grid);
     scale_ = scale;
     if (grid_->cells.empty()) {
-      canvas_->setGrid(nullptr, scale);
+      canvas_->setGrid(nullptr, nullptr, scale);
       const bool noStages = grid_->rows.empty();
       return showInstead(noStages
                              ? tr("This executable has no stages, so there is no pipeline to draw.")
@@ -148,7 +179,7 @@ class PipelinePage : public shell::Page {
     bar_->setStep(stepOf(step_, grid_->iterations - 1), step_ > 0, step_ + 1 < grid_->iterations);
     bar_->setMicroBatches(static_cast<int>(grid_->shownMicroBatches));
     bar_->setCriticalKnown(grid_->criticalKnown);
-    canvas_->setGrid(grid_, scale_);
+    canvas_->setGrid(grid_, marks_, scale_);
     applyOptions();
     remark(grid_->shownMicroBatches < grid_->microBatches
                ? tr("This step has %1 micro-batches; the first %2 are shown.")
@@ -165,28 +196,8 @@ class PipelinePage : public shell::Page {
   }
 
   void fillLegend() {
-    const geometry::PipelineOptions& options = canvas_->options();
-    std::vector<timeline::LegendEntry> entries;
-    if (options.path >= 0) {
-      entries.push_back({tr("forward of micro-batch %1").arg(options.path), ColourRole::pathForward, false});
-      entries.push_back({tr("its backward pass"), ColourRole::pathBackward, false});
-      entries.push_back({tr("other micro-batches"), ColourRole::dimmed, false});
-    } else if (options.byMicroBatch) {
-      entries.push_back({tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
-      entries.push_back({tr("its backward pass"), geometry::microBatchRole(0, true), false});
-    } else {
-      entries.push_back({tr("forward"), ColourRole::forward, false});
-      entries.push_back({tr("recompute"), ColourRole::recompute, false});
-      entries.push_back({tr("backward"), ColourRole::backward, false});
-      if (grid_ && std::any_of(grid_->cells.begin(), grid_->cells.end(), [](const PipelineCell& cell) {
-            return cell.pass == model::Pass::weightGradient;
-          }))
-        entries.push_back({tr("weight gradient"), ColourRole::weightGradient, false});
-    }
-    if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical, false});
-    entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill, false});
-    entries.push_back({tr("steady"), ColourRole::lostUseful, false});
-    legend_->setEntries(std::move(entries));
+    legend_->setEntries(grid_ ? pipelineLegend(*grid_, canvas_->options(), marks_.get())
+                              : std::vector<timeline::LegendEntry>());
   }
 
   QString time(base::Ticks ticks) const { return text(formatDuration(ticks, scale_)); }
@@ -335,6 +346,7 @@ class PipelinePage : public shell::Page {
   }
 
   std::shared_ptr<const PipelineGrid> grid_;
+  MarksPointer marks_;
   geometry::TimeScale scale_;
   model::RunId call_;
   int step_ = 0;

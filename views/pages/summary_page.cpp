@@ -233,15 +233,18 @@ class SummaryPage : public shell::Page {
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
     }
     const double rate = content.execution.samplesPerSecond;
+    const bool fitsNot = answer != nullptr && !*answer;
     const QString took = text(formatDuration(content.execution.total, content.scale));
     cards_[1]->setFigure(
         content.scale.unit == geometry::TimeUnit::costUnits ? tr("Samples per cost unit")
+        : fitsNot                                           ? tr("Hypothetical samples/s")
                                                             : tr("Emulated samples/s"),
         content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
                                 : QStringLiteral("–"),
-        content.ran ? tr("last call: %1 samples in %2")
-                          .arg(text(geometry::groupedNumber(content.execution.samples)), took)
-                    : tr("nothing has run"),
+        !content.ran ? tr("nothing has run")
+                     : (fitsNot ? tr("the model does not fit; last call: %1 samples in %2")
+                                : tr("last call: %1 samples in %2"))
+                           .arg(text(geometry::groupedNumber(content.execution.samples)), took),
         tr("Show the trace"));
     const sections::Fact* bound = findFact(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
@@ -289,7 +292,7 @@ class SummaryPage : public shell::Page {
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
       if (part != *name) continue;
-      const QString of = tr("%1\u00a0% of the devices' time").arg(share * 100, 0, 'f', 0);
+      const QString of = tr("%1\u00a0% of the devices' time").arg(sections::numberOf(share) * 100, 0, 'f', 0);
       const sections::Fact* use = findFact(section, "model_flop_use");
       return use == nullptr || std::holds_alternative<std::monostate>(use->value)
                  ? of
@@ -314,7 +317,7 @@ class SummaryPage : public shell::Page {
     for (const auto& [key, look] : looks) {
       NamedPart part = look;
       for (const auto& [name, share] : breakdown == nullptr ? sections::Breakdown() : *breakdown)
-        part.value += name == key ? share : 0;
+        part.value += name == key ? sections::numberOf(share) : 0;
       parts.push_back(part);
     }
     shares_->setVisible(

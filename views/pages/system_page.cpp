@@ -62,7 +62,7 @@ class SystemPage : public shell::Page {
     });
   }
 
-  QWidget* picture() override { return busyPanel_; }
+  shell::Picture picture() override { return {busyPanel_, accessibleName(), {}}; }
 
  protected:
   Load load() override {

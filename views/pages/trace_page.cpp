@@ -5,18 +5,20 @@
 #include <QVBoxLayout>
 
 #include "profiler/geometry/timeline_links.h"
-#include "profiler/geometry/timeline_search.h"
+#include "views/pages/parts/legends.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tile_table.h"
 #include "views/pages/parts/trace_details.h"
+#include "views/pages/parts/trace_find.h"
 #include "views/pages/parts/trace_loading.h"
+#include "views/pages/parts/trace_menu.h"
 #include "views/pages/parts/trace_notes.h"
+#include "views/pages/parts/trace_reader.h"
 #include "views/pages/parts/trace_steps.h"
 #include "views/pages/parts/trace_tabs.h"
 #include "views/pages/parts/trace_toolbar.h"
 #include "views/shell/page.h"
-#include "views/shell/picture.h"
 #include "views/shell/settings_dialog.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/overview_strip.h"
@@ -57,10 +59,16 @@ class TracePage : public shell::Page {
             [this] { context_.settings.setValue(kSplitterKey, splitter_->saveState()); });
     layout->addWidget(splitter_, 1);
     setContent(content);
+    setKeyWidget(canvas_);
     makeActions();
+    reader_ = new TraceReader(*this, context, *canvas_);
+    connect(reader_, &TraceReader::statisticsRead, this, &TracePage::showStatistics);
+    connect(reader_, &TraceReader::failed, this, [this](const QString& sentence) { remark(sentence); });
+    makeFind();
+    followSelection();
     rest_.setSingleShot(true);
     rest_.setInterval(kRestMs);
-    connect(&rest_, &QTimer::timeout, this, &TracePage::followView);
+    connect(&rest_, &QTimer::timeout, reader_, &TraceReader::follow);
     connect(&context.timeRange, &shell::TimeRange::changed, this, &TracePage::followRange);
     connect(&context.selection, &shell::Selection::changed, this, &TracePage::followOthers);
     applyOptions();
@@ -68,7 +76,7 @@ class TracePage : public shell::Page {
 
   /// Shows a time: loads the call that contains it, and zooms to about an eighth of a step around it.
   void show(const shell::Place& place) override {
-    canvas_->setFocus();
+    offerKeyboard();
     if (!place.lane.isEmpty()) {
       pendingLane_ = place.lane;
       if (model_ && isSettled() && !place.time) showPendingLane();
@@ -107,7 +115,15 @@ class TracePage : public shell::Page {
     };
   }
 
-  QWidget* picture() override { return canvas_->parentWidget(); }
+  shell::Picture picture() override {
+    shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
+    if (!model_) return made;
+    const int step = currentStep();
+    made.title = QStringLiteral("%1, %2").arg(accessibleName(), bar_->call());
+    if (step >= 0) made.title += QStringLiteral(", ") + stepText(*model_->trace, step);
+    made.showWhole = [this] { return showWhole(); };
+    return made;
+  }
 
   shell::Place place() const override {
     shell::Place here;
@@ -124,22 +140,16 @@ class TracePage : public shell::Page {
   void forget() override {
     call_ = kLastCall;
     loaded_.reset();
-    if (windowProgress_) windowProgress_->cancel();
-    windowProgress_.reset();
-    if (statisticsProgress_) statisticsProgress_->cancel();
-    statisticsProgress_.reset();
-  }
-
-  void showEvent(QShowEvent* event) override {
-    Page::showEvent(event);
-    canvas_->setFocus();
+    reader_->setTrace({}, nullptr);
+    former_.reset();
+    find_->clear();
   }
 
  private:
   // --- Making ---
 
   QWidget* makeToolbar() {
-    bar_ = new TraceToolbar(context_, this);
+    bar_ = new TraceToolbar(context_, *this);
     connect(bar_, &TraceToolbar::optionsChanged, this, &TracePage::applyOptions);
     connect(bar_, &TraceToolbar::callChosen, this, [this](qlonglong call) {
       call_ = call;
@@ -148,8 +158,6 @@ class TracePage : public shell::Page {
     connect(bar_, &TraceToolbar::stepWanted, this, &TracePage::goStep);
     connect(bar_, &TraceToolbar::zoomWanted, this, [this](double factor) { canvas_->zoomBy(factor); });
     connect(bar_, &TraceToolbar::undoWanted, this, [this] { context_.timeRange.undo(); });
-    connect(bar_, &TraceToolbar::pictureWanted, this,
-            [this] { shell::savePicture(*picture(), QStringLiteral("trace"), context_); });
     return bar_;
   }
 
@@ -160,6 +168,9 @@ class TracePage : public shell::Page {
     layout->setSpacing(2);
     canvas_ = new timeline::TimelineCanvas(context_.palette, context_.timeRange, upper);
     canvas_->setDescriber([this](const TimelineItem& item) { return texts().callout(item); });
+    canvas_->setMenuMaker([this](QMenu& menu, const TimelineItem& item) {
+      addItemActions(menu, *canvas_, item, texts().title(item), context_);
+    });
     legend_ = new timeline::Legend(context_.palette, upper);
     notes_ = new TraceNotes(context_, *canvas_, this);
     connect(notes_, &TraceNotes::kept, this, &TracePage::followNotes);
@@ -167,6 +178,10 @@ class TracePage : public shell::Page {
     layout->addWidget(canvas_, 1);
     layout->addWidget(legend_);
     connect(canvas_, &timeline::TimelineCanvas::selectionChanged, this, &TracePage::followSelection);
+    connect(canvas_, &timeline::TimelineCanvas::spansChanged, this, [this] {
+      tabs_->setMeasured(!canvas_->spans().empty());
+      reader_->follow();
+    });
     connect(canvas_, &timeline::TimelineCanvas::timeUnitClicked, this, [this] { context_.toggleTimeUnit(); });
     connect(canvas_, &timeline::TimelineCanvas::stepChosen, this, [this](int index) {
       const analysis::IterationSpan& step = model_->trace->iterations[static_cast<std::size_t>(index)];
@@ -182,7 +197,6 @@ class TracePage : public shell::Page {
     tiles_ = &tabs_->tiles();
     connect(details_, &TraceDetails::zoomWanted, this, [this] { canvas_->zoomToSelection(); });
     connect(details_, &TraceDetails::causeWanted, this, [this] { canvas_->followWait(); });
-    followSelection();
     return tabs_;
   }
 
@@ -190,13 +204,8 @@ class TracePage : public shell::Page {
     const QString group = tr("Timeline");
     const auto add = [&](const QString& what, const QList<QKeySequence>& keys, std::function<void()> run) {
       QAction* action = context_.actions.add(group, what, keys, std::move(run));
-      action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-      addAction(action);
+      own(action);
     };
-    add(tr("Next step"), {QKeySequence(QStringLiteral("]")), QKeySequence(QStringLiteral("Ctrl+Right"))},
-        [this] { goStep(1); });
-    add(tr("Previous step"), {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))},
-        [this] { goStep(-1); });
     add(tr("Show this step"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
     add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))}, [this] {
       const geometry::TimeView& view = context_.timeRange.view();
@@ -205,6 +214,16 @@ class TracePage : public shell::Page {
     add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))},
         [this] { bar_->toggleColours(); });
     describeTimelineKeys(context_.actions);
+  }
+
+  void makeFind() {
+    find_ = new TraceFind(*this, context_, *canvas_, tabs_->found());
+    connect(find_, &TraceFind::answered, this, &Page::findAnswered);
+    connect(find_, &TraceFind::listed, tabs_, &TraceTabs::showFound);
+    connect(find_, &TraceFind::timeWanted, this, [this](Ticks time) { show({{}, time, -1, {}}); });
+    connect(find_, &TraceFind::callWanted, this, &TracePage::goCall);
+    connect(find_, &TraceFind::usesRead, details_,
+            [this](const analysis::NameUse& use) { details_->addUses(use, scale_); });
   }
 
   // --- Loading ---
@@ -234,7 +253,7 @@ class TracePage : public shell::Page {
       model_.reset();
       return showInstead(tr("Nothing of this executable has run yet, so there is no trace."));
     }
-    near_.reset();
+    reader_->setTrace(request, model_);
     // What another page selected stays selected, because it is found again below.
     applying_ = true;
     canvas_->setModel(model_);
@@ -246,24 +265,52 @@ class TracePage : public shell::Page {
     if (!grew) openOnStep();
     table_->ranges()->setRows(model_->trace, {}, scale_);
     const bool units = table_->ranges()->hasUnits();
-    bar_->setTilesPossible(units);
+    bar_->setTilesPossible(units, model_->tiles && model_->tiles->recorded);
     tabs_->setTilesPossible(units);
-    followView();
+    reader_->follow();
     remarkOnTrace();
     if (pendingTime_) showPendingTime();
     if (!pendingLane_.isEmpty()) showPendingLane();
+    if (pendingView_) context_.timeRange.show(*std::exchange(pendingView_, std::nullopt));
     followNotes();
     followOthers();
+    find_->goOn();
   }
 
   QString find(const QString& wanted, int direction) override {
-    if (wanted.isEmpty() || !model_) return {};
-    const TimelineItem found = geometry::TimelineSearch(canvas_->scene())
-                                   .byName(wanted.toLower().toStdString(), canvas_->selected(), direction);
-    if (!found) return tr("nothing found in the part of the trace that was read");
-    canvas_->select(found);
-    canvas_->reveal(found);
-    return text(canvas_->scene().pathOf(found));
+    if (!wanted.isEmpty() && !former_) former_ = Former{call_, context_.timeRange.view()};
+    return find_->find(wanted, direction);
+  }
+
+  void endFind(bool back) override {
+    find_->clear();
+    tabs_->hideFound();
+    const std::optional<Former> former = std::exchange(former_, std::nullopt);
+    if (!back || !former) return;
+    canvas_->select({});
+    if (former->call == call_) return context_.timeRange.show(former->view);
+    call_ = former->call;
+    pendingView_ = former->view;
+    reload();
+  }
+
+  /// Makes the canvas show the whole time and all rows, and returns what undoes it.
+  std::function<void()> showWhole() {
+    QWidget* const upper = canvas_->parentWidget();
+    const QSize size = upper->size();
+    const geometry::TimeView view = context_.timeRange.view();
+    const int top = canvas_->verticalScrollBar()->value();
+    const int hidden = canvas_->scene().layout().height - canvas_->window().height;
+    upper->resize(size.width(), size.height() + std::max(0, hidden));
+    upper->layout()->activate();
+    geometry::TimeView whole(model_->trace->start, model_->trace->end, canvas_->window().view.width());
+    context_.timeRange.show(whole);
+    return [this, upper, size, view, top] {
+      upper->resize(size);
+      upper->layout()->activate();
+      context_.timeRange.show(view);
+      canvas_->verticalScrollBar()->setValue(top);
+    };
   }
 
   /// Shows one step at first, from fill to flush.
@@ -301,7 +348,7 @@ class TracePage : public shell::Page {
     bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), call_, true);
   }
 
-  void fillLegend() { legend_->setEntries(traceLegend(*model_, bar_->byMicroBatch())); }
+  void fillLegend() { legend_->setEntries(timelineLegend(*model_, canvas_->options())); }
 
   // --- Following ---
 
@@ -362,6 +409,7 @@ class TracePage : public shell::Page {
 
   void followScale() {
     scale_ = timeScale();
+    find_->setScale(scale_);
     canvas_->setWheelZooms(context_.settings.value(shell::setting::kWheelZooms).toBool());
     canvas_->setFrameTimeShown(context_.settings.value(shell::setting::kFrameTime).toBool());
     const model::TickMeaning meaning = context_.session.snapshot()->catalog->target.tickMeaning;
@@ -380,66 +428,17 @@ class TracePage : public shell::Page {
     rest_.start();
   }
 
-  /// Reads the visible part in detail, and its statistics, once the view has rested.
-  void followView() {
+  void showStatistics(const std::vector<analysis::RangeStatistics>& rows) {
     if (!model_) return;
-    if (!canvas_->isNear()) {
-      readWindow();
-    } else {
-      readStatistics();
-    }
-  }
-
-  /// Reads three times the visible part, so that small moves need nothing new. The screen keeps its content
-  /// until then.
-  void readWindow() {
-    if (windowProgress_) windowProgress_->cancel();
-    const shell::Snapshot* snapshot = context_.session.snapshot();
-    if (snapshot == nullptr || !loaded_) return;
-    windowProgress_ = std::make_shared<shell::SharedProgress>();
-    analysis::TraceRequest request = *loaded_;
-    const Ticks from = context_.timeRange.start(), to = context_.timeRange.end();
-    request.large = near_ ? near_->trace : model_->trace;
-    request.from = from - (to - from);
-    request.to = to + (to - from);
-    readInBackground(
-        [held = *snapshot, request, progress = windowProgress_, counters = model_->counters] {
-          return loadTimelineWindow(*held.source, *held.catalog, request, counters, *progress);
-        },
-        [this, progress = windowProgress_, base = model_](auto&& read) {
-          if (progress != windowProgress_ || base != model_) return;
-          windowProgress_.reset();
-          if (!read.ok()) return remark(text(read.error().message));
-          near_ = *read;
-          canvas_->setNear(near_);
-          readStatistics();
-        });
-    readStatistics();
-  }
-
-  void readStatistics() {
-    if (!model_ || canvas_->scene().empty()) return;
-    const std::shared_ptr<const analysis::Trace> shown = canvas_->scene().model()->trace;
-    const Ticks from = std::max(context_.timeRange.start(), shown->start),
-                to = std::min(context_.timeRange.end(), shown->end);
-    if (statisticsProgress_) statisticsProgress_->cancel();
-    statisticsProgress_ = std::make_shared<shell::SharedProgress>();
-    readInBackground(
-        [held = *context_.session.snapshot(), shown, from, to, progress = statisticsProgress_] {
-          return loadStatistics(*held.source, *shown, from, to, *progress);
-        },
-        [this, trace = model_->trace,
-         progress = statisticsProgress_](base::Result<std::vector<analysis::RangeStatistics>>&& rows) {
-          if (progress != statisticsProgress_ || !model_ || trace != model_->trace || !rows.ok()) return;
-          const bool first = table_->ranges()->rowCount() == 0;
-          table_->ranges()->setRows(trace, *std::move(rows), scale_);
-          if (first) table_->fitColumns();
-        });
+    const bool first = table_->ranges()->rowCount() == 0;
+    table_->ranges()->setRows(model_->trace, rows, scale_);
+    if (first) table_->fitColumns();
   }
 
   void followSelection() {
     const TimelineItem item = canvas_->selected();
     const bool any = item && model_;
+    find_->readUses({});
     if (!any) {
       details_->clear();
       tiles_->clear(model_ && model_->tiles && model_->tiles->recorded);
@@ -451,6 +450,7 @@ class TracePage : public shell::Page {
     details_->show(texts(), item, static_cast<bool>(geometry::waitedFor(canvas_->scene(), item)));
     if (item.kind == TimelineItem::Kind::step) {
       tiles_->show(texts(), canvas_->scene(), item);
+      find_->readUses(text(canvas_->scene().pathOf(item)));
     } else {
       tiles_->clear(model_->tiles && model_->tiles->recorded);
     }
@@ -495,6 +495,10 @@ class TracePage : public shell::Page {
       return canvas_->zoomTo(steps[static_cast<std::size_t>(step)].start,
                              steps[static_cast<std::size_t>(step)].end, kStepRoom);
     }
+    goCall(direction);
+  }
+
+  void goCall(int direction) {
     const auto call = callBeside(direction);
     if (!call) return;
     call_ = call->value;
@@ -516,6 +520,12 @@ class TracePage : public shell::Page {
 
   static constexpr double kStepRoom = 0.015;
 
+  /// What was shown before a search.
+  struct Former {
+    qlonglong call;
+    geometry::TimeView view;
+  };
+
   TraceToolbar* bar_ = nullptr;
   TileTable* tiles_ = nullptr;
   TraceNotes* notes_ = nullptr;
@@ -526,10 +536,13 @@ class TracePage : public shell::Page {
   TraceTabs* tabs_ = nullptr;
   RangeTable* table_ = nullptr;
   TraceDetails* details_ = nullptr;
+  TraceReader* reader_ = nullptr;
+  TraceFind* find_ = nullptr;
   bool following_ = false, applying_ = false;
 
-  std::shared_ptr<const geometry::TimelineModel> model_, near_;
-  std::shared_ptr<shell::SharedProgress> windowProgress_, statisticsProgress_;
+  TimelineModelPointer model_;
+  std::optional<Former> former_;
+  std::optional<geometry::TimeView> pendingView_;
   std::optional<analysis::TraceRequest> loaded_;
   qlonglong call_ = kLastCall;  ///< a RunId, kAllCalls or kLastCall
   std::optional<Ticks> pendingTime_;

@@ -48,7 +48,7 @@ class TrainingPage : public shell::Page {
     setContent(area_);
   }
 
-  QWidget* picture() override { return area_->widget(); }
+  shell::Picture picture() override { return {area_->widget(), accessibleName(), {}}; }
 
  protected:
   Load load() override {
@@ -115,7 +115,12 @@ class TrainingPage : public shell::Page {
     column->insertWidget(column->count() - 1, made.panel);
     connect(made.chart, &CurveChart::hovered, this,
             [chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });
-    shell::addPictureAction(*made.chart->canvas(), *made.panel, QStringLiteral("training"), context_);
+    shell::addPictureAction(
+        *made.chart->canvas(),
+        [panel = made.panel] {
+          return shell::Picture{panel, panel->accessibleName(), {}};
+        },
+        QStringLiteral("training"), context_);
     charts_.push_back(made);
   }
 

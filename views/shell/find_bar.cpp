@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QPainter>
 #include <QPushButton>
+#include <QShortcut>
 
 #include "views/shell/palette.h"
 
@@ -34,14 +35,19 @@ FindBar::FindBar(const Palette& palette, QWidget* parent)
   connect(box_, &QLineEdit::textChanged, this, [this](const QString& text) { Q_EMIT wanted(text, 0); });
   connect(previous, &QPushButton::clicked, this, [this] { Q_EMIT wanted(box_->text(), -1); });
   connect(next, &QPushButton::clicked, this, [this] { Q_EMIT wanted(box_->text(), 1); });
-  connect(close, &QPushButton::clicked, this, &FindBar::closed);
+  connect(close, &QPushButton::clicked, this, [this] { Q_EMIT closed(false); });
+  // Esc works wherever the focus is, but only while the bar is visible.
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this);
+  connect(escape, &QShortcut::activated, this, [this] { Q_EMIT closed(true); });
   hide();
 }
 
-void FindBar::begin() {
+void FindBar::begin(const QString& text) {
   show();
   box_->setFocus();
+  if (!text.isEmpty()) box_->setText(text);
   box_->selectAll();
+  if (text.isEmpty() && !box_->text().isEmpty()) Q_EMIT wanted(box_->text(), 0);
 }
 
 void FindBar::setAnswer(const QString& sentence) {
@@ -56,8 +62,6 @@ void FindBar::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Return:
     case Qt::Key_Enter:
       return Q_EMIT wanted(box_->text(), event->modifiers() & Qt::ShiftModifier ? -1 : 1);
-    case Qt::Key_Escape:
-      return Q_EMIT closed();
     default:
       QWidget::keyPressEvent(event);
   }

@@ -14,7 +14,8 @@ class FindBar : public QWidget {
 
  public:
   FindBar(const Palette& palette, QWidget* parent = nullptr);
-  void begin();
+  /// Opens the bar. A text that is given is looked for at once.
+  void begin(const QString& text = {});
   /// "3 of 12", "nothing found".
   void setAnswer(const QString& sentence);
   QString answer() const;
@@ -22,7 +23,7 @@ class FindBar : public QWidget {
 
  Q_SIGNALS:
   void wanted(const QString& text, int direction);  ///< 0: the text has changed
-  void closed();
+  void closed(bool back);  ///< back: the user wants to see what was shown before the search
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

@@ -32,6 +32,7 @@ Header::Header(const Palette& palette, ProfileSession& session, QWidget* parent)
   bold.setBold(true);
   title_->setFont(bold);
   badge_->setTextFormat(Qt::PlainText);
+  executables_->setFocusPolicy(Qt::TabFocus);
   executables_->setAccessibleName(tr("Executable"));
   executables_->setToolTip(tr("Selects the executable that the pages show"));
   executables_->setSizeAdjustPolicy(QComboBox::AdjustToContents);

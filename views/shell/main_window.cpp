@@ -3,14 +3,13 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
+#include <QDesktopServices>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QPointer>
 #include <QScreen>
@@ -19,24 +18,22 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "profiler/base/version.h"
-#include "views/shell/command_palette.h"
+#include "views/shell/elided_label.h"
 #include "views/shell/find_bar.h"
-#include "views/shell/glossary.h"
 #include "views/shell/header.h"
 #include "views/shell/home.h"
 #include "views/shell/icons.h"
-#include "views/shell/keys_dialog.h"
 #include "views/shell/notice.h"
 #include "views/shell/picture.h"
+#include "views/shell/saved_notice.h"
 #include "views/shell/settings_dialog.h"
 #include "views/shell/sidebar.h"
+#include "views/shell/window_dialogs.h"
 
 namespace pipescope::shell {
 namespace {
 
-const auto kGeometry = QStringLiteral("geometry"), kTimeUnit = QStringLiteral("time_unit"),
-           kLastFolder = QStringLiteral("last_folder");
+const auto kGeometry = QStringLiteral("geometry"), kTimeUnit = QStringLiteral("time_unit");
 
 }  // namespace
 
@@ -47,9 +44,12 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       selection_(std::make_unique<Selection>()),
       timeRange_(std::make_unique<TimeRange>()),
       actions_(std::make_unique<Actions>()) {
-  context_.reset(new PageContext{*session_, palette_, *selection_, *timeRange_, *actions_, settings_,
-                                 [this](const Place& place) { go(place); },
-                                 [this] { setTimeUnit(!timeAction_->isChecked()); }});
+  context_.reset(new PageContext{
+      *session_, palette_, *selection_, *timeRange_, *actions_, settings_,
+      [this](const Place& place) { go(place); }, [this] { setTimeUnit(!timeAction_->isChecked()); },
+      [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
+      [this](const QString& text) { find_->begin(text); }});
+  dialogs_ = new WindowDialogs(*this);
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
   const QSize wanted(1600, 900);
@@ -60,11 +60,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   makeActions();
   makePages(registry);
   makeMenus();
-  emulated_ = new QLabel(this);
-  Palette::makeQuiet(*emulated_);
-  statusBar()->addPermanentWidget(emulated_);
-  statusBar()->setSizeGripEnabled(false);
-  statusBar()->setContentsMargins(8, 0, 10, 0);
+  makeStatusLine();
   connect(session_.get(), &ProfileSession::stateChanged, this, &MainWindow::followSession);
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
@@ -88,7 +84,26 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   followSession();
 }
 
-MainWindow::~MainWindow() = default;
+/// The pages refer to the members of the window, so they go first.
+MainWindow::~MainWindow() {
+  delete takeCentralWidget();
+}
+
+/// The path is a widget and no message, because every menu that the pointer passes clears the messages.
+void MainWindow::makeStatusLine() {
+  path_ = new ElidedLabel(palette_, Qt::AlignLeft | Qt::AlignVCenter, this);
+  path_->setAccessibleName(tr("Profile"));
+  saved_ = new SavedNotice(palette_, this);
+  connect(saved_, &SavedNotice::openWanted, this,
+          [](const QString& file) { QDesktopServices::openUrl(QUrl::fromLocalFile(file)); });
+  emulated_ = new QLabel(this);
+  Palette::makeQuiet(*emulated_);
+  statusBar()->addWidget(path_, 1);
+  statusBar()->addWidget(saved_);
+  statusBar()->addPermanentWidget(emulated_);
+  statusBar()->setSizeGripEnabled(false);
+  statusBar()->setContentsMargins(8, 0, 10, 0);
+}
 
 void MainWindow::makePages(const PageRegistry& registry) {
   sidebar_ = new Sidebar(palette_, registry.all(), this);
@@ -112,10 +127,16 @@ void MainWindow::makePages(const PageRegistry& registry) {
   connect(find_, &FindBar::wanted, this, [this](const QString& text, int direction) {
     if (Page* page = currentPage()) find_->setAnswer(page->find(text, direction));
   });
-  connect(find_, &FindBar::closed, this, [this] {
-    if (Page* page = currentPage()) page->find({}, 0), page->setFocus();
+  connect(find_, &FindBar::closed, this, [this](bool back) {
     find_->hide();
+    if (Page* page = currentPage()) page->endFind(back), page->offerKeyboard();
   });
+  for (Page* page : pages_) {
+    connect(page, &Page::settled, this, &MainWindow::enableCommands);
+    connect(page, &Page::findAnswered, this, [this, page](const QString& answer) {
+      if (page == currentPage()) find_->setAnswer(answer);
+    });
+  }
   column->addWidget(stack_, 1);
   auto* row = new QHBoxLayout(inner);
   row->setContentsMargins(0, 0, 0, 0);
@@ -123,7 +144,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   row->addWidget(sidebar_);
   row->addLayout(column, 1);
   home_ = new Home(palette_, settings_, this);
-  connect(home_, &Home::openRequested, this, &MainWindow::chooseFile);
+  connect(home_, &Home::openRequested, dialogs_, &WindowDialogs::chooseFile);
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
   outer_ = new QStackedWidget(this);
@@ -135,31 +156,36 @@ void MainWindow::makePages(const PageRegistry& registry) {
 
 void MainWindow::makeActions() {
   const QString file = tr("File"), view = tr("View"), goGroup = tr("Go to"), help = tr("Help");
-  icons_.emplace_back(actions_->add(file, tr("&Open…"), {QKeySequence::Open}, [this] { chooseFile(); }),
-                      QStringLiteral("open"));
-  actions_->add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
-                [this] { session_->reload(); });
-  actions_->add(file, tr("Open the &demo profile"), {}, [this] { openDemo(); });
-  actions_->add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))}, [this] {
-    if (session_->snapshot() != nullptr)
-      savePicture(*currentPage()->picture(),
-                  definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
-  });
-  actions_->add(file, tr("&Copy link to this place"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
-                [this] { QApplication::clipboard()->setText(link()); });
-  actions_->add(file, tr("Se&ttings…"), {QKeySequence(QStringLiteral("Ctrl+,"))}, [this] { showSettings(); });
+  icons_.emplace_back(
+      actions_->add(file, tr("&Open…"), {QKeySequence::Open}, [this] { dialogs_->chooseFile(); }),
+      QStringLiteral("open"));
+  reload_ =
+      actions_->add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
+                    [this] { session_->reload(); });
+  demoAction_ = actions_->add(file, tr("Open the &demo profile"), {}, [this] { openDemo(); });
+  demoAction_->setEnabled(false);
+  picture_ = actions_->add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
+                           [this] { saveCurrentPicture(false); });
+  wholePicture_ =
+      actions_->add(file, tr("Save picture of the &whole chart…"),
+                    {QKeySequence(QStringLiteral("Ctrl+Alt+S"))}, [this] { saveCurrentPicture(true); });
+  link_ = actions_->add(file, tr("&Copy link to this place"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
+                        [this] { QApplication::clipboard()->setText(link()); });
+  actions_->add(file, tr("Se&ttings…"), {QKeySequence(QStringLiteral("Ctrl+,"))},
+                [this] { dialogs_->showSettings(); });
   actions_->add(file, tr("&New window"), {QKeySequence::New}, [this] { Q_EMIT newWindowRequested(); });
   actions_->add(file, tr("&Close window"), {QKeySequence(QStringLiteral("Ctrl+W"))}, [this] { close(); });
   actions_->add(file, tr("&Quit"), {QKeySequence(QStringLiteral("Ctrl+Q"))},
                 [] { QApplication::closeAllWindows(); });
-  actions_->add(goGroup, tr("&Find on this page…"), {QKeySequence::Find}, [this] { showFind(); });
+  findAction_ =
+      actions_->add(goGroup, tr("&Find on this page…"), {QKeySequence::Find}, [this] { showFind(); });
   actions_->add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
-                [this] { showCommands(); });
+                [this] { dialogs_->showCommands(); });
   for (std::size_t i = 0; i < definitions_.size(); ++i) {
     const QKeySequence key(QStringLiteral("Ctrl+%1").arg(i + 1));
-    icons_.emplace_back(
-        actions_->add(goGroup, definitions_[i].title, {key}, [this, i] { selectPage(static_cast<int>(i)); }),
-        definitions_[i].icon);
+    pageActions_ << actions_->add(goGroup, definitions_[i].title, {key},
+                                  [this, i] { selectPage(static_cast<int>(i)); });
+    icons_.emplace_back(pageActions_.back(), definitions_[i].icon);
   }
   auto* themes = new QActionGroup(this);
   const std::vector<std::pair<Theme, QString>> choices = {
@@ -177,22 +203,15 @@ void MainWindow::makeActions() {
   cyclesAction_ = actions_->add(view, tr("Time in &cycles"), {}, [this] { setTimeUnit(false); });
   timeAction_ = actions_->add(view, tr("Time in &seconds"), {}, [this] { setTimeUnit(true); });
   for (QAction* action : {cyclesAction_, timeAction_}) action->setCheckable(true), units->addAction(action);
-  actions_->add(view, tr("Switch between cycles and seconds"), {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
-                [this] { setTimeUnit(!timeAction_->isChecked()); });
+  switchUnit_ = actions_->add(view, tr("Switch between cycles and seconds"),
+                              {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
+                              [this] { setTimeUnit(!timeAction_->isChecked()); });
   actions_->add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
                 [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-  actions_->add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)}, [this] {
-    auto* dialog = new KeysDialog(*actions_, this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->open();
-  });
-  actions_->add(help, tr("&Words"), {}, [this] { showGlossary(); });
-  actions_->add(help, tr("&About Pipescope"), {}, [this] {
-    QMessageBox::about(this, tr("About Pipescope"),
-                       tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come from "
-                          "device models; the summary page shows their error bands.")
-                           .arg(QLatin1String(base::version())));
-  });
+  actions_->add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)},
+                [this] { dialogs_->showKeys(); });
+  actions_->add(help, tr("&Words"), {}, [this] { dialogs_->showWords(); });
+  actions_->add(help, tr("&About Pipescope"), {}, [this] { dialogs_->showAbout(); });
 }
 
 void MainWindow::makeMenus() {
@@ -210,9 +229,12 @@ void MainWindow::makeMenus() {
   menuBar()->addMenu(file);
   menuBar()->addMenu(menuOf(tr("View")));
   menuBar()->addMenu(menuOf(tr("Go to")));
-  for (const QString& group : {tr("Timeline")}) {
-    QMenu* menu = menuOf(group);
-    menu->isEmpty() ? delete menu : static_cast<void>(menuBar()->addMenu(menu));
+  // Each page with commands has a menu of its own.
+  QStringList groups = {tr("File"), tr("View"), tr("Go to"), tr("Help")};
+  for (const Actions::Entry& entry : actions_->entries()) {
+    if (entry.action == nullptr || groups.contains(entry.group)) continue;
+    groups << entry.group;
+    menuBar()->addMenu(menuOf(entry.group));
   }
   menuBar()->addMenu(menuOf(tr("Help")));
   for (QAction* action : themeActions_)
@@ -228,21 +250,10 @@ void MainWindow::openSource(OpenedSource source, const QString& title) {
   session_->openSource(std::move(source), title);
 }
 
-void MainWindow::chooseFile() {
-  auto* dialog = new QFileDialog(this, tr("Open a profile"), settings_.value(kLastFolder).toString(),
-                                 tr("Profiles (*.pop);;All files (*)"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    settings_.setValue(kLastFolder, QFileInfo(path).path());
-    open(path);
-  });
-  dialog->open();
-}
-
 void MainWindow::setDemo(Demo demo) {
   demo_ = std::move(demo);
   home_->setDemoVisible(static_cast<bool>(demo_));
+  demoAction_->setEnabled(static_cast<bool>(demo_));
 }
 
 void MainWindow::openDemo() {
@@ -271,57 +282,11 @@ QString MainWindow::link() const {
   return parts.join(QLatin1Char(' '));
 }
 
-void MainWindow::showCommands() {
-  std::vector<Command> commands;
-  for (const Actions::Entry& entry : actions_->entries()) {
-    if (entry.action == nullptr || !entry.action->isEnabled()) continue;
-    const QString keys =
-        entry.keys.isEmpty() ? entry.group : entry.group + QStringLiteral(" · ") + entry.keys;
-    commands.push_back({entry.what, keys, [action = entry.action] { action->trigger(); }});
-  }
-  if (session_->snapshot() != nullptr) {
-    for (const model::Executable& row : session_->snapshot()->catalog->executables) {
-      commands.push_back({tr("Show executable %1").arg(QString::fromStdString(row.name)), tr("Executable"),
-                          [this, id = row.id] { session_->setExecutable(id); }});
-    }
-    for (const model::Device& row : session_->snapshot()->catalog->devices) {
-      const QString name = QString::fromStdString(row.name);
-      commands.push_back({tr("Go to %1 on the trace").arg(name), tr("Device"), [this, name] {
-                            Place place{QStringLiteral("trace"), {}, -1, name};
-                            go(place);
-                          }});
-    }
-  }
-  for (const QString& path : settings_.recentFiles())
-    commands.push_back({tr("Open %1").arg(QFileInfo(path).fileName()), path, [this, path] { open(path); }});
-  auto* palette = new CommandPalette(std::move(commands), this);
-  palette->setAttribute(Qt::WA_DeleteOnClose);
-  palette->open();
-}
-
-void MainWindow::showSettings() {
-  auto* dialog = new SettingsDialog(
-      settings_, palette_, [this] { showAgain(); }, this);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->open();
-}
-
 /// Shows everything again after a setting has changed.
 void MainWindow::showAgain() {
   const bool time = settings_.value(kTimeUnit).toString() == QLatin1String("time");
   (time ? timeAction_ : cyclesAction_)->setChecked(true);
   for (Page* page : pages_) page->reload();
-}
-
-void MainWindow::showGlossary() {
-  std::vector<Command> words;
-  for (const auto& [word, sentence] : glossary()) words.push_back({word, sentence, [] {}});
-  auto* dialog = new CommandPalette(std::move(words), this);
-  dialog->setWindowTitle(tr("Words"));
-  dialog->box()->setPlaceholderText(tr("A word"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->resize(860, 520);
-  dialog->open();
 }
 
 void MainWindow::showFind() {
@@ -353,10 +318,33 @@ QStringList MainWindow::pageIds() const {
 }
 
 void MainWindow::selectPage(int index) {
-  if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed();
+  if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed(false);
   if (index < 0 || index >= static_cast<int>(pages_.size())) return;
   sidebar_->setCurrent(index);
   stack_->setCurrentIndex(index);
+  currentPage()->offerKeyboard();
+  enableCommands();
+}
+
+void MainWindow::saveCurrentPicture(bool whole) {
+  Picture picture = currentPage()->picture();
+  picture.title = QStringLiteral("%1 — %2").arg(picture.title, session_->title());
+  savePicture(picture, whole, definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
+}
+
+/// Disables the commands that would do nothing.
+void MainWindow::enableCommands() {
+  const Snapshot* snapshot = session_->snapshot();
+  const bool any = snapshot != nullptr, file = any && !session_->path().isEmpty();
+  // Where a tick is a time or a cost, there is only one unit.
+  const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;
+  reload_->setEnabled(!session_->path().isEmpty());
+  link_->setEnabled(file);
+  picture_->setEnabled(any);
+  wholePicture_->setEnabled(any && static_cast<bool>(currentPage()->picture().showWhole));
+  findAction_->setEnabled(any);
+  for (QAction* page : pageActions_) page->setEnabled(any);
+  for (QAction* action : {cyclesAction_, timeAction_, switchUnit_}) action->setEnabled(clock || !any);
 }
 
 void MainWindow::go(const Place& place) {
@@ -387,6 +375,7 @@ QString MainWindow::notice() const {
 }
 
 void MainWindow::followSession() {
+  enableCommands();
   const bool hasProfile = session_->snapshot() != nullptr;
   setWindowTitle(hasProfile || session_->isOpening() ? QStringLiteral("%1 — Pipescope").arg(session_->title())
                                                      : QStringLiteral("Pipescope"));
@@ -397,7 +386,7 @@ void MainWindow::followSession() {
     } else {
       home_->setError(session_->error());
     }
-    statusBar()->clearMessage();
+    path_->setText({});
     emulated_->clear();
     return;
   }
@@ -426,7 +415,7 @@ void MainWindow::followSession() {
   emulated_->setText(tr("Emulated%1 · pipescope %2")
                          .arg(model.isEmpty() ? QString() : tr(" · device model %1").arg(model),
                               QString::fromStdString(catalog.property("tool_version"))));
-  statusBar()->showMessage(session_->path());
+  path_->setText(session_->path());
 }
 
 void MainWindow::followPalette() {
@@ -450,6 +439,24 @@ void MainWindow::fillRecent() {
     fillRecent();
     home_->refresh();
   });
+}
+
+/// Gets the keys that no other widget wanted, and offers them to the page, so that no key depends on where
+/// the focus is.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  const bool pageShown = outer_->currentIndex() == 1 && currentPage() != nullptr;
+  if (pageShown && isTyping(focusWidget())) {
+    if (event->key() != Qt::Key_Escape) return QMainWindow::keyPressEvent(event);
+    focusWidget()->clearFocus();
+    return currentPage()->offerKeyboard();
+  }
+  if (pageShown && !offeringKey_) {
+    offeringKey_ = true;  // a key that the page does not want comes back here
+    currentPage()->takeKey(event);
+    offeringKey_ = false;
+    if (event->isAccepted()) return;
+  }
+  QMainWindow::keyPressEvent(event);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

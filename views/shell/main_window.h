@@ -11,10 +11,13 @@ class QStackedWidget;
 namespace pipescope::shell {
 
 class FindBar;
+class ElidedLabel;
 class Header;
 class Home;
 class NoticeBar;
+class SavedNotice;
 class Sidebar;
+class WindowDialogs;
 
 /// A window with one profile and its pages.
 class MainWindow : public QMainWindow {
@@ -33,6 +36,10 @@ class MainWindow : public QMainWindow {
   QString link() const;
   FindBar* findBar() const { return find_; }
   Settings& settings() { return settings_; }
+  Palette& colours() { return palette_; }
+  SavedNotice* savedNotice() const { return saved_; }
+  /// Shows everything again after a setting has changed.
+  void showAgain();
   void openSource(OpenedSource source, const QString& title);
   /// Returns false where there is no such page.
   bool showPage(const QString& id);
@@ -58,18 +65,17 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   void makeActions();
   void makeMenus();
   void makePages(const PageRegistry& registry);
-  void chooseFile();
-  void showCommands();
-  void showSettings();
-  void showGlossary();
+  void makeStatusLine();
+  void enableCommands();
+  void saveCurrentPicture(bool whole);
   void showFind();
   void openDemo();
-  void showAgain();
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void followSession();
@@ -96,9 +102,15 @@ class MainWindow : public QMainWindow {
   Demo demo_;
   Header* header_ = nullptr;
   QLabel* emulated_ = nullptr;
+  ElidedLabel* path_ = nullptr;
+  SavedNotice* saved_ = nullptr;
+  WindowDialogs* dialogs_ = nullptr;
   QMenu* recent_ = nullptr;
-  QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr;
-  QList<QAction*> themeActions_;
+  QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr, *switchUnit_ = nullptr;
+  QAction *reload_ = nullptr, *demoAction_ = nullptr, *picture_ = nullptr, *wholePicture_ = nullptr,
+          *link_ = nullptr, *findAction_ = nullptr;
+  QList<QAction*> themeActions_, pageActions_;
+  bool offeringKey_ = false;
   std::vector<std::pair<QAction*, QString>> icons_;
 };
 

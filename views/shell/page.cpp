@@ -1,6 +1,11 @@
 #include "views/shell/page.h"
 
+#include <QAbstractSpinBox>
+#include <QCoreApplication>
+#include <QKeyEvent>
 #include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QScrollArea>
 #include <QShowEvent>
 #include <QStackedLayout>
 #include <QTimer>
@@ -16,7 +21,15 @@ namespace {
 constexpr int kPageQuietMs = 150;
 }  // namespace
 
+bool isTyping(const QWidget* focus) {
+  if (focus == nullptr || !focus->isVisible()) return false;
+  return qobject_cast<const QLineEdit*>(focus) != nullptr ||
+         qobject_cast<const QAbstractSpinBox*>(focus) != nullptr ||
+         qobject_cast<const QPlainTextEdit*>(focus) != nullptr;
+}
+
 Page::Page(PageContext& context) : context_(context) {
+  setFocusPolicy(Qt::ClickFocus);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
@@ -39,17 +52,31 @@ Page::Page(PageContext& context) : context_(context) {
   });
 }
 
+/// Nobody waits for what is still being read.
+Page::~Page() {
+  if (progress_) progress_->cancel();
+}
+
 QString Page::notice() const {
   return stack_->currentWidget() == pane_ ? pane_->sentence() : bar_->sentence();
 }
 
 void Page::setContent(QWidget* content) {
   stack_->addWidget(content);
+  content_ = content;
+  // The keys of a long page scroll it.
+  if (keyWidget_ == nullptr) keyWidget_ = qobject_cast<QScrollArea*>(content);
+}
+
+Picture Page::picture() {
+  auto* scrolled = qobject_cast<QScrollArea*>(content_);
+  return {scrolled != nullptr ? scrolled->widget() : this, accessibleName(), {}};
 }
 
 void Page::showInstead(const QString& sentence) {
   pane_->setNotice(NoticeKind::info, sentence);
   stack_->setCurrentWidget(pane_);
+  enableOwned();
 }
 
 void Page::remark(const QString& sentence, NoticeKind kind) {
@@ -58,6 +85,40 @@ void Page::remark(const QString& sentence, NoticeKind kind) {
 
 void Page::showContent() {
   stack_->setCurrentIndex(1);
+  enableOwned();
+}
+
+bool Page::showsContent() const {
+  return stack_->currentWidget() != pane_;
+}
+
+void Page::own(QAction* action) {
+  addAction(action);
+  owned_.emplace_back(action, true);
+  action->setEnabled(isVisible() && showsContent());
+}
+
+void Page::setPossible(QAction* action, bool possible) {
+  for (auto& [own, can] : owned_) {
+    if (own == action) can = possible;
+  }
+  enableOwned();
+}
+
+void Page::enableOwned() {
+  const bool shown = isVisible() && showsContent();
+  for (const auto& [action, possible] : owned_) action->setEnabled(shown && possible);
+}
+
+void Page::offerKeyboard() {
+  if (!isVisible() || isTyping(window()->focusWidget())) return;
+  (keyWidget_ != nullptr && showsContent() ? keyWidget_ : this)->setFocus();
+}
+
+void Page::takeKey(QKeyEvent* event) {
+  QWidget* const to = keyWidget_ != nullptr && showsContent() ? keyWidget_ : this;
+  if (to->hasFocus()) return event->ignore();  // it has seen the key already
+  QCoreApplication::sendEvent(to, event);
 }
 
 void Page::reload() {
@@ -67,7 +128,14 @@ void Page::reload() {
 
 void Page::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
+  enableOwned();
+  offerKeyboard();
   if (stale_) start();
+}
+
+void Page::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  enableOwned();
 }
 
 /// Only one load runs at a time. A newer request cancels the present one and starts after it.
@@ -81,7 +149,11 @@ void Page::start() {
   loading_ = true;
   stale_ = false;
   progress_ = std::make_shared<SharedProgress>();
-  if (!hasContent_) pane_->setNotice(NoticeKind::info, tr("Reading…")), stack_->setCurrentWidget(pane_);
+  if (!hasContent_) {
+    pane_->setNotice(NoticeKind::info, tr("Reading…"));
+    stack_->setCurrentWidget(pane_);
+    enableOwned();
+  }
   QTimer::singleShot(kPageQuietMs, this, [this, progress = progress_] {
     if (loading_ && progress == progress_ && hasContent_) bar_->setNotice(NoticeKind::info, tr("Reading…"));
   });
@@ -98,9 +170,11 @@ void Page::finish(base::Result<Apply>&& result) {
   if (stale_ && isVisible()) return start();
   bar_->clear();
   if (result.ok()) {
+    const bool first = !hasContent_;
     showContent();
     hasContent_ = true;
     (*result)();
+    if (first) offerKeyboard();
   } else if (hasContent_) {
     bar_->setNotice(NoticeKind::error, QString::fromStdString(result.error().message));
   } else {
@@ -112,17 +186,32 @@ void Page::finish(base::Result<Apply>&& result) {
 
 QString Page::find(const QString& text, int direction) {
   Q_UNUSED(direction)
-  int rows = 0, tables = 0;
+  constexpr const char* kShownByFind = "shown_by_find";
+  int rows = 0, tables = 0, all = 0;
+  // Tables in tabs that are not shown are searched too.
   for (QLineEdit* filter : findChildren<QLineEdit*>(QStringLiteral("table_filter"))) {
-    if (filter->parentWidget() == nullptr || !filter->parentWidget()->isVisible()) continue;
-    filter->setVisible(true);
+    if (!text.isEmpty() && filter->isHidden()) {
+      filter->setProperty(kShownByFind, true);
+      filter->setVisible(true);
+    }
     filter->setText(text);
-    rows += filter->property("rows").toInt();
-    ++tables;
+    if (text.isEmpty() && filter->property(kShownByFind).toBool()) {
+      filter->setProperty(kShownByFind, false);
+      filter->setVisible(false);
+    }
+    const int here = filter->property("rows").toInt();
+    rows += here;
+    tables += here > 0 ? 1 : 0;
+    ++all;
   }
   if (text.isEmpty()) return {};
-  if (tables == 0) return tr("there is no table on this page");
-  return rows == 0 ? tr("nothing found") : tr("%1 rows").arg(rows);
+  if (all == 0) return tr("there is no table on this page");
+  if (rows == 0) return tr("nothing found");
+  return tables == 1 ? tr("%1 rows").arg(rows) : tr("%1 rows in %2 tables").arg(rows).arg(tables);
+}
+
+void Page::endFind(bool) {
+  find({}, 0);
 }
 
 geometry::TimeScale Page::timeScale() const {

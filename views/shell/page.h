@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "profiler/base/progress.h"
@@ -32,6 +33,14 @@ struct Place {
   QString lane;  ///< name of a device
 };
 
+/// What "Save picture" draws.
+struct Picture {
+  QWidget* widget = nullptr;
+  QString title;
+  /// Makes the widget show all of its content, and returns what undoes that. Empty: it always shows all.
+  std::function<std::function<void()>()> showWhole;
+};
+
 /// What all pages of a window share.
 struct PageContext {
   ProfileSession& session;
@@ -42,6 +51,10 @@ struct PageContext {
   Settings& settings;
   std::function<void(const Place&)> go;
   std::function<void()> toggleTimeUnit;  ///< switches all pages between cycles and seconds
+  /// Saves a picture of the present page: the visible part or the whole chart.
+  std::function<void(bool whole)> savePicture;
+  std::function<void(const QString& path)> saved;  ///< tells the user that a file was written
+  std::function<void(const QString& text)> find;   ///< looks for a text on the present page
 };
 
 /// A page shows content that it loads on a worker, or a notice. Its last good content stays visible until the
@@ -51,6 +64,7 @@ class Page : public QWidget {
 
  public:
   explicit Page(PageContext& context);
+  ~Page() override;
 
   /// True when nothing is being read for the page and its content is up to date.
   bool isSettled() const { return !loading_ && !stale_ && pendingReads_ == 0; }
@@ -60,17 +74,45 @@ class Page : public QWidget {
   virtual void show(const Place&) {}
   /// Reads the content again, now or when the page is next visible.
   void reload();
-  /// The widget that "Save picture" draws: the main chart of the page, or else the whole page.
-  virtual QWidget* picture() { return this; }
+  /// What "Save picture" draws: the main chart of the page, or else the whole page.
+  virtual Picture picture();
   /// Finds a text on the page: the next place (+1), the previous one (−1), or the first one after the text
   /// has changed (0). Returns what to tell the user, such as "12 rows" or "nothing found". This
   /// implementation filters the tables of the page.
   virtual QString find(const QString& text, int direction);
+  /// Shows everything again after a search. `back`: also what was shown before the search.
+  virtual void endFind(bool back);
   /// The place that is shown, for a link. Page and executable are added by the window.
   virtual Place place() const { return {}; }
 
+  /// Gives the keyboard to the widget that answers the page's keys, unless the user is typing into a field.
+  void offerKeyboard();
+  /// Handles a key that no widget of the window wanted, as when the sidebar has the focus.
+  void takeKey(QKeyEvent* event);
+  /// Makes an action a command of this page. It is enabled only while the page shows its content.
+  void own(QAction* action);
+  /// Disables a command of this page for as long as it would do nothing.
+  void setPossible(QAction* action, bool possible);
+
+  /// Reads more than load() does: runs work() on a worker, then done(result) on the window's thread unless
+  /// `owner`, which is the page or a part of it, is destroyed.
+  template <class Work, class Done>
+  void readInBackground(QObject* owner, Work work, Done done) {
+    ++pendingReads_;
+    inBackground(owner, std::move(work), [this, done = std::move(done)](auto&& result) mutable {
+      --pendingReads_;
+      done(std::forward<decltype(result)>(result));
+      Q_EMIT settled();
+    });
+  }
+  template <class Work, class Done>
+  void readInBackground(Work work, Done done) {
+    readInBackground(this, std::move(work), std::move(done));
+  }
+
  Q_SIGNALS:
   void settled();
+  void findAnswered(const QString& sentence);  ///< what find() could not tell at once
 
  protected:
   /// What a worker may read from.
@@ -97,17 +139,10 @@ class Page : public QWidget {
   void showContent();
   /// Shows a sentence above the content; empty: none.
   void remark(const QString& sentence, NoticeKind kind = NoticeKind::warning);
-  /// Reads more than load() does: runs work() on a worker, then done(result) on the window's thread.
-  template <class Work, class Done>
-  void readInBackground(Work work, Done done) {
-    ++pendingReads_;
-    inBackground(this, std::move(work), [this, done = std::move(done)](auto&& result) mutable {
-      --pendingReads_;
-      done(std::forward<decltype(result)>(result));
-      Q_EMIT settled();
-    });
-  }
+  /// The widget that answers the page's keys; without one, the page itself.
+  void setKeyWidget(QWidget* widget) { keyWidget_ = widget; }
   void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
 
   geometry::TimeScale timeScale() const;
 
@@ -116,6 +151,8 @@ class Page : public QWidget {
  private:
   void start();
   void finish(base::Result<Apply>&& result);
+  bool showsContent() const;
+  void enableOwned();
 
   NoticeBar* bar_ = nullptr;
   NoticePane* pane_ = nullptr;
@@ -123,7 +160,12 @@ class Page : public QWidget {
   std::shared_ptr<SharedProgress> progress_;
   bool loading_ = false, stale_ = true, hasContent_ = false;
   int pendingReads_ = 0;
+  QWidget *content_ = nullptr, *keyWidget_ = nullptr;
+  std::vector<std::pair<QAction*, bool>> owned_;  ///< commands of the page; false: it would do nothing now
 };
+
+/// True where the focus is in a field for text, which then takes all keys.
+bool isTyping(const QWidget* focus);
 
 struct PageDefinition {
   QString id, title, icon, doc;

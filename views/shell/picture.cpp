@@ -1,5 +1,6 @@
 #include "views/shell/picture.h"
 
+#include <QAbstractScrollArea>
 #include <QAction>
 #include <QBuffer>
 #include <QFileDialog>
@@ -9,25 +10,96 @@
 #include <QPainter>
 #include <QSaveFile>
 #include <QSvgGenerator>
+#include <vector>
 
 #include "views/shell/background.h"
 
 namespace pipescope::shell {
 namespace {
 
-constexpr int kCaption = 22, kScale = 2;
+constexpr int kCaption = 22, kTitle = 30, kScale = 2, kSide = 8;
 const auto kFolder = QStringLiteral("picture_folder");
 
-void draw(QPainter& painter, QWidget& widget, const QString& caption, const Palette& palette) {
-  const QSize size = widget.size();
-  painter.fillRect(QRect(0, 0, size.width(), size.height() + kCaption), palette.ui(Ui::window));
-  widget.render(&painter, QPoint(), QRegion(), QWidget::DrawChildren);
+/// Hides the scroll bars of a widget and of what it contains for as long as it lives.
+class WithoutScrollBars {
+ public:
+  explicit WithoutScrollBars(QWidget& widget) {
+    QList<QAbstractScrollArea*> areas = widget.findChildren<QAbstractScrollArea*>();
+    if (auto* own = qobject_cast<QAbstractScrollArea*>(&widget)) areas << own;
+    for (QAbstractScrollArea* area : areas) {
+      kept_.push_back({area, area->horizontalScrollBarPolicy(), area->verticalScrollBarPolicy()});
+      area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+      area->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    }
+  }
+  ~WithoutScrollBars() {
+    for (const Kept& kept : kept_) {
+      kept.area->setHorizontalScrollBarPolicy(kept.horizontal);
+      kept.area->setVerticalScrollBarPolicy(kept.vertical);
+    }
+  }
+  WithoutScrollBars(const WithoutScrollBars&) = delete;
+  WithoutScrollBars& operator=(const WithoutScrollBars&) = delete;
+
+ private:
+  struct Kept {
+    QAbstractScrollArea* area;
+    Qt::ScrollBarPolicy horizontal, vertical;
+  };
+  std::vector<Kept> kept_;
+};
+
+QSize sizeWithTexts(const QWidget& widget) {
+  return {widget.width(), kTitle + widget.height() + kCaption};
+}
+
+void draw(QPainter& painter, const Picture& picture, const QString& caption, const Palette& palette) {
+  QWidget& widget = *picture.widget;
+  const QSize size = sizeWithTexts(widget);
+  const int room = size.width() - 2 * kSide;
+  painter.fillRect(QRect(QPoint(), size), palette.ui(Ui::window));
+  const auto write = [&](int y, int height, const QFont& font, Ui colour, const QString& text) {
+    painter.setFont(font);
+    painter.setPen(palette.ui(colour));
+    painter.drawText(QRect(kSide, y, room, height), Qt::AlignVCenter | Qt::AlignLeft,
+                     QFontMetrics(font).elidedText(text, Qt::ElideRight, room));
+  };
+  QFont title = widget.font();
+  title.setPixelSize(15);
+  title.setBold(true);
+  write(0, kTitle, title, Ui::text, picture.title);
   QFont small = widget.font();
   small.setPixelSize(11);
-  painter.setFont(small);
-  painter.setPen(palette.ui(Ui::muted));
-  painter.drawText(QRect(8, size.height(), size.width() - 16, kCaption), Qt::AlignVCenter | Qt::AlignLeft,
-                   QFontMetrics(small).elidedText(caption, Qt::ElideRight, size.width() - 16));
+  write(size.height() - kCaption, kCaption, small, Ui::muted, caption);
+  widget.render(&painter, QPoint(0, kTitle), QRegion(), QWidget::DrawChildren);
+}
+
+QByteArray drawn(const Picture& picture, const QString& caption, bool asSvg, const Palette& palette) {
+  const QSize size = sizeWithTexts(*picture.widget);
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  if (asSvg) {
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setSize(size);
+    generator.setViewBox(QRect(QPoint(), size));
+    generator.setTitle(picture.title);
+    generator.setDescription(caption);
+    QPainter painter(&generator);
+    draw(painter, picture, caption, palette);
+  } else {
+    QImage image(size * kScale, QImage::Format_RGB32);
+    image.setDevicePixelRatio(kScale);
+    {
+      QPainter painter(&image);
+      draw(painter, picture, caption, palette);
+    }
+    image.setText(QStringLiteral("Title"), picture.title);
+    image.setText(QStringLiteral("Description"), caption);
+    image.save(&buffer, "PNG");
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -48,30 +120,12 @@ QString provenance(const ProfileSession& session) {
   return parts.join(QStringLiteral(" · "));
 }
 
-QByteArray pictureOf(QWidget& widget, const QString& caption, bool asSvg, const Palette& palette) {
-  const QSize size(widget.width(), widget.height() + kCaption);
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  if (asSvg) {
-    QSvgGenerator generator;
-    generator.setOutputDevice(&buffer);
-    generator.setSize(size);
-    generator.setViewBox(QRect(QPoint(), size));
-    generator.setTitle(widget.accessibleName());
-    generator.setDescription(caption);
-    QPainter painter(&generator);
-    draw(painter, widget, caption, palette);
-  } else {
-    QImage image(size * kScale, QImage::Format_RGB32);
-    image.setDevicePixelRatio(kScale);
-    {
-      QPainter painter(&image);
-      draw(painter, widget, caption, palette);
-    }
-    image.setText(QStringLiteral("Description"), caption);
-    image.save(&buffer, "PNG");
-  }
+QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption, bool asSvg,
+                     const Palette& palette) {
+  const WithoutScrollBars hidden(*picture.widget);
+  const std::function<void()> undo = whole && picture.showWhole ? picture.showWhole() : nullptr;
+  QByteArray bytes = drawn(picture, caption, asSvg, palette);
+  if (undo) undo();
   return bytes;
 }
 
@@ -84,8 +138,9 @@ base::Status writeFile(const QString& path, const QByteArray& bytes) {
           .toStdString());
 }
 
-void savePicture(QWidget& widget, const QString& name, PageContext& context) {
-  auto* dialog = new QFileDialog(widget.window(), QObject::tr("Save the picture"),
+void savePicture(const Picture& picture, bool whole, const QString& name, PageContext& context) {
+  QWidget* const widget = picture.widget;
+  auto* dialog = new QFileDialog(widget->window(), QObject::tr("Save the picture"),
                                  context.settings.value(kFolder).toString(),
                                  QObject::tr("PNG picture (*.png);;SVG drawing (*.svg)"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -96,27 +151,29 @@ void savePicture(QWidget& widget, const QString& name, PageContext& context) {
     dialog->setDefaultSuffix(filter.contains(QStringLiteral("svg")) ? QStringLiteral("svg")
                                                                     : QStringLiteral("png"));
   });
-  QObject::connect(dialog, &QFileDialog::fileSelected, &widget, [&widget, &context](const QString& path) {
-    context.settings.setValue(kFolder, QFileInfo(path).path());
-    const bool svg = path.endsWith(QStringLiteral(".svg"), Qt::CaseInsensitive);
-    const QByteArray bytes = pictureOf(widget, provenance(context.session), svg, context.palette);
-    inBackground(
-        &widget, [path, bytes] { return writeFile(path, bytes); },
-        [&widget](const base::Status& status) {
-          if (status.ok()) return;
-          QMessageBox::warning(widget.window(), QObject::tr("Save the picture"),
-                               QString::fromStdString(status.error().message));
-        });
-  });
+  QObject::connect(
+      dialog, &QFileDialog::fileSelected, widget, [picture, whole, &context](const QString& path) {
+        context.settings.setValue(kFolder, QFileInfo(path).path());
+        const bool svg = path.endsWith(QStringLiteral(".svg"), Qt::CaseInsensitive);
+        const QByteArray bytes = pictureOf(picture, whole, provenance(context.session), svg, context.palette);
+        inBackground(
+            picture.widget, [path, bytes] { return writeFile(path, bytes); },
+            [widget = picture.widget, path, &context](const base::Status& status) {
+              if (status.ok()) return context.saved(path);
+              QMessageBox::warning(widget->window(), QObject::tr("Save the picture"),
+                                   QString::fromStdString(status.error().message));
+            });
+      });
   dialog->open();
 }
 
-void addPictureAction(QWidget& owner, QWidget& widget, const QString& name, PageContext& context) {
+void addPictureAction(QWidget& owner, const std::function<Picture()>& picture, const QString& name,
+                      PageContext& context) {
   auto* action = new QAction(QObject::tr("Save picture…"), &owner);
   owner.addAction(action);
   owner.setContextMenuPolicy(Qt::ActionsContextMenu);
-  QObject::connect(action, &QAction::triggered, &widget,
-                   [&widget, name, &context] { savePicture(widget, name, context); });
+  QObject::connect(action, &QAction::triggered, &owner,
+                   [picture, name, &context] { savePicture(picture(), false, name, context); });
 }
 
 }  // namespace pipescope::shell

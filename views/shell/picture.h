@@ -1,7 +1,6 @@
 #pragma once
-// Saves charts as PNG or SVG files with a line below that says where the figures come from.
-#include <QWidget>
-
+// Saves charts as PNG or SVG files with their title above and a line below that says where the figures come
+// from.
 #include "profiler/base/result.h"
 #include "views/shell/page.h"
 
@@ -10,17 +9,20 @@ namespace pipescope::shell {
 /// That line: "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
 QString provenance(const ProfileSession& session);
 
-/// Draws the widget and a line of text below it in the theme's colours: as SVG, or as PNG at twice the size
-/// on the screen.
-QByteArray pictureOf(QWidget& widget, const QString& caption, bool asSvg, const Palette& palette);
+/// Draws the picture without scroll bars, in the theme's colours: as SVG, or as PNG at twice the size on the
+/// screen. `whole`: all of its content instead of the visible part.
+QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption, bool asSvg,
+                     const Palette& palette);
 
-/// Asks for a file name and writes the file on a worker. A message reports a failure.
-void savePicture(QWidget& widget, const QString& name, PageContext& context);
+/// Asks for a file name and writes the file on a worker. A notice says that it was written, and a message
+/// reports a failure.
+void savePicture(const Picture& picture, bool whole, const QString& name, PageContext& context);
 
 /// Writes bytes into a file. The error names the file and what to do. For workers.
 base::Status writeFile(const QString& path, const QByteArray& bytes);
 
-/// Adds "Save picture…", which draws `widget`, to the context menu of `owner`.
-void addPictureAction(QWidget& owner, QWidget& widget, const QString& name, PageContext& context);
+/// Adds "Save picture…" to the context menu of `owner`.
+void addPictureAction(QWidget& owner, const std::function<Picture()>& picture, const QString& name,
+                      PageContext& context);
 
 }  // namespace pipescope::shell

@@ -69,6 +69,8 @@ void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, c
           return attempt;
         }
         attempt.opened = *std::move(opened);
+        if (!attempt.opened.path.empty())
+          attempt.stamp = stampOf(QString::fromStdString(attempt.opened.path));
         auto catalog = analysis::loadCatalog(*attempt.opened.source);
         if (catalog.ok()) {
           attempt.catalog = *catalog;
@@ -85,12 +87,20 @@ void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, c
 
 void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   opening_ = false;
-  watchFrom(attempt.stamp);
-  if (!attempt.catalog) return fail(QString::fromStdString(attempt.error));
+  if (!attempt.catalog) {
+    watchFrom(attempt.stamp);
+    return fail(QString::fromStdString(attempt.error));
+  }
   opened_ = attempt.opened;
+  if (!opened_.path.empty()) {
+    const QFileInfo file(QString::fromStdString(opened_.path));
+    path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();
+    title_ = file.fileName();
+  }
   snapshot_ = {attempt.opened.source, attempt.catalog};
   executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
                                                        : snapshot_.catalog->executables.front().id;
+  watchFrom(attempt.stamp);
   const auto wanted = snapshot_.catalog->findExecutable(executable.toStdString());
   if (wanted.ok()) executable_ = (*wanted)->id;
   if (!executable.isEmpty() && !wanted.ok()) error_ = QString::fromStdString(wanted.error().message);

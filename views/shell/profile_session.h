@@ -18,6 +18,8 @@ struct OpenedSource {
   std::function<base::Result<bool>()> refresh;
   /// Replaces the notes of the profile. Empty where the profile is read-only.
   std::function<base::Status(const std::vector<model::Note>&)> keepNotes;
+  /// The file that was opened, where another path was asked for, such as its folder. Empty: that path.
+  std::string path = {};
 };
 /// Opens a file. The program passes this function in, so that views need not know the file format.
 using Opener = std::function<base::Result<OpenedSource>(const std::string& path)>;

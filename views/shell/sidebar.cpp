@@ -1,6 +1,7 @@
 #include "views/shell/sidebar.h"
 
 #include <QButtonGroup>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -27,6 +28,12 @@ class PageButton : public QToolButton {
   }
 
  protected:
+  /// Only Up and Down move between the buttons. The other keys belong to the page that is shown.
+  void keyPressEvent(QKeyEvent* event) override {
+    if (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right) return event->ignore();
+    QToolButton::keyPressEvent(event);
+  }
+
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
     const bool lit = isChecked(),

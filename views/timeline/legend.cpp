@@ -4,6 +4,7 @@
 #include <QHelpEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <algorithm>
 
 #include "views/shell/glossary.h"
 #include "views/timeline/shapes_painter.h"
@@ -17,7 +18,10 @@ Legend::Legend(const shell::Palette& palette, QWidget* parent) : QWidget(parent)
   QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
-  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+  connect(&palette_, &shell::Palette::changed, this, [this] {
+    updateGeometry();
+    update();
+  });
 }
 
 void Legend::setEntries(std::vector<LegendEntry> entries) {
@@ -30,11 +34,32 @@ QFont Legend::smallFont() const {
   return LabelFont(font()).font();
 }
 
+std::vector<LegendEntry> Legend::shown() const {
+  std::vector<LegendEntry> merged;
+  const auto looksLike = [&](const LegendEntry& a, const LegendEntry& b) {
+    const auto colour = [&](const std::optional<geometry::ColourRole>& role) {
+      return role ? palette_.colour(*role) : QColor();
+    };
+    return a.hatched == b.hatched && palette_.colour(a.role) == palette_.colour(b.role) &&
+           colour(a.also) == colour(b.also);
+  };
+  for (const LegendEntry& entry : entries_) {
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const LegendEntry& other) { return looksLike(entry, other); });
+    if (same == merged.end()) {
+      merged.push_back(entry);
+    } else if (same->text != entry.text) {
+      same->text += QStringLiteral(", ") + entry.text;
+    }
+  }
+  return merged;
+}
+
 template <class Visit>
 int Legend::arrange(int width, const Visit& visit) const {
   const QFontMetrics metrics(smallFont());
   int x = kLegendMargin, y = 0;
-  for (const LegendEntry& entry : entries_) {
+  for (const LegendEntry& entry : shown()) {
     const int wide = kSquare + kAfterSquare + metrics.horizontalAdvance(entry.text);
     if (x > kLegendMargin && x + wide > width - kLegendMargin) x = kLegendMargin, y += kLine;
     visit(entry, x, y);
@@ -62,6 +87,7 @@ void Legend::paintEvent(QPaintEvent*) {
     const QRect square(x, y + (kLine - kSquare) / 2, kSquare, kSquare);
     entry.hatched ? paintHatch(painter, square, entry.role, palette_)
                   : painter.fillRect(square, palette_.colour(entry.role));
+    if (entry.also) painter.fillRect(square.adjusted(0, kSquare / 2, 0, 0), palette_.colour(*entry.also));
     painter.drawText(QRect(x + kSquare + kAfterSquare, y, width(), kLine), Qt::AlignVCenter | Qt::AlignLeft,
                      entry.text);
   });

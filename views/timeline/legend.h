@@ -1,5 +1,6 @@
 #pragma once
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "profiler/geometry/colour_role.h"
@@ -11,9 +12,11 @@ struct LegendEntry {
   QString text;
   geometry::ColourRole role = geometry::ColourRole::compute;
   bool hatched = false;
+  std::optional<geometry::ColourRole> also = {};  ///< a second tone, in the lower half of the square
 };
 
-/// Squares of colour with their names, in as many lines as the width requires.
+/// Squares of colour with their names, in as many lines as the width requires. Names of equal colours share a
+/// square.
 class Legend : public QWidget {
   Q_OBJECT
 
@@ -21,6 +24,8 @@ class Legend : public QWidget {
   explicit Legend(const shell::Palette& palette, QWidget* parent = nullptr);
   void setEntries(std::vector<LegendEntry> entries);
   const std::vector<LegendEntry>& entries() const { return entries_; }
+  /// The entries as they are drawn, each colour once.
+  std::vector<LegendEntry> shown() const;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
   QSize sizeHint() const override;

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QKeyEvent>
+#include <QLayout>
 #include <QMouseEvent>
 #include <QPaintEngine>
 #include <QPainter>
@@ -39,8 +40,11 @@ PipelineCanvas::PipelineCanvas(const shell::Palette& palette, QWidget* parent)
 }
 
 void PipelineCanvas::setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
+                             std::shared_ptr<const geometry::PipelineMarks> marks,
                              const geometry::TimeScale& scale) {
   grid_ = std::move(grid);
+  marks_ = std::move(marks);
+  hoveredMark_ = nullptr;
   scale_ = scale;
   selected_ = hovered_ = -1;
   layOut();
@@ -62,7 +66,7 @@ void PipelineCanvas::layOut() {
   const int room = viewport()->height() - metrics_.top() - 2 * kPipelineMargin;
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, kHighest);
   if (metrics_.row == kLowest) metrics_.gap = 3;
-  scene_ = geometry::PipelineScene(grid_, options_, metrics_);
+  scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);
   verticalScrollBar()->setPageStep(std::max(1, room));
   verticalScrollBar()->setRange(0, std::max(0, scene_.height() - room));
   verticalScrollBar()->setSingleStep(metrics_.row + metrics_.gap);
@@ -100,6 +104,23 @@ void PipelineCanvas::zoomToAll() {
       view = geometry::TimeView(base::Ticks(0), base::Ticks(static_cast<std::int64_t>(ticks)), rowsWidth());
   }
   show(view);
+}
+
+std::function<void()> PipelineCanvas::showWhole(QWidget& frame) {
+  const QSize size = frame.size();
+  const geometry::TimeView view = view_;
+  const int scrolled = verticalScrollBar()->value();
+  frame.resize(size.width(), size.height() + verticalScrollBar()->maximum());
+  frame.layout()->activate();
+  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
+  show(geometry::TimeView(scene_.start() - room, scene_.end() + room, rowsWidth()));
+  return [this, &frame, size, view, scrolled] {
+    frame.resize(size);
+    frame.layout()->activate();
+    show(view);
+    verticalScrollBar()->setValue(scrolled);
+  };
 }
 
 void PipelineCanvas::zoomBy(double factor) {
@@ -152,6 +173,7 @@ void PipelineCanvas::scrollContentsBy(int, int) {
 bool PipelineCanvas::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::Leave) {
     hovered_ = -1;
+    hoveredMark_ = nullptr;
     viewport()->update();
   }
   return QAbstractScrollArea::viewportEvent(event);
@@ -188,6 +210,9 @@ void PipelineCanvas::paintEvent(QPaintEvent*) {
   paintOverlay(painter);
   if (hovered_ >= 0 && describe_ && !dragging_)
     paintCallout(painter, describe_(hovered_), pointer_, viewport()->rect(), labels_.font(), palette_);
+  if (hoveredMark_ != nullptr && describeMark_ && !dragging_)
+    paintCallout(painter, describeMark_(*hoveredMark_), pointer_, viewport()->rect(), labels_.font(),
+                 palette_);
 }
 
 void PipelineCanvas::paintOverlay(QPainter& painter) const {
@@ -239,9 +264,10 @@ void PipelineCanvas::mouseMoveEvent(QMouseEvent* event) {
     view.pan(pressed_.x() - event->x());
     show(view);
   }
-  hovered_ = event->x() < kGutter || event->y() < metrics_.top()
-                 ? -1
-                 : scene_.cellAt(view_, top(), event->x() - kGutter, event->y() - metrics_.top());
+  const int x = event->x() - kGutter, y = event->y() - metrics_.top();
+  const bool onRows = x >= 0 && y >= 0;
+  hovered_ = onRows ? scene_.cellAt(view_, top(), x, y) : -1;
+  hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), x, y) : nullptr;
   viewport()->update();
 }
 

@@ -21,18 +21,26 @@ class PipelineCanvas : public QAbstractScrollArea {
 
   explicit PipelineCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  void setGrid(std::shared_ptr<const analysis::PipelineGrid> grid, const geometry::TimeScale& scale);
+  /// `marks` are drawn in the gaps between the cells; null: there are none.
+  void setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
+               std::shared_ptr<const geometry::PipelineMarks> marks, const geometry::TimeScale& scale);
   void setOptions(const geometry::PipelineOptions& options);
   const geometry::PipelineOptions& options() const { return options_; }
   const geometry::PipelineScene& scene() const { return scene_; }
   /// What the callout says about a cell: a heading, then lines.
   void setDescriber(std::function<QStringList(int cell)> describe) { describe_ = std::move(describe); }
+  void setMarkDescriber(std::function<QStringList(const geometry::PipelineMark&)> describe) {
+    describeMark_ = std::move(describe);
+  }
 
   int selected() const { return selected_; }
   void select(int cell);
   void zoomBy(double factor);
   void zoomToAll();
   const geometry::TimeView& view() const { return view_; }
+  /// Makes the canvas show all rows and columns by enlarging `frame`, which contains it. Returns what undoes
+  /// it.
+  std::function<void()> showWhole(QWidget& frame);
   /// The box of a cell in the viewport.
   QRect cellRect(int cell) const;
 
@@ -62,6 +70,7 @@ class PipelineCanvas : public QAbstractScrollArea {
 
   const shell::Palette& palette_;
   std::shared_ptr<const analysis::PipelineGrid> grid_;
+  std::shared_ptr<const geometry::PipelineMarks> marks_;
   geometry::PipelineOptions options_;
   geometry::PipelineMetrics metrics_;
   geometry::PipelineScene scene_;
@@ -69,9 +78,11 @@ class PipelineCanvas : public QAbstractScrollArea {
   geometry::TimeView view_;
   LabelFont labels_;
   std::function<QStringList(int)> describe_;
+  std::function<QStringList(const geometry::PipelineMark&)> describeMark_;
   QPixmap picture_;
   bool stale_ = true, dragging_ = false, pressing_ = false;
   int selected_ = -1, hovered_ = -1;
+  const geometry::PipelineMark* hoveredMark_ = nullptr;
   QPoint pressed_, pointer_;
   geometry::TimeView pressedView_;
 };

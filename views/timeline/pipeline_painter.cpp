@@ -32,7 +32,8 @@ void PipelinePainter::paintCells(QPainter& painter) const {
   painter.setClipRect(kGutter, head, width - kGutter, height - head);
   painter.translate(kGutter, head);
   if (!content_.options.grid) {
-    for (const geometry::AxisTick& tick : axisTicks(content_.view, content_.scale, kTickSpacing))
+    for (const geometry::AxisTick& tick :
+         axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.start))
       painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, height),
                        content_.palette.ui(Ui::grid));
   }
@@ -94,7 +95,8 @@ void PipelinePainter::paintAxis(QPainter& painter) const {
   const QFontMetrics font(content_.labels.font());
   const int height = content_.metrics.head;
   painter.setPen(content_.palette.ui(Ui::muted));
-  for (const geometry::AxisTick& tick : axisTicks(content_.view, content_.scale, kTickSpacing)) {
+  for (const geometry::AxisTick& tick :
+       axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.start)) {
     const QString text = QString::fromStdString(tick.label);
     const int wide = font.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
     painter.fillRect(x, height - 6, 1, 5, content_.palette.ui(Ui::muted));

@@ -65,8 +65,12 @@ void TimelineCanvas::setNear(std::shared_ptr<const geometry::TimelineModel> mode
 
 void TimelineCanvas::setOptions(const geometry::TimelineOptions& options) {
   if (options == options_) return;
+  geometry::TimelineOptions sameRows = options;
+  sameRows.find = options_.find;
+  const bool rowsStay = sameRows == options_;
   options_ = options;
   layOut();
+  if (rowsStay) return;
   selection_.findRow(scene());
   pointer_.forgetItem();
   Q_EMIT selectionChanged();
@@ -259,6 +263,19 @@ void TimelineCanvas::measureSelection() {
   if (!selected() || selected().end <= selected().start) return;
   annotations_.addSpan(selected().start, selected().end);
   viewport()->update();
+  Q_EMIT spansChanged();
+}
+
+bool TimelineCanvas::finishMeasuring() {
+  if (!annotations_.finishMeasuring()) return false;
+  Q_EMIT spansChanged();
+  return true;
+}
+
+void TimelineCanvas::clearAnnotations() {
+  annotations_.clear();
+  viewport()->update();
+  Q_EMIT spansChanged();
 }
 
 void TimelineCanvas::toggleMarker() {
@@ -285,14 +302,22 @@ void TimelineCanvas::changeGroup(GroupChange change, int device) {
   Q_EMIT optionsChanged();
 }
 
-void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
-  if (scene().empty()) return;
+QMenu* TimelineCanvas::makeMenu(const QPoint& position) {
   auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  const int device = deviceAt(event->pos());
+  const TimelineItem item = itemAt(position);
+  if (item && makeMenu_) makeMenu_(*menu, item);
+  const int device = deviceAt(position);
   addGroupChanges(*menu, options_, device,
                   [this, device](GroupChange change) { changeGroup(change, device); });
   for (QAction* action : actions()) menu->addAction(action);
+  return menu;
+}
+
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (scene().empty()) return;
+  if (const TimelineItem item = itemAt(event->pos())) select(item);
+  QMenu* menu = makeMenu(event->pos());
+  menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->popup(event->globalPos());
 }
 

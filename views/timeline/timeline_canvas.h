@@ -13,6 +13,8 @@
 #include "views/timeline/timeline_selection.h"
 #include "views/timeline/view_control.h"
 
+class QMenu;
+
 namespace pipescope::timeline {
 
 /// A timeline: names on the left, time above, rows below. It draws what profiler/geometry makes of a trace
@@ -42,6 +44,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   void setDescriber(std::function<QStringList(const geometry::TimelineItem&)> describe) {
     describe_ = std::move(describe);
   }
+
+  /// Adds entries for the item under the pointer to the context menu.
+  void setMenuMaker(std::function<void(QMenu&, const geometry::TimelineItem&)> make) {
+    makeMenu_ = std::move(make);
+  }
+  /// The context menu of a position.
+  QMenu* makeMenu(const QPoint& position);
 
   /// What is drawn now.
   const geometry::TimelineScene& scene() const { return scenes_.shown(); }
@@ -82,6 +91,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   void selectLike(int direction);
   /// Spans that users measured with Shift and a drag, or with R.
   const std::vector<Annotations::Span>& spans() const { return annotations_.spans(); }
+  /// Ends a measurement with the mouse. False where it is empty.
+  bool finishMeasuring();
+  /// Removes spans and marks.
+  void clearAnnotations();
   /// Keeps the span of the selected item.
   void measureSelection();
   /// Times that users marked.
@@ -109,6 +122,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
  Q_SIGNALS:
   void selectionChanged();
+  void spansChanged();             ///< the user measured a span, or removed the spans
   void stepChosen(int iteration);  ///< index into Trace::iterations
   void timeUnitClicked();
   void optionsChanged();  ///< the user folded, pinned, hid or moved rows
@@ -151,6 +165,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   geometry::RowMetrics metrics_;
   geometry::TimeScale scale_;
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
+  std::function<void(QMenu&, const geometry::TimelineItem&)> makeMenu_;
   LabelFont labels_;
   int stepHeight_ = 0;  ///< chosen height of a row of steps; 0: what fits
   int litDevice_ = -1;

@@ -35,8 +35,7 @@ bool pressWithShift(TimelineCanvas& canvas, int key) {
 void escape(TimelineCanvas& canvas) {
   // The first Esc ends the selection, the next one removes the annotations.
   if (canvas.selected()) return canvas.select({});
-  canvas.annotations().clear();
-  canvas.viewport()->update();
+  canvas.clearAnnotations();
 }
 
 bool pressScrollKey(QScrollBar& bar, int key) {

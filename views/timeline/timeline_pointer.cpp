@@ -96,7 +96,7 @@ void TimelinePointer::release(const QMouseEvent& event) {
   canvas_.viewport()->unsetCursor();
   if (was == Drag::pressed && event.button() == Qt::LeftButton) click(event.pos());
   if (was == Drag::stretch) finishStretch(event.x());
-  if (was == Drag::measure && !canvas_.annotations().finishMeasuring()) click(event.pos());
+  if (was == Drag::measure && !canvas_.finishMeasuring()) click(event.pos());
   canvas_.viewport()->update();
 }
 

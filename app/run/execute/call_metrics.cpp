@@ -72,7 +72,10 @@ void CallMetrics::compare(std::span<const float> scores, std::span<const std::in
              inner = static_cast<std::size_t>(scores_.inner);
   const bool scored = lossKind_ == Loss::crossEntropy || lossKind_ == Loss::logLikelihood;
   double sum = 0;
+  std::int64_t counted = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] == scores_.ignored) continue;
+    ++counted;
     const float* first = scores.data() + i / inner * classes * inner + i % inner;
     std::size_t best = 0;
     for (std::size_t c = 1; c < classes; ++c) {
@@ -91,9 +94,9 @@ void CallMetrics::compare(std::span<const float> scores, std::span<const std::in
           std::exp(static_cast<double>(first[c * inner]) - static_cast<double>(first[best * inner]));
     sum += std::log(exponentials) + static_cast<double>(first[best * inner]) - hit;
   }
-  predictions_ += static_cast<std::int64_t>(labels.size());
-  if (!scored || labels.empty()) return;
-  lossSum_ += sum / static_cast<double>(labels.size());
+  predictions_ += counted;
+  if (!scored || counted == 0) return;
+  lossSum_ += sum / static_cast<double>(counted);
   ++losses_;
 }
 

@@ -23,6 +23,8 @@ base::Status InferenceRunner::prepare() {
   PIPESCOPE_ASSIGN(const DataNeeds labelled, labelNeeds(context_.configuration));
   needs.labels = labelled.labels;
   needs.classes = labelled.classes;
+  loss_ = context_.configuration.text("training.loss");
+  if (loss_ == "model") loss_ = labelled.loss;
   needs.callRows = shape().rows();
   if (!computes()) {
     PIPESCOPE_ASSIGN(samples_, countData(context_.configuration, data::Split::test, needs, context_.progress,
@@ -40,6 +42,7 @@ base::Status InferenceRunner::prepare() {
   PIPESCOPE_TRY(checkHostMemory(graph, session_->arenaBytes()));
   PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs, *dataset_));
   scores_ = scoreShape(graph, facts_.microBatchSize, feeder_->labelsPerRow());
+  scores_.ignored = context_.configuration.integer("training.ignore_index");
   return {};
 }
 
@@ -77,7 +80,7 @@ base::Status InferenceRunner::computeCall(const data::Batch& batch, const std::s
   const std::int64_t wallStart = wallNow(context_);
   const numerics::Rows& rows = feeder_->rows(batch, 0, batch.rows);
   PIPESCOPE_TRY(session_->infer(rows, numerics::Keep::all, results_));
-  CallMetrics metrics(facts_, scores_, context_.configuration.text("training.loss"));
+  CallMetrics metrics(facts_, scores_, loss_);
   metrics.add(0, results_, feeder_->labels());
   PIPESCOPE_TRY(emulate(name, batch.rows, wallStart, wallNow(context_)));
   correct_ += metrics.correct();

@@ -11,6 +11,7 @@
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"
+#include "app/run/request/model_defaults.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/kernels/choose.h"
@@ -78,6 +79,14 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   return {};
 }
 
+/// Fails if a device model was faster than its own peak. The profile is kept, with a diagnostic.
+base::Status checkPeaks(const compile::RecordedCompilation& recorded) {
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
+    if (!executable.abovePeak.empty()) return base::internalError(executable.abovePeak.front());
+  }
+  return {};
+}
+
 /// Logs the details of a compilation for `--debug`.
 void logCompilation(const compile::Compilation& compilation) {
   const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
@@ -99,7 +108,8 @@ void logCompilation(const compile::Compilation& compilation) {
 base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
                                          base::Progress& progress) {
   progress.report(0, "compiling");
-  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(given));
+  PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
+  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(defaults));
   const std::string& saved = configuration.text("execution.save_weights");
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));
@@ -124,6 +134,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const base::Status status = run ? runExecutables(context, result) : base::Status();
   if (status.ok()) {
     PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+    PIPESCOPE_TRY(checkPeaks(recorded));
     return result;
   }
   if (status.error().kind == base::ErrorKind::cancelled) {

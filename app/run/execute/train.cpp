@@ -125,6 +125,7 @@ class Training {
                                                          std::move(optimizer), context_.executor, options));
     PIPESCOPE_TRY(checkHostMemory(graph(), session_->arenaBytes()));
     scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
+    scores_.ignored = configuration().integer("training.ignore_index");
     if (const std::string& file = configuration().text("execution.load_weights"); !file.empty())
       PIPESCOPE_TRY(loadWeights(file, *session_));
     return {};

@@ -26,6 +26,7 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
   request.preprocessing.deviation = c.real("data.std");
   request.seed = static_cast<std::uint64_t>(c.integer("execution.seed"));
   request.fields = needs.fields();
+  for (data::FieldRequest& field : request.fields) field.ignored = c.integer("training.ignore_index");
   request.directory = c.text("data.directory");
   const std::string name = datasetName(c, needs);
   if (name == "synthetic") {

@@ -4,6 +4,7 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/data_choice.h"
 #include "app/run/request/fixed_configuration.h"
+#include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
 #include "engine/compile/model/model_compiler.h"
@@ -24,7 +25,8 @@ void noteData(const config::Configuration& c, compile::Compilation& compilation)
 }  // namespace
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor) {
-  PIPESCOPE_ASSIGN(const config::Configuration c, withAccelerator(given));
+  PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
+  PIPESCOPE_ASSIGN(const config::Configuration c, withAccelerator(defaults));
   const std::string& system = c.text("system.name");
   if (devices::hasGivenCosts(system, userConfigurationFolder())) {
     PIPESCOPE_ASSIGN(const compile::FixedRun run, fixedRun(c));

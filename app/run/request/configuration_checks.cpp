@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/run/request/model_choice.h"
+#include "app/run/request/model_translation.h"
 #include "engine/compile/model/stage_layout.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 namespace {
@@ -31,6 +35,33 @@ base::Status checkCounts(const Configuration& c) {
     return base::badInput(
         "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "
         "out the period.");
+  }
+  return {};
+}
+
+base::Status checkHost(const Configuration& c) {
+  if (c.real("data.loader_rate") > 0 &&
+      (c.real("host.seconds_per_load") > 0 || c.given("host.loader_workers"))) {
+    return base::badInput(
+        "data.loader_rate says how many samples the host's workers prepare, and so do host.seconds_per_load "
+        "and host.loader_workers: leave one of them out.");
+  }
+  if (c.integer("host.loader_workers") > 0 && c.real("host.seconds_per_load") <= 0) {
+    return base::badInput(
+        "host.loader_workers is given, but host.seconds_per_load is 0, so that workers have nothing to do: "
+        "set "
+        "the time that a sample takes, or leave the workers out.");
+  }
+  if (c.text("host.copies") != "overlapped") return {};
+  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(c.text("system.name"), systemOptions(c)));
+  for (const devices::Accelerator& accelerator : devices::accelerators()) {
+    if (accelerator.name != system->facts().accelerator ||
+        std::ranges::find(accelerator.settings, "io_tiles") == accelerator.settings.end())
+      continue;
+    return base::badInput(
+        fmt::format("host.copies is overlapped, but system {} overlaps copies with I/O tiles: set "
+                    "execution.overlap_io and execution.io_tiles instead.",
+                    c.text("system.name")));
   }
   return {};
 }
@@ -90,6 +121,7 @@ base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
   PIPESCOPE_TRY(c.checkApplies());
   PIPESCOPE_TRY(checkCounts(c));
+  PIPESCOPE_TRY(checkHost(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
   return checkOverlap(c);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "app/run/request/model_choice.h"
+#include "engine/onnx/class_axis.h"
 
 namespace pipescope::app {
 namespace {
@@ -19,10 +21,22 @@ bool isReal(ElementType type) {
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
 
+/// True if the outputs are computed from the input.
+bool predictsFrom(const Graph& graph, graph::TensorId input) {
+  std::set<graph::TensorId> reached{input};
+  for (const graph::Node& node : graph.nodes()) {
+    const auto reads = [&](graph::TensorId id) { return id.valid() && reached.contains(id); };
+    if (node.pass == model::Pass::forward && std::ranges::any_of(node.inputs, reads))
+      reached.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return std::ranges::any_of(graph.outputs, [&](graph::TensorId id) { return reached.contains(id); });
+}
+
 /// The index of the labels among the inputs of a graph with a loss. The last input holds the labels if it has
-/// whole numbers or its name begins with "labels". Otherwise the input called "labels" does.
+/// whole numbers or its name begins with "labels". Otherwise the input called "labels" does. An input that
+/// predictions are computed from holds no labels: a language model may compare its input with itself.
 std::optional<std::size_t> labelsInput(const Graph& graph) {
-  if (!graph.loss || graph.inputs.size() < 2) return std::nullopt;
+  if (!graph.loss || graph.inputs.size() < 2 || predictsFrom(graph, graph.inputs.back())) return std::nullopt;
   const graph::Tensor& last = graph.tensor(graph.inputs.back());
   if (!isReal(last.type.element) || last.name.starts_with("labels")) return graph.inputs.size() - 1;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -31,11 +45,16 @@ std::optional<std::size_t> labelsInput(const Graph& graph) {
   return std::nullopt;
 }
 
-/// The number of rows of the table that a Gather indexes with this input; 0: no Gather uses it.
+/// The number of rows of the table that a Gather or GatherND indexes with this input; 0: none does.
 std::int64_t tableRows(const Graph& graph, graph::TensorId input) {
   for (const graph::Node& node : graph.nodes()) {
     if (node.op == "Gather" && node.inputs.size() > 1 && node.inputs[1] == input)
       return graph.tensor(node.inputs[0]).type.shape.front();
+    if (node.op == "GatherND" && node.inputs.size() > 1 && node.inputs[1] == input) {
+      const auto batch = static_cast<std::size_t>(graph::intAttribute(node, "batch_dims", 0));
+      const graph::Shape& table = graph.tensor(node.inputs[0]).type.shape;
+      return batch < table.size() ? table[batch] : 0;
+    }
     if (node.op == "Cast" && node.inputs[0] == input && !node.outputs.empty()) {
       if (const std::int64_t rows = tableRows(graph, node.outputs[0]); rows > 0) return rows;
     }
@@ -62,6 +81,30 @@ std::int64_t classesOf(const Graph& graph) {
       classes = graph.tensor(node.inputs[0]).type.shape[1];
   }
   return classes;
+}
+
+/// True if the loss node reads the input's elements in their order.
+bool readsInOrder(const Graph& graph, graph::TensorId from, graph::TensorId input) {
+  constexpr const char* kOps[] = {"Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"};
+  while (from != input) {
+    const graph::NodeId producer = graph.tensor(from).producer;
+    if (!producer.valid() || std::ranges::find(kOps, graph.node(producer).op) == std::end(kOps)) return false;
+    from = graph.node(producer).inputs[0];
+  }
+  return true;
+}
+
+/// See DataNeeds::loss.
+std::string comparedLoss(const Graph& graph, graph::TensorId labels) {
+  const graph::NodeId producer = graph.tensor(*graph.loss).producer;
+  if (!producer.valid()) return {};
+  const graph::Node& node = graph.node(producer);
+  const bool crossEntropy = node.op == "SoftmaxCrossEntropyLoss";
+  if (!crossEntropy && node.op != "NegativeLogLikelihoodLoss") return {};
+  if (node.inputs.size() > 2 || graph::stringAttribute(node, "reduction", "mean") != "mean" ||
+      !readsInOrder(graph, node.inputs[1], labels))
+    return {};
+  return crossEntropy ? "cross_entropy" : "nll";
 }
 
 /// Number of classes of synthetic labels if the graph does not tell.
@@ -103,6 +146,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
       field.limit = std::max<std::int64_t>(2, tableRows(graph, graph.inputs[i]));
     }
     if (field.labels) needs.labels = field;
+    if (field.labels) needs.loss = comparedLoss(graph, graph.inputs[i]);
     needs.inputs.push_back(std::move(field));
   }
   return needs;
@@ -128,8 +172,10 @@ ScoreShape scoreShape(const Graph& graph, std::int64_t microBatch, std::int64_t 
   scores.element = type.element;
   scores.elements = type.elements();
   if (type.shape.size() < 2) return scores;
-  scores.inner = graph::elementCount(graph::Shape(type.shape.begin() + 2, type.shape.end()));
-  if (type.shape[0] * scores.inner == scores.labels) scores.classes = type.shape[1];
+  const std::size_t axis = onnx::classAxis(graph, graph.outputs.front());
+  scores.inner = graph::elementCount(
+      graph::Shape(type.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, type.shape.end()));
+  if (type.elements() == scores.labels * type.shape[axis]) scores.classes = type.shape[axis];
   return scores;
 }
 

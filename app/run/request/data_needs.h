@@ -17,6 +17,9 @@ struct DataNeeds {
   /// also an input.
   std::optional<data::FieldRequest> labels;
   std::int64_t classes = 0;  ///< 0: unknown
+  /// "cross_entropy" or "nll" if the loss in the graph is that of its predictions and labels, element by
+  /// element. Empty: it is another one, or there is none.
+  std::string loss;
   std::int64_t callRows =
       1;  ///< rows of one call. Synthetic data has as many unless the configuration says otherwise.
 
@@ -37,8 +40,9 @@ base::Result<DataNeeds> labelNeeds(const config::Configuration& configuration);
 struct ScoreShape {
   std::int64_t classes = 0;  ///< below 2: no accuracy is computed
   std::int64_t inner = 1;
-  std::int64_t labels = 0;    ///< number in a micro-batch
-  std::int64_t elements = 0;  ///< number in the output
+  std::int64_t labels = 0;      ///< number in a micro-batch
+  std::int64_t elements = 0;    ///< number in the output
+  std::int64_t ignored = -100;  ///< a label that counts neither as right nor as wrong
   graph::ElementType element = graph::ElementType::float32;
 };
 /// The shape of the scores in the graph's first output, for the data set's number of labels in a row.

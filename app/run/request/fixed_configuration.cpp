@@ -13,11 +13,28 @@ using config::Configuration;
 using config::Settings;
 
 base::Status checkTensorKeys(const Configuration& c) {
-  for (const char* key :
-       {"execution.offload_optimizer", "execution.offload_weights", "execution.offload_activations",
-        "execution.offload_accumulators", "execution.shard_optimizer", "execution.shard_weights",
-        "execution.shard_accumulators", "execution.checkpoints", "execution.overlap_io", "data.loader_rate",
-        "training.norm_replicas", "training.check_replicas", "training.input_replica_grouping"}) {
+  for (const char* key : {"execution.offload_optimizer",
+                          "execution.offload_weights",
+                          "execution.offload_activations",
+                          "execution.offload_accumulators",
+                          "execution.shard_optimizer",
+                          "execution.shard_weights",
+                          "execution.shard_accumulators",
+                          "execution.stages",
+                          "execution.checkpoints",
+                          "execution.overlap_io",
+                          "data.loader_rate",
+                          "host.seconds_per_step",
+                          "host.seconds_per_sample",
+                          "host.reads_results",
+                          "host.seconds_per_load",
+                          "host.loader_workers",
+                          "host.cores",
+                          "host.processes",
+                          "host.copies",
+                          "training.norm_replicas",
+                          "training.check_replicas",
+                          "training.input_replica_grouping"}) {
     if (c.given(key)) {
       return base::badInput(fmt::format(
           "{} is for models, but system {} has costs that are given and no tensors: leave it out.", key,

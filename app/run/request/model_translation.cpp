@@ -34,6 +34,8 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   layout.strategy = compile::strategyOf(c.text("execution.strategy"));
   layout.schedule = c.text("execution.schedule");
   layout.layersPerStage = c.integers("execution.layers_per_stage");
+  layout.splitInto = static_cast<int>(c.integer("execution.stages"));
+  layout.whole = c.tables("model.layers").empty() && c.tables("model.blocks").empty();
   layout.chunks = static_cast<int>(c.integer("execution.chunks"));
   layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");
   for (const config::Settings& stage : c.tables("stages")) {
@@ -108,6 +110,19 @@ std::vector<model::ExecutableKind> executableKinds(const Configuration& c) {
   return {training};
 }
 
+emulate::HostModel hostModel(const Configuration& c) {
+  emulate::HostModel host;
+  host.secondsPerStep = c.real("host.seconds_per_step");
+  host.secondsPerSample = c.real("host.seconds_per_sample");
+  host.readsResults = c.boolean("host.reads_results");
+  host.secondsPerLoad = c.real("host.seconds_per_load");
+  host.loaderWorkers = c.integer("host.loader_workers");
+  host.loaderRate = c.real("data.loader_rate");
+  host.cores = c.integer("host.cores");
+  host.processes = c.integer("host.processes");
+  return host;
+}
+
 base::Status addTraining(const Configuration& c, compile::ModelRequest& request) {
   PIPESCOPE_ASSIGN(request.update.optimizer, chooseOptimizer(c));
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
@@ -170,7 +185,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
     if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
   }
   request.overlapIo = c.boolean("execution.overlap_io");
-  request.loaderRate = c.real("data.loader_rate");
+  request.host = hostModel(c);
+  if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";
   request.computesNumbers = c.boolean("execution.numerics");
   request.system = c.text("system.name");

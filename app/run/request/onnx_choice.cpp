@@ -57,6 +57,7 @@ std::vector<onnx::BlockRule> blockRules(const Configuration& c) {
 base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Model& model, bool training) {
   onnx::TrainingModelOptions options;
   options.loss = c.text("training.loss");
+  options.ignoredLabel = c.integer("training.ignore_index");
   options.instantiate.training = training;
   options.instantiate.untied = c.text("execution.mode") == "inference";
   options.instantiate.microBatch =
@@ -71,7 +72,8 @@ base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Mode
                   c.text("model.onnx")));
 }
 
-/// Checks that the inputs and the first output hold one row for each sample of the micro-batch along axis 0.
+/// Checks that along axis 0 the inputs hold one row for each sample of the micro-batch, and the first output
+/// one or several.
 base::Status checkRows(const Configuration& c, const graph::Graph& graph, bool training) {
   if (!c.boolean("execution.numerics")) return {};
   const std::string& file = c.text("model.onnx");
@@ -88,9 +90,9 @@ base::Status checkRows(const Configuration& c, const graph::Graph& graph, bool t
                     file, graph::toString(input.type), input.name, rows));
   }
   const graph::TensorType& output = graph.tensor(graph.outputs[0]).type;
-  if (holdsRows(output)) return {};
+  if (!output.shape.empty() && output.shape[0] >= rows && output.shape[0] % rows == 0) return {};
   return base::badInput(
-      fmt::format("{}: its first output is {}; to be measured it must hold a row for each of the {} "
+      fmt::format("{}: its first output is {}; to be measured it must hold rows for each of the {} "
                   "samples: run the model with --no-numerics, or compute it with `pipescope infer`.",
                   file, graph::toString(output), rows));
 }

@@ -128,18 +128,22 @@ std::string toText(const ScheduleTable& table) {
 }
 
 std::string toJson(const ScheduleTable& table) {
+  // Like all derived figures in JSON, these have 12 significant digits.
+  const auto rounded = [](double value) {
+    return std::strtod(fmt::format("{:.12g}", value).c_str(), nullptr);
+  };
   nlohmann::ordered_json json;
   json["schedule"] = table.schedule;
   json["sync"] = table.sync;
-  json["makespan"] = table.makespan;
-  json["utilisation"] = table.utilisation;
+  json["makespan"] = rounded(table.makespan);
+  for (const double share : table.utilisation) json["utilisation"].push_back(rounded(share));
   json["peak_live"] = table.peakLive;
   json["stash_entries"] = table.stashEntries;
   json["slots"] = nlohmann::ordered_json::array();
   for (const ScheduleSlot& slot : table.slots) {
     json["slots"].push_back({{"device", slot.device},
-                             {"start", slot.start},
-                             {"end", slot.end},
+                             {"start", rounded(slot.start)},
+                             {"end", rounded(slot.end)},
                              {"kind", slot.kind},
                              {"micro_batch", slot.microBatch},
                              {"chunk", slot.chunk}});

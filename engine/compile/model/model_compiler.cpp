@@ -10,6 +10,7 @@
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/model/pass_savings.h"
 #include "engine/compile/model/replica_count.h"
+#include "engine/compile/model/stage_split.h"
 #include "engine/compile/model/tensor_placement.h"
 #include "engine/compile/model/update_cost.h"
 #include "engine/compile/precision.h"
@@ -27,6 +28,14 @@ struct StagedGraph {
   std::vector<StageSpec> stages;
   std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
 };
+
+/// Whether training in so many stages recomputes.
+bool recomputes(const ModelRequest& request, int stages) {
+  if (!request.recompute.checkpoints.empty()) return true;
+  if (request.recompute.mode != RecomputeRequest::Mode::automatic)
+    return request.recompute.mode == RecomputeRequest::Mode::always;
+  return request.layout.strategy == Strategy::pipelined && stages > 1;
+}
 
 class ModelCompiler {
  public:
@@ -115,12 +124,7 @@ class ModelCompiler {
     return shape;
   }
 
-  bool recomputes(int stages) const {
-    if (!request_.recompute.checkpoints.empty()) return true;
-    if (request_.recompute.mode != RecomputeRequest::Mode::automatic)
-      return request_.recompute.mode == RecomputeRequest::Mode::always;
-    return request_.layout.strategy == Strategy::pipelined && stages > 1;
-  }
+  bool recomputes(int stages) const { return compile::recomputes(request_, stages); }
 
   emulate::ExecutableFacts facts(const ExecutableRequest& asked, bool recomputes) const {
     const bool training = asked.kind == model::ExecutableKind::training;
@@ -130,7 +134,7 @@ class ModelCompiler {
     facts.schedule = scheduleOf(request_.layout);
     facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
-    facts.loaderRate = request_.loaderRate;
+    facts.host = request_.host;
     facts.microBatchSize = asked.microBatchSize;
     facts.deviceIterations = asked.deviceIterations;
     facts.microBatches = training ? asked.microBatches : asked.deviceIterations;
@@ -184,10 +188,15 @@ class ModelCompiler {
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
-    std::vector<bool> stashes;
-    for (std::size_t s = 0; s < staged.stages.size(); ++s) stashes.push_back(order.stashEntries[s] > 0);
+    // Between the forward and backward pass of an earlier stage its device works on other micro-batches or
+    // stages.
+    const auto count = static_cast<int>(staged.stages.size());
+    const int last = count - lastStagesKeep(count);
+    std::vector<bool> whole;
+    for (int s = 0; s < count; ++s)
+      whole.push_back(order.stashEntries[static_cast<std::size_t>(s)] > 0 || s < last);
     PIPESCOPE_ASSIGN(staged.graph,
-                     withRecompute(staged.graph, staged.stages, stashes, request_.recompute.checkpoints));
+                     withRecompute(staged.graph, staged.stages, whole, request_.recompute.checkpoints));
     return {};
   }
 
@@ -268,7 +277,14 @@ class ModelCompiler {
 
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
   PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
-  return ModelCompiler(request, executor).compile();
+  if (request.layout.splitInto == 0) return ModelCompiler(request, executor).compile();
+  const bool again = recomputes(request, request.layout.splitInto);
+  PIPESCOPE_ASSIGN(const SplitRequest split, splitIntoStages(request, again, [&](const ModelRequest& plain) {
+                     return ModelCompiler(plain, executor).compile();
+                   }));
+  PIPESCOPE_ASSIGN(Compilation compiled, ModelCompiler(split.request, executor).compile());
+  compiled.notices.insert(compiled.notices.begin(), split.notices.begin(), split.notices.end());
+  return compiled;
 }
 
 }  // namespace pipescope::compile

@@ -64,7 +64,7 @@ struct ModelRequest {
   TensorLocations locations;        ///< of training; inference takes the weights' place off the chip
   std::set<std::string> passesOff;  ///< compiler passes that do not run
   bool overlapIo = false;           ///< see ExecutableFacts
-  double loaderRate = 0;            ///< see ExecutableFacts
+  emulate::HostModel host;          ///< see ExecutableFacts
   bool recordAllReplicas = false;   ///< see ExecutableFacts
   bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
 

@@ -93,7 +93,8 @@ base::Status placeOnGroups(bool parallel, int width, std::vector<StageSpec>& sta
 base::Status placePhases(const LayoutRequest& layout, std::vector<StageSpec>& stages) {
   if (stages.empty()) {
     return base::badInput(
-        fmt::format("execution.strategy {} needs its phases listed: give a [[stages]] entry for each.",
+        fmt::format("execution.strategy {} needs its phases listed: give a [[stages]] entry for each, "
+                    "or their number as execution.stages.",
                     toString(layout.strategy)));
   }
   if (layout.chunks != 0) {

@@ -52,6 +52,7 @@ base::Status layOutPipeline(const LayoutRequest& layout, const graph::Graph& gra
     return base::badInput(
         "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
   }
+  if (stages.empty() && layout.whole) stages.push_back({blocksOf(graph), -1});
   if (stages.empty()) {
     for (const std::string& block : blocksOf(graph)) stages.push_back({{block}, -1});
   }
@@ -72,6 +73,13 @@ base::Result<std::vector<StageSpec>> layOutStages(const LayoutRequest& layout, c
     for (const std::vector<std::string>& stage : blocks) stages.push_back({stage, -1});
   }
   for (const StageRequest& stage : layout.stages) stages.push_back({stage.blocks, stage.device});
+  if (layout.splitInto > 0) {
+    // The split names the blocks of all executables; inference has no blocks that hold a loss only.
+    const std::vector<std::string> own = blocksOf(graph);
+    for (StageSpec& stage : stages)
+      std::erase_if(stage.blocks,
+                    [&](const auto& block) { return std::ranges::find(own, block) == own.end(); });
+  }
   if (isPhased(layout.strategy)) {
     PIPESCOPE_TRY(placePhases(layout, stages));
   } else {

@@ -34,6 +34,8 @@ struct LayoutRequest {
   Strategy strategy = Strategy::pipelined;
   std::string schedule = "popart";           ///< of a pipeline
   std::vector<StageRequest> stages;          ///< empty: each block is a stage
+  bool whole = false;                        ///< without stages: all blocks are one stage
+  int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
   int chunks = 0;                            ///< stages on each device; 0: as the schedule wants it
   bool separateBackwardPhase = false;  ///< of phases: the last phase's backward pass is a phase of its own

@@ -42,7 +42,8 @@ class StageFusion {
 
   bool follows(const PlanOperator& first, const PlanOperator& second) const {
     if (first.work.empty() || second.work.empty() || first.outputs.size() != 1 ||
-        second.outputs.size() != 1 || first.block != second.block || first.block.empty())
+        second.outputs.size() != 1 || first.block != second.block || first.block.empty() ||
+        first.again != second.again)
       return false;
     const PlanTensorId between = first.outputs[0];
     if (!between.valid() || uses_.root(between) != between.value || uses_.reads(between) != 1 ||

@@ -129,8 +129,11 @@ void findStretches(StagePlan& stage, Candidates& found) {
     std::size_t end = 0;
     for (std::size_t first = 0; first < pass.operators.size(); first = end) {
       const std::string& block = pass.operators[first].block;
+      const bool again = pass.operators[first].again;
       end = first + 1;
-      while (end < pass.operators.size() && pass.operators[end].block == block) ++end;
+      while (end < pass.operators.size() && pass.operators[end].block == block &&
+             pass.operators[end].again == again)
+        ++end;
       if (block.empty() || end - first < kFewestOperators) continue;
       found[{stage.device, signature.of(pass, first, end - first)}].push_back(
           {&stage, &pass, {"", block, first, end - first}});
@@ -138,15 +141,31 @@ void findStretches(StagePlan& stage, Candidates& found) {
   }
 }
 
+/// Names functions after the block and pass of their first call. A block whose backward pass is interrupted
+/// may give its name to several functions.
+class FunctionNames {
+ public:
+  std::string unused(const Candidate& first) {
+    const bool again = first.pass->operators[first.call.first].again;
+    const model::Pass pass = again ? model::Pass::recompute : first.pass->pass;
+    const std::string name = first.call.name + "/" + model::toString(pass) + "/function";
+    const int before = used_[{first.stage->device, name}]++;
+    return before == 0 ? name : name + std::to_string(before);
+  }
+
+ private:
+  std::map<std::pair<int, std::string>, int> used_;
+};
+
 PassEffect outline(ExecutablePlan& plan) {
   PassEffect effect;
   effect.counts = "calls of functions whose code is kept once";
   Candidates found;
+  FunctionNames names;
   for (StagePlan& stage : plan.stages) findStretches(stage, found);
   for (auto& [key, calls] : found) {
     if (calls.size() < 2) continue;
-    const std::string function =
-        calls.front().call.name + "/" + model::toString(calls.front().pass->pass) + "/function";
+    const std::string function = names.unused(calls.front());
     for (Candidate& each : calls) {
       each.call.function = function;
       each.pass->calls.push_back(each.call);

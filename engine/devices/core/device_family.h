@@ -59,8 +59,13 @@ struct LoweredSegment {
 struct LoweredOperator {
   std::string name, kind;
   double flops = 0;
-  Bytes bytes = {};        ///< operands and results
-  std::string block = {};  ///< see PlanOperator::block
+  Bytes bytes = {};                                ///< operands and results
+  std::string block = {};                          ///< see PlanOperator::block
+  std::optional<model::Pass> pass = std::nullopt;  ///< where it differs from that of the enclosing pass
+  /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
+  /// in; 0: the family does not know.
+  double leastSeconds = 0;
+  bool product = false;  ///< it contains products, so it has steps of its own
 };
 
 /// Operators first … first + count − 1 of a pass share the code of a function, which the device keeps once.

@@ -19,9 +19,7 @@ std::vector<OrderedPass> programOrder(const std::vector<const StagePlan*>& stage
   ascending(Pass::hostIn);
   ascending(Pass::forward);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it) {
-    take(*it, [](Pass pass) {
-      return pass == Pass::recompute || pass == Pass::backward || pass == Pass::weightGradient;
-    });
+    take(*it, [](Pass pass) { return pass == Pass::backward || pass == Pass::weightGradient; });
   }
   for (const Pass other : {Pass::collective, Pass::update, Pass::sync, Pass::remote}) ascending(other);
   ascending(Pass::hostOut);

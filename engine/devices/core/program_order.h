@@ -11,8 +11,8 @@ struct OrderedPass {
   const compile::PassPlan* pass = nullptr;
 };
 
-/// The order is: host in; forward; then for each stage from the last one recompute, backward and weight
-/// gradients; then collectives, update, any other pass, and host out.
+/// The order is: host in; forward; then for each stage from the last one backward and weight gradients;
+/// then collectives, update, any other pass, and host out.
 std::vector<OrderedPass> programOrder(const std::vector<const compile::StagePlan*>& stages);
 
 }  // namespace pipescope::devices

@@ -65,6 +65,7 @@ void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t first
     const bool alsoRead =
         std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return root(input) == made; });
     if (!alsoRead) makeAt(made, inPlace ? endStep : firstStep, endStep);
+    if (op.again && !lives_[made].empty()) lives_[made].back().read = true;  // it never leaves the device
   }
 }
 

@@ -13,6 +13,8 @@ base::Status checkPowers(const FigureFile& file, const Card& card) {
   for (const auto& [figure, value] : {std::pair("mme_macs_bf16", card.macsBf16),
                                       {"mme_least_side", card.leastSide},
                                       {"mme_most_rows", card.mostRows},
+                                      {"mme_products_per_engine", card.productsPerEngine},
+                                      {"mme_least_packed_side", card.leastPackedSide},
                                       {"tpc_vector", card.vectorBytes},
                                       {"cache_line", card.cacheLine}}) {
     if (std::has_single_bit(static_cast<std::uint64_t>(value))) continue;
@@ -50,6 +52,8 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.engines = read.count("mme_engines", "engines", 1024);
   card.leastSide = read.count("mme_least_side", "MACs", kSide);
   card.mostRows = read.count("mme_most_rows", "MACs", kSide);
+  card.productsPerEngine = read.count("mme_products_per_engine", "products", 64);
+  card.leastPackedSide = read.count("mme_least_packed_side", "MACs", kSide);
   card.mmeHz = read.positive("mme_clock", "Hz");
   card.rollUp = read.count("mme_rollup", "cycles", kSide);
   card.tpcs = read.count("tpcs", "TPCs", 4096);
@@ -69,6 +73,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.dmaLatency = read.notNegative("dma_latency", "s");
   card.dmaSliceFactor = read.positive("dma_slice_factor", "1", 16);
   card.operandsByDma = read.notNegative("mme_operands_by_dma", "1") > 0;
+  card.sliceBytes = read.count("slice_bytes", "B", kMemory);
   card.sliceExposure = read.notNegative("slice_exposure", "1");
   card.kernelOverhead = read.notNegative("kernel_overhead", "s");
   card.recipeLaunch = read.notNegative("recipe_launch", "s");

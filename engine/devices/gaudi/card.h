@@ -21,6 +21,9 @@ struct Card {
   std::int64_t macsBf16 = 1, macsFp32 = 1, macsFp16 = 0,
                macsFp8 = 0;  ///< per cycle; 0: the card does not compute in this type
   std::int64_t engines = 1;  ///< engines that may work on products of their own
+  /// Small products that an engine may work on at a time, and the least side of the part of the engine that
+  /// each of them has.
+  std::int64_t productsPerEngine = 1, leastPackedSide = 1;
   std::int64_t leastSide = 1,
                mostRows =
                    1;       ///< sides of the possible geometries in multiply-adds; rows × columns = macsBf16
@@ -36,6 +39,7 @@ struct Card {
   bool operandsByDma =
       false;                 ///< DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself
   double sliceExposure = 0;  ///< the share of a product's HBM time that computing does not hide
+  std::int64_t sliceBytes = 1;  ///< most bytes of a slice that one engine hands to another
   double kernelOverhead = 0, recipeLaunch = 0, callOverhead = 0;
   double hostBytesPerSecond = 1, hostLatency = 0;
   double portBytesPerSecond = 1;

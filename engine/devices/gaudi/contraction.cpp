@@ -94,9 +94,8 @@ base::Result<Kernel> lower(const Contraction& work, const LoweringContext& conte
   const double size = static_cast<double>(graph::sizeOf(work.type));
   const double left = operands.left * unaligned(card, product.k * static_cast<std::int64_t>(size)),
                right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));
-  // Each block of rows reads each block of columns.
-  kernel.sramBytes = static_cast<std::int64_t>(left * static_cast<double>(geometry.columnBlocks - 1) +
-                                               right * static_cast<double>(geometry.rowBlocks - 1));
+  kernel.sramBytes =
+      static_cast<std::int64_t>(operandFetches(card, geometry, left, right) - operands.left - operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
   // each slice.

@@ -1,4 +1,4 @@
-// Picks rows by index, on TPCs.
+// Picks rows by index, on TPCs. Of the table it reads the rows that it picks.
 #include "engine/devices/gaudi/gathering.h"
 #include "engine/devices/gaudi/kernel.h"
 
@@ -7,7 +7,10 @@ namespace pipescope::devices::gaudi {
 base::Result<Kernel> lower(const ops::Gather& work, const LoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   Kernel kernel = tpcKernel(context.card, "Gather", work.rows * work.rowElements, work.type, 2);
-  kernel.spread = randomAccess(context.card, work.rowElements * graph::sizeOf(work.type));
+  const std::int64_t size = graph::sizeOf(work.type);
+  kernel.spread = randomAccess(context.card, work.rowElements * size);
+  kernel.tableBytes = work.tableRows * work.rowElements * size;
+  kernel.pickedBytes = work.rows * work.rowElements * size;
   return kernel;
 }
 

@@ -84,9 +84,9 @@ class GaudiSystem final : public System {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
   }
   Ticks callTicks() const override { return base::ticksFromSeconds(card_.callOverhead, card_.timebase()); }
-  /// The sizes of PyTorch's DistributedDataParallel: a first bucket of 1 MiB, so that communication starts
-  /// early, then 25 MiB.
-  std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }
+  /// PyTorch's DistributedDataParallel has a first bucket of 1 MiB, so that communication starts early. Those
+  /// that follow are 230 MiB, the default of Optimum Habana for Gaudis (ddp_bucket_cap_mb).
+  std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(230 << 20)}; }
 
  private:
   Card card_;

@@ -123,8 +123,7 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
                            gib(live[i]->bytes.count));
   return fmt::format(
       "{}: needs {} of HBM, but {} of {} are there for models, {} too few. Most is live in {}: {}. Largest "
-      "there: {}. "
-      "A smaller micro-batch, recompute, {}or more stages would help.",
+      "there: {}.\nA smaller micro-batch, recompute, {}or more stages.",
       deviceName, gib(needed), gib(card_.usableHbm()), gib(card_.hbmBytes), gib(needed - card_.usableHbm()),
       memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest,
       4 * wide > needed ? "bfloat16 " : "");

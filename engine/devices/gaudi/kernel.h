@@ -37,6 +37,9 @@ struct Kernel {
   bool elementwise = false;
   /// Its result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
+  /// Of an operand of `tableBytes` it reads only `pickedBytes`, the rows that indices name. tableBytes = 0:
+  /// it reads its operands whole.
+  std::int64_t tableBytes = 0, pickedBytes = 0;
   std::int64_t bytesIn = 0, bytesOut = 0;  ///< only for host copies and collectives
   /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.
   std::int64_t bucketRead = 0, bucketWritten = 0;

@@ -146,7 +146,10 @@ class Lister {
     kernel.bytesOut *= work.repeat;
     // A repeated kernel starts anew each time only if it depends on the time before.
     if (!kernel.elementwise && work.concurrent == 0) kernel.starts = work.repeat;
-    ListedKernel listed{kernel, op.name + (work.label.empty() ? "" : "/" + work.label), 0, {}, {}, {}, false};
+    ListedKernel listed;
+    listed.kernel = kernel;
+    listed.path = op.name + (work.label.empty() ? "" : "/" + work.label);
+    listed.op = 0;
     listed.fusable = kernel.engine == Engine::tpc && !kernel.barrier &&
                      (kernel.elementwise || std::holds_alternative<ops::Reduce>(work.item));
     if (!own.empty() && joins(own.back(), listed)) {
@@ -171,6 +174,8 @@ class Lister {
     kernel.sramBytes += next.kernel.sramBytes;
     kernel.againBytes += next.kernel.againBytes;
     kernel.workspace += next.kernel.workspace;
+    if (kernel.tableBytes == 0)
+      kernel.tableBytes = next.kernel.tableBytes, kernel.pickedBytes = next.kernel.pickedBytes;
     kernel.spread = std::max(kernel.spread, next.kernel.spread);
     kernel.barrier = kernel.barrier || next.kernel.barrier;
     kernel.starts = std::max(kernel.starts, next.kernel.starts);
@@ -205,6 +210,9 @@ class Lister {
       if (k + 1 == own.size()) {
         for (const std::size_t output : valid(op.outputs)) addOnce(own[k].makes, uses_.root(output));
       }
+      const std::vector<std::size_t> results = valid(op.outputs);
+      if (k > 0 && own[k].kernel.engine != own[k - 1].kernel.engine && !results.empty())
+        own[k].continues = static_cast<std::int64_t>(uses_.root(results[0]));
       // A kernel that works in place reads and makes the same tensor.
       if (own[k].fusable && k + 1 == own.size() && own[k].makes.empty()) own[k].fusable = false;
     }

@@ -17,6 +17,9 @@ struct ListedKernel {
   int op = -1;       ///< index of the last operator fused into it, in PassPlan::operators
   std::vector<std::size_t> reads, makes;
   std::vector<std::size_t> readsAgain;  ///< the operands among `reads` that it reads again after a barrier
+  /// The result of its operator, if the kernel before it works on this result too, on another engine: a bias
+  /// is added to what a product made. −1: it needs nothing from the kernel before it but its reads.
+  std::int64_t continues = -1;
   bool fusable = false;
   int bucket = -1;  ///< the operator of the collective pass whose bucket is complete after this kernel
 };

@@ -7,7 +7,7 @@ namespace pipescope::devices::gaudi {
 namespace {
 
 /// SRAM holds the slices of two kernels at a time: of the one that makes them and of the next, which takes
-/// them.
+/// them. (X: follows from the four slices of sram_traffic.cpp, two for each.)
 constexpr std::size_t kKernelsInSram = 2;
 
 struct Cost {
@@ -21,7 +21,10 @@ Cost costOf(const Card& card, const Kernel& kernel, const Traffic& traffic) {
     return cost;
   }
   const double spread = kernel.spread;
-  const double sram = static_cast<double>(traffic.moved) * spread / card.sramBytesPerSecond;
+  // SRAM reads and writes at the same time.
+  const std::int64_t fetched = traffic.moved - traffic.stored;
+  const double sram =
+      static_cast<double>(std::max(fetched, traffic.stored)) * spread / card.sramBytesPerSecond;
   cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
   cost.engine = std::max(kernel.arithmetic, sram);
   if (kernel.engine == Engine::tpc) {

@@ -6,9 +6,9 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Slices in flight: one arrives, one is worked on, one leaves, and one is spare.
+/// Slices in SRAM: an engine reads one while the next arrives, and writes one while the one before it leaves.
+/// (X: both sides are double-buffered, docs.habana.ai.)
 constexpr std::int64_t kSlicesInSram = 4;
-constexpr std::int64_t kMostSlices = 32;
 
 class TrafficCounter {
  public:
@@ -48,18 +48,17 @@ class TrafficCounter {
     const std::int64_t before = passed_;
     for (const std::size_t tensor : listed.reads) {
       Place& place = places_[tensor];
-      const std::int64_t bytes = bytesOf(tensor);
+      const std::int64_t whole = bytesOf(tensor), bytes = bytesRead(listed.kernel, whole);
       traffic.loaded += bytes;
-      const bool kept = place.touched >= 0 && before - place.touched + bytes <= card_.sramBytes;
+      const bool kept = place.touched >= 0 && before - place.touched + whole <= card_.sramBytes;
       const bool sliced = !kept && adjacent(place.maker, k);
       if (!kept && !sliced) traffic.read += bytes, place.readFromHbm = true;
       if (place.maker != SIZE_MAX) {
         const bool hands = adjacent(place.maker, k) && !isReadAgain(listed, tensor);
-        const std::int64_t slice = card_.sramBytes / kSlicesInSram;
-        traffic.feeds.push_back(
-            {place.maker, hands ? std::clamp<std::int64_t>((bytes + slice - 1) / slice, 1, kMostSlices) : 1});
+        traffic.feeds.push_back({place.maker, hands ? slicesOf(whole) : 1});
       }
     }
+    if (listed.continues >= 0) takeOver(k, bytesOf(static_cast<std::size_t>(listed.continues)));
     if (listed.kernel.againBytes > 0) {
       // An operand that does not fit into SRAM comes from HBM again.
       traffic.read += traffic.read > 0 ? listed.kernel.againBytes : 0;
@@ -71,12 +70,37 @@ class TrafficCounter {
     traffic.written += listed.kernel.bucketWritten;
     traffic.stored += listed.kernel.bucketWritten;
     passed_ += traffic.loaded + traffic.stored;
-    for (const std::size_t tensor : listed.reads) places_[tensor].touched = passed_;
+    for (const std::size_t tensor : listed.reads) {
+      // Picked rows do not bring the rest of their table into SRAM.
+      if (bytesRead(listed.kernel, bytesOf(tensor)) == bytesOf(tensor)) places_[tensor].touched = passed_;
+    }
     for (const std::size_t tensor : listed.makes) {
       places_[tensor].touched = passed_;
       places_[tensor].maker = k;
     }
     traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
+  }
+
+  std::int64_t slicesOf(std::int64_t bytes) const {
+    const std::int64_t slice =
+        std::max<std::int64_t>(1, std::min(card_.sramBytes / kSlicesInSram, card_.sliceBytes));
+    return std::max<std::int64_t>(1, (bytes + slice - 1) / slice);
+  }
+
+  /// A kernel that continues with what the one before it made takes it through SRAM, slice by slice.
+  void takeOver(std::size_t k, std::int64_t bytes) {
+    traffic_[k - 1].stored += bytes;
+    traffic_[k - 1].moved += bytes;
+    traffic_[k].loaded += bytes;
+    traffic_[k].feeds.push_back({k - 1, slicesOf(bytes)});
+    passed_ += bytes;
+  }
+
+  /// The bytes that a kernel reads of an operand of `whole` bytes. Rows of a table that fits into half of
+  /// SRAM are read once, however often they are picked.
+  std::int64_t bytesRead(const Kernel& kernel, std::int64_t whole) const {
+    if (kernel.tableBytes != whole) return whole;
+    return 2 * whole <= card_.sramBytes ? std::min(whole, kernel.pickedBytes) : kernel.pickedBytes;
   }
 
   static bool isReadAgain(const ListedKernel& listed, std::size_t tensor) {

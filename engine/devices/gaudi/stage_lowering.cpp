@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/gaudi/buckets.h"
@@ -138,9 +139,13 @@ class StageLowering {
     return pass;
   }
 
-  static LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) {
+  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
+    if (op.again) lowered.pass = Pass::recompute;
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType) {
+      return 2 * static_cast<double>(card_.macs(type)) * card_.mmeHz;
+    });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();
@@ -154,8 +159,8 @@ class StageLowering {
     const std::int32_t first = memory_.steps();
     state.lives.enterPass(plan.pass, first);
     for (const ListedKernel& kernel : list.kernels) {
-      const std::int32_t step =
-          memory_.addStep(kernel.path + "/" + kernel.kernel.name, programOf(kernel.kernel.engine), plan.pass);
+      const std::int32_t step = memory_.addStep(kernel.path + "/" + kernel.kernel.name,
+                                                programOf(kernel.kernel.engine), passOf(plan, kernel));
       if (kernel.kernel.workspace <= 0) continue;
       LoweredVariable variable;
       variable.name = kernel.path + "/workspace";
@@ -168,11 +173,20 @@ class StageLowering {
     state.lives.leavePass(memory_.steps());
   }
 
-  /// The kernels behind which the recipe is cut, because a bucket of gradients is complete there.
+  static Pass passOf(const PassPlan& plan, const ListedKernel& kernel) {
+    const bool again = kernel.op >= 0 && plan.operators[static_cast<std::size_t>(kernel.op)].again;
+    return again ? Pass::recompute : plan.pass;
+  }
+
+  /// The kernels behind which a segment ends: there a bucket of gradients is complete, or recomputing begins
+  /// or ends.
   static std::vector<std::size_t> cutsOf(const PassPlan& plan, const KernelList& list) {
     std::vector<std::size_t> ends;
     for (std::size_t k = 0; k < list.kernels.size(); ++k) {
-      if (plan.pass == Pass::backward && list.kernels[k].bucket >= 0) ends.push_back(k + 1);
+      const bool last = k + 1 == list.kernels.size();
+      if ((plan.pass == Pass::backward && list.kernels[k].bucket >= 0) ||
+          (!last && passOf(plan, list.kernels[k]) != passOf(plan, list.kernels[k + 1])))
+        ends.push_back(k + 1);
     }
     if (ends.empty() || ends.back() != list.kernels.size()) ends.push_back(list.kernels.size());
     return ends;
@@ -193,11 +207,14 @@ class StageLowering {
     double base = 0;  // seconds from the start of the pass to the start of the segment
     for (const std::size_t end : cuts) {
       LoweredSegment segment;
-      segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
+      const Pass kind = end > first ? passOf(plan, list.kernels[first]) : plan.pass;
+      if (kind != plan.pass) segment.pass = kind;
+      segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(kind);
       if (cuts.size() > 1) segment.name += "/" + std::to_string(pass.segments.size());
       segment.lane = host ? model::LaneRole::host : collective ? model::LaneRole::nic : model::LaneRole::mme;
       double start = 0;
-      if (!host && !collective && (first > 0 || launches(stage, plan.pass))) {
+      const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, plan.pass);
+      if (!host && !collective && launch) {
         start = card_.recipeLaunch;
         segment.steps.push_back(stepOf(model::StepKind::control, model::LaneRole::host, "LaunchRecipe",
                                        segment.name + "/LaunchRecipe", Ticks(0), ticksOf(start)));
@@ -225,12 +242,12 @@ class StageLowering {
     return ends;
   }
 
-  /// Whether the pass is a recipe of its own. The forward and backward pass of a stage without a stash are
-  /// one recipe, because the framework cuts the graph after the backward pass and after the update.
+  /// Whether the pass is a recipe of its own. What is recomputed belongs to the recipe of the backward pass.
+  /// The forward and backward pass of a stage without a stash are one recipe, because the framework cuts the
+  /// graph after the backward pass and after the update.
   static bool launches(const StagePlan& stage, Pass pass) {
     if (pass == Pass::backward) return stage.stashEntries > 0;
-    return pass == Pass::forward || pass == Pass::recompute || pass == Pass::update ||
-           pass == Pass::weightGradient;
+    return pass == Pass::forward || pass == Pass::update || pass == Pass::weightGradient;
   }
 
   Ticks ticksOf(double seconds) const { return base::ticksFromSeconds(seconds, card_.timebase()); }

@@ -250,6 +250,11 @@ ConvShape swapOperands(ConvShape shape) {
   return shape;
 }
 
+ConvShape transposedProduct(ConvShape shape) {
+  std::swap(shape.batch, shape.outputChannels);
+  return shape;
+}
+
 ConvShape expandDim(ConvShape shape, std::size_t index) {
   ConvDim& dim = shape.dims[index];
   shape.inputChannels *= dim.kernel;

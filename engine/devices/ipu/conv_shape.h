@@ -67,6 +67,9 @@ base::Result<ConvShape> shapeOf(const ops::Contraction& contraction, const std::
 /// The same product with input and kernel exchanged: batch and output channels swap, and so do the extents of
 /// input and kernel.
 ConvShape swapOperands(ConvShape shape);
+/// The same forward product of matrices written in the other order, [n,k]·[k,m] instead of [m,k]·[k,n]. Its
+/// result is the transpose.
+ConvShape transposedProduct(ConvShape shape);
 /// Moves the kernel elements of an axis into the input channels; the input is copied once for each element.
 ConvShape expandDim(ConvShape shape, std::size_t dim);
 /// Merges the batch and all axes that only match positions into one axis.

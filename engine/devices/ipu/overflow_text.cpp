@@ -37,7 +37,9 @@ constexpr std::array<Group, kinds> kGroups{{
      "streaming memory (--offload-optimizer), an optimizer with less (sgd without momentum has none), or "
      "more stages"},
     {"stash of the pipeline", "a smaller micro-batch, or a schedule that keeps fewer micro-batches"},
-    {"activations", "a smaller micro-batch, in training recompute (--recompute pipeline), or more stages"},
+    {"activations",
+     "a smaller micro-batch, in training recompute from results that you name (--checkpoints), or more "
+     "stages"},
     {"gradients", "more stages, or half precision (--precision float16)"},
     {"temporaries of products",
      "a smaller --available-memory-proportion, or float16 sums (--partials-type float16)"},
@@ -86,8 +88,8 @@ std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vecto
   return groups;
 }
 
-/// The largest groups each of which alone could make up for the missing memory. If there is none: as many
-/// groups as could together, with some to spare.
+/// A line of advice for each of the largest groups that alone could make up for the missing memory. If there
+/// is none: for as many groups as could together, with some to spare.
 std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch,
                      bool recomputes) {
   constexpr std::size_t most = 3;
@@ -99,7 +101,7 @@ std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, s
     if (alone ? bytes <= tooMuch || count == most : reached > tooMuch + tooMuch / 5) break;
     const char* remedy =
         kind == activations && recomputes ? "a smaller micro-batch, or more stages" : kGroups[kind].remedy;
-    text += fmt::format("{}for the {} {}", text.empty() ? "" : "; ", kGroups[kind].name, remedy);
+    text += fmt::format("\nFor the {}: {}.", kGroups[kind].name, remedy);
     reached += bytes;
     ++count;
   }
@@ -122,8 +124,7 @@ std::string overflowText(const Chip& chip, const std::string& deviceName, const 
         fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i].name, live[i].category, kib(live[i].bytes));
   return fmt::format(
       "{}: {} of {} tiles need more than their {}, {} too much in all: tile{} {}. The most needs tile {}: "
-      "{}, {} too "
-      "much, at {}. It holds {}. Largest there: {}. What would help: {}.",
+      "{}, {} too much, at {}. It holds {}. Largest there: {}.{}",
       deviceName, layout.overflowingTiles, chip.tiles, kib(chip.bytesPerTile), mib(layout.overflowBytes),
       layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
       kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest,

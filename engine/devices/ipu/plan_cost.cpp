@@ -189,7 +189,9 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   form.inGrains = form.shape.inputChannels / vertex.inGroup;
   form.outGrains = ceilDiv(form.shape.outputChannels / vertex.outGroup, serial);
   const bool padIn = form.shape.inputChannels != unpadded.inputChannels;
-  const bool padOut = form.shape.outputChannels != unpadded.outputChannels;
+  // The plan lays out the rows and columns of a matrix product, so it stores them in whole groups, and the
+  // zeros arrive with the operands.
+  const bool padOut = !unpadded.matmul && form.shape.outputChannels != unpadded.outputChannels;
   const bool update = unpadded.pass == ProductPass::weightGradient, matmul = unpadded.matmul;
   const bool turned = swapped != matmul;  // Matrix products lie in memory as their swapped form wants them.
   const bool moved = anyOf(expanded) || turned || padIn || (update && !matmul);

@@ -46,14 +46,9 @@ struct Axis {
 /// Searches the splits of one form.
 class SplitSearch {
  public:
-  SplitSearch(const Chip& chip, const ConvForm& form, std::int64_t memory, BestSplit& fitting,
-              BestSplit& smallest, PassOverheads& overheads)
-      : chip_(chip),
-        form_(form),
-        memory_(memory),
-        fitting_(fitting),
-        smallest_(smallest),
-        bound_(chip, form, cache_, overheads) {
+  SplitSearch(const Chip& chip, const ConvForm& form, std::int64_t memory, BestSplit& best,
+              PassOverheads& overheads)
+      : chip_(chip), form_(form), memory_(memory), best_(best), bound_(chip, form, cache_, overheads) {
     const ConvShape& shape = form.shape;
     // A SLIC vertex does one group of channels.
     const bool slic = form.vertex.method == ConvVertex::Method::slic;
@@ -109,20 +104,10 @@ class SplitSearch {
   /// Looks at all splits except those that a lower bound rules out.
   void prune() {
     const auto useless = [this](PlanBound::Least least) {
-      if (least.cycles >= fitting_.cycles) return true;
+      if (least.cycles >= best_.cycles) return true;
       if (least.memory <= memory_) return false;
       missed_ = std::min(missed_, least.cycles);
       return true;
-    };
-    if (!useless(least_)) start(useless);
-  }
-
-  /// Finds the split with the least memory, and the fastest of several such.
-  void shrink() {
-    shrinking_ = true;
-    const auto useless = [this](PlanBound::Least least) {
-      return least.memory > smallest_.memory ||
-             (least.memory == smallest_.memory && least.cycles >= smallest_.cycles);
     };
     if (!useless(least_)) start(useless);
   }
@@ -168,9 +153,9 @@ class SplitSearch {
       axis.in(split) = cut.parts;
       axis.in(tile) = cut.grains;
       const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
-      const std::int64_t limit = shrinking_ ? kNoLimit : fitting_.cycles;
-      const PlanBound::Least least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left, limit)
-                                                      : bound_.furtherSums(split, tile, left, pass, limit);
+      const PlanBound::Least least = at < resultAxes_
+                                         ? bound_.furtherSplit(split, tile, left, best_.cycles)
+                                         : bound_.furtherSums(split, tile, left, pass, best_.cycles);
       if (!useless(least)) enter(split, tile, at + 1, tiles, pass, useless);
     }
     axis.in(split) = 1;
@@ -180,49 +165,43 @@ class SplitSearch {
   /// The bound holds however the sums are cut, and mostly rules all these cuts out.
   bool sumsTakeTooLong(const ConvSplit& split, const ConvTile& tile, std::int64_t used,
                        PlanBound::Passes pass) {
-    if (shrinking_) return false;
     ++searched_;
     const std::int64_t left = std::min(mostParts_[resultAxes_], chip_.tiles / used);
-    return bound_.furtherSums(split, tile, left, pass, fitting_.cycles).cycles >= fitting_.cycles;
+    return bound_.furtherSums(split, tile, left, pass, best_.cycles).cycles >= best_.cycles;
   }
 
   /// Costs the split. Returns its cycles, or a huge number if it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
     ++searched_;
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
-    const bool smaller = costs.temporaryBytes < smallest_.memory ||
-                         (costs.temporaryBytes == smallest_.memory && costs.total < smallest_.cycles);
-    if (shrinking_ && smaller) smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
     if (costs.temporaryBytes > memory_) {
       missed_ = std::min(missed_, costs.total);
       return std::numeric_limits<std::int64_t>::max() / 2 + costs.temporaryBytes;
     }
-    if (costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (costs.total < best_.cycles) best_ = {costs.total, &form_, split};
     return costs.total;
   }
 
   const Chip& chip_;
   const ConvForm& form_;
   std::int64_t memory_;
-  BestSplit& fitting_;
-  BestSplit& smallest_;
+  BestSplit& best_;
   std::vector<Axis> axes_;
   std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others cut partial sums
   std::vector<std::int64_t> mostParts_;
   WorkerCache cache_;
   PlanBound bound_;
   PlanBound::Least least_;
-  bool shrinking_ = false;
   std::int64_t searched_ = 0;
   std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
 };
 
-FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory,
-                         BestSplit& fitting, BestSplit& smallest, PassOverheads& overheads)
-    : forms_(std::move(forms)), fitting_(fitting) {
+FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, BestSplit& best,
+                         PassOverheads& overheads)
+    : forms_(std::move(forms)), best_(best) {
   searches_.reserve(forms_.size());
   for (const ConvForm& form : forms_) {
-    searches_.push_back(std::make_unique<SplitSearch>(chip, form, memory, fitting, smallest, overheads));
+    searches_.push_back(std::make_unique<SplitSearch>(chip, form, memory, best, overheads));
   }
   std::stable_sort(searches_.begin(), searches_.end(),
                    [](const auto& a, const auto& b) { return a->bound() < b->bound(); });
@@ -235,7 +214,7 @@ std::vector<MissedSplit> FormsSearch::run() {
   constexpr int kDescents = 2;
   int descents = 0;
   for (const auto& search : searches_) {
-    if (descents == kDescents || search->bound() >= fitting_.cycles) break;
+    if (descents == kDescents || search->bound() >= best_.cycles) break;
     if (!search->canFit()) continue;
     search->descend();
     ++descents;
@@ -246,10 +225,6 @@ std::vector<MissedSplit> FormsSearch::run() {
     missed.push_back(search->missed());
   }
   return missed;
-}
-
-void FormsSearch::shrink() {
-  for (const auto& search : searches_) search->shrink();
 }
 
 std::int64_t FormsSearch::searched() const {

@@ -12,7 +12,6 @@ namespace pipescope::devices::ipu {
 
 struct BestSplit {
   std::int64_t cycles = std::numeric_limits<std::int64_t>::max();
-  std::int64_t memory = std::numeric_limits<std::int64_t>::max();
   const ConvForm* form = nullptr;  ///< null: nothing has been found yet
   ConvSplit split;
 };
@@ -28,23 +27,20 @@ struct MissedSplit {
 /// Searches the splits of all forms that do a product in the same number of serial parts.
 class FormsSearch {
  public:
-  /// run() improves `fitting`, and shrink() improves `smallest`. Both keep a plan that is better already, and
-  /// point into this search.
-  FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, BestSplit& fitting,
-              BestSplit& smallest, PassOverheads& overheads);
+  /// run() improves `best`, which then points into this search, or keeps it if it is better already.
+  FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, BestSplit& best,
+              PassOverheads& overheads);
   ~FormsSearch();
 
   /// Finds the fastest split whose temporaries fit into `memory`. Returns for each form what the limit on
   /// memory kept out.
   std::vector<MissedSplit> run();
-  /// Finds the split with the least memory, and the fastest of several such.
-  void shrink();
   /// How many splits, whole or partial, the search has looked at: a measure of its work on any machine.
   std::int64_t searched() const;
 
  private:
   std::vector<ConvForm> forms_;
-  BestSplit& fitting_;
+  BestSplit& best_;
   std::vector<std::unique_ptr<SplitSearch>> searches_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "engine/devices/ipu/plan_cost.h"
@@ -16,33 +17,51 @@ namespace {
 /// if memory is short.
 constexpr std::int64_t kSerial[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128};
 
-/// All forms of a product: with operands swapped or not, with each set of axes expanded, with each vertex.
+/// Adds all forms of a product with its operands swapped or not: with each set of axes expanded, with each
+/// vertex.
+void addForms(const Chip& chip, const ConvShape& shape, bool swapped, std::int64_t serial,
+              std::vector<ConvForm>& forms) {
+  const ConvShape base = swapped ? swapOperands(shape) : shape;
+  for (std::size_t set = 0; set < (std::size_t{1} << shape.dimCount); ++set) {
+    ConvShape changed = base;
+    std::array<bool, kMaximumDims> expanded{};
+    bool useful = true;
+    for (std::size_t i = 0; i < shape.dimCount && useful; ++i) {
+      if (((set >> i) & 1) == 0) continue;
+      useful = !base.dims[i].expanded();
+      expanded[i] = true;
+      changed = expandDim(changed, i);
+    }
+    if (!useful) continue;
+    const ConvShape flat = flatten(changed);
+    for (const ConvVertex& vertex : convVertices(chip, flat)) {
+      ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
+      // The number of serial parts must divide the groups of output channels, or the last part would have
+      // another shape.
+      if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
+      forms.push_back(form);
+      form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
+      if (form.arrangeEach) forms.push_back(form);
+    }
+  }
+}
+
+/// For a matrix times a vector: the result lies in memory as that of the transposed product, vector times
+/// matrix, does.
+bool isVectorProduct(const ConvShape& shape) {
+  return shape.matmul && !shape.trained && shape.pass == ProductPass::forward &&
+         (shape.batch == 1) != (shape.outputChannels == 1);
+}
+
+/// All forms of a product. PopLibs plans a product of matrices in the order in which it is written (C), and
+/// charges for turning its operands.
 std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int64_t serial) {
   std::vector<ConvForm> forms;
-  for (const bool swapped : {shape.matmul, !shape.matmul}) {
-    const ConvShape base = swapped ? swapOperands(shape) : shape;
-    for (std::size_t set = 0; set < (std::size_t{1} << shape.dimCount); ++set) {
-      ConvShape changed = base;
-      std::array<bool, kMaximumDims> expanded{};
-      bool useful = true;
-      for (std::size_t i = 0; i < shape.dimCount && useful; ++i) {
-        if (((set >> i) & 1) == 0) continue;
-        useful = !base.dims[i].expanded();
-        expanded[i] = true;
-        changed = expandDim(changed, i);
-      }
-      if (!useful) continue;
-      const ConvShape flat = flatten(changed);
-      for (const ConvVertex& vertex : convVertices(chip, flat)) {
-        ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
-        // The number of serial parts must divide the groups of output channels, or the last part would have
-        // another shape.
-        if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
-        forms.push_back(form);
-        form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
-        if (form.arrangeEach) forms.push_back(form);
-      }
-    }
+  addForms(chip, shape, shape.matmul, serial, forms);
+  if (isVectorProduct(shape)) {
+    addForms(chip, transposedProduct(shape), true, serial, forms);
+  } else {
+    addForms(chip, shape, !shape.matmul, serial, forms);
   }
   return forms;
 }
@@ -73,7 +92,8 @@ std::string textOf(const ConvShape& shape) {
 }
 
 bool sameButForParts(const ConvForm& a, const ConvForm& b) {
-  return a.swapped == b.swapped && a.expanded == b.expanded && a.vertex == b.vertex;
+  return a.swapped == b.swapped && a.unpadded == b.unpadded && a.expanded == b.expanded &&
+         a.vertex == b.vertex;
 }
 
 /// Skip a form if a split into a divisor of its serial parts was no faster: a product in more serial parts
@@ -84,13 +104,6 @@ bool cannotWin(const ConvForm& form, const std::vector<MissedSplit>& missed, std
     return earlier.cycles >= cycles && form.serial % earlier.form->serial == 0 &&
            sameButForParts(*earlier.form, form);
   });
-}
-
-/// For a matrix times a vector: the result lies in memory as that of the transposed product, vector times
-/// matrix, does.
-bool isVectorProduct(const ConvShape& shape) {
-  return shape.matmul && !shape.trained && shape.pass == ProductPass::forward &&
-         (shape.batch == 1) != (shape.outputChannels == 1);
 }
 
 }  // namespace
@@ -113,65 +126,58 @@ Planner::Share& Planner::share(std::int64_t tiles) {
   return *share;
 }
 
-std::shared_ptr<const ContractionPlan> Planner::plan(const ConvShape& shape, double proportion) {
-  std::shared_ptr<const ContractionPlan> plan = planAsGiven(shape, proportion);
-  if (!isVectorProduct(shape)) return plan;
-  ConvShape transposed = shape;
-  std::swap(transposed.batch, transposed.outputChannels);
-  std::shared_ptr<const ContractionPlan> other = planAsGiven(transposed, proportion);
-  const bool otherFits = fits(*other, proportion), thisFits = fits(*plan, proportion);
-  if (otherFits != thisFits) return otherFits ? other : plan;
-  return other->costs.total < plan->costs.total ? other : plan;
-}
-
-bool Planner::fits(const ContractionPlan& plan, double proportion) const {
-  return plan.costs.temporaryBytes <= memoryFor(proportion);
-}
-
 std::int64_t Planner::memoryFor(double proportion) const {
   return static_cast<std::int64_t>(proportion * static_cast<double>(chip_.bytesPerTile));
 }
 
-std::shared_ptr<const ContractionPlan> Planner::planAsGiven(const ConvShape& shape, double proportion) {
-  const std::int64_t memory = memoryFor(proportion);
+std::shared_ptr<const ContractionPlan> Planner::plan(const ConvShape& given, double proportion) {
+  const ConvShape shape = isVectorProduct(given) && given.batch != 1 ? transposedProduct(given) : given;
+  std::int64_t memory = memoryFor(proportion);
   const std::string key = keyOf(shape, memory);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   }
-  BestSplit fitting, smallest;
-  std::vector<std::unique_ptr<FormsSearch>> searches;
-  std::vector<MissedSplit> missed;
-  for (const std::int64_t serial : kSerial) {
-    std::vector<ConvForm> forms = formsOf(chip_, shape, serial);
-    std::erase_if(forms, [&](const ConvForm& form) { return cannotWin(form, missed, fitting.cycles); });
-    if (forms.empty()) continue;
-    searches.push_back(
-        std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest, overheads_));
-    const std::vector<MissedSplit> more = searches.back()->run();
-    missed.insert(missed.end(), more.begin(), more.end());
-    // If memory kept out nothing faster, no plan with more parts can win.
-    if (std::all_of(missed.begin(), missed.end(),
-                    [&](const MissedSplit& form) { return form.cycles >= fitting.cycles; }))
-      break;
-  }
-  if (!fitting.form) {
-    for (auto search = searches.rbegin(); search != searches.rend(); ++search) (*search)->shrink();
-  }
-  const BestSplit& best = fitting.form ? fitting : smallest;
-  auto plan = std::make_shared<ContractionPlan>();
-  plan->form = *best.form;
-  plan->split = best.split;
-  plan->tile = largestTile(*best.form, best.split);
-  WorkerCache cache;
-  plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
-  for (const auto& search : searches) plan->searched += search->searched();
+  std::int64_t searched = 0;
+  std::shared_ptr<ContractionPlan> plan = search(shape, memory, searched);
+  // If nothing fits, PopLibs doubles the bound until twice the memory of a tile, and then drops it (C).
+  for (; !plan && memory < 2 * chip_.bytesPerTile; plan = search(shape, memory, searched)) memory *= 2;
+  if (!plan) plan = search(shape, std::numeric_limits<std::int64_t>::max(), searched);
+  plan->searched = searched;
   base::log(base::LogLevel::debug,
             fmt::format("plan of a {}: {}; {} cycles, {} B of temporaries on a tile, {} splits looked at",
                         textOf(shape), plan->describe(), plan->costs.total, plan->costs.temporaryBytes,
                         plan->searched));
   const std::lock_guard lock(mutex_);
   return plans_.emplace(key, std::move(plan)).first->second;
+}
+
+std::shared_ptr<ContractionPlan> Planner::search(const ConvShape& shape, std::int64_t memory,
+                                                 std::int64_t& searched) {
+  BestSplit best;
+  std::vector<std::unique_ptr<FormsSearch>> searches;
+  std::vector<MissedSplit> missed;
+  for (const std::int64_t serial : kSerial) {
+    std::vector<ConvForm> forms = formsOf(chip_, shape, serial);
+    std::erase_if(forms, [&](const ConvForm& form) { return cannotWin(form, missed, best.cycles); });
+    if (forms.empty()) continue;
+    searches.push_back(std::make_unique<FormsSearch>(chip_, std::move(forms), memory, best, overheads_));
+    const std::vector<MissedSplit> more = searches.back()->run();
+    searched += searches.back()->searched();
+    missed.insert(missed.end(), more.begin(), more.end());
+    // If memory kept out nothing faster, no plan with more parts can win.
+    if (std::all_of(missed.begin(), missed.end(),
+                    [&](const MissedSplit& form) { return form.cycles >= best.cycles; }))
+      break;
+  }
+  if (!best.form) return nullptr;
+  auto plan = std::make_shared<ContractionPlan>();
+  plan->form = *best.form;
+  plan->split = best.split;
+  plan->tile = largestTile(*best.form, best.split);
+  WorkerCache cache;
+  plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
+  return plan;
 }
 
 std::vector<ConvShare> sharesOf(const ContractionPlan& plan) {

@@ -45,8 +45,8 @@ class Planner {
  public:
   explicit Planner(const Chip& chip) : chip_(chip) {}
 
-  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile. If none fits: the
-  /// plan with the least memory, and the fastest of several such.
+  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile. If none fits, the
+  /// bound doubles up to twice the memory of a tile, and then there is none (C: PopLibs' createPlan).
   std::shared_ptr<const ContractionPlan> plan(const ConvShape& shape, double proportion);
 
   /// A part of the chip with a planner of its own.
@@ -54,9 +54,10 @@ class Planner {
   Share& share(std::int64_t tiles);
 
  private:
-  std::shared_ptr<const ContractionPlan> planAsGiven(const ConvShape& shape, double proportion);
+  /// Null: no split keeps its temporaries within `memory` bytes of a tile. Adds to `searched`.
+  std::shared_ptr<ContractionPlan> search(const ConvShape& shape, std::int64_t memory,
+                                          std::int64_t& searched);
   std::int64_t memoryFor(double proportion) const;
-  bool fits(const ContractionPlan& plan, double proportion) const;
 
   const Chip& chip_;
   PassOverheads overheads_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/code_sizes.h"
@@ -85,15 +86,16 @@ class StageLowering {
     streaming_.units.push_back({"variable", "non_interleaved", true, 0, 1, all});
     if (all.count > context_.streamingBytes) {
       streaming_.overflow.push_back(
-          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much. Keep some kind "
-                      "of tensor on the "
-                      "chip, shard it over replicas, or use more stages.",
+          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much.\nFor streaming "
+                      "memory: keep some kind of tensor on the chip, shard it over replicas, or use more "
+                      "stages.",
                       deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
     }
     return std::move(streaming_);
   }
 
-  /// Copies from and to streaming memory, and collectives that assemble shares, are segments of their own.
+  /// Copies from and to streaming memory, collectives that assemble shares, and what is recomputed are
+  /// segments of their own.
   static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
     const auto all = [&](auto wanted) {
       return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
@@ -108,6 +110,7 @@ class StageLowering {
     if (planned &&
         all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
       return Pass::collective;
+    if (op.again) return Pass::recompute;
     return std::nullopt;
   }
 
@@ -143,17 +146,18 @@ class StageLowering {
     std::int64_t shared = 0;
     for (std::size_t i = 0; i < plan.operators.size(); ++i) {
       const PlanOperator& op = plan.operators[i];
+      const Pass kind = op.again ? Pass::recompute : plan.pass;
       pass.operators.push_back(describe(stage, op));
+      if (op.again) pass.operators.back().pass = kind;
       const OutlinedCall* call = outlining_.callAt(plan, i);
       cut(pass, segment, ownPass(plan.pass, op));
-      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, plan.pass, *call, segment));
+      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, kind, *call, segment));
       const std::int32_t firstOfOperator = memory_.steps();
       keepsCode_ = !call || call->keepsCode;
-      PIPESCOPE_TRY(lowerOperator(stage, plan.pass, op, static_cast<int>(i), segment));
+      PIPESCOPE_TRY(lowerOperator(stage, kind, op, static_cast<int>(i), segment));
       shared += keepsCode_ ? 0 : memory_.steps() - firstOfOperator;
       keepsCode_ = true;
-      if (call && i + 1 == call->first + call->count)
-        PIPESCOPE_TRY(endCall(stage, plan.pass, *call, segment));
+      if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, kind, *call, segment));
     }
     lives.leavePass(memory_.steps());
     const std::int64_t programs = memory_.steps() - first - shared;
@@ -165,9 +169,20 @@ class StageLowering {
     return pass;
   }
 
-  static LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) {
+  /// FLOP/s of the fastest products in this type, with sums in that type.
+  double peak(ElementType type, ElementType sums) const {
+    const Chip& chip = context_.chip;
+    const bool halfSums = context_.halfPartials || graph::sizeOf(sums) == 2;
+    std::int64_t multiplyAdds = halfSums ? chip.ampHalf : chip.ampHalfFloat;
+    if (graph::sizeOf(type) > 2) multiplyAdds = chip.ampFloat;
+    if (graph::sizeOf(type) == 1) multiplyAdds = std::max(chip.ampQuarter, chip.ampHalf);
+    return 2 * static_cast<double>(multiplyAdds * chip.tiles) * static_cast<double>(chip.clockHz);
+  }
+
+  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums) { return peak(type, sums); });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();
@@ -233,13 +248,21 @@ class StageLowering {
   }
 
   base::Status endCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
+    const std::int32_t bodyEnd = memory_.steps();
     PIPESCOPE_TRY(copyForCall(stage, pass, call, "CopyOut", call.bytesOut, segment));
-    const TileRuns bytes = spreadEvenly(context_.chip, call.bytesIn + call.bytesOut, 1);
-    memory_.addTemporary(call.function + "/arguments",
-                         {"arguments", bytes, Temporary::Place::anywhere, 0,
-                          static_cast<std::size_t>(memory_.steps() - callFirst_)},
-                         callFirst_, stage.index);
+    // Results exist once in the function while it runs, and twice while they are copied to the caller.
+    holdForCall(stage, call.function + "/arguments", call.bytesIn, callFirst_, bodyEnd);
+    holdForCall(stage, call.function + "/results", call.bytesOut, bodyEnd, memory_.steps());
     return {};
+  }
+
+  void holdForCall(const StagePlan& stage, const std::string& name, std::int64_t bytes, std::int32_t first,
+                   std::int32_t end) {
+    if (bytes == 0) return;
+    const auto steps = static_cast<std::size_t>(end - first);
+    memory_.addTemporary(name,
+                         {"", spreadEvenly(context_.chip, bytes, 1), Temporary::Place::anywhere, 0, steps},
+                         first, stage.index);
   }
 
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,

@@ -1,6 +1,7 @@
 #include "profiler/analysis/model/flop_use.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <vector>
@@ -35,6 +36,20 @@ void findPeak(const Catalog& catalog, FlopUse& use) {
     use.peakPerDevice = *value;
     return;
   }
+}
+
+/// Takes the peak that the profile's own types have on average. It differs from the peak at the run's
+/// precision if products have other types.
+void usePeakOfTypes(const Catalog& catalog, model::ExecutableId id, FlopUse& use) {
+  const std::string path = "least_seconds." + std::to_string(id.value);
+  const double least = std::strtod(catalog.property(path + ".model").c_str(), nullptr) +
+                       std::strtod(catalog.property(path + ".recompute").c_str(), nullptr);
+  const double flops = use.modelFlops + use.recomputeFlops;
+  if (!(least > 0) || !(flops > 0)) return;
+  const double peak = flops / least;
+  if (std::abs(peak - use.peakPerDevice) <= 1e-3 * peak) return;
+  use.peakPerDevice = peak;
+  use.peakName.clear();
 }
 
 /// Micro-batches of one call of one replica.
@@ -87,6 +102,7 @@ Result<FlopUse> flopUse(const model::ProfileSource& source, const Catalog& catal
       (row.pass == model::Pass::recompute ? use.recomputeFlops : use.modelFlops) += row.flops;
     }
   }
+  usePeakOfTypes(catalog, id, use);
   const double count = microBatches(*executable);
   use.modelFlops *= count;
   use.recomputeFlops *= count;

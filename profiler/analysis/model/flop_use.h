@@ -15,8 +15,10 @@ struct FlopUse {
   double seconds = 0;         ///< the run's length
   std::int64_t devices = 0;   ///< devices that hold a stage
   std::string precision;      ///< of the run: execution.precision
-  std::string peakName;       ///< name of the figure that gives the peak, such as "peak_fp32"
-  double peakPerDevice = 0;   ///< FLOP/s; 0: the profile names no peak for this precision
+  /// Name of the figure that gives the peak, such as "peak_fp32". Empty: the peak is the mean over the types
+  /// in which the FLOP are done.
+  std::string peakName;
+  double peakPerDevice = 0;  ///< FLOP/s; 0: the profile names no peak for this precision
   /// FLOP ÷ (devices × peak × seconds); none if the product is 0. `model` leaves recompute out.
   std::optional<double> model, withRecompute;
 };

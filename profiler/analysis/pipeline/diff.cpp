@@ -193,6 +193,7 @@ base::Status addMemory(const DiffSide& side, bool after,
     if (space->kind == "streaming_memory") name += " streaming memory";
     MemoryPart& part = parts[{name, row.category}];
     part.device = name;
+    part.index = device == nullptr ? -1 : device->id.value;
     part.category = row.category;
     base::addWrapped(after ? part.after : part.before, base::wrappedProduct(row.bytes.count, row.unitCount));
   }

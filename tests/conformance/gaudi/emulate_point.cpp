@@ -53,7 +53,7 @@ base::Result<graph::ElementType> typeOf(const Point& point) {
 /// The full path of a key, for example model.layers for layers.
 base::Result<std::string> pathOf(const std::string& key, bool training) {
   for (const char* table :
-       {"", "model.", training ? "training." : "inference.", "execution.", "training.", "data."}) {
+       {"", "model.", training ? "training." : "inference.", "execution.", "training.", "data.", "host."}) {
     const std::string path = table + key;
     for (const config::Key& known : app::configurationKeys().all()) {
       if (known.path == path) return path;

@@ -13,8 +13,11 @@ namespace {
 std::vector<std::string> split(const std::string& line, char mark) {
   std::vector<std::string> fields(1);
   bool quoted = false;
-  for (const char c : line) {
-    if (c == '"') {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[++i];  // two quotes within quotes are one
+    } else if (c == '"') {
       quoted = !quoted;
     } else if (c == mark && !quoted) {
       fields.emplace_back();
@@ -82,8 +85,8 @@ class Table {
   }
   base::Status readParameters(std::string text, Point& point) const {
     std::replace(text.begin(), text.end(), ';', ' ');
-    for (const std::string& part : split(text, ' ')) {
-      if (part.empty()) continue;
+    std::istringstream parts(text);
+    for (std::string part; parts >> part;) {
       const std::size_t equals = part.find('=');
       if (equals == std::string::npos || equals == 0)
         return base::badInput(fmt::format("{}: \"{}\" is not key=value.", where(), part));

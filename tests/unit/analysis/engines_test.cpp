@@ -161,7 +161,7 @@ TEST(Execution, CountsTransfersOnBothDevices) {
   EXPECT_EQ(found->devices[1].globalOut, model::Bytes(0));
 }
 
-TEST_F(Engines, SectionHasAColumnForEachLane) {
+TEST_F(Engines, SectionHasAColumnForEveryLane) {
   const sections::Context context{profile_, *catalog_, model::ExecutableId(0)};
   const auto section = sections::makeSection(*sections::sectionRegistry().find("engines"), context);
   ASSERT_TRUE(section.ok()) << section.error().message;
@@ -169,7 +169,7 @@ TEST_F(Engines, SectionHasAColumnForEachLane) {
   for (const char* part : {"\"mme_utilisation\"", "\"tpc_utilisation\"", "\"dma_utilisation\"",
                            "\"nic_utilisation\"", "\"exposed_communication_cycles\"", "\"HPU0\""})
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
-  EXPECT_EQ(json.find("exchange_utilisation"), std::string::npos);
+  EXPECT_NE(json.find("\"exchange_utilisation\": null"), std::string::npos) << "no such lane here";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ struct Worked {
   void option(const char* path, const char* value) {
     recorder.add(model::ConfigurationEntry{path, value, "file"});
   }
-  void property(const char* key, const char* value) { recorder.add(model::Property{key, value}); }
+  void property(const std::string& key, const char* value) { recorder.add(model::Property{key, value}); }
 
   model::OperatorId op(const char* kind, model::Pass pass, double flops) {
     model::Operator row;
@@ -125,6 +125,24 @@ TEST(FlopUse, TakesThePeakOfThePrecision) {
   ASSERT_TRUE(use.ok());
   EXPECT_EQ(use->peakName, "peak_fp16_fp32") << "sums stay float32";
   EXPECT_DOUBLE_EQ(use->model.value(), 800.0 / 8000);
+}
+
+TEST(FlopUse, TakesThePeakOfTheTypesInWhichItsFlopAreDone) {
+  // 100 operations of 4 GFLOP/s and 100 of 2 GFLOP/s need 75 ns for a micro-batch, so the peak is 200 / 75
+  // ns.
+  Worked worked;
+  worked.option("execution.precision", "\"float16\"");
+  worked.property("figure.peak_fp16", "8 GFLOP/s; grade X; worked");
+  worked.op("Conv", model::Pass::forward, 100);
+  worked.op("Gemm", model::Pass::forward, 100);
+  worked.property("least_seconds." + std::to_string(worked.executable.value) + ".model", "75e-9");
+  worked.property("least_seconds." + std::to_string(worked.executable.value) + ".recompute", "0");
+  const auto catalog = worked.catalog();
+  const auto use = flopUse(*worked.profile, *catalog, worked.executable);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(use->peakName, "");
+  EXPECT_DOUBLE_EQ(use->peakPerDevice, 200 / 75e-9);
+  EXPECT_DOUBLE_EQ(use->model.value(), 8 * 75e-9 / (2 * 1e-6)) << "8 micro-batches, 2 devices, 1 µs";
 }
 
 TEST(FlopUse, SaysNothingWithoutAPeak) {

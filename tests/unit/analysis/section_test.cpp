@@ -41,9 +41,11 @@ Section small() {
   Table table{"devices",
               "Devices",
               "per call",
-              {{"name", "Name", Format::plain, ""}, {"by_kind", "By kind", Format::ticks, ""}},
+              {{"name", "Name", Format::plain, ""},
+               {"by_kind", "By kind", Format::ticks, "", true, {"sync", "slower stage", "MME"}}},
               {}};
-  table.rows.push_back({std::string("IPU0, \"first\""), Breakdown{{"sync", 12}}});
+  table.rows.push_back({std::string("IPU0, \"first\""),
+                        Breakdown{{"sync", std::int64_t{12}}, {"slower stage", 0.0}, {"MME", Amount()}}});
   section.tables.push_back(table);
   return section;
 }
@@ -136,7 +138,9 @@ TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
     {
       "name": "IPU0, \"first\"",
       "by_kind": {
-        "sync": 12.0
+        "sync": 12,
+        "slower_stage": 0,
+        "mme": null
       }
     }
   ],
@@ -144,12 +148,60 @@ TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
     "A remark."
   ]
 })");
+  const Section empty{"e", "E", {}, {Table{"t", "T", "", {}, {}}}, {}};
+  EXPECT_EQ(toJson(empty), "{\n  \"t\": [],\n  \"remarks\": []\n}");
+  EXPECT_EQ(toJson(std::vector<Section>{empty}),
+            "{\n  \"e\": {\n    \"t\": [],\n    \"remarks\": []\n  }\n}");
 }
 
-TEST(Section, CsvQuotesWhatNeedsIt) {
-  EXPECT_EQ(toCsv(small()),
-            "key,value\ntotal_cycles,1500\nnothing,\ninfinite,inf\n\ndevices\nname,by_kind\n\"IPU0, "
-            "\"\"first\"\"\",sync=12\n");
+TEST(Section, NumbersAreExactOrHaveTwelveDigits) {
+  Section section{"s", "S", {}, {}, {}};
+  section.facts = {{"whole", "", std::int64_t{9'007'199'254'740'993}, Format::count, ""},
+                   {"mean", "", 12337.00000000002, Format::ticks, ""},
+                   {"third", "", 1.0 / 3, Format::ratio, ""},
+                   {"none", "", -0.0, Format::ratio, ""},
+                   {"large", "", 1e300, Format::ticks, ""}};
+  EXPECT_EQ(toJson(section),
+            "{\n  \"whole\": 9007199254740993,\n  \"mean\": 12337,\n  \"third\": 0.333333333333,\n"
+            "  \"none\": 0,\n  \"large\": 1e+300,\n  \"remarks\": []\n}");
+  EXPECT_EQ(toCsv(section, "facts").value(),
+            "key,value\nwhole,9007199254740993\nmean,12337\nthird,0.333333333333\nnone,0\nlarge,1e+300\n");
+}
+
+TEST(Section, KeysAreInSnakeCase) {
+  EXPECT_EQ(snakeCase("forward_cycles"), "forward_cycles");
+  EXPECT_EQ(snakeCase("slower stage"), "slower_stage");
+  EXPECT_EQ(snakeCase("globalExchangePacketHeader"), "global_exchange_packet_header");
+  EXPECT_EQ(snakeCase("MME"), "mme");
+  EXPECT_EQ(snakeCase("IPU0"), "ipu0");
+  EXPECT_EQ(snakeCase("a - b"), "a_b");
+}
+
+TEST(Section, CsvIsOneTableOfPlainCells) {
+  EXPECT_EQ(toCsv(small(), "facts").value(), "key,value\ntotal_cycles,1500\nnothing,\ninfinite,\n");
+  EXPECT_EQ(toCsv(small(), "devices").value(),
+            "name,by_kind.sync,by_kind.slower_stage,by_kind.mme\n\"IPU0, \"\"first\"\"\",12,0,\n");
+  EXPECT_EQ(toCsv(small(), "x").error().message,
+            "There is no table \"x\" in small; its tables are facts, devices.");
+  Section open{"open", "Open", {}, {Table{"t", "T", "", {}, {}}}, {}};
+  open.tables[0].columns = {{"by_category", "", Format::bytes, "", true, kAnyParts},
+                            {"last", "", Format::truth, ""}};
+  open.tables[0].rows = {{Breakdown{{"vertexCode", std::int64_t{1}}}, true},
+                         {Breakdown{{"stack", std::int64_t{2}}}, Cell()}};
+  EXPECT_EQ(toCsv(open, "t").value(), "by_category.vertex_code,by_category.stack,last\n1,,true\n,2,\n");
+  open.facts = {{"parts", "", Breakdown{{"slower stage", 1.5}}, Format::ticks, "", true, {"slower stage"}}};
+  EXPECT_EQ(toCsv(open, "facts").value(), "key,value\nparts.slower_stage,1.5\n");
+}
+
+TEST(Section, TheMainTableIsTheOneThatASectionIsNamedAfter) {
+  EXPECT_EQ(mainTable(small()), "facts");
+  Section section{"devices", "Devices", {}, {}, {}};
+  section.tables = {Table{"links", "Links", "", {}, {}}};
+  EXPECT_EQ(mainTable(section), "links");
+  section.facts = small().facts;
+  EXPECT_EQ(mainTable(section), "facts");
+  section.tables.push_back(small().tables[0]);
+  EXPECT_EQ(mainTable(section), "devices");
 }
 
 TEST(SectionRegistry, HasEverySectionOnceInOrder) {
@@ -174,7 +226,11 @@ TEST(Sections, OfAProfileInWhichNothingRan) {
   const Context context{profile, *catalog, model::ExecutableId(0)};
   for (const SectionDefinition& definition : sectionRegistry().all()) {
     const auto section = makeSection(definition, context);
-    EXPECT_TRUE(section.ok()) << definition.name << ": " << (section.ok() ? "" : section.error().message);
+    ASSERT_TRUE(section.ok()) << definition.name << ": " << section.error().message;
+    for (const Fact& fact : section->facts) {
+      const auto* number = std::get_if<double>(&fact.value);
+      EXPECT_TRUE(number == nullptr) << definition.name << "." << fact.key << " has a value, but nothing ran";
+    }
   }
   EXPECT_FALSE(catalog->findExecutable("no-such").ok());
 }
@@ -257,16 +313,16 @@ TEST(LivenessSection, TellsOfOneTile) {
   const TileProfile tiles;
   const auto last = tiles.liveness(2);
   ASSERT_TRUE(last.ok()) << last.error().message;
-  const Table& table = last->tables.at(0);
+  const Table& table = last->tables.at(2);
   EXPECT_EQ(table.title, "One tile of each device");
   EXPECT_EQ(std::get<std::int64_t>(table.rows[0][2]), 40) << "always live";
   EXPECT_EQ(std::get<std::int64_t>(table.rows[0][3]), 1) << "the step with most";
   EXPECT_EQ(std::get<std::int64_t>(table.rows[0][5]), 25);
-  ASSERT_EQ(last->tables.at(1).rows.size(), 2U);
-  EXPECT_EQ(std::get<std::string>(last->tables.at(1).rows[0][1]), "weight");
+  ASSERT_EQ(last->tables.at(3).rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(last->tables.at(3).rows[0][1]), "weight");
   const auto first = tiles.liveness(0);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(std::get<std::int64_t>(first->tables.at(0).rows[0][5]), 0) << "the activation is not on it";
+  EXPECT_EQ(std::get<std::int64_t>(first->tables.at(2).rows[0][5]), 0) << "the activation is not on it";
 }
 
 TEST(LivenessSection, RefusesTilesThatItCannotTellOf) {

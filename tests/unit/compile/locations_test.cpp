@@ -165,8 +165,8 @@ TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
   const StagePlan stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
   EXPECT_EQ(collectives(stage, model::Pass::forward), (Collectives{{"AllGather", kWeights}}));
-  // The first stage's backward pass reads no weights, but its recompute pass does.
-  EXPECT_EQ(collectives(stage, model::Pass::recompute), (Collectives{{"AllGather", kWeights}}));
+  // The first stage's backward nodes read no weights, but what it recomputes does.
+  EXPECT_EQ(collectives(stage, model::Pass::backward), (Collectives{{"AllGather", kWeights}}));
   EXPECT_EQ(collectives(stage, model::Pass::collective), (Collectives{{"ReduceScatter", kWeights}}));
   EXPECT_TRUE(collectives(stage, model::Pass::update).empty()) << "shares are updated where they lie";
 }
@@ -179,7 +179,7 @@ TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, true), 4 * kWeights);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 0);
   EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(4 * kWeights, std::int64_t{0}));
-  EXPECT_EQ(traffic(stage, model::Pass::recompute).first, 4 * kWeights);
+  EXPECT_EQ(traffic(stage, model::Pass::backward).first, 4 * kWeights);
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, 4 * kWeights));
 }
 

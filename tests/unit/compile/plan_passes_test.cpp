@@ -178,7 +178,9 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
   make.add(Pass::forward, "stash", {map(ops::MapFunction::copy)}, {make.tensor("s")}, {make.tensor("t")}, "");
   addLayer(make, Pass::forward, "layer1");
   addLayer(make, Pass::forward, "other", 16);
-  addLayer(make, Pass::recompute, "layer0");
+  addLayer(make, Pass::backward, "layer0");
+  for (PlanOperator& op : make.operators(1)) op.again = true;
+  addLayer(make, Pass::backward, "layer0");
   runPlanPasses("outline", make.plan);
   const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
   ASSERT_EQ(forward.size(), 2u);
@@ -189,8 +191,28 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
   EXPECT_EQ(forward[1].first, 4u);
   EXPECT_EQ(forward[0].function, "layer0/forward/function");
   EXPECT_EQ(forward[1].function, forward[0].function);
-  ASSERT_EQ(make.stage().passes[1].calls.size(), 1u);
-  EXPECT_EQ(make.stage().passes[1].calls[0].function, forward[0].function);
+  // A layer and its repetition share code. What follows in the backward pass is a call of its own.
+  const std::vector<PlanCall>& backward = make.stage().passes[1].calls;
+  ASSERT_EQ(backward.size(), 2u);
+  EXPECT_EQ(backward[0].function, forward[0].function);
+  EXPECT_EQ(backward[0].count, 3u);
+  EXPECT_EQ(backward[1].first, 3u);
+}
+
+TEST(Outline, FunctionsOfOneBlockHaveDifferentNames) {
+  PlanPassesMaker make;
+  for (const std::int64_t channels : {8, 16}) {
+    addLayer(make, Pass::backward, "layer0", channels);
+    make.add(Pass::backward, "sum", {map(ops::MapFunction::add)}, {make.tensor("s")}, {make.tensor("t")}, "");
+    addLayer(make, Pass::backward, "layer0", channels);
+    make.add(Pass::backward, "sum", {map(ops::MapFunction::add)}, {make.tensor("s")}, {make.tensor("t")}, "");
+  }
+  runPlanPasses("outline", make.plan);
+  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  ASSERT_EQ(calls.size(), 4u);
+  EXPECT_EQ(calls[0].function, calls[1].function);
+  EXPECT_EQ(calls[2].function, calls[3].function);
+  EXPECT_NE(calls[0].function, calls[2].function);
 }
 
 TEST(Outline, LooksAtHowTensorsAreConnected) {

@@ -223,6 +223,16 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   refused({"label 0.5 of sample 1 is no class"});
   write("test_labels.npy", {ElementType::int32, {2}}, std::vector<std::int32_t>{-1, 0});
   refused({"label -1 of sample 0"});
+  DatasetRequest ignoring = request(folder.path(), Split::test);
+  FieldRequest labels{"labels", {ElementType::int32, {}}};
+  labels.labels = true;
+  labels.ignored = -1;
+  ignoring.fields = {labels};
+  const auto without = openDataset("numpy", ignoring);
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  EXPECT_EQ((*without)->classes(), 1) << "a label that is left out is no class";
+  ignoring.fields[0].ignored = -2;
+  expectError(openDataset("numpy", ignoring), ErrorKind::badInput, {"from 0 or -2, which is left out"});
   write("test_labels.npy", {ElementType::int32, {}}, std::vector<std::int32_t>{3});
   refused({"labels needs a first axis that counts the samples"});
   write("test_labels.npy", {ElementType::int32, {2, 0}}, std::vector<std::int32_t>{});

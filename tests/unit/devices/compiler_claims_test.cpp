@@ -140,6 +140,26 @@ TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
   EXPECT_EQ(count(outlined, "/relu/Relu"), count(plain, "/relu/Relu"));
   EXPECT_EQ(count(outlined, "/CopyIn/OnTileCopy"), 12);
   EXPECT_EQ(count(outlined, "/CopyOut/OnTileCopy"), 12);
+  // The function's arguments live while it runs. Its results need memory twice only while they are copied.
+  const LoweredMemory& memory = outlined.memory.front();
+  int results = 0, arguments = 0;
+  for (const LoweredVariable& variable : memory.variables) {
+    for (const LifeInterval life : variable.lives) {
+      for (std::int32_t step = life.first; step < life.end; ++step) {
+        const bool copyOut =
+            memory.steps[static_cast<std::size_t>(step)].name.find("/CopyOut/") != std::string::npos;
+        if (variable.name == "layer/function/results") {
+          EXPECT_TRUE(copyOut);
+          ++results;
+        } else if (variable.name == "layer/function/arguments") {
+          EXPECT_FALSE(copyOut);
+          ++arguments;
+        }
+      }
+    }
+  }
+  EXPECT_GT(results, 0);
+  EXPECT_GT(arguments, results);
 }
 
 TEST(Functions, AreNotMadeWhereArgumentsAreLargerThanCode) {

@@ -37,16 +37,66 @@ TEST(MmeGeometry, WorkedExamples) {
   // The first Gaudi sums float32 a quarter as fast.
   EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {128, 128, 1024, 1, ElementType::float32, false}).cycles,
             4096 + 128);
-  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly; the most square one reads least: 32 blocks of rows
-  // by 4 of columns.
-  const Geometry square = chooseGeometry(cardOf("gaudi3"), {16384, 4096, 768, 1, kBfloat16, false});
-  EXPECT_EQ(square.cycles, 32 * 4 * 768 + 512);
-  EXPECT_EQ(square.rowBlocks * 4096 + square.columnBlocks * 16384, 16 * 4096 + 8 * 16384);
+  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly. With eight engines side by side, 256 × 2,048, each
+  // keeps its columns: the left operand is fetched by eight engines for two blocks, the right one once.
+  const Geometry wide = chooseGeometry(cardOf("gaudi3"), {16384, 4096, 768, 1, kBfloat16, false});
+  EXPECT_EQ(wide.cycles, 64 * 2 * 768 + 512);
+  EXPECT_EQ(wide.rowBlocks, 64);
+  EXPECT_EQ(wide.columnBlocks, 2);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(cardOf("gaudi3"), wide, 16384, 4096), 16384 * 8 * 2 + 4096);
   // Depths are padded: 1,000 is 1,000 in bf16, 1,001 is 1,008.
   EXPECT_EQ(gaudi::paddedDepth(1000, kBfloat16), 1000);
   EXPECT_EQ(gaudi::paddedDepth(1001, kBfloat16), 1008);
   EXPECT_EQ(gaudi::paddedDepth(1001, ElementType::float32), 1002);
   EXPECT_EQ(gaudi::paddedDepth(1001, ElementType::int8), 1008);
+}
+
+TEST(MmeGeometry, SmallProductsShareAnEngine) {
+  // Gaudi2 has two engines. Four products of 64 × 64 fit into each, two of 128 × 128 or 64 × 256, and one of
+  // 256 × 256. With a depth of 4,096 reading sums out is hidden.
+  const auto together = [](const char* card, std::int64_t m, std::int64_t n) {
+    return chooseGeometry(cardOf(card), {m, n, 4096, 1024, kBfloat16, false}).together;
+  };
+  EXPECT_EQ(together("gaudi2", 64, 64), 8);
+  EXPECT_EQ(together("gaudi2", 1, 60), 8);
+  EXPECT_EQ(together("gaudi2", 65, 64), 4);
+  EXPECT_EQ(together("gaudi2", 1, 256), 4);
+  EXPECT_EQ(together("gaudi2", 256, 1), 4);
+  EXPECT_EQ(together("gaudi2", 128, 128), 4);
+  EXPECT_EQ(together("gaudi2", 128, 129), 2);
+  // Gaudi3 has eight engines with two products of up to 128 × 128 each, the first Gaudi one in each of two.
+  EXPECT_EQ(together("gaudi3", 64, 64), 16);
+  EXPECT_EQ(together("gaudi3", 1, 256), 8);
+  EXPECT_EQ(together("gaudi", 64, 64), 2);
+  // 1,024 products of 64 × 64, eight at a time, and the last sums: a quarter of all accumulators is in use.
+  EXPECT_EQ(chooseGeometry(cardOf("gaudi2"), {64, 64, 4096, 1024, kBfloat16, false}).cycles,
+            128 * 4096 + 256 / 4);
+}
+
+TEST(MmeGeometry, ReadsOutOnlyTheSumsThatAreThere) {
+  // A full block takes the vendor's number of cycles; a vector times a matrix uses one row of 128.
+  const gaudi::Card card = cardOf("gaudi2");
+  EXPECT_EQ(gaudi::rollUpCycles(card, card.macsBf16), 256);
+  EXPECT_EQ(gaudi::rollUpCycles(card, card.macsBf16 / 128), 2);
+  EXPECT_EQ(gaudi::rollUpCycles(card, 1), 1);
+  EXPECT_EQ(chooseGeometry(card, {1, 1024, 8, 1, kBfloat16, false}).cycles, 8 + 2);
+}
+
+TEST(GaudiKernels, EnginesFetchTheirOwnOperands) {
+  // Blocks of 512 × 256 lie on two engines, one below the other, so both fetch the right operand. Either they
+  // keep the left one, and fetch the right one for each of 3 blocks of rows; or the other way round, with 5
+  // blocks of columns.
+  const gaudi::Card gaudi2 = cardOf("gaudi2"), gaudi3 = cardOf("gaudi3"), first = cardOf("gaudi");
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi2, {512, 256, 1, 1, 0, 3, 5}, 100, 10), 100 + 2 * 3 * 10);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi2, {512, 256, 1, 1, 0, 3, 5}, 1, 1000), 5 * 1 + 2 * 1000);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi2, {256, 512, 1, 1, 0, 3, 5}, 100, 10), 2 * 100 + 3 * 10);
+  // Two engines are all that share a block of 1,024 × 128, and none does if each has products of its own.
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi2, {1024, 128, 1, 1, 0, 3, 5}, 100, 10), 100 + 2 * 3 * 10);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi2, {256, 256, 2, 1, 0, 1, 1}, 100, 10), 110);
+  // Eight engines of Gaudi3 as 2 × 4, and the two of the first Gaudi, which are 64 × 128.
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(gaudi3, {512, 1024, 1, 1, 0, 3, 5}, 100, 10), 4 * 100 + 2 * 3 * 10);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(first, {128, 128, 1, 1, 0, 3, 5}, 100, 10), 100 + 2 * 3 * 10);
+  EXPECT_DOUBLE_EQ(gaudi::operandFetches(first, {64, 256, 1, 1, 0, 3, 5}, 100, 10), 2 * 100 + 3 * 10);
 }
 
 TEST(MmeGeometry, NoGeometryBeatsThePeakAndMoreIsNeverFaster) {

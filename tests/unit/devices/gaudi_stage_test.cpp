@@ -97,6 +97,57 @@ TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
   }
 }
 
+TEST(GaudiStage, ABiasIsAddedToWhatTheProductMade) {
+  // The operator is a product and an addition. The addition starts only when the product has made a part of
+  // its result, and here all of it.
+  StageMaker maker(0, 0);
+  const auto x = maker.tensor("x", {64, 1024}, TensorUse::input, kCardHalf),
+             w = maker.tensor("w", {1024, 1024}, TensorUse::weight, kCardHalf),
+             b = maker.tensor("b", {1024}, TensorUse::weight, kCardHalf),
+             y = maker.tensor("y", {64, 1024}, TensorUse::activation, kCardHalf);
+  maker.add(Pass::forward, "layer", "Gemm",
+            {{product(64, 1024, 1024, kCardHalf), 1, "MatMul"},
+             {ops::Map{ops::MapFunction::add, 64 * 1024, 2, kCardHalf, true}, 1, "Bias"}},
+            {x, w, b}, {y});
+  for (const char* card : {"gaudi", "gaudi2", "gaudi3"}) {
+    const auto system = systemOf(card);
+    const LoweredDevice device = lowerOnCard(*system, maker.stage());
+    const LoweredStep *multiply = nullptr, *add = nullptr;
+    for (const LoweredStep& step : device.passes[0].segments[0].steps) {
+      if (step.lane == LaneRole::mme) multiply = &step;
+      if (step.lane == LaneRole::tpc) add = &step;
+    }
+    ASSERT_TRUE(multiply != nullptr && add != nullptr);
+    EXPECT_GT(add->offset, multiply->offset + multiply->ticks) << card;
+    EXPECT_EQ(multiply->bytesOut.count, 0) << "the sum goes to HBM, not the product";
+  }
+}
+
+/// Picks rows of a table of 100,000 rows with 1,024 elements.
+StagePlan picked(std::int64_t rows) {
+  StageMaker maker(0, 0);
+  const auto table = maker.tensor("table", {100000, 1024}, TensorUse::weight, kCardHalf),
+             indices = maker.tensor("indices", {rows}, TensorUse::input, ElementType::int32),
+             y = maker.tensor("y", {rows, 1024}, TensorUse::activation, kCardHalf);
+  maker.add(Pass::forward, "gather", "Gather", {{ops::Gather{rows, 1024, 100000, kCardHalf}, 1, ""}},
+            {table, indices}, {y});
+  return maker.stage();
+}
+
+TEST(GaudiStage, GathersReadRowsNotTheTable) {
+  const auto system = systemOf("gaudi2");
+  const auto read = [&](std::int64_t rows) {
+    const LoweredDevice device = lowerOnCard(*system, picked(rows));
+    Bytes sum;
+    for (const LoweredStep& step : device.passes[0].segments[0].steps) sum += step.bytesIn;
+    return sum.count;
+  };
+  EXPECT_EQ(read(1), 1024 * 2 + 4);
+  EXPECT_EQ(read(500), 500 * (1024 * 2 + 4));
+  // The table does not fit into SRAM, so rows that are picked twice come twice.
+  EXPECT_EQ(read(200000), 200000LL * (1024 * 2 + 4));
+}
+
 TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
   const auto system = systemOf("gaudi2");
   const LoweredDevice device = lowerOnCard(*system, productAndMap(512, 1024, 1024));

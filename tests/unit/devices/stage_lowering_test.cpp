@@ -214,7 +214,8 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
     StageMaker make(0, 0);
     const auto x = make.tensor("x", {16, 1024}, TensorUse::input),
                w = make.tensor("w", {1024, 1024}, TensorUse::gradient);
-    const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
+    ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
+    update.trained = true;
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
     const LoweredDevice device = lowerStages(*system, {make.stage()});
@@ -275,9 +276,11 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   const auto dz = make.tensor("dz", {5000}, TensorUse::gradient);
   make.add(Pass::forward, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
   make.add(Pass::forward, "second", "Exp", {map(ops::MapFunction::exp, 5000)}, {y}, {z});
-  make.add(Pass::recompute, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
+  make.add(Pass::backward, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
   make.add(Pass::backward, "second", "GradExp", {map(ops::MapFunction::multiply, 5000)}, {y}, {dz});
-  const LoweredDevice device = lowerStages(*system, {make.stage()});
+  StagePlan stage = make.stage();
+  stage.passes.back().operators.front().again = true;
+  const LoweredDevice device = lowerStages(*system, {stage});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   const LoweredVariable* variable = find(device.memory[0], "y");
   ASSERT_EQ(variable->lives.size(), 2u);
@@ -285,6 +288,15 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   EXPECT_EQ(variable->lives[0].end, 2);
   EXPECT_EQ(variable->lives[1].first, 2);
   EXPECT_EQ(variable->lives[1].end, 4);
+  // What is computed again is a segment of its own within the backward pass.
+  const LoweredPass& backward = device.passes.back();
+  ASSERT_EQ(backward.segments.size(), 2u);
+  EXPECT_EQ(backward.segments[0].pass, Pass::recompute);
+  EXPECT_EQ(backward.segments[0].name, "stage0/recompute");
+  EXPECT_EQ(backward.segments[1].pass.value_or(backward.pass), Pass::backward);
+  EXPECT_EQ(backward.operators[0].pass, Pass::recompute);
+  EXPECT_EQ(backward.operators[1].pass, std::nullopt);
+  EXPECT_EQ(device.memory[0].steps[2].pass, Pass::recompute);
 }
 
 TEST(StageLowering, ViewsShareMemory) {
@@ -371,7 +383,8 @@ TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   EXPECT_THAT(sentence, HasSubstr("It holds weights and accumulated gradients "));
   EXPECT_THAT(sentence, HasSubstr("Largest there: "));
   EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
-  EXPECT_THAT(sentence, HasSubstr("What would help: for the weights and accumulated gradients more stages"));
+  EXPECT_THAT(sentence, HasSubstr("\nFor the weights and accumulated gradients: more stages, or half "
+                                  "precision (--precision float16)."));
   // The activations are far too small to matter.
   EXPECT_THAT(sentence, ::testing::Not(HasSubstr("micro-batch")));
 }

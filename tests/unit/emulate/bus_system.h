@@ -97,8 +97,8 @@ class BusSystem : public devices::System {
 struct BusOptions {
   int iterations = 1, replicas = 1, calls = 1;
   bool recordAll = false;
-  bool overlapIo = false;  ///< host copies run beside the compute
-  double loaderRate = 0;   ///< samples per tick; 0: the input pipeline never delays a device
+  bool overlapIo = false;        ///< host copies run beside the compute
+  emulate::HostModel host = {};  ///< its seconds are ticks
 };
 
 /// Calls of a schedule on such devices, with one stage on each device and `bytes` on each boundary. `run` and
@@ -144,7 +144,7 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   facts.replicas = replicas;
   facts.recordAllReplicas = options.recordAll;
   facts.overlapIo = options.overlapIo;
-  facts.loaderRate = options.loaderRate;
+  facts.host = options.host;
   record::Recorder recorder(result.profile);
   const emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
   result.executable = emulate::recordExecutable(recorder, system, ids, plan, lowered, *order, facts, level);

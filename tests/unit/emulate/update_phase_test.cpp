@@ -144,7 +144,7 @@ TEST(Loader, IsAtMostTwoMicroBatchesAheadOfACall) {
            pass(Pass::forward, {segment("forward", 5)}), pass(Pass::update, {segment("update", 300)})}});
   BusRun run;
   emulateOn(system, "gpipe", 1, 4, true, 4, emulate::RecordLevel::stages, run,
-            {.calls = 2, .loaderRate = 0.01});
+            {.calls = 2, .host = {.loaderRate = 0.01}});
   EXPECT_EQ(run.run.start.count, 706);
   EXPECT_EQ(spansOf(run, Pass::hostIn), (Spans{{706, 707}, {712, 713}, {806, 807}, {906, 907}}));
   EXPECT_EQ(run.run.end.count, 906 + 6 + 300);

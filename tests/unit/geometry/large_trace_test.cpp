@@ -267,15 +267,15 @@ TEST(TimelineItems, MeasuringCatchesEdges) {
 
 TEST(TimelineItems, NamesAreFoundForwardsAndBackwards) {
   const TimelineScene scene = largeTraceSmallScene();
-  const TimelineItem first = TimelineSearch(scene).byName("relu", {}, 0);
+  const TimelineItem first = TimelineSearch(scene).byName({"relu"}, {}, 0);
   ASSERT_TRUE(first);
   EXPECT_EQ(scene.labelOf(first), "relu");
   EXPECT_EQ(first.start, Ticks(130));
-  const TimelineItem second = TimelineSearch(scene).byName("relu", first, 1);
+  const TimelineItem second = TimelineSearch(scene).byName({"relu"}, first, 1);
   EXPECT_EQ(second.start, Ticks(530));
-  EXPECT_EQ(TimelineSearch(scene).byName("relu", second, -1), first);
-  EXPECT_FALSE(TimelineSearch(scene).byName("relu", second, 1));
-  EXPECT_FALSE(TimelineSearch(scene).byName("nothing of this name", {}, 0));
+  EXPECT_EQ(TimelineSearch(scene).byName({"relu"}, second, -1), first);
+  EXPECT_FALSE(TimelineSearch(scene).byName({"relu"}, second, 1));
+  EXPECT_FALSE(TimelineSearch(scene).byName({"nothing of this name"}, {}, 0));
 }
 
 }  // namespace

@@ -95,6 +95,57 @@ TEST(Bert, HasTheParametersOfItsFormula) {
   EXPECT_EQ(count("bert", classes), body + 1024 * 1025 + 3 * 1025);
 }
 
+TEST(Bert, ScoresOnlyMaskedPositions) {
+  const Settings small = {{"layers", n(1)},         {"hidden", n(8)},    {"heads", n(2)},
+                          {"vocabulary", n(100)},   {"sequence", n(16)}, {"head", t("mlm")},
+                          {"max_predictions", n(3)}};
+  const auto graph = model("bert", small);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::map<std::string, graph::Shape> shapes;
+  for (const graph::Tensor& tensor : graph->tensors()) shapes[tensor.name] = tensor.type.shape;
+  EXPECT_EQ(shapes["masked_positions"], (graph::Shape{2, 3, 1}));
+  EXPECT_EQ(shapes["head/tokens/out"], (graph::Shape{6, 100}));
+  EXPECT_EQ(shapes["labels"], (graph::Shape{6}));
+  Settings wrong = small;
+  wrong["max_predictions"] = n(17);
+  EXPECT_EQ(buildersRefusal("bert", wrong),
+            "model.max_predictions is 17, but model.sequence has only 16 positions");
+  wrong = small;
+  wrong["head"] = t("squad");
+  EXPECT_EQ(buildersRefusal("bert", wrong),
+            "model.max_predictions needs model.head = \"mlm\": no other head scores tokens");
+}
+
+TEST(Decoder, CopiesItsCacheUnlessItIsReused) {
+  const auto copies = [](bool reuse) {
+    const auto graph = model("decoder",
+                             {{"layers", n(2)},
+                              {"hidden", n(8)},
+                              {"heads", n(2)},
+                              {"vocabulary", n(100)},
+                              {"phase", t("decode")},
+                              {"cache", n(5)},
+                              {"cache_reuse", reuse}},
+                             false);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    std::int64_t elements = 0;
+    for (const graph::Node& node : graph->nodes()) {
+      if (node.name.find("_cache/next") != std::string::npos)
+        elements += graph->tensor(node.outputs[0]).type.elements();
+    }
+    return elements;
+  };
+  EXPECT_EQ(copies(true), 0);
+  // 2 layers, keys and values, 2 samples, 6 tokens of 8 elements, the new one included.
+  EXPECT_EQ(copies(false), 2 * 2 * 2 * 6 * 8);
+  const Settings contradiction = {
+      {"phase", t("decode")}, {"cache", n(5)}, {"cache_at", t("host")}, {"cache_reuse", false}};
+  EXPECT_EQ(
+      model("decoder", contradiction, false).error().message,
+      "model.cache_reuse is false, but model.cache_at is host, so the device keeps no cache: leave one of "
+      "them out");
+}
+
 TEST(Vit, HasThePublishedParameters) {
   EXPECT_EQ(count("vit", {}), 86'567'656);
   EXPECT_EQ(

@@ -5,6 +5,7 @@
 
 #include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
+#include "engine/compile/local_sums.h"
 #include "engine/compile/placement.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
@@ -94,6 +95,20 @@ TEST(Recompute, GivesTheSameBits) {
     EXPECT_EQ(twice.weights, plain.weights);
     EXPECT_LT(twice.arena, plain.arena) << "what is computed again need not be kept";
   }
+}
+
+/// Each stage adds up what it sends. The sums of one tensor are added in the same order as in one sum.
+TEST(LocalSums, GiveTheSameBits) {
+  const auto graph = compile::addGradients(bertWithDropout(), ops::standardOperators());
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::vector<compile::StageSpec> asked;
+  for (const std::string& block : compile::blocksOf(*graph)) asked.push_back({{block}, -1});
+  const compile::LocalSums sums = compile::withLocalSums(*graph, *compile::placeStages(*graph, asked));
+  ASSERT_TRUE(sums.partial.empty());
+  EXPECT_TRUE(graph::validate(sums.graph).ok());
+  const RecomputeTrained plain = trainRecompute(*graph, false), local = trainRecompute(sums.graph, false);
+  EXPECT_EQ(local.losses, plain.losses);
+  EXPECT_EQ(local.weights, plain.weights);
 }
 
 TEST(Recompute, CheckpointsAreKept) {

@@ -4,6 +4,7 @@
 
 #include "engine/onnx/blocks.h"
 #include "engine/onnx/loss.h"
+#include "engine/onnx/own_loss.h"
 #include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
@@ -361,6 +362,24 @@ TEST(Blocks, Patterns) {
   EXPECT_FALSE(onnx::matches(std::string(40, '*') + "b", std::string(5000, 'a')));
 }
 
+TEST(Instantiate, AMaskOfInfinitiesIsNoWeight) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 2}).output("y");
+    g.floats("mask", {2}, {0, -kInfinity}).floats("low", {2}, {0, -3.4e38F}).floats("bias", {2}, {0, -10000});
+    g.node("Add", {"x", "mask"}, {"a"});
+    g.node("Add", {"a", "low"}, {"b"});
+    g.node("Add", {"b", "bias"}, {"y"});
+  });
+  const auto instance = instantiate(model);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  std::vector<std::string> trained;
+  for (const graph::Tensor& tensor : instance->graph.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter) trained.push_back(tensor.name);
+  }
+  EXPECT_THAT(trained, ElementsAre("bias"));
+}
+
 base::Result<onnx::Instance> withLoss(const ::onnx::ModelProto& proto, const std::string& loss,
                                       bool training = true) {
   PIPESCOPE_ASSIGN(const onnx::Model model, read(proto));
@@ -425,6 +444,33 @@ TEST(Loss, OfOtherOperatorsIsAnOutputOfOneNumber) {
   EXPECT_EQ(inference->graph.tensor(inference->graph.inputs[0]).name, "x");
   EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
   EXPECT_THAT(withLoss(own(false), "model").error().message, HasSubstr("declared as one float32"));
+}
+
+TEST(Loss, MayBeTheOnlyOutputAndTheSumOfTwo) {
+  const auto own = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3})
+        .input("first", Proto::INT64, {-1})
+        .input("second", Proto::INT64, {-1});
+    g.output("loss", Proto::FLOAT, {}, true);
+    g.floats("b", {3}, {0, 1, 2});
+    g.node("Add", {"x", "b"}, {"scores"});
+    g.node("SoftmaxCrossEntropyLoss", {"scores", "first"}, {"one"});
+    g.node("SoftmaxCrossEntropyLoss", {"scores", "second"}, {"two"});
+    g.node("Add", {"one", "two"}, {"loss"});
+  });
+  const auto model = read(own);
+  ASSERT_TRUE(model.ok());
+  EXPECT_TRUE(onnx::hasOwnLoss(*model));
+  const auto training = withLoss(own, "model");
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
+  EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
+  const auto inference = withLoss(own, "model", false);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+  const auto plain = read(dense());
+  ASSERT_TRUE(plain.ok());
+  EXPECT_FALSE(onnx::hasOwnLoss(*plain));
 }
 
 TEST(Loss, Refusals) {

@@ -2,6 +2,7 @@
 // must overlap the backward pass, and every schedule must run. Also tests refused configurations.
 #include <gmock/gmock.h>
 
+#include "profiler/sections/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -108,6 +109,48 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
   EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
             "data.loader_rate is 0.0001 samples/s; give at least 0.001, or 0 for a pipeline that never holds "
             "devices up.");
+}
+
+TEST_F(GaudiRunTest, TheHostsOwnWorkIsPartOfAStep) {
+  // A call is one step, and the cards alone need far less than 45 ms for it. The host reads the loss of each
+  // step, so its work follows the step.
+  auto changes = cards("hls-gaudi2", 1, 8);
+  changes["execution.numerics"] = "false";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const model::Run alone = read().catalog->runs.back();
+  changes["host.seconds_per_step"] = "0.045";
+  changes["host.reads_results"] = "true";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const Read profile = read();
+  const model::Run both = profile.catalog->runs.back();
+  EXPECT_EQ((both.end - both.start).count, (alone.end - alone.start).count + 45'000'000'000);
+  const sections::Context context{*profile.source, *profile.catalog, profile.catalog->executables.front().id};
+  const auto summary = sections::makeSection(*sections::sectionRegistry().find("summary"), context);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_THAT(summary->remarks, ::testing::Contains(::testing::StartsWith("host-bound: 45")));
+}
+
+TEST_F(GaudiRunTest, RefusesContradictionsAboutTheHost) {
+  auto changes = cards("hls-gaudi2", 1, 8);
+  changes["data.loader_rate"] = "2000";
+  changes["host.seconds_per_load"] = "0.001";
+  EXPECT_EQ(
+      refusal(sample("eight_gaudis", changes)),
+      "data.loader_rate says how many samples the host's workers prepare, and so do host.seconds_per_load "
+      "and host.loader_workers: leave one of them out.");
+  changes.erase("data.loader_rate");
+  changes.erase("host.seconds_per_load");
+  changes["host.loader_workers"] = "4";
+  EXPECT_EQ(
+      refusal(sample("eight_gaudis", changes)),
+      "host.loader_workers is given, but host.seconds_per_load is 0, so that workers have nothing to do: "
+      "set the time that a sample takes, or leave the workers out.");
+  changes.erase("host.loader_workers");
+  changes["host.copies"] = "overlapped";
+  EXPECT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  EXPECT_EQ(refusal(sample("pipelined", {{"host.copies", "overlapped"}})),
+            "host.copies is overlapped, but system pod4 overlaps copies with I/O tiles: set "
+            "execution.overlap_io and execution.io_tiles instead.");
 }
 
 TEST_F(GaudiRunTest, PrecisionsAreThoseOfTheCard) {

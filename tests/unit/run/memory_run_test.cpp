@@ -123,6 +123,36 @@ TEST_F(MemoryRunTest, RecomputeTradesTimeForMemory) {
   EXPECT_GT(checkpoints.always, pipeline.always);
 }
 
+/// Stages that take turns on one device recompute too: all but the last one, from their inputs.
+TEST_F(MemoryRunTest, StagesOfOneDeviceRecomputeWithoutAPipeline) {
+  std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
+  std::string text;
+  for (std::string line; std::getline(file, line);)
+    text += line.rfind("device =", 0) == 0 ? "device = 0\n" : line + "\n";
+  const auto run = [&](const char* recompute) {
+    auto parsed = app::parseConfiguration(text, "pipelined.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    const Changes changes{{"execution.strategy", "sharded"},
+                          {"execution.recompute", recompute},
+                          {"execution.mode", "training"},
+                          {"data.samples", "800"},
+                          {"data.directory", (folder() / "digits").string()},
+                          {"training.epochs", "1"},
+                          {"training.device_iterations", "2"}};
+    for (const auto& [key, value] : changes)
+      EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;
+    return costsOf(*parsed);
+  };
+  const Costs none = run("none"), pipeline = run("pipeline");
+  EXPECT_EQ(pipeline.losses, none.losses);
+  EXPECT_EQ(pipeline.devices, 1);
+  EXPECT_EQ(none.ticks.count(model::Pass::recompute), 0u);
+  EXPECT_GT(pipeline.ticks.at(model::Pass::recompute), 0);
+  EXPECT_LT(pipeline.ticks.at(model::Pass::recompute), pipeline.ticks.at(model::Pass::forward));
+  EXPECT_EQ(pipeline.ticks.at(model::Pass::backward), none.ticks.at(model::Pass::backward));
+  EXPECT_LT(pipeline.tiles - pipeline.always, none.tiles - none.always);
+}
+
 TEST_F(MemoryRunTest, ShardedStateShrinksWithReplicas) {
   Changes changes = {{"training.replication_factor", "4"},
                      {"training.gradient_accumulation", "7"},

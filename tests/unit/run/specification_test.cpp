@@ -29,8 +29,10 @@ compile::CompiledExecutable sample(const Changes& changes) {
 std::int64_t ticksOf(const compile::CompiledExecutable& made, int stage, model::Pass wanted) {
   std::int64_t ticks = 0;
   for (const devices::LoweredDevice& device : made.lowered) {
-    for (const devices::LoweredPass& pass : device.passes)
-      ticks += pass.stage == stage && pass.pass == wanted ? pass.ticks().count : 0;
+    for (const devices::LoweredPass& pass : device.passes) {
+      for (const devices::LoweredSegment& segment : pass.segments)
+        ticks += pass.stage == stage && segment.pass.value_or(pass.pass) == wanted ? segment.ticks.count : 0;
+    }
   }
   return ticks;
 }

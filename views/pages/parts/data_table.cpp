@@ -158,13 +158,13 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
-  // Columns that are empty in all rows are hidden.
+  // Columns that are empty in all rows, or that text leaves out, are hidden.
   for (std::size_t c = table.columns.size(); c-- > 0;) {
     const bool said = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
       return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) &&
              row[c] != sections::Cell(std::string());
     });
-    if (said || table.rows.empty()) continue;
+    if ((said && table.columns[c].inText) || table.rows.empty()) continue;
     table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
     for (auto& row : table.rows) {
       if (c < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
@@ -258,6 +258,7 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
         Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
       return true;
     }
+    if (isPageKey(*key)) return event->ignore(), true;
   }
   return QWidget::eventFilter(watched, event);
 }

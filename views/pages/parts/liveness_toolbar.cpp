@@ -37,12 +37,16 @@ LivenessToolbar::LivenessToolbar(const shell::Palette& palette, QWidget* owner)
   name_->setAccessibleName(tr("Step name"));
   name_->setToolTip(tr("Press Enter to go to the next step whose name contains this text"));
   name_->setMaximumWidth(170);
+  trace_->setObjectName(QStringLiteral("show_on_trace"));
   trace_->setToolTip(tr("Shows on the trace where this program step first ran in the last call (T)"));
   trace_->setEnabled(false);
   for (QWidget* widget : std::initializer_list<QWidget*>{device_, source_, tile_, always_}) addWidget(widget);
   addMoves(palette, owner);
   addWidget(name_);
   addWidget(trace_);
+  // The page keeps the keyboard when these are clicked.
+  for (QWidget* widget : std::initializer_list<QWidget*>{device_, source_, always_, trace_})
+    widget->setFocusPolicy(Qt::TabFocus);
   addStretch(1);
   connect(device_, QOverload<int>::of(&QComboBox::activated), this, &LivenessToolbar::spaceChosen);
   connect(source_, QOverload<int>::of(&QComboBox::activated), this, &LivenessToolbar::sourceChosen);
@@ -56,6 +60,7 @@ void LivenessToolbar::addMoves(const shell::Palette& palette, QWidget* owner) {
   const auto addButton = [&](const QString& icon, const QString& tip, int steps) {
     auto* button = new QToolButton(owner);
     button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::TabFocus);
     button->setToolTip(tip);
     button->setAccessibleName(tip);
     const auto follow = [button, icon, &palette] { button->setIcon(shell::icon(icon, palette)); };
@@ -66,6 +71,7 @@ void LivenessToolbar::addMoves(const shell::Palette& palette, QWidget* owner) {
   };
   addButton(QStringLiteral("previous"), tr("Previous step (,)"), -1);
   auto* peak = new QPushButton(tr("Peak"), owner);
+  peak->setFocusPolicy(Qt::TabFocus);
   peak->setToolTip(tr("Selects the step in which most memory is live (P)"));
   connect(peak, &QPushButton::clicked, this, &LivenessToolbar::peakWanted);
   addWidget(peak);

@@ -96,34 +96,46 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
   }
 }
 
-void makeTable(MemoryData& content) {
-  const std::string unit = memoryUnit(content.unitName);
-  content.table = {"categories",
-                   "What uses the memory",
-                   "over the " + unit + "s shown",
-                   {{"name", "Category", Format::plain, ""},
-                    {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                    {"share", "Share", Format::fraction, "of all used bytes"},
-                    {"mean", "Mean", Format::bytes, "per " + unit},
-                    {"max", "Most", Format::bytes, "on one " + unit},
-                    {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
-                   {}};
-  std::int64_t all = 0;
-  for (const Layer& layer : content.layers) all += sum(layer.values);
-  for (const Layer& layer : content.layers) {
-    if (layer.values.empty()) continue;
-    const std::int64_t total = sum(layer.values);
-    const auto most = std::max_element(layer.values.begin(), layer.values.end()) - layer.values.begin();
-    content.table.rows.push_back({layer.name.toStdString(), total,
-                                  all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
-                                  static_cast<double>(total) / static_cast<double>(layer.values.size()),
-                                  layer.values[static_cast<std::size_t>(most)],
-                                  content.names[static_cast<std::size_t>(most)].toStdString()});
-    content.marks.push_back(layer.role);
-  }
-}
-
 }  // namespace
+
+sections::Table breakdownTable(const MemoryData& content, const std::vector<int>& chosen) {
+  const std::string unit = memoryUnit(content.unitName);
+  std::vector<std::size_t> units(chosen.begin(), chosen.end());
+  if (units.empty()) {
+    units.resize(content.names.size());
+    std::iota(units.begin(), units.end(), std::size_t{0});
+  }
+  sections::Table table{"categories",
+                        "What uses the memory",
+                        chosen.empty()       ? "over the " + unit + "s shown"
+                        : chosen.size() == 1 ? "on the selected " + unit
+                                             : "over the selected " + unit + "s",
+                        {{"name", "Category", Format::plain, ""},
+                         {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
+                         {"share", "Share", Format::fraction, "of all used bytes"},
+                         {"mean", "Mean", Format::bytes, "per " + unit},
+                         {"max", "Most", Format::bytes, "on one " + unit},
+                         {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
+                        {}};
+  const auto sumOf = [&](const Layer& layer) {
+    std::int64_t total = 0;
+    for (const std::size_t i : units) total += layer.values[i];
+    return total;
+  };
+  std::int64_t all = 0;
+  for (const Layer& layer : content.layers) all += layer.values.empty() ? 0 : sumOf(layer);
+  for (const Layer& layer : content.layers) {
+    if (layer.values.empty() || units.empty()) continue;
+    const std::int64_t total = sumOf(layer);
+    std::size_t most = units.front();
+    for (const std::size_t i : units) most = layer.values[i] > layer.values[most] ? i : most;
+    table.rows.push_back({layer.name.toStdString(), total,
+                          all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
+                          static_cast<double>(total) / static_cast<double>(units.size()), layer.values[most],
+                          content.names[most].toStdString()});
+  }
+  return table;
+}
 
 QString memoryWords(const std::string& kind) {
   const QString words = text(kind).replace(QLatin1Char('_'), QLatin1Char(' '));
@@ -170,7 +182,10 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
                                   ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
                                   : QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
   }
-  makeTable(content);
+  content.table = breakdownTable(content, {});
+  for (const Layer& layer : content.layers) {
+    if (!layer.values.empty()) content.marks.push_back(layer.role);
+  }
   const sections::SectionDefinition* system = sections::sectionRegistry().find("system");
   if (system == nullptr) return base::internalError("The section system is not built in.");
   PIPESCOPE_ASSIGN(sections::Section section, makeSection(*system, context));

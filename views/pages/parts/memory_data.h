@@ -42,6 +42,9 @@ struct MemoryChoice {
   bool gaps = true;
 };
 
+/// What the chosen units hold, by layer, or all units if none is chosen.
+sections::Table breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
+
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 
 /// Writes "tile_memory" for people.

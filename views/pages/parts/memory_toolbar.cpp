@@ -1,19 +1,23 @@
 #include "views/pages/parts/memory_toolbar.h"
 
+#include <QLabel>
 #include <QSignalBlocker>
 #include <QVariant>
 #include <algorithm>
 
 namespace pipescope::pages {
 
-MemoryToolbar::MemoryToolbar(QWidget* owner)
+MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
     : view_(new QComboBox(owner)),
       device_(new QComboBox(owner)),
       breakdown_(new QComboBox(owner)),
       gaps_(new QCheckBox(tr("With gaps"), owner)),
       capacity_(new QCheckBox(tr("Capacity"), owner)),
-      units_(new QLineEdit(owner)) {
-  setSpacing(8);
+      units_(new QLineEdit(owner)),
+      reason_(new QLabel(owner)) {
+  setSpacing(4);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(8);
   device_->setAccessibleName(tr("Device"));
   device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
@@ -31,8 +35,23 @@ MemoryToolbar::MemoryToolbar(QWidget* owner)
   units_->setMaximumWidth(130);
   for (QWidget* widget :
        std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_, units_})
-    addWidget(widget);
-  addStretch(1);
+    row->addWidget(widget);
+  // The page keeps the keyboard when these are clicked.
+  for (QWidget* widget : std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_})
+    widget->setFocusPolicy(Qt::TabFocus);
+  row->addStretch(1);
+  addLayout(row);
+  reason_->setTextFormat(Qt::PlainText);
+  reason_->setWordWrap(true);
+  reason_->setVisible(false);
+  const auto follow = [this, &palette] {
+    QPalette colours = reason_->palette();
+    colours.setColor(QPalette::WindowText, palette.ui(shell::Ui::error));
+    reason_->setPalette(colours);
+  };
+  follow();
+  connect(&palette, &shell::Palette::changed, this, follow);
+  addWidget(reason_);
   const auto activated = QOverload<int>::of(&QComboBox::activated);
   connect(view_, activated, this, &MemoryToolbar::viewChanged);
   connect(device_, activated, this, &MemoryToolbar::spaceChosen);
@@ -41,6 +60,21 @@ MemoryToolbar::MemoryToolbar(QWidget* owner)
   connect(capacity_, &QCheckBox::toggled, this, &MemoryToolbar::capacityChanged);
   connect(capacity_, &QCheckBox::clicked, this, [this] { capacityChosen_ = true; });
   connect(units_, &QLineEdit::editingFinished, this, &MemoryToolbar::unitsChosen);
+}
+
+void MemoryToolbar::setUnits(const QString& list) {
+  units_->setText(list);
+  setUnitsReason({});
+}
+
+void MemoryToolbar::setUnitsReason(const QString& reason) {
+  reason_->setText(reason);
+  reason_->setVisible(!reason.isEmpty());
+  units_->setAccessibleDescription(reason);
+}
+
+QString MemoryToolbar::unitsReason() const {
+  return reason_->text();
 }
 
 MemoryChoice MemoryToolbar::choice() const {

@@ -6,20 +6,25 @@
 
 #include "views/pages/parts/memory_data.h"
 
+class QLabel;
+
 namespace pipescope::pages {
 
 /// The controls above the memory chart.
-class MemoryToolbar : public QHBoxLayout {
+class MemoryToolbar : public QVBoxLayout {
   Q_OBJECT
 
  public:
-  explicit MemoryToolbar(QWidget* owner);
+  MemoryToolbar(const shell::Palette& palette, QWidget* owner);
 
   MemoryChoice choice() const;
   bool showsMap() const { return view_->currentIndex() == 1; }
   bool showsCapacity() const { return capacity_->isChecked(); }
   QString units() const { return units_->text(); }
-  void setUnits(const QString& list) { units_->setText(list); }
+  void setUnits(const QString& list);
+  /// Says below the controls why the list of units cannot be used; an empty text: it can.
+  void setUnitsReason(const QString& reason);
+  QString unitsReason() const;
   /// The spaces to choose from; keeps the chosen one where it is still there.
   void setSpaces(const std::vector<MemoryPart>& spaces);
   /// Memory in one piece, such as HBM, has neither a map nor units to choose.
@@ -38,6 +43,7 @@ class MemoryToolbar : public QHBoxLayout {
   QComboBox *view_, *device_, *breakdown_;
   QCheckBox *gaps_, *capacity_;
   QLineEdit* units_;
+  QLabel* reason_;
   bool capacityChosen_ = false;
 };
 

@@ -7,7 +7,8 @@ const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringL
            kCriticalKey = QStringLiteral("pipeline/critical");
 }  // namespace
 
-PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
+PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner)
+    : RunToolbar(context, owner) {
   mode_ = choice({tr("By time"), tr("Schedule grid")}, tr("View"),
                  tr("Shows passes over time, or a table with cells of equal width (G)"), kGridKey);
   colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
@@ -15,7 +16,7 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : 
                     kColoursKey);
   space();
   addCalls();
-  addSteps();
+  addSteps(tr("Pipeline"), tr("Next step of the pipeline"), tr("Previous step of the pipeline"));
   addPath();
   stretch();
   addZoom();
@@ -23,24 +24,18 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : 
   addPicture();
   const auto key = [&](const QString& what, const QList<QKeySequence>& keys, std::function<void()> run) {
     QAction* action = context.actions.add(tr("Pipeline"), what, keys, std::move(run));
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    owner->addAction(action);
+    owner_.own(action);
   };
   key(tr("By time or as a schedule grid"), {QKeySequence(QStringLiteral("G"))},
       [this] { turn(mode_, kGridKey); });
   key(tr("Colour by micro-batch or pass"), {QKeySequence(QStringLiteral("M"))},
       [this] { turn(colours_, kColoursKey); });
-  key(tr("Next step of the pipeline"),
-      {QKeySequence(QStringLiteral("]")), QKeySequence(QStringLiteral("Ctrl+Right"))},
-      [this] { Q_EMIT stepWanted(1); });
-  key(tr("Previous step of the pipeline"),
-      {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))},
-      [this] { Q_EMIT stepWanted(-1); });
 }
 
 void PipelineToolbar::addPath() {
   auto* label = new QLabel(tr("Micro-batch"), this);
   path_ = new QSpinBox(this);
+  path_->setFocusPolicy(Qt::StrongFocus);  // the wheel changes it without taking the keyboard
   path_->setRange(-1, -1);
   path_->setSpecialValueText(tr("none"));
   path_->setAccessibleName(tr("Highlighted micro-batch"));

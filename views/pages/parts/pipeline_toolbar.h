@@ -12,8 +12,7 @@ class PipelineToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Actions with keys are added to `owner`.
-  PipelineToolbar(shell::PageContext& context, QWidget* owner);
+  PipelineToolbar(shell::PageContext& context, shell::Page& owner);
 
   geometry::PipelineOptions options() const;
   /// Highlights a micro-batch; −1: none.

@@ -360,6 +360,7 @@ void RangeTable::contextMenuEvent(QContextMenuEvent* event) {
 
 void RangeTable::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) return copyRows(*this);
+  if (isPageKey(*event)) return event->ignore();
   QTableView::keyPressEvent(event);
 }
 

@@ -33,13 +33,22 @@ void RunToolbar::addCalls() {
           [this] { Q_EMIT callChosen(calls_->currentData().toLongLong()); });
 }
 
-void RunToolbar::addSteps() {
+void RunToolbar::addSteps(const QString& group, const QString& nextCommand, const QString& previousCommand) {
   previous_ = button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { Q_EMIT stepWanted(-1); });
   step_ = new QLabel(this);
   step_->setAlignment(Qt::AlignCenter);
   step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(stepOf(88, 88)) + 10);
   add(step_);
   next_ = button(QStringLiteral("next"), tr("Next step (])"), [this] { Q_EMIT stepWanted(1); });
+  const auto command = [&](const QString& what, const char* key, const char* arrow, int direction) {
+    QAction* action = context_.actions.add(
+        group, what, {QKeySequence(QLatin1String(key)), QKeySequence(QLatin1String(arrow))},
+        [this, direction] { Q_EMIT stepWanted(direction); });
+    owner_.own(action);
+    return action;
+  };
+  nextCommand_ = command(nextCommand, "]", "Ctrl+Right", 1);
+  previousCommand_ = command(previousCommand, "[", "Ctrl+Left", -1);
 }
 
 void RunToolbar::addZoom() {
@@ -48,7 +57,7 @@ void RunToolbar::addZoom() {
 }
 
 void RunToolbar::addPicture() {
-  button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"), [this] { Q_EMIT pictureWanted(); });
+  pictureButton();
 }
 
 void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll) {
@@ -69,6 +78,8 @@ void RunToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
   step_->setText(step);
   previous_->setEnabled(hasPrevious);
   next_->setEnabled(hasNext);
+  owner_.setPossible(previousCommand_, hasPrevious);
+  owner_.setPossible(nextCommand_, hasNext);
 }
 
 }  // namespace pipescope::pages

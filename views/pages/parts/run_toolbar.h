@@ -19,19 +19,21 @@ class RunToolbar : public ToolRow {
   /// The entry of `calls` that stands for all calls.
   static constexpr qlonglong kAllCalls = -2;
 
-  using ToolRow::ToolRow;
+  /// Its commands become those of the page `owner`.
+  RunToolbar(shell::PageContext& context, shell::Page& owner) : ToolRow(context, &owner), owner_(owner) {}
 
   /// `withAll` adds an entry for all calls together.
   void setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll);
   /// Shows a step; an empty text: there is none.
   void setStep(const QString& step, bool hasPrevious, bool hasNext);
+  /// The name of the chosen call.
+  QString call() const { return calls_->currentText(); }
 
  Q_SIGNALS:
   void optionsChanged();
   void callChosen(qlonglong call);  ///< a RunId, or kAllCalls
   void stepWanted(int direction);   ///< ±1: a neighbour; 0: shows the present step
   void zoomWanted(double factor);
-  void pictureWanted();
 
  protected:
   /// Adds a choice that is saved in the settings.
@@ -40,14 +42,18 @@ class RunToolbar : public ToolRow {
   /// Selects the next choice of a box, as its key does.
   void turn(QComboBox* box, const QString& setting);
   void addCalls();
-  void addSteps();
+  /// Adds the step with buttons for its neighbours, and commands of these names in the menu `group`.
+  void addSteps(const QString& group, const QString& nextCommand, const QString& previousCommand);
   void addZoom();
   void addPicture();
+
+  shell::Page& owner_;
 
  private:
   QComboBox* calls_ = nullptr;
   QToolButton *previous_ = nullptr, *next_ = nullptr;
   QLabel* step_ = nullptr;
+  QAction *nextCommand_ = nullptr, *previousCommand_ = nullptr;
 };
 
 }  // namespace pipescope::pages

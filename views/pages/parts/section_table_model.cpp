@@ -14,7 +14,7 @@ struct SortValue {
   QVariant operator()(bool b) const { return b; }
   QVariant operator()(const sections::Breakdown& parts) const {
     double sum = 0;
-    for (const auto& part : parts) sum += part.second;
+    for (const auto& part : parts) sum += sections::numberOf(part.second);
     return sum;
   }
 };

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QMessageBox>
 #include <QTableView>
@@ -89,6 +90,12 @@ void copyRows(const QTableView& view) {
     lines << cells.join(QLatin1Char('\t'));
   }
   QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+bool isPageKey(const QKeyEvent& key) {
+  constexpr Qt::KeyboardModifiers kCommands = Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
+  return !(key.modifiers() & kCommands) && !key.text().isEmpty() && key.text().front().isPrint() &&
+         key.key() != Qt::Key_Space;
 }
 
 void addTableActions(QMenu& menu, QTableView& view) {

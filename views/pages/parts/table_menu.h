@@ -2,6 +2,7 @@
 #include <QString>
 #include <Qt>
 
+class QKeyEvent;
 class QMenu;
 class QTableView;
 
@@ -16,6 +17,8 @@ constexpr int kRawRole = Qt::UserRole + 16;
 QString tableCsv(const QTableView& view);
 /// Copies headings and selected rows, separated by tabs, to the clipboard.
 void copyRows(const QTableView& view);
+/// True for a key that writes a character. Tables pass these on, because they are keys of pages.
+bool isPageKey(const QKeyEvent& key);
 /// A menu to copy, to save CSV, and to select columns.
 void addTableActions(QMenu& menu, QTableView& view);
 

@@ -1,7 +1,8 @@
 #include "views/pages/parts/tool_row.h"
 
+#include <QMenu>
+
 #include "views/shell/icons.h"
-#include "views/shell/picture.h"
 
 namespace pipescope::pages {
 
@@ -36,10 +37,15 @@ QToolButton* ToolRow::button(const QString& name, const QString& tip, std::funct
   return made;
 }
 
-QToolButton* ToolRow::pictureButton(QWidget& widget, const QString& name) {
-  shell::addPictureAction(widget, widget, name, context_);
-  return button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"),
-                [this, &widget, name] { shell::savePicture(widget, name, context_); });
+QToolButton* ToolRow::pictureButton() {
+  QToolButton* made = button(QStringLiteral("picture"), tr("Save picture as PNG or SVG"), [] {});
+  auto* menu = new QMenu(made);
+  menu->addAction(tr("Visible part…"), this, [this] { context_.savePicture(false); });
+  menu->addAction(tr("Whole chart…"), this, [this] { context_.savePicture(true); });
+  made->setMenu(menu);
+  made->setPopupMode(QToolButton::InstantPopup);
+  made->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
+  return made;
 }
 
 }  // namespace pipescope::pages

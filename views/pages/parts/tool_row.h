@@ -18,8 +18,8 @@ class ToolRow : public QWidget {
   QComboBox* combo(const QStringList& items, const QString& name, const QString& tip);
   /// Adds a button whose icon follows the theme.
   QToolButton* button(const QString& icon, const QString& tip, std::function<void()> run);
-  /// Adds a button that saves a picture of the widget.
-  QToolButton* pictureButton(QWidget& widget, const QString& name);
+  /// Adds a button that saves a picture of the page: the visible part or the whole chart.
+  QToolButton* pictureButton();
   void add(QWidget* widget, int stretch = 0) { layout_->addWidget(widget, stretch); }
   void space(int pixels = 8) { layout_->addSpacing(pixels); }
   void stretch() { layout_->addStretch(); }

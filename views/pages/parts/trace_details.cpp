@@ -3,6 +3,9 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <cmath>
+
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 
@@ -45,6 +48,19 @@ void TraceDetails::show(const TraceTexts& texts, const TimelineItem& item, bool 
   title_->setText(texts.title(item));
   sentence_->setText(texts.sentence(item));
   facts_->setFacts(texts.facts(item));
+}
+
+void TraceDetails::addUses(const analysis::NameUse& use, const geometry::TimeScale& scale) {
+  std::vector<ShownFact> facts = facts_->facts();
+  const auto time = [&](base::Ticks ticks) { return text(formatDuration(ticks, scale)); };
+  facts.push_back({tr("Steps of this name"), text(geometry::groupedNumber(use.count)),
+                   tr("in all calls of this executable")});
+  facts.push_back({tr("Their sum"), time(use.sum), tr("lengths of all steps of this name")});
+  facts.push_back(
+      {tr("Shortest · mean · longest"),
+       tr("%1 · %2 · %3").arg(time(use.min), time(base::Ticks(std::llround(use.mean()))), time(use.max)),
+       tr("of all steps of this name")});
+  facts_->setFacts(std::move(facts));
 }
 
 void TraceDetails::clear() {

@@ -2,6 +2,7 @@
 #include <QWidget>
 #include <functional>
 
+#include "profiler/analysis/timeline/name_uses.h"
 #include "views/pages/parts/trace_texts.h"
 #include "views/shell/selection.h"
 
@@ -18,6 +19,8 @@ class TraceDetails : public QWidget {
   explicit TraceDetails(const shell::Palette& palette, QWidget* parent = nullptr);
   void show(const TraceTexts& texts, const geometry::TimelineItem& item, bool hasCause);
   void clear();
+  /// Adds how often and how long steps of the selected one's name ran in all calls.
+  void addUses(const analysis::NameUse& use, const geometry::TimeScale& scale);
   FactGrid* facts() const { return facts_; }
 
  Q_SIGNALS:

@@ -5,6 +5,7 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include "views/pages/parts/data_table.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/tile_table.h"
 #include "views/pages/parts/trace_details.h"
@@ -12,14 +13,15 @@
 namespace pipescope::pages {
 
 namespace {
-enum Tab { sums, selected, units };
+enum Tab { sums, selected, units, names };
 }
 
 TraceTabs::TraceTabs(const shell::Palette& palette, QWidget* parent)
     : QTabWidget(parent),
       table_(new RangeTable(palette, this)),
       details_(new TraceDetails(palette, this)),
-      tiles_(new TileTable(palette, this)) {
+      tiles_(new TileTable(palette, this)),
+      found_(new DataTable(palette, this)) {
   setDocumentMode(true);
   setMinimumHeight(120);
   auto* summary = new QWidget(this);
@@ -34,6 +36,8 @@ TraceTabs::TraceTabs(const shell::Palette& palette, QWidget* parent)
   scroll->setWidget(details_);
   addTab(scroll, tr("Details"));
   addTab(tiles_, tr("Tiles"));
+  addTab(found_, tr("Found"));
+  hideFound();
   addFilter();
 }
 
@@ -55,6 +59,21 @@ void TraceTabs::addFilter() {
 
 void TraceTabs::setTilesPossible(bool possible) {
   setTabVisible(Tab::units, possible);
+}
+
+void TraceTabs::showFound() {
+  setTabVisible(Tab::names, true);
+  setCurrentIndex(Tab::names);
+}
+
+void TraceTabs::hideFound() {
+  if (currentIndex() == Tab::names) setCurrentIndex(Tab::selected);
+  setTabVisible(Tab::names, false);
+}
+
+void TraceTabs::setMeasured(bool measured) {
+  setTabText(Tab::sums, measured ? tr("Measured span") : tr("Summary"));
+  if (measured) setCurrentIndex(Tab::sums);
 }
 
 void TraceTabs::showDetails() {

@@ -5,6 +5,7 @@
 
 namespace pipescope::pages {
 
+class DataTable;
 class RangeTable;
 class TileTable;
 class TraceDetails;
@@ -18,6 +19,13 @@ class TraceTabs : public QTabWidget {
   RangeTable& table() const { return *table_; }
   TraceDetails& details() const { return *details_; }
   TileTable& tiles() const { return *tiles_; }
+  /// The names that a search has found.
+  DataTable& found() const { return *found_; }
+  /// Shows the tab of found names while something is looked for.
+  void showFound();
+  void hideFound();
+  /// Says whether the statistics are those of a measured span.
+  void setMeasured(bool measured);
   /// Enables the tab of tiles; only some devices have tiles.
   void setTilesPossible(bool possible);
   /// Switches from the statistics to the details. Where tiles are shown, they stay.
@@ -28,6 +36,7 @@ class TraceTabs : public QTabWidget {
   RangeTable* table_;
   TraceDetails* details_;
   TileTable* tiles_;
+  DataTable* found_;
 };
 
 }  // namespace pipescope::pages

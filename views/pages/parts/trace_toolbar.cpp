@@ -19,17 +19,17 @@ constexpr int kHeightStep = 12, kLeastHeight = 14, kMostHeight = 480;
 
 }  // namespace
 
-TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
+TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : RunToolbar(context, owner) {
   addChoices();
   space();
   addCalls();
-  addSteps();
+  addSteps(tr("Timeline"), tr("Next step"), tr("Previous step"));
   stretch();
   span_ = new QLabel(this);
   span_->setToolTip(tr("Length of the visible time"));
   add(span_);
   space();
-  addRowsMenu(owner);
+  addRowsMenu();
   addZoom();
   button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
   button(QStringLiteral("undo"), tr("Undo the last zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
@@ -44,53 +44,51 @@ void TraceToolbar::addChoices() {
 }
 
 /// Adds the menu that shows, hides and resizes rows.
-void TraceToolbar::addRowsMenu(QWidget* owner) {
+void TraceToolbar::addRowsMenu() {
   auto* menu = new QMenu(this);
-  counters_ = toggle(*menu, owner, tr("Counters"), kCountersKey, true, QStringLiteral("C"));
-  transfers_ = toggle(*menu, owner, tr("Transfers"), kTransfersKey, true, QStringLiteral("X"));
-  tiles_ = toggle(*menu, owner, tr("Tiles (BSP)"), kTilesKey, false, QStringLiteral("T"));
+  counters_ = toggle(*menu, tr("Counters"), kCountersKey, true, QStringLiteral("C"));
+  transfers_ = toggle(*menu, tr("Transfers"), kTransfersKey, true, QStringLiteral("X"));
+  tiles_ = toggle(*menu, tr("Tiles (BSP)"), kTilesKey, false, QStringLiteral("T"));
   menu->addSeparator();
   const geometry::TimelineOptions usual;
-  height(*menu, owner, tr("Higher counters"), kCounterHeightKey, usual.counterHeight, kHeightStep,
-         QStringLiteral("Shift+C"));
-  height(*menu, owner, tr("Lower counters"), kCounterHeightKey, usual.counterHeight, -kHeightStep,
-         QStringLiteral("Shift+V"));
-  tileActions_ << tiles_;
-  tileActions_ << height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight,
-                         2 * kHeightStep, QStringLiteral("Shift+T"));
-  tileActions_ << height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight,
-                         -2 * kHeightStep, QStringLiteral("Shift+G"));
+  counterActions_ << height(*menu, tr("Higher counters"), kCounterHeightKey, usual.counterHeight, kHeightStep,
+                            QStringLiteral("Shift+C"));
+  counterActions_ << height(*menu, tr("Lower counters"), kCounterHeightKey, usual.counterHeight, -kHeightStep,
+                            QStringLiteral("Shift+V"));
+  tileActions_ << height(*menu, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight, 2 * kHeightStep,
+                         QStringLiteral("Shift+T"));
+  tileActions_ << height(*menu, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight, -2 * kHeightStep,
+                         QStringLiteral("Shift+G"));
   QToolButton* opener = button(QStringLiteral("rows"), tr("Rows: counters, transfers, tiles"), [] {});
   opener->setMenu(menu);
   opener->setPopupMode(QToolButton::InstantPopup);
   opener->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
 }
 
-QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting,
-                              bool first, const QString& key) {
+QAction* TraceToolbar::toggle(QMenu& menu, const QString& name, const QString& setting, bool first,
+                              const QString& key) {
   QAction* action = context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [] {});
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   action->setCheckable(true);
   action->setChecked(context_.settings.value(setting, first).toBool());
   connect(action, &QAction::toggled, this, [this, setting](bool on) {
     context_.settings.setValue(setting, on);
+    followRows();
     Q_EMIT optionsChanged();
   });
-  owner->addAction(action);
+  owner_.own(action);
   menu.addAction(action);
   return action;
 }
 
-QAction* TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting,
-                              int first, int by, const QString& key) {
+QAction* TraceToolbar::height(QMenu& menu, const QString& name, const QString& setting, int first, int by,
+                              const QString& key) {
   QAction* action =
       context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [this, setting, first, by] {
         const int now = context_.settings.value(setting, first).toInt();
         context_.settings.setValue(setting, std::clamp(now + by, kLeastHeight, kMostHeight));
         Q_EMIT optionsChanged();
       });
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  owner->addAction(action);
+  owner_.own(action);
   menu.addAction(action);
   return action;
 }
@@ -119,38 +117,21 @@ void TraceToolbar::toggleColours() {
   turn(colours_, kColoursKey);
 }
 
-void TraceToolbar::setTilesPossible(bool possible) {
-  for (QAction* action : tileActions_) action->setEnabled(possible);
+void TraceToolbar::setTilesPossible(bool possible, bool recorded) {
+  tilesRecorded_ = recorded;
+  tilesPossible_ = possible;
+  followRows();
+}
+
+/// Only rows that are shown can be made higher.
+void TraceToolbar::followRows() {
+  owner_.setPossible(tiles_, tilesPossible_);
+  for (QAction* action : tileActions_) owner_.setPossible(action, tilesRecorded_ && tiles_->isChecked());
+  for (QAction* action : counterActions_) owner_.setPossible(action, counters_->isChecked());
 }
 
 void TraceToolbar::setSpan(const QString& span) {
   span_->setText(span);
-}
-
-std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& model, bool byMicroBatch) {
-  std::vector<timeline::LegendEntry> entries;
-  if (byMicroBatch) {
-    entries.push_back({QObject::tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
-    entries.push_back({QObject::tr("its backward pass"), geometry::microBatchRole(0, true), false});
-  }
-  for (const model::Pass pass : model.passes) {
-    if (pass == model::Pass::sync || (byMicroBatch && model::isComputePass(pass))) continue;
-    entries.push_back({text(model::toString(pass)), geometry::roleOf(pass), false});
-  }
-  for (const model::TransferKind kind : model.transferKinds) {
-    if (!byMicroBatch)
-      entries.push_back(
-          {QObject::tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
-  }
-  for (const model::StepKind kind : model.kinds)
-    entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
-  // Only the first entry says "waits"; the hatching shows that the others are waits too.
-  for (const model::WaitCause cause : model.causes) {
-    const QString name = text(model::toString(cause));
-    entries.push_back({cause == *model.causes.begin() ? QObject::tr("waits: %1").arg(name) : name,
-                       geometry::roleOf(cause), true});
-  }
-  return entries;
 }
 
 void describeTimelineKeys(shell::Actions& actions) {

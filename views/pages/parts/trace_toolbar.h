@@ -3,7 +3,6 @@
 
 #include "profiler/geometry/timeline_layout.h"
 #include "views/pages/parts/run_toolbar.h"
-#include "views/timeline/legend.h"
 
 class QMenu;
 
@@ -15,8 +14,8 @@ class TraceToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Actions with keys are added to `owner`.
-  TraceToolbar(shell::PageContext& context, QWidget* owner);
+  /// Its commands become those of the page `owner`.
+  TraceToolbar(shell::PageContext& context, shell::Page& owner);
 
   /// Sets the options that users choose here.
   void apply(geometry::TimelineOptions& options) const;
@@ -24,28 +23,26 @@ class TraceToolbar : public RunToolbar {
   void toggleColours();
 
   void setSpan(const QString& span);
-  /// Enables the actions for tiles; only some devices have tiles.
-  void setTilesPossible(bool possible);
+  /// Enables the actions for tiles: only some devices have tiles, and only tiles that were recorded have
+  /// heights.
+  void setTilesPossible(bool possible, bool recorded);
 
  Q_SIGNALS:
   void undoWanted();
 
  private:
   void addChoices();
-  void addRowsMenu(QWidget* owner);
-  QAction* toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, bool first,
+  void addRowsMenu();
+  void followRows();
+  QAction* toggle(QMenu& menu, const QString& name, const QString& setting, bool first, const QString& key);
+  QAction* height(QMenu& menu, const QString& name, const QString& setting, int first, int by,
                   const QString& key);
-  QAction* height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
-                  const QString& key);
-
   QComboBox *rows_ = nullptr, *colours_ = nullptr;
   QLabel* span_ = nullptr;
   QAction *counters_ = nullptr, *transfers_ = nullptr, *tiles_ = nullptr;
-  QList<QAction*> tileActions_;
+  QList<QAction*> tileActions_, counterActions_;
+  bool tilesPossible_ = false, tilesRecorded_ = false;
 };
-
-/// The legend of a timeline.
-std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& model, bool byMicroBatch);
 
 /// Adds the keys that the timeline handles itself to the table of keys.
 void describeTimelineKeys(shell::Actions& actions);

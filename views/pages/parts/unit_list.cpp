@@ -1,21 +1,50 @@
 #include "views/pages/parts/unit_list.h"
 
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
+#include <utility>
 
 namespace pipescope::pages {
 
-std::vector<int> unitsIn(const QString& list, int count) {
+namespace {
+
+base::Error wrongList(const QString& sentence) {
+  return base::badInput(sentence.toStdString());
+}
+
+/// The first and the last unit of a part such as "5" or "5-7".
+base::Result<std::pair<int, int>> rangeIn(const QString& part, int count, const QString& unit) {
+  const QStringList ends = part.split(QLatin1Char('-'));
+  std::vector<int> numbers;
+  for (const QString& end : ends) {
+    bool isNumber = false;
+    numbers.push_back(end.trimmed().toInt(&isNumber));
+    if (!isNumber || ends.size() > 2)
+      return wrongList(
+          QObject::tr("“%1” is neither a number nor a range: write for example 0,5-7.").arg(part.trimmed()));
+  }
+  for (const int number : numbers) {
+    if (number < 0 || number >= count)
+      return wrongList(
+          QObject::tr("There is no %1 %2: those shown are 0–%3.").arg(unit).arg(number).arg(count - 1));
+  }
+  if (numbers.back() < numbers.front())
+    return wrongList(QObject::tr("“%1” goes backwards: write the smaller number first.").arg(part.trimmed()));
+  return std::pair(numbers.front(), numbers.back());
+}
+
+}  // namespace
+
+base::Result<std::vector<int>> unitsIn(const QString& list, int count, const QString& unit) {
   std::vector<int> units;
   for (const QString& part : list.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-    bool first = false, second = true;
-    const int from = part.section(QLatin1Char('-'), 0, 0).trimmed().toInt(&first);
-    const int to =
-        part.contains(QLatin1Char('-')) ? part.section(QLatin1Char('-'), 1).trimmed().toInt(&second) : from;
-    for (int unit = from; first && second && unit <= to && unit < count; ++unit) {
-      if (std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
-    }
+    if (part.trimmed().isEmpty()) continue;
+    PIPESCOPE_ASSIGN(const auto range, rangeIn(part, count, unit));
+    for (int number = range.first; number <= range.second; ++number) units.push_back(number);
   }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
   return units;
 }
 

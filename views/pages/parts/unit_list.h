@@ -2,13 +2,14 @@
 #include <QString>
 #include <vector>
 
+#include "profiler/base/result.h"
+
 namespace pipescope::pages {
 
-/// Reads a list such as "0,5-7" of numbers from 0 to count − 1. Parts that are no such numbers are left out,
-/// and each number is taken once.
-std::vector<int> unitsIn(const QString& list, int count);
+/// The units of a list such as "0,5-7", each once, below `count`. The error says what is wrong with the list.
+base::Result<std::vector<int>> unitsIn(const QString& list, int count, const QString& unit);
 
-/// Writes ascending numbers as such a list.
+/// Writes such a list from ascending units.
 QString unitList(const std::vector<int>& units);
 
 }  // namespace pipescope::pages

@@ -1,4 +1,6 @@
 #pragma once
+// The tables below the memory chart: what the selected units (tiles) hold.
+#include <utility>
 #include <vector>
 
 #include "profiler/sections/section.h"
@@ -6,13 +8,22 @@
 
 namespace pipescope::pages {
 
-/// Memory spaces with their selected units; without units, the whole space is meant.
-using WantedUnits = std::vector<std::pair<model::MemorySpaceId, std::vector<std::int64_t>>>;
+/// The selected units of a memory space; an empty list: all of them.
+struct WantedUnits {
+  model::MemorySpaceId space;
+  std::string device;
+  std::vector<std::int64_t> units;
+};
 
-/// Makes tables of what the units hold: details by category, region and liveness, and the variables, vertices
-/// and exchanges of their devices. For workers.
-base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& held,
-                                                      model::ExecutableId executable,
-                                                      const WantedUnits& wanted, const std::string& unitName);
+struct UnitTables {
+  sections::Table details, variables, vertices, exchanges;
+  /// What lies at which addresses of the first selected unit. Without a selection it has no rows.
+  sections::Table addresses;
+};
+
+/// `unitName` is what the devices call their units, such as "tile"; empty: their memory is in one piece.
+base::Result<UnitTables> unitTables(const shell::Snapshot& held, model::ExecutableId executable,
+                                    const std::vector<WantedUnits>& wanted, const std::string& unitName,
+                                    base::Progress& progress);
 
 }  // namespace pipescope::pages

@@ -1,0 +1,45 @@
+#include "app/run/request/model_defaults.h"
+
+#include "engine/onnx/own_loss.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+
+/// The extent of the first axis of all inputs, if the file fixes it.
+std::optional<std::int64_t> fixedRows(const onnx::ModelGraph& graph) {
+  std::optional<std::int64_t> rows;
+  for (const onnx::ValueId id : graph.inputs) {
+    const onnx::ModelValue& value = graph.value(id);
+    if (!value.shape || value.shape->empty()) return std::nullopt;
+    const std::optional<std::int64_t> own = value.shape->front().extent;
+    if (!own || *own < 1 || (rows && *rows != *own)) return std::nullopt;
+    rows = own;
+  }
+  return rows;
+}
+
+}  // namespace
+
+base::Result<Configuration> withModelDefaults(const Configuration& given) {
+  if (given.text("model.onnx").empty()) return given;
+  const bool asksForLoss = !given.given("training.loss");
+  constexpr const char* kSizes[] = {"training.micro_batch_size", "inference.micro_batch_size"};
+  if (!asksForLoss && given.given(kSizes[0]) && given.given(kSizes[1])) return given;
+  PIPESCOPE_ASSIGN(const onnx::Model model,
+                   onnx::readModel(given.text("model.onnx"), ops::standardOperators()));
+  Configuration c = given;
+  if (asksForLoss && onnx::hasOwnLoss(model))
+    PIPESCOPE_TRY(c.set("training.loss", std::string("model"), config::Origin::model));
+  if (const std::optional<std::int64_t> rows = fixedRows(model.graph)) {
+    for (const char* key : kSizes) {
+      if (!given.given(key)) PIPESCOPE_TRY(c.set(key, *rows, config::Origin::model));
+    }
+  }
+  return c;
+}
+
+}  // namespace pipescope::app

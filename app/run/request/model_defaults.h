@@ -1,0 +1,12 @@
+#pragma once
+#include "engine/config/configuration.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+/// Sets what the configuration leaves open and the ONNX file decides: micro-batch sizes if the file fixes the
+/// first axis of all its inputs, and training.loss = "model" if the file has a loss of its own. Gives the
+/// errors of the file. A configuration without model.onnx stays as it is.
+base::Result<config::Configuration> withModelDefaults(const config::Configuration& configuration);
+
+}  // namespace pipescope::app

@@ -1,0 +1,34 @@
+#pragma once
+// Gradients that several stages contribute to one tensor are added up before they cross to the next stage.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/compile/placement.h"
+
+namespace pipescope::compile {
+
+/// What one stage contributes to the gradient of a parameter that several stages use.
+struct PartialGradient {
+  graph::TensorId parameter, gradient;
+  bool updates = false;  ///< the stage updates the parameter; the others only add to its accumulator
+};
+
+struct LocalSums {
+  graph::Graph graph;
+  std::vector<PartialGradient> partial;
+};
+
+/// addGradients adds all contributions to a tensor's gradient in the stage that made the tensor. Here each
+/// stage adds what it contributes to the sum of the stages behind it, and sends one tensor on. PopART orders
+/// these additions by pipeline stage too (class TensorMergePriority of willow/src/transforms/
+/// decomposegradsum.cpp).
+///
+/// A parameter that stages on one device share has one accumulator there, to which each of these stages adds
+/// its own gradient, as PopART does with tied weights. Such a gradient crosses no boundary;
+/// `parameterGradients` of the result has no entry for the parameter, but `partial` has one for each stage.
+///
+/// The plan takes the result. Numerics keeps the one sum in its canonical order.
+LocalSums withLocalSums(const graph::Graph& graph, const std::vector<StageSpec>& stages);
+
+}  // namespace pipescope::compile

@@ -1,0 +1,47 @@
+#pragma once
+// Divides a row of units among stages so that no device has much more to do than the others. The result is
+// exact for the costs that are given.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace pipescope::compile {
+
+/// A stage is a stretch of neighbouring units. It costs what its units cost and what it exchanges with its
+/// neighbours. All costs are in one unit of time.
+struct SplitProblem {
+  std::vector<std::int64_t> cost;   ///< by unit
+  std::vector<std::int64_t> again;  ///< by unit: added in a stage that recomputes
+  std::vector<bool> works;          ///< by unit: each stage needs at least one unit that works
+  std::vector<bool> mayCut;         ///< by unit: a stage may begin with it
+  /// [s][u]: the exchange between stages s − 1 and s if stage s begins with unit u. Both stages pay it.
+  std::vector<std::vector<std::int64_t>> exchange;
+  std::vector<bool> recomputes;  ///< by stage; there are as many stages as entries
+  /// By stage: added whatever its units are. It may be below 0, but the cost of a stage is not.
+  std::vector<std::int64_t> fixed;
+  /// Sets of units, ascending, whose stages must lie on one device, because they share a parameter.
+  std::vector<std::vector<std::size_t>> together;
+  /// By stage: where it lies. Empty: on a device of its own, or with an earlier stage if `together` demands
+  /// it.
+  std::vector<int> deviceOfStage;
+
+  std::size_t units() const { return cost.size(); }
+  std::size_t stages() const { return recomputes.size(); }
+  /// The cost of stage `stage` if it holds the units first … end − 1.
+  std::int64_t stageCost(std::size_t stage, std::size_t first, std::size_t end) const;
+};
+
+struct Split {
+  std::vector<std::size_t> first;       ///< by stage: its first unit
+  std::vector<int> device;              ///< by stage
+  std::vector<std::int64_t> stageCost;  ///< by stage
+  /// The largest load: of a device, or of a stage if SplitProblem::deviceOfStage is given.
+  std::int64_t largest = 0;
+};
+
+/// The split with the smallest largest load. Among several of them it is the one whose stages have the
+/// smallest sum of squared costs, so that the other stages are near equal too. None: no split obeys the
+/// rules.
+std::optional<Split> splitContiguously(const SplitProblem& problem);
+
+}  // namespace pipescope::compile

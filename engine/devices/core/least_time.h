@@ -1,0 +1,18 @@
+#pragma once
+// How long floating-point operations take at least.
+#include <functional>
+#include <vector>
+
+#include "engine/devices/core/device_family.h"
+#include "engine/ops/core/work.h"
+
+namespace pipescope::devices {
+
+/// FLOP/s of the fastest products that multiply in `type` and sum in `sums`; 0: the device has none.
+using PeakOf = std::function<double(graph::ElementType type, graph::ElementType sums)>;
+
+/// Sets LoweredOperator::leastSeconds and `product`. Operations that are no products count as if the device
+/// did them at the peak of its products in their type.
+void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, const PeakOf& peakOf);
+
+}  // namespace pipescope::devices

@@ -1,0 +1,29 @@
+#include "engine/emulate/host_model.h"
+
+#include <algorithm>
+
+namespace pipescope::emulate {
+
+double HostModel::crowding(std::int64_t replicas) const {
+  if (cores <= 0) return 1;
+  const std::int64_t sharing = processes > 0 ? std::min(processes, replicas) : replicas;
+  return std::max(1.0, static_cast<double>(sharing * (1 + loaderWorkers)) / static_cast<double>(cores));
+}
+
+double HostModel::stepSeconds(std::int64_t samples, std::int64_t replicas) const {
+  const double own = loaderWorkers == 0 ? secondsPerSample + secondsPerLoad : secondsPerSample;
+  return (secondsPerStep + own * static_cast<double>(samples)) * crowding(replicas);
+}
+
+double HostModel::samplesPerSecond(std::int64_t replicas) const {
+  if (loaderRate > 0) return loaderRate / crowding(replicas);
+  if (loaderWorkers == 0 || secondsPerLoad <= 0) return 0;
+  return static_cast<double>(loaderWorkers) / (secondsPerLoad * crowding(replicas));
+}
+
+Ticks issueStep(const HostModel& host, const HostClock& clock, Ticks ready, Ticks work) {
+  if (host.readsResults || !clock.started) return ready + work;
+  return std::max(clock.issued, clock.lastStart) + work;
+}
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,46 @@
+#pragma once
+// What the host of a run does besides the devices: the work of the program that issues the steps, and the
+// preparation of samples. All of it is stated by the user; by default the host takes no time.
+#include <cstdint>
+
+#include "profiler/base/units.h"
+
+namespace pipescope::emulate {
+
+using base::Ticks;
+
+/// The host's work for one process, which drives one replica. A step is a weight update with all its
+/// micro-batches, or in inference a call.
+struct HostModel {
+  double secondsPerStep = 0, secondsPerSample = 0;  ///< of the process itself
+  /// The process needs a result of each step before it goes on, so its work follows the step. Otherwise it
+  /// works on the next step while the devices compute, at most one step ahead.
+  bool readsResults = false;
+  double secondsPerLoad = 0;       ///< to read, decode and augment a sample
+  std::int64_t loaderWorkers = 0;  ///< processes that prepare samples; 0: the process itself does
+  double loaderRate = 0;           ///< samples per second that a process's workers prepare; 0: no limit
+  std::int64_t cores = 0;          ///< that all processes of a host share; 0: enough
+  std::int64_t processes = 0;      ///< on one host; 0: those of all replicas
+
+  /// Seconds of the process for a step of so many samples. `replicas` is their number in the run.
+  double stepSeconds(std::int64_t samples, std::int64_t replicas) const;
+  /// Samples per second that one process's workers prepare; 0: they never delay a device.
+  double samplesPerSecond(std::int64_t replicas) const;
+
+ private:
+  /// How much slower each process runs because there are fewer cores than processes.
+  double crowding(std::int64_t replicas) const;
+};
+
+/// When the host has issued the steps of an executable so far.
+struct HostClock {
+  bool started = false;
+  Ticks issued;     ///< when it had issued the last step
+  Ticks lastStart;  ///< when the devices began that step
+};
+
+/// When the host has issued the next step. `ready` is the time at which the devices have ended the step
+/// before; `work` is what the host does for a step.
+Ticks issueStep(const HostModel& host, const HostClock& clock, Ticks ready, Ticks work);
+
+}  // namespace pipescope::emulate

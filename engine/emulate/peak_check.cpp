@@ -1,0 +1,74 @@
+#include "engine/emulate/peak_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pipescope::emulate {
+namespace {
+
+/// Times are rounded to ticks, and sums of seconds to doubles.
+constexpr double kRounding = 1e-6;
+
+std::string peakSentence(const std::string& what, double least, double seconds) {
+  return fmt::format(
+      "{} computes at {:.4g} times the peak: its products need {:.6g} s at the peak of their types, but the "
+      "device model gives them {:.6g} s.",
+      what, least / seconds, least, seconds);
+}
+
+class PeakCheck {
+ public:
+  explicit PeakCheck(const devices::DeviceInfo& info) : info_(info) {}
+
+  std::vector<std::string> check(const devices::LoweredDevice& device) {
+    double least = 0, whole = 0;
+    for (const devices::LoweredPass& pass : device.passes) {
+      checkOperators(pass);
+      for (const devices::LoweredOperator& op : pass.operators) least += op.leastSeconds;
+      whole += seconds(pass.ticks());
+    }
+    report(info_.name, least, whole);
+    return std::move(sentences_);
+  }
+
+ private:
+  void checkOperators(const devices::LoweredPass& pass) {
+    std::vector<base::Ticks> ticks(pass.operators.size());
+    for (const devices::LoweredSegment& segment : pass.segments) {
+      for (const devices::LoweredStep& step : segment.steps) {
+        if (step.op >= 0 && static_cast<std::size_t>(step.op) < ticks.size())
+          ticks[static_cast<std::size_t>(step.op)] += step.ticks;
+      }
+    }
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      const devices::LoweredOperator& op = pass.operators[i];
+      if (op.product) report(op.name + " (" + op.kind + ")", op.leastSeconds, seconds(ticks[i]));
+    }
+  }
+
+  double seconds(base::Ticks ticks) const { return base::toSeconds(ticks, {info_.ticksPerSecond}); }
+
+  void report(const std::string& what, double least, double given) {
+    const double tick = 1 / static_cast<double>(info_.ticksPerSecond);
+    if (least > (given + tick) * (1 + kRounding))
+      sentences_.push_back(peakSentence(what, least, std::max(given, tick)));
+  }
+
+  const devices::DeviceInfo& info_;
+  std::vector<std::string> sentences_;
+};
+
+}  // namespace
+
+std::vector<std::string> abovePeak(const devices::System& system,
+                                   const std::vector<devices::LoweredDevice>& lowered) {
+  std::vector<std::string> sentences;
+  for (const devices::LoweredDevice& device : lowered) {
+    const auto found = PeakCheck(system.devices()[static_cast<std::size_t>(device.device)]).check(device);
+    sentences.insert(sentences.end(), found.begin(), found.end());
+  }
+  return sentences;
+}
+
+}  // namespace pipescope::emulate

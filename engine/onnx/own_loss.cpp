@@ -1,0 +1,148 @@
+#include "engine/onnx/own_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace pipescope::onnx {
+
+using base::badInput;
+using base::Status;
+
+namespace {
+
+bool isLossNode(const ModelNode& node) {
+  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
+}
+
+bool isOutput(const ModelGraph& graph, ValueId id) {
+  return std::ranges::find(graph.outputs, id) != graph.outputs.end();
+}
+
+/// The loss node whose result is an output of the model; null: there is none.
+const ModelNode* lossNodeOf(const ModelGraph& graph) {
+  const auto found = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
+    return isLossNode(node) && node.inputs.size() >= 2 && !node.outputs.empty() &&
+           isOutput(graph, node.outputs[0]);
+  });
+  return found == graph.nodes.end() ? nullptr : &*found;
+}
+
+bool isDeclaredScalar(const ModelGraph& graph, ValueId id) {
+  const ModelValue& value = graph.value(id);
+  return value.element == ElementType::float32 && value.shape && value.shape->empty();
+}
+
+/// Everything that a value is computed from, including itself.
+std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
+  std::set<ValueId> found{value};
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const ModelNode& node = graph.nodes[i];
+    if (std::ranges::none_of(node.outputs, [&](ValueId output) { return found.contains(output); })) continue;
+    found.insert(node.inputs.begin(), node.inputs.end());
+    for (const auto& [name, body] : node.bodies) {
+      for (const auto& [outer, inner] : body->captured) found.insert(outer);
+    }
+  }
+  return found;
+}
+
+/// True for operators that only arrange the elements of their first input.
+bool arranges(const std::string& op) {
+  constexpr const char* kOps[] = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Identity"};
+  return std::ranges::find(kOps, op) != std::end(kOps);
+}
+
+/// The predictions that a loss node scores, as the model made them before it arranged them for the loss.
+ValueId predictionsBehind(const ModelGraph& graph, ValueId scores) {
+  while (!isOutput(graph, scores)) {
+    const auto maker = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
+      return std::ranges::find(node.outputs, scores) != node.outputs.end();
+    });
+    if (maker == graph.nodes.end() || !arranges(maker->op) || maker->inputs.empty() ||
+        !maker->inputs[0].valid())
+      break;
+    scores = maker->inputs[0];
+  }
+  return scores;
+}
+
+/// Labels come as int32. If the file uses another whole number, a Cast follows.
+void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
+  ModelValue& value = graph.values[static_cast<std::size_t>(labels.value)];
+  const ElementType asked = value.element.value_or(ElementType::int64);
+  if (asked != ElementType::int64) return;
+  const ValueId cast(static_cast<std::int64_t>(graph.values.size()));
+  ModelValue made = value;
+  made.name += "/cast";
+  value.element = ElementType::int32;
+  graph.values.push_back(std::move(made));
+  for (ModelNode& node : graph.nodes) std::ranges::replace(node.inputs, labels, cast);
+  constexpr std::int64_t kOnnxInt64 = 7;
+  ModelNode node{"Cast", "labels/Cast", {labels}, {cast}, {{"to", kOnnxInt64}}, {}};
+  graph.nodes.insert(graph.nodes.begin(), std::move(node));
+}
+
+/// Keeps the predictions and, in training, the loss as outputs. Moves inputs that only the loss reads to the
+/// end, or leaves them out with the nodes of the loss. Returns the last of them, if there is one.
+ValueId arrange(ModelGraph& graph, ValueId predictions, ValueId loss, bool training) {
+  const std::set<ValueId> needed = behind(graph, predictions), ofLoss = behind(graph, loss);
+  const auto labels = std::ranges::stable_partition(
+      graph.inputs, [&](ValueId id) { return needed.contains(id) || !ofLoss.contains(id); });
+  const ValueId last = labels.empty() ? ValueId() : graph.inputs.back();
+  graph.outputs = training ? std::vector<ValueId>{predictions, loss} : std::vector<ValueId>{predictions};
+  if (training) return last;
+  graph.inputs.erase(labels.begin(), labels.end());
+  std::erase_if(graph.nodes, [&](const ModelNode& node) {
+    return std::ranges::none_of(node.outputs, [&](ValueId id) { return needed.contains(id); });
+  });
+  return {};
+}
+
+/// The first output that is no scalar. If there is none, what the first of several loss nodes scores.
+ValueId predictionsBeside(const ModelGraph& graph) {
+  const auto output =
+      std::ranges::find_if_not(graph.outputs, [&](ValueId id) { return isDeclaredScalar(graph, id); });
+  if (output != graph.outputs.end()) return *output;
+  const auto node = std::ranges::find_if(
+      graph.nodes, [](const ModelNode& each) { return isLossNode(each) && each.inputs.size() >= 2; });
+  return node == graph.nodes.end() ? ValueId() : predictionsBehind(graph, node->inputs[0]);
+}
+
+}  // namespace
+
+bool hasOwnLoss(const Model& model) {
+  const ModelGraph& graph = model.graph;
+  if (lossNodeOf(graph)) return true;
+  return !graph.outputs.empty() && isDeclaredScalar(graph, graph.outputs.front()) &&
+         predictionsBeside(graph).valid();
+}
+
+Status useOwnLoss(Model& model, bool training) {
+  ModelGraph& graph = model.graph;
+  if (const ModelNode* node = lossNodeOf(graph)) {
+    const std::set<ValueId> ofLabels = behind(graph, node->inputs[1]);
+    if (std::ranges::none_of(graph.inputs, [&](ValueId id) { return ofLabels.contains(id); }))
+      return badInput(fmt::format("{}: {} {} does not read its labels from an input of the model.",
+                                  model.file, node->op, node->name));
+    const ValueId predictions = predictionsBehind(graph, node->inputs[0]), loss = node->outputs[0];
+    const ValueId labels = arrange(graph, predictions, loss, training);
+    if (labels.valid()) takeLabelsAsInt32(graph, labels);
+    return {};
+  }
+  const auto scalar = [&](ValueId id) { return isDeclaredScalar(graph, id); };
+  const auto loss = std::ranges::find_if(graph.outputs, scalar);
+  const ValueId predictions = predictionsBeside(graph);
+  if (loss == graph.outputs.end() || !predictions.valid()) {
+    return badInput(
+        fmt::format("{}: none of its outputs is made by SoftmaxCrossEntropyLoss or "
+                    "NegativeLogLikelihoodLoss, or declared as one float32 beside an output of "
+                    "predictions, so it has no loss of its own: choose another training.loss.",
+                    model.file));
+  }
+  arrange(graph, predictions, ValueId(*loss), training);
+  return {};
+}
+
+}  // namespace pipescope::onnx

@@ -1,0 +1,97 @@
+#include "profiler/geometry/pipeline_marks.h"
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/geometry/element.h"
+
+namespace pipescope::geometry {
+namespace {
+
+/// The part of a row that is filled already, and the marks that were put into the rest.
+class RowFiller {
+ public:
+  RowFiller(Ticks start, Ticks end) : start_(start), end_(end) {}
+
+  /// Nothing else is put into [start, end).
+  void block(Ticks start, Ticks end) {
+    for (const auto& [from, to] : holes(start, end)) filled_[from] = to;
+  }
+
+  /// Puts the mark where nothing is yet.
+  void put(const PipelineMark& mark) {
+    for (const auto& [from, to] : holes(mark.start, mark.end)) {
+      marks_.push_back(mark);
+      marks_.back().start = from;
+      marks_.back().end = to;
+      filled_[from] = to;
+    }
+  }
+
+  std::vector<PipelineMark> marks() && {
+    std::ranges::sort(marks_, {}, &PipelineMark::start);
+    return std::move(marks_);
+  }
+
+ private:
+  std::vector<std::pair<Ticks, Ticks>> holes(Ticks start, Ticks end) const {
+    std::vector<std::pair<Ticks, Ticks>> found;
+    start = std::max(start, start_);
+    end = std::min(end, end_);
+    auto next = filled_.upper_bound(start);
+    if (next != filled_.begin() && std::prev(next)->second > start) start = std::prev(next)->second;
+    for (; start < end; ++next) {
+      const Ticks until = next == filled_.end() ? end : std::min(end, next->first);
+      if (until > start) found.emplace_back(start, until);
+      if (next == filled_.end()) break;
+      start = std::max(start, next->second);
+    }
+    return found;
+  }
+
+  Ticks start_, end_;
+  std::map<Ticks, Ticks> filled_;
+  std::vector<PipelineMark> marks_;
+};
+
+std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const analysis::PipelineRow& row,
+                                  const analysis::DeviceTrace& device) {
+  RowFiller filler(grid.start, grid.end);
+  for (const std::int32_t cell : row.cells)
+    filler.block(at(grid.cells, cell).start, at(grid.cells, cell).end);
+  using Kind = analysis::Activity::Kind;
+  for (const Kind kind : {Kind::pass, Kind::transfer, Kind::wait}) {
+    for (const analysis::TraceTrack& track : device.tracks) {
+      for (const analysis::Activity& activity : track.activities) {
+        if (activity.kind != kind || activity.end <= grid.start || activity.start >= grid.end) continue;
+        PipelineMark mark{activity.start, activity.end, ColourRole::globalExchange, "exchange", false};
+        if (kind == Kind::pass) {
+          const model::Pass pass = at(track.placements, at(track.passes, activity.index).firstPlacement).pass;
+          mark.role = roleOf(pass);
+          mark.name = model::toString(pass);
+        } else if (kind == Kind::wait) {
+          const model::WaitCause cause = at(track.waits, activity.index).cause;
+          mark.role = roleOf(cause);
+          mark.name = model::toString(cause);
+          mark.isWait = true;
+        }
+        filler.put(mark);
+      }
+    }
+  }
+  return std::move(filler).marks();
+}
+
+}  // namespace
+
+std::vector<std::vector<PipelineMark>> pipelineMarks(const analysis::PipelineGrid& grid,
+                                                     const analysis::Trace& trace) {
+  std::vector<std::vector<PipelineMark>> marks(grid.rows.size());
+  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
+    const std::int32_t device = trace.deviceIndex(grid.rows[row].device);
+    if (device >= 0 && !trace.far) marks[row] = marksOf(grid, grid.rows[row], at(trace.devices, device));
+  }
+  return marks;
+}
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,134 @@
+#include "profiler/sections/diff_step.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::StagesReport;
+
+Wanted positive(double value) {
+  return value > 0 ? Wanted(value) : Wanted();
+}
+
+/// A time of the step in ticks of the comparison.
+auto lostTime(double analysis::LostTime::*part) {
+  return [part](const ComparedSide& side) {
+    return side.ran ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
+  };
+}
+
+/// Samples of one step, on average.
+Wanted samplesOfStep(const ComparedSide& side) {
+  const auto total = static_cast<double>(side.execution.total.count);
+  if (!side.ran || side.execution.samples <= 0 || total <= 0) return {};
+  return static_cast<double>(side.execution.samples) * side.stages.lost.step / total;
+}
+
+Wanted memoryOfAll(const ComparedSide& side, base::Bytes analysis::Memory::*part) {
+  if (side.memory.devices.empty()) return {};
+  return static_cast<double>((side.memory.*part).count);
+}
+
+constexpr std::pair<double analysis::LostTime::*, const char*> kLost[] = {
+    {&analysis::LostTime::useful, "useful"},
+    {&analysis::LostTime::fillAndDrain, "lost to fill and drain"},
+    {&analysis::LostTime::imbalance, "lost to imbalance"},
+    {&analysis::LostTime::exchangeUpdateHost, "lost to exchange, update, host"}};
+
+void addRow(Table& table, const char* key, const std::string& name, Format format, const Compared& row) {
+  table.rows.push_back(
+      {key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), row.relative()});
+  table.rowFormats.push_back(format);
+}
+
+void addStepRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+  constexpr const char* kKeys[] = {"useful_cycles", "lost_fill_and_drain_cycles", "lost_imbalance_cycles",
+                                   "lost_exchange_update_host_cycles"};
+  addRow(table, "step_cycles", "Step", Format::ticks,
+         compared(before, after, lostTime(&analysis::LostTime::step)));
+  for (std::size_t i = 0; i < std::size(kLost); ++i)
+    addRow(table, kKeys[i], std::string("of it ") + kLost[i].second, Format::ticks,
+           compared(before, after, lostTime(kLost[i].first)));
+  addRow(table, "samples_per_step", "Samples of a step", Format::count,
+         compared(before, after, samplesOfStep));
+  addRow(table, "samples_per_second", "Samples per second", Format::rate,
+         compared(before, after, [](const ComparedSide& side) {
+           return side.execution.samples > 0 ? positive(side.execution.samplesPerSecond) : Wanted();
+         }));
+}
+
+void addPipelineRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+  const auto add = [&](const char* key, const char* name, double StagesReport::*part, Format format) {
+    addRow(table, key, name, format, compared(before, after, [part, format](const ComparedSide& side) {
+             const double value = side.stages.*part;
+             return format == Format::ratio ? positive(value) : side.ran ? Wanted(value) : Wanted();
+           }));
+  };
+  add("imbalance", "Imbalance", &StagesReport::imbalance, Format::ratio);
+  add("imbalance_forward", "Imbalance of forward passes", &StagesReport::imbalanceForward, Format::ratio);
+  add("imbalance_backward", "Imbalance of recompute and backward", &StagesReport::imbalanceBackward,
+      Format::ratio);
+  add("bubble_fraction", "Bubble", &StagesReport::bubbleFraction, Format::fraction);
+  add("bubble_exchange", "Bubble in exchange", &StagesReport::exchangeShareOfBubble, Format::fraction);
+}
+
+void addMemoryRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+  const auto add = [&](const char* key, const char* name, base::Bytes analysis::Memory::*part) {
+    addRow(table, key, name, Format::bytes,
+           compared(before, after, [part](const ComparedSide& side) { return memoryOfAll(side, part); }));
+  };
+  add("total_bytes", "Memory of all devices", &analysis::Memory::total);
+  add("always_live_bytes", "Always live memory", &analysis::Memory::alwaysLive);
+  add("not_always_live_peak_bytes", "Peak of not always live memory", &analysis::Memory::notAlwaysLivePeak);
+  add("max_tile_bytes", "Fullest tile or device", &analysis::Memory::maxUnit);
+}
+
+}  // namespace
+
+std::string diffInShort(const ComparedSide& before, const ComparedSide& after, const Words& words) {
+  const Compared step = compared(before, after, lostTime(&analysis::LostTime::step));
+  if (!step.before || !step.after || *step.before <= 0) return {};
+  const auto shown = [&](double ticks) {
+    return formatCell(ticks, Format::ticks, words.time.ticks) + " " + words.time.unit;
+  };
+  const double change = *step.after - *step.before;
+  if (change == 0) return fmt::format("A step takes {}, as before.", shown(*step.after));
+  const char* largest = "";
+  double most = 0;
+  for (const auto& [part, name] : kLost) {
+    const Compared row = compared(before, after, lostTime(part));
+    const double delta = *row.after - *row.before;
+    if (std::fabs(delta) <= std::fabs(most)) continue;
+    most = delta;
+    largest = name;
+  }
+  std::string text = fmt::format(
+      "A step takes {} instead of {}: {:.1f} % {}. The largest change is in the time that is {}: {}{}.",
+      shown(*step.after), shown(*step.before), std::fabs(change) / *step.before * 100,
+      change < 0 ? "less" : "more", largest, most > 0 ? "+" : "", shown(most));
+  const Compared samples = compared(before, after, samplesOfStep);
+  if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
+    text +=
+        fmt::format(" A step has {} samples instead of {}, so compare the samples per second.",
+                    formatCell(*samples.after, Format::count), formatCell(*samples.before, Format::count));
+  return text;
+}
+
+Table diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words) {
+  Table table{"step", "The step", words.basis("mean of the last call's iterations, one replica"), {}, {}};
+  table.columns = {{"quantity", "Key", Format::plain, "", false},
+                   {"name", "What", Format::plain, ""},
+                   {"before", "Before", Format::ofRow, ""},
+                   {"after", "After", Format::ofRow, ""},
+                   {"delta", "Change", Format::ofRow, "after − before"},
+                   {"relative", "÷ before", Format::fraction, "change ÷ before"}};
+  addStepRows(table, before, after);
+  addPipelineRows(table, before, after);
+  addMemoryRows(table, before, after);
+  return table;
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Holds the reports of a sample to what programs may rely on.
+
+sample_reports.py PIPESCOPE SAMPLE.toml [OPTION…] runs the sample without numerics and with these options of `run`, and checks
+that
+- the JSON of all sections together, of each section alone and of a comparison with itself obeys the schema that
+  `report --schema` and `diff --schema` print;
+- keys are in snake_case, no number has more than 12 significant digits unless it is an integer, and `device` is always the
+  index of a device whose name `execution` gives;
+- a comparison of the profile with itself shows the figures of the other sections, and no change;
+- every table is written as CSV with as many cells in each row as its header has;
+- without a call (which a run with --require-fit may end with), the sections about time have no figure, and a check of one
+  ends with status 2.
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
+
+
+def is_type(value, name):
+    if name == "null":
+        return value is None
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def faults(value, schema, path):
+    """The places where a value does not obey a schema. Knows the keywords that our schemas use."""
+    known = {"$schema", "$comment", "title", "description", "type", "properties", "required", "additionalProperties",
+             "patternProperties", "items"}
+    if set(schema) - known:
+        return [f"{path}: the schema has the unknown keywords {sorted(set(schema) - known)}"]
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(is_type(value, name) for name in types):
+        return [f"{path}: {value!r} is not one of {types}"]
+    found = []
+    if isinstance(value, dict):
+        found += [f"{path}: {key} is missing" for key in schema.get("required", []) if key not in value]
+        for key, member in value.items():
+            patterns = [part for pattern, part in schema.get("patternProperties", {}).items() if re.search(pattern, key)]
+            part = schema.get("properties", {}).get(key, patterns[0] if patterns else None)
+            found += [f"{path}: {key} is not in the schema"] if part is None else faults(member, part, f"{path}.{key}")
+    if isinstance(value, list):
+        for number, element in enumerate(value):
+            found += faults(element, schema["items"], f"{path}[{number}]")
+    return found
+
+
+def members(value, path=""):
+    """All (path, key, value) of nested objects."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield f"{path}.{key}", key, member, value
+            yield from members(member, f"{path}.{key}")
+    if isinstance(value, list):
+        for number, element in enumerate(value):
+            yield from members(element, f"{path}[{number}]")
+
+
+class Reports:
+    def __init__(self, binary, sample, folder, options):
+        self.binary, self.profile = binary, os.path.join(folder, "sample.pop")
+        status = 1 if "--require-fit" in options else 0
+        self.run("run", sample, "-o", self.profile, "--progress", "off", "--no-numerics", *options, status=status)
+
+    def run(self, *arguments, status=0):
+        done = subprocess.run([self.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != status:
+            sys.exit(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
+        return done.stdout
+
+    def report(self, *arguments):
+        return self.run("report", self.profile, *arguments)
+
+
+def wrong_digits(text):
+    numbers = re.findall(r"(?<=[ \[])-?\d[\d.eE+-]*(?=,?\n)", text)
+    return [n for n in numbers
+            if re.search(r"[.eE]", n) and len(re.sub(r"[eE].*|\D", "", n).lstrip("0")) > 12]
+
+
+def wrong_names(report):
+    names = {row["index"]: row["name"] for row in report["execution"]["devices"]}
+    found = []
+    for path, key, value, around in members(report):
+        if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key):
+            found.append(f"{path} is not in snake_case")
+        if key == "device" and value is not None and "device_name" in around:
+            expected = names.get(value, around["device_name"])  # other replicas are not in `execution`
+            if around["device_name"] != expected:
+                found.append(f"{path} is {value}, but device_name is {around['device_name']}")
+        if key == "device" and not (value is None or is_type(value, "integer")):
+            found.append(f"{path} is {value!r}, not the index of a device")
+    return found
+
+
+def wrong_comparison(comparison, report):
+    """Faults of a comparison of a profile with itself."""
+    found = []
+    step = {row["quantity"]: row for row in comparison["step"]}
+    for section in ("stages", "execution", "memory"):
+        for quantity, row in step.items():
+            if quantity in report[section] and row["after"] != report[section][quantity]:
+                found.append(f"diff: {quantity} is {row['after']}, but {report[section][quantity]} in {section}")
+    stages = {(row["stage"], row["quantity"]): row["after_cycles"] for row in comparison["stages"]}
+    for row in report["stages"]["stages"]:
+        expected = {name: row[f"{name}_cycles"] for name in ("forward", "recompute", "backward", "busy", "update")}
+        expected.update({f"wait_{cause}": ticks for cause, ticks in row["waits"].items()})
+        for quantity, value in expected.items():
+            if stages[row["index"], quantity] != value:
+                found.append(f"diff: {quantity} of stage {row['index']} is not {value}")
+    memory = {(row["stage"], row["quantity"]): row["after_bytes"] for row in comparison["stage_memory"]}
+    for row in report["stages"]["memory"]:
+        if memory[row["index"], "always_live"] != row["always_live_bytes"]:
+            found.append(f"diff: the always live memory of stage {row['index']} is not {row['always_live_bytes']}")
+    for path, key, value, _ in members(comparison):
+        if key.startswith("delta") and value not in (0, None):
+            found.append(f"diff: {path} is {value} between equal profiles")
+    return found
+
+
+def wrong_tables(reports, report):
+    found = []
+    for section, content in report.items():
+        tables = [key for key, value in content.items() if isinstance(value, list) and key != "remarks"]
+        facts = ["facts"] if len(content) > len(tables) + 1 else []
+        for table in facts + tables:
+            text = reports.report("--section", section, "--format", "csv", "--table", table)
+            rows = list(csv.reader(io.StringIO(text)))
+            if any(len(row) != len(rows[0]) for row in rows):
+                found.append(f"{section}, table {table}: the rows have different numbers of cells")
+            if table != "facts" and len(rows) != 1 + len(content[table]):
+                found.append(f"{section}, table {table}: {len(rows) - 1} rows instead of {len(content[table])}")
+    return found
+
+
+def wrong_without_call(reports, report):
+    """Forecasts of the bubble, boundaries and memory are known without a call."""
+    found = []
+    for section in ("execution", "stages", "waits"):
+        for path, key, value, _ in members(report[section], section):
+            if is_type(value, "number") and key not in ("index", "device") \
+                    and not path.startswith(("stages.memory", "stages.boundaries", "stages.bubble_fraction_")):
+                found.append(f"{path} is {value}, but nothing ran")
+    for figure in ("execution.total_cycles", "stages.imbalance", "stages.stages[*].share", "execution.devices[*].idle_cycles",
+                   "waits.critical_path_cycles", "summary.samples_per_second"):
+        reports.run("report", reports.profile, "--fail-if", f"{figure} > 0", status=2)
+    return found
+
+
+def main():
+    binary, sample, *options = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        reports = Reports(binary, sample, folder, options)
+        text = reports.report("--format", "json")
+        report = json.loads(text)
+        wrong = faults(report, json.loads(reports.run("report", "--schema")), "report")
+        for section, content in report.items():
+            alone = json.loads(reports.report("--format", "json", "--section", section))
+            schema = json.loads(reports.run("report", "--schema", "--section", section))
+            wrong += faults(alone, schema, section)
+            if alone != content:
+                wrong.append(f"{section} is different when it is printed alone")
+        wrong += [f"{number} has more than 12 digits" for number in wrong_digits(text)]
+        wrong += wrong_names(report) + wrong_tables(reports, report)
+        if report["execution"]["total_cycles"] is None:
+            wrong += wrong_without_call(reports, report)
+        else:
+            comparison = json.loads(reports.run("diff", reports.profile, reports.profile, "--format", "json"))
+            wrong += faults(comparison, json.loads(reports.run("diff", "--schema")), "diff")
+            wrong += wrong_names({"execution": report["execution"], "diff": comparison})
+            wrong += wrong_comparison(comparison, report)
+    if wrong:
+        sys.exit("\n".join(wrong[:50]))
+
+
+main()

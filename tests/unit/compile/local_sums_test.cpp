@@ -1,0 +1,162 @@
+// Tests that each boundary between stages carries one gradient for each tensor, and that stages on one device
+// share the accumulator of tied weights.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/builders/builder.h"
+#include "engine/compile/gradients.h"
+#include "engine/compile/local_sums.h"
+#include "engine/compile/plan_builder.h"
+#include "engine/graph/validate.h"
+#include "engine/ops/standard_operators.h"
+
+namespace pipescope::compile {
+namespace {
+
+graph::Graph smallModel(const std::string& builder, bool tied) {
+  std::map<std::string, builders::Setting> values{
+      {"layers", std::int64_t{3}},       {"hidden", std::int64_t{8}},   {"heads", std::int64_t{2}},
+      {"feed_forward", std::int64_t{8}}, {"sequence", std::int64_t{4}}, {"vocabulary", std::int64_t{64}}};
+  if (tied) values["tie_embeddings"] = true;
+  auto forward = builders::buildModel({builder, values, 1, true}, ops::standardOperators());
+  PIPESCOPE_CHECK(forward.ok(), forward.error().message);
+  auto made = addGradients(*forward, ops::standardOperators());
+  PIPESCOPE_CHECK(made.ok(), made.error().message);
+  return std::move(made).value();
+}
+
+ExecutablePlan localSumsPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+  PlanOptions options;
+  options.microBatches = 4;
+  options.stashEntries.resize(stages.size());
+  options.optimizer.kind = "sgd";
+  options.optimizer.states = [](const graph::TensorType&) { return std::vector<OptimizerCost::State>(); };
+  options.optimizer.work = [](const graph::TensorType& type) {
+    return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 2}, 1, ""}};
+  };
+  auto built = buildPlan(graph, stages, options, ops::standardOperators());
+  PIPESCOPE_CHECK(built.ok(), built.error().message);
+  return std::move(built).value();
+}
+
+std::vector<BoundaryTensor> gradientsSent(const ExecutablePlan& plan, int from) {
+  std::vector<BoundaryTensor> sent;
+  for (const BoundaryTensor& b : plan.boundaries) {
+    if (b.kind == model::TransferKind::gradient && b.fromStage == from) sent.push_back(b);
+  }
+  return sent;
+}
+
+const PlanOperator* operatorNamed(const StagePlan& stage, const std::string& name) {
+  for (const PassPlan& pass : stage.passes) {
+    for (const PlanOperator& op : pass.operators) {
+      if (op.name == name) return &op;
+    }
+  }
+  return nullptr;
+}
+
+TEST(LocalSums, AStageSendsOneGradientOfALayersInput) {
+  const graph::Graph graph = smallModel("bert", false);
+  const ExecutablePlan plan = localSumsPlan(
+      graph, {{{"embeddings", "encoder/layer0"}, 0}, {{"encoder/layer1", "encoder/layer2", "head"}, 1}});
+  const std::vector<BoundaryTensor> sent = gradientsSent(plan, 1);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].type.bytes().count, 4 * 8 * 4);
+  EXPECT_EQ(sent[0].toStage, 0);
+  // Query, key, value and the residual sum read the layer's input.
+  const PlanOperator* sum = operatorNamed(plan.stages[1], sent[0].name);
+  ASSERT_NE(sum, nullptr);
+  EXPECT_EQ(sum->kind, "Sum");
+  EXPECT_EQ(sum->inputs.size(), 4u);
+  EXPECT_EQ(operatorNamed(plan.stages[0], sent[0].name), nullptr);
+}
+
+/// One tensor of the first stage, which each of three stages reads.
+TEST(LocalSums, EachStageAddsItsPartOnTheWay) {
+  graph::Graph graph;
+  const graph::TensorType type{graph::ElementType::float32, {2, 2}};
+  const auto add = [&](const std::string& op, const std::string& name, const std::string& block,
+                       std::vector<graph::TensorId> inputs) {
+    graph::Node node;
+    node.op = op;
+    node.name = name;
+    node.block = block;
+    node.inputs = std::move(inputs);
+    return ops::appendNode(graph, std::move(node), {name}, graph::TensorRole::activation,
+                           ops::standardOperators())
+        .value()
+        .front();
+  };
+  const auto x = graph.addTensor("x", type, graph::TensorRole::input);
+  const auto labels = graph.addTensor("labels", {graph::ElementType::int32, {2}}, graph::TensorRole::input);
+  graph.inputs = {x, labels};
+  const auto weight = graph.addParameter("weight", type, graph::Initializer{});
+  const auto y = add("MatMul", "y", "A", {x, weight});
+  const auto a = add("Relu", "a", "A", {y});
+  const auto b = add("Mul", "b", "B", {a, y});
+  const auto c = add("Mul", "c1", "C", {b, y}), d = add("Mul", "c2", "C", {c, y});
+  graph.loss = add("SoftmaxCrossEntropyLoss", "loss", "C", {d, labels});
+  const graph::Graph whole = addGradients(graph, ops::standardOperators()).value();
+  const std::vector<StageSpec> stages{{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}};
+  const LocalSums sums = withLocalSums(whole, stages);
+  EXPECT_TRUE(graph::validate(sums.graph).ok());
+  EXPECT_TRUE(sums.partial.empty());
+  EXPECT_EQ(sums.graph.parameterGradients, whole.parameterGradients);
+  const ExecutablePlan plan = localSumsPlan(whole, stages);
+  const auto names = [&](int from) {
+    std::set<std::string> found;
+    for (const BoundaryTensor& sent : gradientsSent(plan, from)) found.insert(sent.name);
+    return found;
+  };
+  const PlanOperator *last = operatorNamed(plan.stages[2], "y/grad_sum/stage2"),
+                     *middle = operatorNamed(plan.stages[1], "y/grad_sum/stage1"),
+                     *first = operatorNamed(plan.stages[0], "y/grad_sum");
+  ASSERT_TRUE(last && middle && first);
+  EXPECT_EQ(last->inputs.size(), 2u);    // of both products of C
+  EXPECT_EQ(middle->inputs.size(), 2u);  // of C and B
+  EXPECT_EQ(first->inputs.size(), 2u);   // of both and of A's relu
+  EXPECT_EQ(names(2), (std::set<std::string>{"y/grad_sum/stage2", "c1/grad_0"}));
+  EXPECT_TRUE(names(1).contains("y/grad_sum/stage1"));
+  EXPECT_EQ(names(1).size(), 2u);
+}
+
+TEST(LocalSums, TiedWeightsShareAnAccumulator) {
+  const graph::Graph graph = smallModel("decoder", true);
+  const std::vector<StageSpec> stages{
+      {{"embeddings"}, 0}, {{"decoder/layer0", "decoder/layer1", "decoder/layer2"}, 1}, {{"head"}, 0}};
+  const auto placed = placeStages(graph, stages);
+  ASSERT_TRUE(placed.ok()) << placed.error().message;
+  const LocalSums sums = withLocalSums(graph, stages);
+  ASSERT_EQ(sums.partial.size(), 2u);
+  EXPECT_FALSE(sums.partial[0].updates);
+  EXPECT_TRUE(sums.partial[1].updates);
+  EXPECT_EQ(sums.graph.parameterGradients.size() + 1, graph.parameterGradients.size());
+  const ExecutablePlan plan = localSumsPlan(graph, stages);
+  // A table of 64 rows is larger than any activation. None crosses a boundary.
+  for (const BoundaryTensor& b : plan.boundaries) EXPECT_LE(b.type.bytes().count, 4 * 8 * 4) << b.name;
+  int accumulators = 0, updates = 0, added = 0;
+  for (const StagePlan& stage : plan.stages) {
+    for (const PlanTensor& tensor : stage.tensors) {
+      if (tensor.use == TensorUse::accumulator && tensor.type.elements() == 64 * 8 && !tensor.shared)
+        ++accumulators;
+    }
+    for (const PassPlan& pass : stage.passes) {
+      for (const PlanOperator& op : pass.operators) {
+        const bool table =
+            !op.outputs.empty() && op.outputs[0].valid() &&
+            stage.tensors[static_cast<std::size_t>(op.outputs[0].value)].type.elements() == 64 * 8;
+        added += table && op.kind == "Accumulate" ? 1 : 0;
+        updates += table && op.kind == "sgd" ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(accumulators, 1);
+  EXPECT_EQ(added, 2);
+  EXPECT_EQ(updates, 1);
+}
+
+}  // namespace
+}  // namespace pipescope::compile

@@ -1,0 +1,125 @@
+#include "views/pages/parts/legends.h"
+
+#include <algorithm>
+#include <set>
+
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using timeline::LegendEntry;
+
+QString named(const std::string& name) {
+  return text(name).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+/// A square for each micro-batch: the tone of its forward passes, and that of its backward passes.
+void addMicroBatches(std::vector<LegendEntry>& entries, std::int64_t count, bool backward) {
+  const auto most = static_cast<int>(std::min<std::int64_t>(count, geometry::kMicroBatchHues));
+  for (int i = 0; i < most; ++i) {
+    const QString number = QString::number(i);
+    LegendEntry entry{i == 0 ? tr("micro-batch %1").arg(number) : number, geometry::microBatchRole(i, false)};
+    if (backward) entry.also = geometry::microBatchRole(i, true);
+    entries.push_back(entry);
+  }
+}
+
+void addWaits(std::vector<LegendEntry>& entries, const std::set<std::pair<std::string, ColourRole>>& waits) {
+  bool first = true;
+  // Only the first entry says "waits"; the hatching shows that the others are waits too.
+  for (const auto& [name, role] : waits) {
+    entries.push_back({first ? tr("waits: %1").arg(text(name)) : text(name), role, true});
+    first = false;
+  }
+}
+
+std::int64_t microBatchesOf(const analysis::Trace& trace) {
+  std::int32_t most = -1;
+  for (const analysis::DeviceTrace& device : trace.devices) {
+    for (const analysis::TraceTrack& track : device.tracks) {
+      for (const analysis::TracePlacement& placement : track.placements)
+        most = std::max(most, placement.microBatch);
+    }
+  }
+  return most + 1;
+}
+
+}  // namespace
+
+std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
+                                        const geometry::TimelineOptions& options) {
+  std::vector<LegendEntry> entries;
+  const bool backward = std::ranges::any_of(model.passes, [](model::Pass pass) {
+    return model::isComputePass(pass) && pass != model::Pass::forward;
+  });
+  if (options.byMicroBatch) addMicroBatches(entries, microBatchesOf(*model.trace), backward);
+  for (const model::Pass pass : model.passes) {
+    if (options.byMicroBatch && model::isComputePass(pass)) continue;
+    entries.push_back({named(model::toString(pass)), geometry::roleOf(pass)});
+  }
+  for (const model::TransferKind kind : model.transferKinds) {
+    if (!options.transfers) break;
+    const bool ofMicroBatch = options.byMicroBatch && (kind == model::TransferKind::activation ||
+                                                       kind == model::TransferKind::gradient);
+    if (!ofMicroBatch)
+      entries.push_back({tr("→ %1").arg(named(model::toString(kind))), geometry::roleOf(kind)});
+  }
+  for (const model::StepKind kind : model.kinds) {
+    if (options.steps == geometry::StepRows::none && !options.tiles) break;
+    LegendEntry entry{named(model::toString(kind)), geometry::roleOf(kind)};
+    // Groups of steps have a paler tone of the same hue.
+    if (options.steps == geometry::StepRows::flame) entry.also = geometry::roleOf(kind, true);
+    entries.push_back(entry);
+  }
+  std::set<std::pair<std::string, ColourRole>> waits;
+  for (const model::WaitCause cause : model.causes)
+    waits.emplace(model::toString(cause), geometry::roleOf(cause));
+  addWaits(entries, waits);
+  if (options.counters && model.counters && !model.counters->empty())
+    entries.push_back({tr("counter"), ColourRole::counter});
+  const bool wall = std::ranges::any_of(
+      model.trace->runs, [](const model::Run& run) { return run.wallEndNs > run.wallStartNs; });
+  if (wall) entries.push_back({tr("the host's own time"), ColourRole::idle});
+  return entries;
+}
+
+std::vector<LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
+                                        const geometry::PipelineOptions& options,
+                                        const geometry::PipelineMarks* marks) {
+  std::vector<LegendEntry> entries;
+  std::set<model::Pass> passes;
+  for (const analysis::PipelineCell& cell : grid.cells) {
+    passes.insert(cell.pass);
+    if (cell.recompute.count > 0) passes.insert(model::Pass::recompute);
+  }
+  const bool backward = passes.size() > passes.count(model::Pass::forward);
+  if (options.path >= 0) {
+    entries.push_back({tr("forward of micro-batch %1").arg(options.path), ColourRole::pathForward});
+    if (backward) entries.push_back({tr("its backward pass"), ColourRole::pathBackward});
+    entries.push_back({tr("everything else"), ColourRole::dimmed});
+  } else if (options.byMicroBatch) {
+    addMicroBatches(entries, grid.shownMicroBatches, backward);
+  } else {
+    for (const model::Pass pass : passes) {
+      const bool drawn = pass != model::Pass::recompute || !options.grid;
+      if (drawn) entries.push_back({named(model::toString(pass)), geometry::roleOf(pass)});
+    }
+  }
+  if (marks != nullptr && !options.grid && options.path < 0) {
+    std::set<std::pair<std::string, ColourRole>> waits, work;
+    for (const auto& row : *marks) {
+      for (const geometry::PipelineMark& mark : row)
+        (mark.isWait ? waits : work).emplace(mark.name, mark.role);
+    }
+    for (const auto& [name, role] : work) entries.push_back({named(name), role});
+    addWaits(entries, waits);
+  }
+  if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical});
+  entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill});
+  entries.push_back({tr("steady"), ColourRole::lostUseful});
+  return entries;
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,15 @@
+#pragma once
+// What the context menu of the timeline offers for the item under the pointer.
+#include "views/shell/page.h"
+#include "views/timeline/timeline_canvas.h"
+
+class QMenu;
+
+namespace pipescope::pages {
+
+/// Adds "Zoom to", "Copy name", "Find the same", "Show in memory" and "Show in liveness". What does not apply
+/// to the item is disabled.
+void addItemActions(QMenu& menu, timeline::TimelineCanvas& canvas, const geometry::TimelineItem& item,
+                    const QString& name, shell::PageContext& context);
+
+}  // namespace pipescope::pages

@@ -1,0 +1,28 @@
+#pragma once
+#include <QObject>
+
+namespace pipescope::shell {
+
+class MainWindow;
+
+/// The dialogs of a window: the choice of a file, all commands, settings, words, keys, and what the program
+/// is.
+class WindowDialogs : public QObject {
+  Q_OBJECT
+
+ public:
+  /// `window` must outlive this object.
+  explicit WindowDialogs(MainWindow& window);
+
+  void chooseFile();
+  void showCommands();
+  void showSettings();
+  void showWords();
+  void showKeys();
+  void showAbout();
+
+ private:
+  MainWindow& window_;
+};
+
+}  // namespace pipescope::shell
