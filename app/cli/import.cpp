@@ -9,6 +9,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
+#include "engine/numerics/thread_pool.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/file_sink.h"
@@ -67,6 +68,10 @@ base::Status runImport(const ImportOptions& options) {
   request.temporaryFolder = folder.empty() ? fs::path(".") : folder;
   if (rules) request.rules = &*rules;
   request.clock = clockNamed(options.clock);
+
+  // One thread reads the trace while the other one parses; more have nothing to do.
+  numerics::ThreadPool pool(2);
+  request.executor = &pool;
 
   PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output));
   record::Recorder recorder(*sink);

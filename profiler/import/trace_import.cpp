@@ -26,8 +26,10 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 
 base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progress) {
   Traces traces;
+  base::SerialExecutor serial;
+  base::Executor& executor = request.executor != nullptr ? *request.executor : serial;
   const auto take = [&](const TraceFile& file) -> base::Status {
-    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, progress));
+    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, executor, progress));
     traces.push_back(std::move(trace));
     return {};
   };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
 #include "profiler/import/rules.h"
@@ -24,6 +25,7 @@ struct ImportRequest {
   std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
   const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
   ClockChoice clock = ClockChoice::automatic;
+  base::Executor* executor = nullptr;  ///< null: everything runs on the calling thread
 };
 
 struct ImportSummary {

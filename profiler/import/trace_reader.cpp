@@ -54,15 +54,29 @@ std::optional<std::int64_t> TraceData::rank() const {
 
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
-                                                   base::Progress& progress) {
+                                                   base::Executor& executor, base::Progress& progress) {
   auto data = std::make_unique<TraceData>(file.name, temporaryFolder);
   data->format = "Chrome JSON";
   ChromeEvents events(data->tables, [&](const TraceEvent& event) { return data->add(event); });
   JsonWindows windows(file.bytes);
-  for (JsonWindows::Window window; windows.next(window);) {
-    PIPESCOPE_TRY(events.parse(window));
+  // While a window is parsed, the next one is read and cut.
+  JsonWindows::Window current, following;
+  bool more = windows.next(current);
+  while (more) {
+    bool another = false;
+    base::Status parsed;
+    executor.parallelFor(2, [&](std::size_t part) {
+      if (part == 0) {
+        parsed = events.parse(current);
+      } else {
+        another = windows.next(following);
+      }
+    });
+    PIPESCOPE_TRY(parsed);
     progress.report(file.fraction(), "reading " + file.name);
     if (progress.cancelled()) return base::cancelled("The import was stopped.");
+    std::swap(current, following);
+    more = another;
   }
   if (!windows.foundEvents())
     return base::badInput(fmt::format(

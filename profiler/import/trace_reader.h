@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
 #include "profiler/import/event_sorter.h"
 #include "profiler/import/trace_files.h"
@@ -42,6 +43,6 @@ struct TraceData {
 /// be written.
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
-                                                   base::Progress& progress);
+                                                   base::Executor& executor, base::Progress& progress);
 
 }  // namespace pipescope::importing
