@@ -45,6 +45,8 @@ struct Catalog {
   std::string namePath(model::DebugContextId id) const;
   /// Returns the value of a property, or an empty text if the profile does not have it.
   std::string property(std::string_view key) const;
+  /// True if another tool measured the times on real hardware, so that no device model emulated them.
+  bool measured() const { return !property("imported_from").empty(); }
   const model::Executable* executable(model::ExecutableId id) const;
   /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;

@@ -39,11 +39,13 @@ class Builder {
     group.subtitle = subtitle(device);
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
-      add({.kind = RowKind::activity,
-           .device = index,
-           .track = static_cast<int>(t),
-           .height = metrics_.activity,
-           .label = device.tracks[t].name});
+      const bool needed = group.collapsed ? t == 0 : showsPasses(device.tracks[t]);
+      if (needed)
+        add({.kind = RowKind::activity,
+             .device = index,
+             .track = static_cast<int>(t),
+             .height = metrics_.activity,
+             .label = device.tracks[t].name});
       if (group.collapsed) continue;
       addSteps(index, static_cast<int>(t), device.tracks[t]);
       if (options_.tiles && device.units > 1 && !device.stages.empty())
@@ -55,6 +57,16 @@ class Builder {
     group.height = y_ - metrics_.rowGap - group.y;
     y_ += metrics_.groupGap - metrics_.rowGap;
     layout_.groups.push_back(std::move(group));
+  }
+
+  /// False if a track holds nothing but steps of which it is not known what they belong to. Its rows of steps
+  /// show all of them.
+  bool showsPasses(const analysis::TraceTrack& track) const {
+    if (options_.steps == StepRows::none || !track.waits.empty()) return true;
+    const auto known = [](const auto& row) { return row.pass != model::Pass::other; };
+    return std::any_of(track.placements.begin(), track.placements.end(), known) ||
+           std::any_of(track.far.begin(), track.far.end(), known) ||
+           (track.placements.empty() && track.far.empty());
   }
 
   /// Adds the counters that belong to no device.
@@ -143,14 +155,17 @@ class Builder {
       const analysis::FlameLane& flame = from.flameLanes[lane];
       const auto name = trace_.laneNames.find(flame.lane);
       for (int level = 0; level < flame.depth; ++level) {
-        const bool named = level == 0 && name != trace_.laneNames.end();
+        std::string label;
+        if (level == 0 && name != trace_.laneNames.end()) label = name->second;
+        // Without a row of passes, the first row of steps carries the name of the track.
+        if (level == 0 && lane == 0 && label.empty() && !showsPasses(from)) label = from.name;
         add({.kind = RowKind::flame,
              .device = device,
              .track = track,
              .lane = static_cast<int>(lane),
              .level = level,
              .height = metrics_.step,
-             .label = named ? name->second : std::string()});
+             .label = std::move(label)});
       }
     }
   }

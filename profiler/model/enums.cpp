@@ -14,7 +14,7 @@ std::string nameOf(Enum value, std::initializer_list<const char*> names) {
 
 std::string toString(Pass pass) {
   return nameOf(pass, {"forward", "recompute", "backward", "weight gradient", "update", "host in", "host out",
-                       "sync", "collective", "remote"});
+                       "sync", "collective", "remote", "other"});
 }
 std::string toString(StepKind kind) {
   return nameOf(kind,

@@ -18,6 +18,7 @@ enum class Pass : std::uint8_t {
   sync = 7,            ///< external sync
   collective = 8,
   remote = 9,  ///< loads and stores of remote buffers
+  other = 10,  ///< recorded work of which it is not known what it belongs to
 };
 /// True for forward, recompute, backward and weightGradient. Stage reports count these as busy time.
 constexpr bool isComputePass(Pass pass) {

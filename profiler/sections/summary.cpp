@@ -222,7 +222,8 @@ base::Result<Section> makeSummary(const Context& context) {
       {"system", "System", catalog.target.name, Format::plain, catalog.target.description},
       {"state", "Profile", model::toString(catalog.state.state), Format::plain, catalog.state.reason},
       {"tool_version", "Written by", "pipescope " + catalog.property("tool_version"), Format::plain,
-       "Emulated: times come from device models."},
+       catalog.measured() ? "Times are those of the trace that was imported."
+                          : "Emulated: times come from device models."},
   };
   if (!ran) lack(section, kNothingRan);
   if (hypothetical) section.remarks.push_back(kHypothetical);

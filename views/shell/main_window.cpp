@@ -305,9 +305,10 @@ void MainWindow::followSession() {
   }
   header_->follow();
   const QString model = QString::fromStdString(catalog.property("device_model"));
-  emulated_->setText(tr("Emulated%1 · pipescope %2")
-                         .arg(model.isEmpty() ? QString() : tr(" · device model %1").arg(model),
-                              QString::fromStdString(catalog.property("tool_version"))));
+  emulated_->setText(
+      (catalog.measured() ? tr("Imported trace%1 · pipescope %2") : tr("Emulated%1 · pipescope %2"))
+          .arg(model.isEmpty() ? QString() : tr(" · device model %1").arg(model),
+               QString::fromStdString(catalog.property("tool_version"))));
   path_->setText(session_->path());
 }
 

@@ -108,7 +108,7 @@ QString provenance(const ProfileSession& session) {
   const Snapshot* snapshot = session.snapshot();
   if (snapshot == nullptr) return {};
   const analysis::Catalog& catalog = *snapshot->catalog;
-  QStringList parts = {QObject::tr("Emulated")};
+  QStringList parts = {catalog.measured() ? QObject::tr("Imported trace") : QObject::tr("Emulated")};
   const QString model = QString::fromStdString(catalog.property("device_model")),
                 tool = QString::fromStdString(catalog.property("tool_version"));
   if (!model.isEmpty()) parts << QObject::tr("device model %1").arg(model);

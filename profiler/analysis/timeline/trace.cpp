@@ -78,7 +78,7 @@ class Loader {
       const auto found = draft_.deviceIndex.find(lane.device);
       if (found == draft_.deviceIndex.end()) continue;
       draft_.trace->lanes[lane.id] = found->second;
-      draft_.trace->laneNames[lane.id] = laneTitle(lane.role);
+      draft_.trace->laneNames[lane.id] = draft_.catalog.measured() ? lane.name : laneTitle(lane.role);
     }
     draft_.placements.resize(draft_.trace->devices.size());
     draft_.waits.resize(draft_.trace->devices.size());

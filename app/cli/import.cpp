@@ -1,0 +1,123 @@
+// pipescope import makes a profile of the traces that other tools recorded.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "app/cli/command.h"
+#include "app/cli/progress_display.h"
+#include "engine/numerics/thread_pool.h"
+#include "profiler/import/trace_import.h"
+#include "profiler/record/recorder.h"
+#include "profiler/store/file_sink.h"
+
+namespace pipescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImportOptions {
+  std::vector<std::string> traces;
+  std::string output, rules, progress = "bar";
+  std::string clock = "auto";
+  bool showRules = false;
+};
+
+importing::ClockChoice clockNamed(const std::string& name) {
+  if (name == "absolute") return importing::ClockChoice::absolute;
+  if (name == "first-event") return importing::ClockChoice::firstEvent;
+  return name == "align" ? importing::ClockChoice::align : importing::ClockChoice::automatic;
+}
+
+base::Result<importing::Rules> readRules(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) return base::ioError(path + " cannot be read; name a file of rules with --rules.");
+  PIPESCOPE_ASSIGN(importing::Rules rules, importing::Rules::parse(text, path));
+  rules.append(importing::Rules::builtIn());
+  return rules;
+}
+
+/// The output must not be one of the traces, nor stand in a folder that is imported.
+base::Status checkOutput(const ImportOptions& options) {
+  std::error_code failed;
+  const fs::path output = fs::weakly_canonical(options.output, failed);
+  for (const std::string& trace : options.traces) {
+    const fs::path input = fs::weakly_canonical(trace, failed);
+    if (output == input || output.parent_path() == input)
+      return base::badInput(fmt::format(
+          "-o {} lies among the traces ({}); choose another place for the profile.", options.output, trace));
+  }
+  return {};
+}
+
+base::Status runImport(const ImportOptions& options) {
+  if (options.traces.empty()) return base::badInput("Name the traces to import: files, archives or folders.");
+  if (options.output.empty()) return base::badInput("Name the profile to write with -o, such as -o run.pop.");
+  PIPESCOPE_TRY(checkOutput(options));
+  std::optional<importing::Rules> rules;
+  if (!options.rules.empty()) {
+    PIPESCOPE_ASSIGN(rules, readRules(options.rules));
+  }
+  importing::ImportRequest request;
+  request.paths.assign(options.traces.begin(), options.traces.end());
+  const fs::path folder = fs::path(options.output).parent_path();
+  request.temporaryFolder = folder.empty() ? fs::path(".") : folder;
+  if (rules) request.rules = &*rules;
+  request.clock = clockNamed(options.clock);
+
+  // One thread reads the trace while the other one parses; more have nothing to do.
+  numerics::ThreadPool pool(2);
+  request.executor = &pool;
+
+  PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output));
+  record::Recorder recorder(*sink);
+  catchInterrupts();
+  const auto progress = makeProgress(options.progress);
+  auto imported = importing::importTraces(request, recorder, *progress);
+  finishProgress(*progress);
+  if (!imported.ok()) return imported.error();
+  for (const std::string& finding : imported->findings) fmt::print(stderr, "note: {}\n", finding);
+  const int status =
+      print(fmt::format("{}: {} events of {} {}, {} slices\n", options.output, imported->events,
+                        imported->files, imported->files == 1 ? "trace" : "traces", imported->slices));
+  return status == kDone ? base::Status() : base::ioError("Standard output is closed.");
+}
+
+std::function<int()> setUpImport(CLI::App& command) {
+  auto options = std::make_shared<ImportOptions>();
+  command.add_option(
+      "traces", options->traces,
+      "Traces in Chrome's JSON format, as PyTorch's profiler writes them: files, compressed files, "
+      "zip or tar archives, or folders with a file for each rank");
+  command.add_option("-o,--output", options->output, "Profile to write");
+  command.add_option("--rules", options->rules,
+                     "File of rules that say what events mean; they come before the built-in ones");
+  command.add_flag("--show-rules", options->showRules, "Print the built-in rules, and what a rule can state");
+  command
+      .add_option(
+          "--clock", options->clock,
+          "How several traces are put on one clock: auto, absolute (as stated), first-event (each begins "
+          "at 0) or align (by the passes of neighbouring stages)")
+      ->check(CLI::IsMember({"auto", "absolute", "first-event", "align"}))
+      ->capture_default_str();
+  command.add_option("--progress", options->progress, "bar, plain, json or off")
+      ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
+      ->capture_default_str();
+  return [options] {
+    if (options->showRules) return print(std::string(importing::Rules::builtInText()));
+    const base::Status status = runImport(*options);
+    return status.ok() ? kDone : fail(status.error());
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(import) {
+  registry.add({"import", "Make a profile of traces that other tools recorded", setUpImport});
+}
+
+}  // namespace pipescope::cli

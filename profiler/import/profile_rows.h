@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "profiler/import/recorded_passes.h"
+#include "profiler/import/rules.h"
+#include "profiler/import/trace_reader.h"
+#include "profiler/model/rows.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::importing {
+
+/// Writes the rows of traces: a device for each accelerator or process, a lane for each level of a thread,
+/// segments that are placed once, and the passes that the rules recognise.
+class ProfileRows {
+ public:
+  ProfileRows(record::Recorder& recorder, const Rules& rules) : recorder_(recorder), rules_(rules) {}
+
+  /// Writes all events of a trace. `start` is the time, relative to the trace's origin, that becomes 0.
+  /// `devicePrefix` comes before the names of its devices.
+  base::Status add(TraceData& trace, const std::string& devicePrefix, std::int64_t start);
+  /// Writes what is known only after the last trace. `source` names the traces for people.
+  void end(const std::string& source);
+
+  std::int64_t slices() const { return slices_; }
+
+ private:
+  struct TraceRows;
+
+  record::Recorder& recorder_;
+  const Rules& rules_;
+  RecordedPasses passes_;
+  std::map<std::string, model::DeviceId> named_;  // devices that rules name
+  std::int64_t slices_ = 0, devices_ = 0;
+  base::Ticks last_;
+};
+
+}  // namespace pipescope::importing

@@ -1,0 +1,115 @@
+#include "profiler/import/slice_lanes.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace pipescope::importing {
+namespace {
+
+constexpr std::int64_t kUntilEnded = std::numeric_limits<std::int64_t>::max();
+
+bool isAsync(const TraceEvent& event) {
+  return event.kind == EventKind::asyncBegin || event.kind == EventKind::asyncEnd;
+}
+
+/// Asynchronous events match by identity and name. Others match the begin that came last.
+bool matches(const TraceEvent& begin, const TraceEvent& end) {
+  if (isAsync(begin) != isAsync(end)) return false;
+  return !isAsync(end) || (begin.id == end.id && begin.name == end.name);
+}
+
+}  // namespace
+
+std::size_t SliceLanes::freeLane(std::int64_t time) {
+  // Below the deepest slice that is still running, so that a child never stands above its parent.
+  std::size_t lane = busyUntil_.size();
+  while (lane > 0 && busyUntil_[lane - 1] <= time) --lane;
+  if (lane == busyUntil_.size()) busyUntil_.push_back(0);
+  return lane;
+}
+
+base::Status SliceLanes::place(const TraceEvent& event, std::int64_t end) {
+  const std::size_t lane = freeLane(event.time);
+  busyUntil_[lane] = end;
+  return emit_({lane, event.time, end}, event);
+}
+
+base::Status SliceLanes::close(std::size_t index, std::int64_t end) {
+  const Open open = open_[index];
+  open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(index));
+  busyUntil_[open.lane] = end;
+  return emit_({open.lane, open.begin.time, end}, open.begin);
+}
+
+base::Status SliceLanes::end(const TraceEvent& event) {
+  for (std::size_t i = open_.size(); i-- > 0;)
+    if (matches(open_[i].begin, event)) return close(i, std::max(event.time, open_[i].begin.time));
+  // An end sorts before a begin at the same time; the begin of an empty slice may still come.
+  if (!earlyEnds_.empty() && earlyEnds_.front().time != event.time) {
+    findings_.add("An end event has no begin and is left out.", static_cast<std::int64_t>(earlyEnds_.size()));
+    earlyEnds_.clear();
+  }
+  earlyEnds_.push_back(event);
+  return {};
+}
+
+base::Status SliceLanes::add(const TraceEvent& event) {
+  switch (event.kind) {
+    case EventKind::complete:
+      return place(event, event.time + event.duration);
+    case EventKind::instant:
+    case EventKind::asyncInstant:
+      return place(event, event.time);
+    case EventKind::end:
+    case EventKind::asyncEnd:
+      return end(event);
+    case EventKind::begin:
+    case EventKind::asyncBegin: {
+      for (std::size_t i = 0; i < earlyEnds_.size(); ++i) {
+        if (earlyEnds_[i].time != event.time || earlyEnds_[i].name != event.name ||
+            !matches(event, earlyEnds_[i]))
+          continue;
+        earlyEnds_.erase(earlyEnds_.begin() + static_cast<std::ptrdiff_t>(i));
+        return place(event, event.time);
+      }
+      const std::size_t lane = freeLane(event.time);
+      busyUntil_[lane] = kUntilEnded;
+      open_.push_back({lane, event});
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+base::Status SliceLanes::finish(std::int64_t traceEnd) {
+  if (!earlyEnds_.empty())
+    findings_.add("An end event has no begin and is left out.", static_cast<std::int64_t>(earlyEnds_.size()));
+  earlyEnds_.clear();
+  if (!open_.empty())
+    findings_.add("A begin event has no end; it is shown up to the end of the trace.",
+                  static_cast<std::int64_t>(open_.size()));
+  while (!open_.empty()) PIPESCOPE_TRY(close(open_.size() - 1, std::max(traceEnd, open_.back().begin.time)));
+  return {};
+}
+
+base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
+                         const std::function<void(const TraceEvent&)>& counter) {
+  std::optional<SliceLanes> lanes;
+  ThreadId thread;
+  const auto take = [&](const TraceEvent& event) -> base::Status {
+    if (event.thread != thread) {
+      if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
+      thread = event.thread;
+      lanes.emplace(findings, slice);
+    }
+    if (event.kind != EventKind::counter) return lanes->add(event);
+    counter(event);
+    return {};
+  };
+  PIPESCOPE_TRY(trace.events.visit(take));
+  return lanes ? lanes->finish(trace.lastTime) : base::Status();
+}
+
+}  // namespace pipescope::importing

@@ -1,0 +1,53 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "profiler/base/result.h"
+#include "profiler/import/trace_event.h"
+#include "profiler/import/trace_reader.h"
+
+namespace pipescope::importing {
+
+/// An event with a known start and end on a lane of its thread. Slices of one lane never overlap and come in
+/// the order of time.
+struct Slice {
+  std::size_t lane = 0;  ///< 0: not enclosed by another slice of the thread
+  std::int64_t start = 0, end = 0;
+};
+
+/// Arranges the events of one thread on lanes: a slice lies one lane below the slice that encloses it.
+/// Slices that overlap without enclosing each other get different lanes, too. It also joins begin and end
+/// events. The events must come ordered by start, longer ones first, as EventSorter delivers them.
+class SliceLanes {
+ public:
+  /// Gets each slice with its event; of a slice with begin and end the begin event.
+  using Emit = std::function<base::Status(const Slice&, const TraceEvent&)>;
+  SliceLanes(Findings& findings, Emit emit) : findings_(findings), emit_(std::move(emit)) {}
+
+  /// Takes a complete, begin, end or instant event, or an asynchronous begin, instant or end.
+  base::Status add(const TraceEvent& event);
+  /// Ends the slices that were never ended at `traceEnd`.
+  base::Status finish(std::int64_t traceEnd);
+
+ private:
+  struct Open {
+    std::size_t lane = 0;
+    TraceEvent begin;
+  };
+  std::size_t freeLane(std::int64_t time);
+  base::Status place(const TraceEvent& event, std::int64_t end);
+  base::Status close(std::size_t index, std::int64_t end);
+  base::Status end(const TraceEvent& event);
+
+  Findings& findings_;
+  Emit emit_;
+  std::vector<std::int64_t> busyUntil_;  // of each lane
+  std::vector<Open> open_;               // slices whose end has not come, in the order of their starts
+  std::vector<TraceEvent> earlyEnds_;    // ends without a begin, at the time of the last event
+};
+
+/// Arranges all events of a trace, thread by thread. Counters go to `counter`.
+base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
+                         const std::function<void(const TraceEvent&)>& counter);
+
+}  // namespace pipescope::importing

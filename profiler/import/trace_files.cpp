@@ -1,0 +1,217 @@
+#include "profiler/import/trace_files.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+namespace pipescope::importing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBlockBytes = 256 * 1024;
+/// A tar file within a zip file within a tar file is still opened.
+constexpr int kDeepestArchive = 3;
+
+struct ArchiveCloser {
+  void operator()(archive* handle) const { archive_read_free(handle); }
+};
+using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
+
+std::string reasonOf(archive* handle) {
+  const char* text = archive_error_string(handle);
+  return text != nullptr ? text : "its content is damaged";
+}
+
+/// An archive reader that knows the formats in which traces are kept. libarchive's other filters start
+/// programs, which a trace must not be able to do.
+ArchiveHandle newArchive() {
+  ArchiveHandle handle(archive_read_new());
+  archive_read_support_filter_gzip(handle.get());
+  archive_read_support_filter_bzip2(handle.get());
+  archive_read_support_filter_xz(handle.get());
+  archive_read_support_filter_zstd(handle.get());
+  archive_read_support_format_zip(handle.get());
+  archive_read_support_format_tar(handle.get());
+  archive_read_support_format_gnutar(handle.get());
+  archive_read_support_format_raw(handle.get());
+  archive_read_support_format_empty(handle.get());
+  return handle;
+}
+
+/// The bytes of the member that the archive stands at.
+class MemberSource : public ByteSource {
+ public:
+  MemberSource(archive* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    if (ended_) return std::size_t{0};
+    const la_ssize_t count = archive_read_data(handle_, buffer.data(), buffer.size());
+    if (count > 0) return static_cast<std::size_t>(count);
+    ended_ = true;
+    if (count == 0) return std::size_t{0};
+    return base::badInput(fmt::format("{} ends early or is damaged: {}.", name_, reasonOf(handle_)));
+  }
+
+ private:
+  archive* handle_;
+  std::string name_;
+  bool ended_ = false;
+};
+
+/// A source whose first bytes were looked at already.
+class PeekedSource : public ByteSource {
+ public:
+  PeekedSource(std::string head, ByteSource& rest) : head_(std::move(head)), rest_(rest) {}
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    if (at_ == head_.size()) return rest_.read(buffer);
+    const std::size_t count = head_.copy(buffer.data(), buffer.size(), at_);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string head_;
+  std::size_t at_ = 0;
+  ByteSource& rest_;
+};
+
+constexpr std::size_t kMagicBytes = 512;
+
+bool looksPacked(std::string_view head) {
+  using namespace std::string_view_literals;
+  for (const std::string_view magic :
+       {"\x1f\x8b"sv, "PK\x03\x04"sv, "\x28\xb5\x2f\xfd"sv, "\xfd\x37zXZ"sv, "BZh"sv})
+    if (head.starts_with(magic)) return true;
+  return head.size() > 262 && head.substr(257, 5) == "ustar";
+}
+
+base::Result<std::string> readHead(ByteSource& source) {
+  std::string head(kMagicBytes, '\0');
+  std::size_t have = 0;
+  while (have < head.size()) {
+    auto count = source.read(std::span(head).subspan(have));
+    if (!count.ok() || *count == 0) break;  // The reader of the content meets the same error.
+    have += *count;
+  }
+  head.resize(have);
+  return head;
+}
+
+class Walk {
+ public:
+  Walk(const fs::path& path, const std::function<base::Status(const TraceFile&)>& visit)
+      : path_(path), visit_(visit) {}
+
+  base::Status file() {
+    const ArchiveHandle handle = newArchive();
+    std::error_code failed;
+    bytes_ = static_cast<double>(fs::file_size(path_, failed));
+    if (archive_read_open_filename(handle.get(), path_.c_str(), kBlockBytes) != ARCHIVE_OK)
+      return base::ioError(fmt::format("{} cannot be read: {}.", path_.string(), reasonOf(handle.get())));
+    outermost_ = handle.get();
+    return members(handle.get(), path_.string(), 1);
+  }
+
+ private:
+  /// What libarchive reads an inner archive from.
+  struct Feed {
+    ByteSource& source;
+    std::array<char, 64 * 1024> buffer{};
+  };
+  static la_ssize_t feed(archive* handle, void* data, const void** block) {
+    auto* feed = static_cast<Feed*>(data);
+    auto count = feed->source.read(feed->buffer);
+    *block = feed->buffer.data();
+    if (count.ok()) return static_cast<la_ssize_t>(*count);
+    archive_set_error(handle, EILSEQ, "%s", count.error().message.c_str());
+    return ARCHIVE_FATAL;
+  }
+
+  base::Status members(archive* handle, const std::string& name, int depth) {
+    for (archive_entry* entry = nullptr;;) {
+      const int status = archive_read_next_header(handle, &entry);
+      if (status == ARCHIVE_EOF) return {};
+      if (status < ARCHIVE_WARN)
+        return base::badInput(fmt::format("{} is damaged: {}.", name, reasonOf(handle)));
+      const bool plain = archive_format(handle) == ARCHIVE_FORMAT_RAW;
+      const char* inner = archive_entry_pathname(entry);
+      const std::string member = inner != nullptr ? inner : "";
+      if (!plain && (archive_entry_filetype(entry) != AE_IFREG || hidden(member))) continue;
+      PIPESCOPE_TRY(content(handle, plain ? name : name + "/" + member, depth));
+    }
+  }
+
+  static bool hidden(const std::string& member) {
+    return fs::path(member).filename().string().starts_with(".");
+  }
+
+  base::Status content(archive* handle, const std::string& name, int depth) {
+    MemberSource member(handle, name);
+    PIPESCOPE_ASSIGN(std::string head, readHead(member));
+    const bool packed = looksPacked(head);
+    PeekedSource whole(std::move(head), member);
+    if (!packed) return visit_(TraceFile{name, path_, whole, [this] { return fraction(); }});
+    if (depth == kDeepestArchive)
+      return base::badInput(
+          fmt::format("{} is an archive within {} archives: unpack it first.", name, depth));
+    const ArchiveHandle nested = newArchive();
+    auto source = std::make_unique<Feed>(Feed{whole});
+    if (archive_read_open(nested.get(), source.get(), nullptr, feed, nullptr) != ARCHIVE_OK)
+      return base::badInput(fmt::format("{} is damaged: {}.", name, reasonOf(nested.get())));
+    return members(nested.get(), name, depth + 1);
+  }
+
+  double fraction() const {
+    return bytes_ > 0 ? std::min(1.0, static_cast<double>(archive_filter_bytes(outermost_, -1)) / bytes_) : 1;
+  }
+
+  const fs::path path_;
+  const std::function<base::Status(const TraceFile&)>& visit_;
+  archive* outermost_ = nullptr;
+  double bytes_ = 0;
+};
+
+base::Result<std::vector<fs::path>> filesOf(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    const bool hidden = at->path().filename().string().starts_with(".");
+    std::error_code unknown;
+    if (at->is_directory(unknown)) {
+      if (hidden) at.disable_recursion_pending();
+    } else if (!hidden && at->is_regular_file(unknown)) {
+      files.push_back(at->path());
+    }
+  }
+  if (failed)
+    return base::ioError(fmt::format("The folder {} cannot be read: {}.", folder.string(), failed.message()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+base::Status visitTraceFiles(const fs::path& path,
+                             const std::function<base::Status(const TraceFile&)>& visit) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (!fs::exists(status))
+    return base::ioError(
+        fmt::format("{} does not exist: name a trace or a folder of traces.", path.string()));
+  if (!fs::is_directory(status)) return Walk(path, visit).file();
+  PIPESCOPE_ASSIGN(const std::vector<fs::path> files, filesOf(path));
+  if (files.empty())
+    return base::badInput(
+        fmt::format("The folder {} holds no files: name a folder of traces.", path.string()));
+  for (const fs::path& file : files) PIPESCOPE_TRY(Walk(file, visit).file());
+  return {};
+}
+
+}  // namespace pipescope::importing

@@ -1,0 +1,48 @@
+#pragma once
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "profiler/base/executor.h"
+#include "profiler/base/progress.h"
+#include "profiler/import/event_sorter.h"
+#include "profiler/import/trace_files.h"
+#include "profiler/import/trace_tables.h"
+
+namespace pipescope::importing {
+
+/// One trace file after reading: its tables, and its events, which are sorted when they are visited.
+struct TraceData {
+  TraceData(std::string file, const std::filesystem::path& temporaryFolder)
+      : name(std::move(file)), events(temporaryFolder) {}
+
+  std::string name;
+  std::string format;  ///< for people, such as "Chrome JSON"
+  TraceTables tables;
+  EventSorter events;
+  /// Of all events, relative to the origin of the tables.
+  std::int64_t firstTime = std::numeric_limits<std::int64_t>::max();
+  std::int64_t lastTime = std::numeric_limits<std::int64_t>::min();
+
+  bool empty() const { return events.size() == 0; }
+  base::Status add(const TraceEvent& event);
+  /// True if the process stands for an accelerator: it holds kernels and copies, and its threads are queues.
+  bool isAccelerator(ProcessId process) const;
+  /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
+  /// ("rank3.json", "worker2_step_12.json").
+  std::optional<std::int64_t> rank() const;
+
+ private:
+  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator };
+  base::IdVector<NameId, CategoryKind> categoryKinds_;
+  base::IdVector<ProcessId, bool> accelerators_;
+};
+
+/// Reads one file. Fails if its content is no known format, if the user cancels, or if temporary data cannot
+/// be written.
+base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
+                                                   const std::filesystem::path& temporaryFolder,
+                                                   base::Executor& executor, base::Progress& progress);
+
+}  // namespace pipescope::importing

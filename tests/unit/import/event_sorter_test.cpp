@@ -1,0 +1,67 @@
+#include "profiler/import/event_sorter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+namespace pipescope::importing {
+namespace {
+
+TraceEvent randomEvent(std::mt19937& random, std::int64_t number) {
+  TraceEvent event;
+  event.thread = ThreadId(static_cast<std::int64_t>(random() % 4));
+  event.process = ProcessId(event.thread.value / 2);
+  event.name = NameId(static_cast<std::int64_t>(random() % 9));
+  event.category = NameId(2);
+  event.time = static_cast<std::int64_t>(random() % 50) - 20;
+  event.duration = static_cast<std::int64_t>(random() % 5);
+  event.id = number;
+  for (std::uint32_t i = random() % 4; i > 0; --i)
+    event.add({Argument::bytes, false, static_cast<std::int64_t>(random())});
+  return event;
+}
+
+void expectSorted(EventSorter::Limits limits) {
+  EventSorter sorter(testing::TempDir(), limits);
+  std::mt19937 random(5);
+  std::vector<TraceEvent> expected;
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    expected.push_back(randomEvent(random, i));
+    ASSERT_TRUE(sorter.add(expected.back()).ok());
+  }
+  std::stable_sort(expected.begin(), expected.end(), [](const TraceEvent& a, const TraceEvent& b) {
+    return std::tie(a.thread, a.time, b.duration) < std::tie(b.thread, b.time, a.duration);
+  });
+  std::size_t at = 0;
+  const auto status = sorter.visit([&](const TraceEvent& event) -> base::Status {
+    const TraceEvent& other = expected.at(at++);
+    EXPECT_EQ(event.id, other.id);
+    EXPECT_EQ(event.time, other.time);
+    EXPECT_EQ(event.process, other.process);
+    EXPECT_EQ(event.argumentCount, other.argumentCount);
+    for (std::size_t i = 0; i < event.argumentCount; ++i)
+      EXPECT_EQ(event.arguments[i].value, other.arguments[i].value);
+    return {};
+  });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(at, expected.size());
+}
+
+TEST(EventSorter, SortsInMemory) {
+  expectSorted({});
+}
+
+TEST(EventSorter, SortsByWayOfTemporaryFiles) {
+  expectSorted({.memoryBytes = 4096, .readBytes = 64});
+}
+
+TEST(EventSorter, SaysWhereItCannotWrite) {
+  EventSorter sorter("/proc/1/no-such-folder", {.memoryBytes = 1});
+  // Without the folder the events go to the system's place for temporary files.
+  EXPECT_TRUE(sorter.add(TraceEvent()).ok());
+}
+
+}  // namespace
+}  // namespace pipescope::importing

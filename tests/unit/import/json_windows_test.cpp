@@ -1,0 +1,117 @@
+#include "profiler/import/json_windows.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace pipescope::importing {
+namespace {
+
+/// Delivers a text a few bytes at a time, so that every place becomes a border of two reads.
+class Dribble : public ByteSource {
+ public:
+  Dribble(std::string text, std::size_t bytes) : text_(std::move(text)), bytes_(bytes) {}
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    const std::size_t count = text_.copy(buffer.data(), std::min(bytes_, buffer.size()), at_);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string text_;
+  std::size_t bytes_, at_ = 0;
+};
+
+struct Outcome {
+  std::vector<std::string> events, findings;
+  std::map<std::string, std::string> members;
+  bool found = false;
+  std::int64_t oversized = 0;
+};
+
+Outcome cut(const std::string& text, std::size_t bytes = 1 << 20, JsonWindows::Limits limits = {}) {
+  Dribble source(text, bytes);
+  JsonWindows windows(source, limits);
+  Outcome outcome;
+  for (JsonWindows::Window window; windows.next(window);) {
+    for (const auto& [offset, size] : window.events)
+      outcome.events.push_back(window.text.substr(offset, size));
+    EXPECT_EQ(window.text.front(), '[');
+    EXPECT_EQ(window.text.back(), ']');
+  }
+  outcome.findings = windows.findings();
+  outcome.members = windows.members();
+  outcome.found = windows.foundEvents();
+  outcome.oversized = windows.oversizedEvents();
+  return outcome;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(JsonWindows, FindsEventsOfBothForms) {
+  const Texts events = {R"({"a":"}{][\"","b":[{}]})", R"({"x":"\\"})", "{}"};
+  const std::string list = "[" + events[0] + " ,\n" + events[1] + "," + events[2] + "]";
+  EXPECT_EQ(cut(list).events, events);
+  EXPECT_EQ(cut("\xEF\xBB\xBF \n" + list + "\n").events, events);
+  const Outcome object = cut(R"({ "rank" : {"rank": 3}, "s":"a\"b", "n":12.5 ,"traceEvents": )" + list +
+                             R"(, "base": 1691234567890123456, "ok":true})");
+  EXPECT_EQ(object.events, events);
+  EXPECT_TRUE(object.findings.empty());
+  EXPECT_EQ(object.members.at("rank"), R"({"rank": 3})");
+  EXPECT_EQ(object.members.at("base"), "1691234567890123456");
+  EXPECT_EQ(object.members.at("s"), R"("a\"b")");
+  EXPECT_EQ(object.members.at("n"), "12.5");
+}
+
+TEST(JsonWindows, DoesNotDependOnWhereReadsEnd) {
+  const std::string text =
+      R"({"a":[1,{"b":"]"}],"traceEvents":[{"name":"x\\\"{","args":{"k":[1,2,{}]}},{"n":"é"},{}],"z":{"q":1}})";
+  const Outcome whole = cut(text);
+  ASSERT_EQ(whole.events.size(), 3U);
+  for (std::size_t bytes = 1; bytes < text.size(); ++bytes) {
+    const Outcome parts = cut(text, bytes, {.windowBytes = 8});
+    EXPECT_EQ(parts.events, whole.events) << bytes;
+    EXPECT_EQ(parts.members, whole.members) << bytes;
+    EXPECT_TRUE(parts.findings.empty());
+  }
+}
+
+TEST(JsonWindows, DeliversWhatIsWholeOfACutFile) {
+  const std::string text = R"({"traceEvents":[{"a":1},{"b":2},{"c":"x,y"}],"m":1})";
+  const Texts all = {R"({"a":1})", R"({"b":2})", R"({"c":"x,y"})"};
+  for (std::size_t size = 16; size < text.size(); ++size) {
+    const Outcome outcome = cut(text.substr(0, size));
+    std::size_t whole = 0;
+    for (std::size_t end = 15; whole < all.size(); ++whole) {
+      end = text.find(all[whole], end) + all[whole].size();
+      if (end > size) break;
+    }
+    EXPECT_EQ(outcome.events, Texts(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(whole))) << size;
+    EXPECT_EQ(outcome.findings.size(), 1U) << size;
+  }
+}
+
+TEST(JsonWindows, LeavesOutEventsThatAreTooLarge) {
+  const std::string large = R"({"a":")" + std::string(3'000'000, 'x') + R"("})";
+  const JsonWindows::Limits limits{.windowBytes = 100, .mostEventBytes = 1000};
+  const Outcome outcome = cut("[{\"b\":1}," + large + ",{\"c\":2}]", 4096, limits);
+  EXPECT_EQ(outcome.events, (Texts{"{\"b\":1}", "{\"c\":2}"}));
+  EXPECT_EQ(outcome.oversized, 1);
+}
+
+TEST(JsonWindows, PassesDeepNesting) {
+  const std::string deep = "{\"a\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  EXPECT_EQ(cut("[" + deep + ",{}]").events, (Texts{deep, "{}"}));
+}
+
+TEST(JsonWindows, KnowsWhatIsNoTrace) {
+  for (const char* text : {"", "   ", "hello", "12", "\"text\"", R"({"nodes":[{"a":1}]})", "{", "{\"a\""}) {
+    const Outcome outcome = cut(text);
+    EXPECT_FALSE(outcome.found) << text;
+    EXPECT_TRUE(outcome.events.empty()) << text;
+  }
+  EXPECT_TRUE(cut("[]").found);
+}
+
+}  // namespace
+}  // namespace pipescope::importing

@@ -1,0 +1,121 @@
+// A pipeline that was recorded: two stages, two micro-batches, two steps. Times are in units that a reader
+// can check.
+#include "profiler/import/recorded_passes.h"
+
+#include <gtest/gtest.h>
+
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::importing {
+namespace {
+
+using base::Ticks;
+using model::Pass;
+using model::WaitCause;
+
+template <class Row>
+std::vector<Row> rowsOf(const record::MemoryProfile& profile) {
+  std::vector<Row> all;
+  const auto blocks = profile.blocks<Row>();
+  EXPECT_TRUE(blocks.ok());
+  for (std::size_t i = 0; i < blocks->size(); ++i) {
+    const auto block = profile.block<Row>(i);
+    EXPECT_TRUE(block.ok());
+    all.insert(all.end(), (*block)->begin(), (*block)->end());
+  }
+  return all;
+}
+
+RecordedPass pass(int device, std::int64_t start, std::int64_t end, Pass kind, int microBatch) {
+  RecordedPass result;
+  result.device = model::DeviceId(device);
+  result.lane = model::LaneId(device);
+  result.start = Ticks(start);
+  result.end = Ticks(end);
+  result.pass = kind;
+  result.stage = kind == Pass::update ? -1 : device;
+  result.microBatch = microBatch;
+  return result;
+}
+
+TEST(RecordedPasses, SaysWhyADeviceWaits) {
+  RecordedPasses passes;
+  for (const std::int64_t step : {0, 1}) {
+    const std::int64_t t = step * 100;
+    for (int device : {0, 1})
+      passes.add(RecordedStep{model::DeviceId(device), Ticks(t), Ticks(t + 100), 40 + step});
+    passes.add(pass(0, t + 0, t + 10, Pass::forward, 0));
+    passes.add(pass(0, t + 10, t + 20, Pass::forward, 1));
+    passes.add(pass(1, t + 12, t + 22, Pass::forward, 0));  // its input left stage 0 at 10
+    passes.add(pass(1, t + 22, t + 42, Pass::backward, 0));
+    passes.add(pass(1, t + 45, t + 55, Pass::forward, 1));  // its input left stage 0 at 20
+    passes.add(pass(1, t + 55, t + 75, Pass::backward, 1));
+    passes.add(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
+    passes.add(pass(0, t + 77, t + 87, Pass::backward, 1));
+    passes.add(pass(0, t + 90, t + 95, Pass::update, -1));
+    RecordedPass sum = pass(0, t + 85, t + 89, Pass::collective, -1);  // runs beside the backward pass first
+    sum.lane = model::LaneId(7);
+    passes.add(sum);
+  }
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  passes.write(recorder);
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+
+  const auto executables = rowsOf<model::Executable>(profile);
+  ASSERT_EQ(executables.size(), 1U);
+  EXPECT_EQ(executables[0].kind, model::ExecutableKind::training);
+  EXPECT_EQ(executables[0].stages, 2);
+  EXPECT_EQ(executables[0].microBatches, 2);
+  EXPECT_EQ(executables[0].deviceIterations, 2);
+  EXPECT_EQ(rowsOf<model::Stage>(profile).size(), 2U);
+
+  const auto placements = rowsOf<model::Placement>(profile);
+  ASSERT_EQ(placements.size(), 20U);
+  for (const auto& placement : placements) {
+    EXPECT_EQ(placement.iteration, placement.start.count / 100);
+    EXPECT_EQ(placement.stage, placement.device.value) << "an update belongs to the stage of its device";
+  }
+
+  struct Expected {
+    std::int64_t device, start, end;
+    WaitCause cause;
+    std::int64_t producerEnd;  // −1: none
+  };
+  const Expected expected[] = {
+      {0, 20, 42, WaitCause::slowerStage, 42}, {0, 42, 44, WaitCause::exchange, 42},
+      {0, 54, 75, WaitCause::slowerStage, 75}, {0, 75, 77, WaitCause::exchange, 75},
+      {0, 87, 89, WaitCause::collective, -1},  {0, 89, 90, WaitCause::host, -1},
+      {0, 95, 100, WaitCause::host, -1},       {1, 42, 45, WaitCause::exchange, 20},
+      {1, 75, 87, WaitCause::drain, -1},       {1, 87, 110, WaitCause::fill, 110},
+      {1, 110, 112, WaitCause::exchange, 110},
+  };
+  const auto waits = rowsOf<model::Wait>(profile);
+  for (const Expected& e : expected) {
+    const auto found = std::find_if(waits.begin(), waits.end(), [&](const model::Wait& wait) {
+      return wait.device.value == e.device && wait.start.count == e.start && wait.end.count == e.end;
+    });
+    ASSERT_NE(found, waits.end()) << e.device << " " << e.start;
+    EXPECT_EQ(found->cause, e.cause) << e.device << " " << e.start;
+    const auto& producer = found->waitedFor;
+    EXPECT_EQ(producer.valid() ? placements[static_cast<std::size_t>(producer.value)].end.count : -1,
+              e.producerEnd)
+        << e.device << " " << e.start;
+  }
+  // Busy and idle time fill the span of each device.
+  for (const std::int64_t device : {0, 1}) {
+    std::int64_t total = 0, first = INT64_MAX, last = 0;
+    for (const auto& p : placements) {
+      if (p.device.value != device || p.pass == Pass::collective) continue;
+      total += (p.end - p.start).count;
+      first = std::min(first, p.start.count);
+      last = std::max(last, p.end.count);
+    }
+    for (const auto& wait : waits)
+      if (wait.device.value == device) total += (wait.end - wait.start).count;
+    EXPECT_EQ(total, last - first);
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::importing

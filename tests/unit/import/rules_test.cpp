@@ -1,0 +1,119 @@
+#include "profiler/import/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace pipescope::importing {
+namespace {
+
+class RuleMatcherTest : public testing::Test {
+ protected:
+  TraceEvent event(const std::string& name, const std::string& category = "", const std::string& thread = "1",
+                   const std::string& process = "7") {
+    TraceEvent event;
+    event.process = tables_.process(process);
+    event.thread = tables_.thread(event.process, thread);
+    event.name = tables_.names.add(name);
+    event.category = tables_.names.add(category);
+    return event;
+  }
+  TraceTables tables_;
+};
+
+TEST_F(RuleMatcherTest, KnowsTheNamesThatScriptsUse) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  const Meaning pass = matcher.meaningOf(event("stage2/backward/mb13"));
+  EXPECT_EQ(pass.stage, 2);
+  EXPECT_EQ(pass.pass, model::Pass::backward);
+  EXPECT_EQ(pass.microBatch, 13);
+  EXPECT_EQ(matcher.meaningOf(event("stage_0 forward microbatch 4")).microBatch, 4);
+  EXPECT_EQ(matcher.meaningOf(event("update")).pass, model::Pass::update);
+  const Meaning step = matcher.meaningOf(event("ProfilerStep#12"));
+  EXPECT_TRUE(step.marksStep);
+  EXPECT_EQ(step.step, 12);
+  EXPECT_EQ(matcher.meaningOf(event("ncclDevKernel_AllReduce_Sum(x)", "kernel")).kind,
+            model::StepKind::globalExchange);
+  EXPECT_EQ(matcher.meaningOf(event("Memcpy HtoD", "gpu_memcpy")).kind, model::StepKind::streamCopy);
+  const Meaning other = matcher.meaningOf(event("aten::mm", "cpu_op"));
+  EXPECT_FALSE(other.pass || other.stage || other.kind || other.step);
+}
+
+TEST_F(RuleMatcherTest, ReadsArgumentsOfEachEvent) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  TraceEvent first =
+      event("forward-compute", "forward-compute", "PP rank 3, TP rank 1, compute", "DP rank [2]");
+  first.add({Argument::step, false, 23});
+  first.add({Argument::microBatch, false, 5});
+  const Meaning meaning = matcher.meaningOf(first);
+  EXPECT_EQ(meaning.device, "DP rank [2], PP rank 3, TP rank 1");
+  EXPECT_EQ(meaning.stage, 3);
+  EXPECT_EQ(meaning.replica, "DP rank [2]/1");
+  EXPECT_EQ(meaning.step, 23);
+  EXPECT_EQ(meaning.microBatch, 5);
+  EXPECT_EQ(meaning.pass, model::Pass::forward);
+  TraceEvent second = first;
+  second.arguments[1].value = 6;
+  EXPECT_EQ(matcher.meaningOf(second).microBatch, 6);
+  second.arguments[1].value = -1;
+  EXPECT_FALSE(matcher.meaningOf(second).microBatch) << "Megatron writes -1 where there is none";
+}
+
+TEST_F(RuleMatcherTest, PutsRulesOfTheUserFirst) {
+  auto rules = Rules::parse(R"([[rule]]
+    name = 'work (\d+) of (.*)'
+    process = '(\d+)'
+    stage = "{name.1}"
+    replica = "r{process.1}-{name.2}"
+    pass = "weight_gradient"
+    micro_batch = 0
+    [[rule]]
+    name = '.*'
+    stage = 99
+    pass = "forward")",
+                            "mine.toml");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  rules->append(Rules::builtIn());
+  RuleMatcher matcher(*rules, tables_);
+  const Meaning meaning = matcher.meaningOf(event("work 4 of B"));
+  EXPECT_EQ(meaning.stage, 4);
+  EXPECT_EQ(meaning.replica, "r7-B");
+  EXPECT_EQ(meaning.pass, model::Pass::weightGradient);
+  EXPECT_EQ(meaning.microBatch, 0);
+  EXPECT_EQ(matcher.meaningOf(event("stage1/backward/mb0")).stage, 99);
+  EXPECT_EQ(matcher.meaningOf(event("stage1/backward/mb2")).microBatch, 2)
+      << "the first rules do not state it";
+}
+
+TEST_F(RuleMatcherTest, DoesNotFailOnLongTexts) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  EXPECT_FALSE(matcher.meaningOf(event(std::string(2'000'000, 'n'))).pass);
+}
+
+TEST(Rules, RefusesWithASentence) {
+  const auto message = [](const std::string& text) {
+    const auto rules = Rules::parse(text, "mine.toml");
+    return rules.ok() ? std::string() : rules.error().message;
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {"[[rule]\n", "mine.toml, line 1"},
+      {"x = 1\n", "rules stand in [[rule]]"},
+      {"", "holds no [[rule]]"},
+      {"[[rule]]\nname='('\n", "no regular expression"},
+      {"[[rule]]\nstage=1\n", "has no pattern"},
+      {"[[rule]]\nname='a'\nstages=1\n", "unknown key stages"},
+      {"[[rule]]\nname='a'\nstage=1.5\n", "needs a text or a whole number"},
+      {"[[rule]]\nname='a'\nstage='{name.1}'\n", "no such group"},
+      {"[[rule]]\nname='a'\nstage='{thread.1}'\n", "no such group"},
+      {"[[rule]]\nname='a'\nstage='{args.colour}'\n", "which is not read"},
+      {"[[rule]]\nname='a'\nstage='{colour}'\n", "it can use name"},
+      {"[[rule]]\nname='a'\nstage='{name.1'\n", "a { without a }"},
+      {"[[rule]]\nname='a'\npass='sideways'\n", "which does not exist"},
+      {"[[rule]]\nname='a'\nkind='sideways'\n", "which does not exist"},
+      {"[[rule]]\nname='a'\nmarks='lane'\n", "it can mark"},
+      {"[[rule]]\nname='a'\ndevice='{args.step}'\n", "only as a whole number"},
+  };
+  for (const auto& [text, part] : cases)
+    EXPECT_NE(message(text).find(part), std::string::npos) << message(text);
+}
+
+}  // namespace
+}  // namespace pipescope::importing

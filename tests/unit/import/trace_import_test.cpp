@@ -1,0 +1,241 @@
+#include "profiler/import/trace_import.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "profiler/model/columns.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::importing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TraceImport : public testing::Test {
+ protected:
+  TraceImport() { fs::create_directories(folder_); }
+  ~TraceImport() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return folder_ / name;
+  }
+
+  base::Result<ImportSummary> import(std::vector<fs::path> paths) {
+    record::Recorder recorder(*profile_);
+    base::SilentProgress progress;
+    ImportRequest request;
+    request.paths = std::move(paths);
+    request.temporaryFolder = folder_;
+    return importTraces(request, recorder, progress);
+  }
+
+  template <class Row>
+  std::vector<Row> rows() {
+    std::vector<Row> all;
+    const auto blocks = profile_->blocks<Row>();
+    EXPECT_TRUE(blocks.ok());
+    for (std::size_t i = 0; i < blocks->size(); ++i) {
+      const auto block = profile_->block<Row>(i);
+      EXPECT_TRUE(block.ok());
+      all.insert(all.end(), (*block)->begin(), (*block)->end());
+    }
+    return all;
+  }
+
+  /// "lane name: program name start-end" of every step, in picoseconds.
+  std::vector<std::string> slices() {
+    const auto lanes = rows<model::Lane>();
+    const auto programs = rows<model::Program>();
+    const auto names = rows<model::DebugContext>();
+    std::vector<std::int64_t> starts(rows<model::Segment>().size());
+    for (const auto& placement : rows<model::Placement>())
+      starts[static_cast<std::size_t>(placement.segment.value)] = placement.start.count;
+    std::vector<std::string> texts;
+    for (const auto& step : rows<model::Step>()) {
+      const auto& program = programs[static_cast<std::size_t>(step.program.value)];
+      const std::int64_t start = starts[static_cast<std::size_t>(step.segment.value)] + step.offset.count;
+      texts.push_back(lanes[static_cast<std::size_t>(step.lane.value)].name + ": " +
+                      names[static_cast<std::size_t>(program.debugContext.value)].name + " " +
+                      std::to_string(start) + "-" + std::to_string(start + step.ticks.count));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  }
+
+  const fs::path folder_ =
+      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::optional<record::MemoryProfile> profile_{std::in_place};
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(TraceImport, ReadsChromeEvents) {
+  const auto file = write("t.json", R"([
+    {"name":"process_name","ph":"M","pid":1,"args":{"name":"python"}},
+    {"name":"thread_name","ph":"M","pid":1,"tid":"main","args":{"name":"main"}},
+    {"ph":"X","name":"step","ts":1000.5,"dur":10,"pid":1,"tid":"main","cat":"op"},
+    {"ph":"X","name":"mul \"é\"","ts":"1002","dur":2.25,"pid":1,"tid":"main","cat":"op"},
+    {"ph":"B","name":"read","ts":1001,"pid":1,"tid":9},{"ph":"E","ts":1004,"pid":1,"tid":9},
+    {"ph":"C","name":"memory","ts":1003,"pid":1,"args":{"bytes":64}}])");
+  const auto summary = import({file});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->events, 5);
+  EXPECT_EQ(summary->slices, 3);
+  EXPECT_TRUE(summary->findings.empty());
+  EXPECT_EQ(slices(), (Texts{"main, level 2: mul \"é\" 1500000-3750000", "main: step 0-10000000",
+                             "thread 9: read 500000-3500000"}));
+  ASSERT_EQ(rows<model::Device>().size(), 1U);
+  EXPECT_EQ(rows<model::Device>()[0].name, "python");
+  const auto samples = rows<model::CounterSample>();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].time.count, 2'500'000);
+  EXPECT_EQ(samples[0].value, 64);
+}
+
+TEST_F(TraceImport, GivesAnAcceleratorAndItsHostOneDevice) {
+  const auto file = write("t.json", R"({"distributedInfo":{"rank":2},"traceEvents":[
+    {"ph":"M","name":"process_labels","pid":0,"tid":0,"args":{"labels":"GPU 0"}},
+    {"ph":"X","name":"launch","ts":1,"dur":1,"pid":77,"tid":77,"cat":"cuda_runtime"},
+    {"ph":"X","name":"gemm","ts":3,"dur":4,"pid":0,"tid":7,"cat":"kernel"},
+    {"ph":"X","name":"ncclKernel_AllReduce","ts":8,"dur":4,"pid":0,"tid":20,"cat":"kernel"}]})");
+  ASSERT_TRUE(import({file}).ok());
+  ASSERT_EQ(rows<model::Device>().size(), 1U);
+  EXPECT_EQ(rows<model::Device>()[0].name, "GPU 0");
+  EXPECT_EQ(rows<model::Device>()[0].kind, "accelerator");
+  for (const auto& lane : rows<model::Lane>())
+    EXPECT_EQ(lane.role, lane.name == "thread 77" ? model::LaneRole::hostThread : model::LaneRole::compute);
+  int exchanges = 0;
+  for (const auto& step : rows<model::Step>())
+    exchanges += step.kind == model::StepKind::globalExchange ? 1 : 0;
+  EXPECT_EQ(exchanges, 1);
+}
+
+TEST_F(TraceImport, KeepsWhatIsWholeOfADamagedTrace) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const auto file = write("t.json",
+                          "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},"
+                          "{\"ph\":\"X\",\"name\":\"bad \xFF\",\"ts\":4,\"dur\":2},"
+                          "{\"ph\":\"X\",\"name\":\"deep\",\"ts\":7,\"dur\":1,\"args\":{\"x\":" +
+                              deep +
+                              "}},"
+                              "{\"ph\":\"X\",\"name\" \"x\",\"ts\":9},"
+                              "{\"ph\":\"X\",\"ts\":10,\"dur\":-3},"
+                              "{\"ph\":\"X\",\"name\":\"far\",\"ts\":1e15,\"dur\":1},"
+                              "{\"ph\":\"X\",\"name\":\"long\",\"ts\":11,\"dur\":1e15},"
+                              "{\"ph\":\"X\",\"name\":\"no time\"},"
+                              "{\"ph\":\"X\",\"name\":\"z\",\"ts\":20,\"dur\":1},"
+                              "{\"ph\":\"X\",\"name\":\"cut");
+  const auto summary = import({file});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  const Texts found = slices();
+  EXPECT_EQ(found.size(), 5U);
+  EXPECT_EQ(found[0], "events: (no name) 9000000-9000000");
+  EXPECT_EQ(found[1], "events: a 0-2000000");
+  EXPECT_EQ(found[2], "events: bad ? 3000000-5000000");
+  EXPECT_EQ(found[4], "events: z 19000000-20000000");
+  EXPECT_EQ(summary->findings.size(), 6U);
+  EXPECT_EQ(rows<model::Diagnostic>().size(), 6U);
+}
+
+TEST_F(TraceImport, ReadsRanksFromAFolderInOrder) {
+  const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1,"pid":"CPU","tid":1}])";
+  write("ranks/rank10.json", event);
+  write("ranks/rank2.json", event);
+  write("ranks/.hidden", "nothing");
+  const auto summary = import({folder_ / "ranks"});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->ranks, 2);
+  ASSERT_EQ(rows<model::Device>().size(), 2U);
+  EXPECT_EQ(rows<model::Device>()[0].name, "rank 2");
+  EXPECT_EQ(rows<model::Device>()[1].name, "rank 10");
+}
+
+TEST_F(TraceImport, PutsSeveralTracesOnOneClock) {
+  const auto trace = [](const std::string& rank, const std::string& events) {
+    return std::pair(rank, "[" + events + "]");
+  };
+  // Stage 1 begins 3 µs after stage 0 has ended, and stage 0's backward pass 3 µs after that of stage 1; the
+  // clock of rank 1 is 1 s ahead.
+  const auto a = trace("rank0.json", R"({"ph":"X","name":"stage0/forward/mb0","ts":100,"dur":10},
+                                        {"ph":"X","name":"stage0/backward/mb0","ts":146,"dur":20})");
+  const auto b = trace("rank1.json", R"({"ph":"X","name":"stage1/forward/mb0","ts":1000113,"dur":10},
+                                        {"ph":"X","name":"stage1/backward/mb0","ts":1000123,"dur":20})");
+  write("pipe/" + a.first, a.second);
+  write("pipe/" + b.first, b.second);
+  const auto startsOf = [&](ClockChoice clock) {
+    profile_.emplace();
+    record::Recorder recorder(*profile_);
+    base::SilentProgress progress;
+    ImportRequest request;
+    request.paths = {folder_ / "pipe"};
+    request.temporaryFolder = folder_;
+    request.clock = clock;
+    const auto summary = importTraces(request, recorder, progress);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    std::vector<std::int64_t> starts;
+    for (const auto& placement : rows<model::Placement>())
+      starts.push_back(placement.start.count / 1'000'000);
+    std::sort(starts.begin(), starts.end());
+    return starts;
+  };
+  EXPECT_EQ(startsOf(ClockChoice::automatic), (std::vector<std::int64_t>{0, 13, 23, 46}));
+  EXPECT_EQ(startsOf(ClockChoice::firstEvent), (std::vector<std::int64_t>{0, 0, 10, 46}));
+  EXPECT_EQ(startsOf(ClockChoice::absolute), (std::vector<std::int64_t>{0, 46, 1000013, 1000023}));
+}
+
+TEST_F(TraceImport, OpensArchivesWithinArchives) {
+  const std::string text = R"([{"ph":"X","name":"e","ts":5,"dur":1}])";
+  // A gzip file within a tar file that is gzipped itself.
+  const fs::path gz = folder_ / "inner.gz", tar = folder_ / "ranks.tar.gz";
+  const auto pack = [](const fs::path& to, const std::string& name, const std::string& content, bool raw) {
+    archive* handle = archive_write_new();
+    archive_write_add_filter_gzip(handle);
+    raw ? archive_write_set_format_raw(handle) : archive_write_set_format_ustar(handle);
+    ASSERT_EQ(archive_write_open_filename(handle, to.c_str()), ARCHIVE_OK);
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_size(entry, static_cast<la_int64_t>(content.size()));
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_write_header(handle, entry);
+    archive_write_data(handle, content.data(), content.size());
+    archive_entry_free(entry);
+    archive_write_free(handle);
+  };
+  pack(gz, "x", text, true);
+  std::ifstream packed(gz, std::ios::binary);
+  pack(tar, "run/rank4.json.gz", std::string(std::istreambuf_iterator<char>(packed), {}), false);
+  const auto summary = import({tar});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->ranks, 1);
+  EXPECT_EQ(slices(), (Texts{"events: e 0-1000000"}));
+  // A gzip file that is cut short.
+  fs::resize_file(gz, fs::file_size(gz) - 12);
+  EXPECT_FALSE(import({gz}).ok() && slices().empty());
+}
+
+TEST_F(TraceImport, RefusesWithASentence) {
+  const auto message = [&](std::vector<fs::path> paths) {
+    const auto summary = import(std::move(paths));
+    return summary.ok() ? "" : summary.error().message;
+  };
+  EXPECT_NE(message({folder_ / "none.json"}).find("does not exist"), std::string::npos);
+  EXPECT_NE(message({write("text.txt", "hello")}).find("is no trace that can be imported"),
+            std::string::npos);
+  EXPECT_NE(message({write("empty.json", "[]")}).find("hold no events"), std::string::npos);
+  fs::create_directories(folder_ / "nothing");
+  EXPECT_NE(message({folder_ / "nothing"}).find("holds no files"), std::string::npos);
+  const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1}])";
+  EXPECT_NE(message({write("a/rank1.json", event), write("b/rank1.json", event)}).find("are of rank 1"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipescope::importing
