@@ -44,9 +44,13 @@ base::Result<SplitPlaces> splitPlaces(const ModelRequest& request, bool recomput
     PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
   }
   PIPESCOPE_ASSIGN(const schedules::Order order, schedules::makeOrder(schedule->name, shape));
+  // The last stage's backward pass follows its forward pass at once, unless it is a phase of its own.
   const bool named = !request.recompute.checkpoints.empty();
-  for (std::size_t s = 0; s < places.device.size(); ++s)
-    places.recomputes.push_back(shape.training && recomputes && (named || order.stashEntries[s] > 0));
+  const std::size_t last = places.device.size() - (layout.separateBackwardPhase ? 0 : 1);
+  for (std::size_t s = 0; s < places.device.size(); ++s) {
+    const bool whole = order.stashEntries[s] > 0 || s < last;
+    places.recomputes.push_back(shape.training && recomputes && (named || whole));
+  }
   return places;
 }
 
