@@ -23,7 +23,7 @@ struct ImportOptions {
   std::vector<std::string> traces;
   std::string output, rules, progress = "bar";
   std::string clock = "auto";
-  bool showRules = false;
+  bool showRules = false, overwrite = false;
 };
 
 importing::ClockChoice clockNamed(const std::string& name) {
@@ -41,23 +41,26 @@ base::Result<importing::Rules> readRules(const std::string& path) {
   return rules;
 }
 
-/// The output must not be one of the traces, nor stand in a folder that is imported.
-base::Status checkOutput(const ImportOptions& options) {
+/// The files that the import reads; no output may replace them. A folder of traces counts with all that it
+/// holds.
+base::Result<base::OutputRules> rulesOf(const ImportOptions& options) {
+  base::OutputRules rules{{}, options.overwrite, kOverwriteAdvice};
+  for (const std::string& trace : options.traces) rules.inputs.emplace_back(trace);
+  if (!options.rules.empty()) rules.inputs.emplace_back(options.rules);
   std::error_code failed;
-  const fs::path output = fs::weakly_canonical(options.output, failed);
-  for (const std::string& trace : options.traces) {
-    const fs::path input = fs::weakly_canonical(trace, failed);
-    if (output == input || output.parent_path() == input)
+  const fs::path folder = fs::weakly_canonical(options.output, failed).parent_path();
+  for (const std::string& trace : options.traces)
+    if (fs::is_directory(trace, failed) && folder == fs::weakly_canonical(trace, failed))
       return base::badInput(fmt::format(
           "-o {} lies among the traces ({}); choose another place for the profile.", options.output, trace));
-  }
-  return {};
+  return rules;
 }
 
 base::Status runImport(const ImportOptions& options) {
   if (options.traces.empty()) return base::badInput("Name the traces to import: files, archives or folders.");
   if (options.output.empty()) return base::badInput("Name the profile to write with -o, such as -o run.pop.");
-  PIPESCOPE_TRY(checkOutput(options));
+  store::FileSinkOptions sinkOptions;
+  PIPESCOPE_ASSIGN(sinkOptions.writer.rules, rulesOf(options));
   std::optional<importing::Rules> rules;
   if (!options.rules.empty()) {
     PIPESCOPE_ASSIGN(rules, readRules(options.rules));
@@ -73,7 +76,7 @@ base::Status runImport(const ImportOptions& options) {
   numerics::ThreadPool pool(2);
   request.executor = &pool;
 
-  PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output));
+  PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output, sinkOptions));
   record::Recorder recorder(*sink);
   catchInterrupts();
   const auto progress = makeProgress(options.progress);
@@ -94,6 +97,7 @@ std::function<int()> setUpImport(CLI::App& command) {
       "Traces in Chrome's JSON format, as PyTorch's profiler writes them: files, compressed files, "
       "zip or tar archives, or folders with a file for each rank");
   command.add_option("-o,--output", options->output, "Profile to write");
+  command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--rules", options->rules,
                      "File of rules that say what events mean; they come before the built-in ones");
   command.add_flag("--show-rules", options->showRules, "Print the built-in rules, and what a rule can state");
@@ -117,7 +121,8 @@ std::function<int()> setUpImport(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(import) {
-  registry.add({"import", "Make a profile of traces that other tools recorded", setUpImport});
+  registry.add({"import", "Make a profile of traces that other tools recorded", setUpImport,
+                "pipescope import traces/ -o run.pop"});
 }
 
 }  // namespace pipescope::cli
