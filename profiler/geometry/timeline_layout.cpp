@@ -39,13 +39,14 @@ class Builder {
     group.subtitle = subtitle(device);
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
+      if (isEmpty(device, t)) continue;
       const bool needed = group.collapsed ? t == 0 : showsPasses(device.tracks[t]);
       if (needed)
         add({.kind = RowKind::activity,
              .device = index,
              .track = static_cast<int>(t),
              .height = metrics_.activity,
-             .label = device.tracks[t].name});
+             .label = nameOf(device, t)});
       if (group.collapsed) continue;
       addSteps(index, static_cast<int>(t), device.tracks[t]);
       if (options_.tiles && device.units > 1 && !device.stages.empty())
@@ -67,6 +68,35 @@ class Builder {
     return std::any_of(track.placements.begin(), track.placements.end(), known) ||
            std::any_of(track.far.begin(), track.far.end(), known) ||
            (track.placements.empty() && track.far.empty());
+  }
+
+  /// A lane on which nothing happens has no row, unless the device has no other.
+  static bool isEmpty(const analysis::DeviceTrace& device, std::size_t track) {
+    const auto nothing = [](const analysis::TraceTrack& one) {
+      return one.activities.empty() && one.placements.empty();
+    };
+    if (!nothing(device.tracks[track])) return false;
+    return track > 0 || !std::ranges::all_of(device.tracks, nothing);
+  }
+
+  /// The name of a lane within a track. A lane may also have a track of its own, for work beside the passes.
+  std::string laneName(int device, const std::string& name) const {
+    const std::vector<analysis::TraceTrack>& tracks = at(trace_.devices, device).tracks;
+    for (std::size_t t = 1; t < tracks.size(); ++t) {
+      if (tracks[t].name == name && !isEmpty(at(trace_.devices, device), t)) return name + " steps";
+    }
+    return name;
+  }
+
+  /// The name of a track. Tracks of equal names are numbered.
+  static std::string nameOf(const analysis::DeviceTrace& device, std::size_t track) {
+    const std::string& name = device.tracks[track].name;
+    int before = 0, all = 0;
+    for (std::size_t t = 0; t < device.tracks.size(); ++t) {
+      all += device.tracks[t].name == name ? 1 : 0;
+      before += t < track && device.tracks[t].name == name ? 1 : 0;
+    }
+    return all > 1 && !name.empty() ? name + " " + std::to_string(before) : name;
   }
 
   /// Adds the counters that belong to no device.
@@ -155,10 +185,12 @@ class Builder {
       const analysis::FlameLane& flame = from.flameLanes[lane];
       const auto name = trace_.laneNames.find(flame.lane);
       for (int level = 0; level < flame.depth; ++level) {
-        std::string label;
-        if (level == 0 && name != trace_.laneNames.end()) label = name->second;
+        // The row of passes above has the lane's name already; the first one has the device's.
+        const bool named =
+            level == 0 && name != trace_.laneNames.end() && (track == 0 || name->second != from.name);
+        std::string label = named ? laneName(device, name->second) : std::string();
         // Without a row of passes, the first row of steps carries the name of the track.
-        if (level == 0 && lane == 0 && label.empty() && !showsPasses(from)) label = from.name;
+        if (level == 0 && lane == 0 && !showsPasses(from)) label = from.name;
         add({.kind = RowKind::flame,
              .device = device,
              .track = track,

@@ -22,7 +22,8 @@ namespace {
 using model::LaneRole;
 using model::StepKind;
 
-std::shared_ptr<record::MemoryProfile> cards() {
+/// `withHost`: the host launches work within the pass and copies samples beside it.
+std::shared_ptr<record::MemoryProfile> cards(bool withHost = false) {
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
   recorder.add(model::Target{"hls-gaudi2:2", "gaudi", "a box", 2, 1, model::TickMeaning::time});
@@ -37,7 +38,8 @@ std::shared_ptr<record::MemoryProfile> cards() {
     device.unitName = "card";
     device.clock = "MME 1.65 GHz";
     const model::DeviceId id = recorder.add(device);
-    for (const LaneRole role : {LaneRole::mme, LaneRole::tpc}) {
+    for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::host}) {
+      if (!withHost && (role == LaneRole::dma || role == LaneRole::host)) continue;
       const model::LaneId lane = recorder.add(model::Lane{{}, id, "", role, {}});
       if (d == 0) lanes[role] = lane;
     }
@@ -84,6 +86,23 @@ std::shared_ptr<record::MemoryProfile> cards() {
   placement.stage = 0;
   placement.microBatch = placement.iteration = 0;
   recorder.add(placement);
+  if (withHost) {
+    model::Step launch;
+    launch.segment = work;
+    launch.lane = lanes.at(LaneRole::host);
+    launch.ticks = base::Ticks(10);
+    launch.kind = StepKind::control;
+    recorder.add(launch);
+    model::Segment copies = segment;
+    copies.lane = lanes.at(LaneRole::host);
+    copies.pass = model::Pass::hostIn;
+    copies.ticks = base::Ticks(50);
+    model::Placement beside = placement;
+    beside.segment = recorder.add(copies);
+    beside.pass = model::Pass::hostIn;
+    beside.end = base::Ticks(50);
+    recorder.add(beside);
+  }
   model::Run run;
   run.executable = id;
   run.end = base::Ticks(100);
@@ -127,6 +146,20 @@ TEST_F(CardTest, TheTraceKnowsNoTiles) {
   EXPECT_EQ(fact(QStringLiteral("Active cards")), QString());
   EXPECT_EQ(fact(QStringLiteral("Balance")), QString());
   picture("card_trace");
+}
+
+TEST_F(CardTest, LanesHaveDistinctNamesAndEmptyOnesHaveNoRow) {
+  open(cards(true), QStringLiteral("trace"));
+  const auto& layout = child<timeline::TimelineCanvas>()->scene().layout();
+  QStringList names;
+  // The first row has the name of the device.
+  for (int i = 1; i < layout.groups[0].rows; ++i) {
+    const geometry::TimelineRow& row = layout.rows[static_cast<std::size_t>(layout.groups[0].firstRow + i)];
+    if (!row.label.empty()) names << QString::fromStdString(row.label);
+  }
+  EXPECT_EQ(names.removeDuplicates(), 0) << names.join(QStringLiteral(", ")).toStdString();
+  EXPECT_EQ(names.filter(QStringLiteral("host")).size(), 2) << names.join(QStringLiteral(", ")).toStdString();
+  EXPECT_TRUE(names.filter(QStringLiteral("DMA")).isEmpty()) << "nothing happens there";
 }
 
 TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
