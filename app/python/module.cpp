@@ -247,6 +247,14 @@ void defineExecution(py::module_& m) {
       .def_readonly("startMicroseconds", &pva::Run::startMicroseconds)
       .def_readonly("endMicroseconds", &pva::Run::endMicroseconds)
       .def_readonly("samples", &pva::Run::samples);
+  py::class_<pva::WindowSpan>(m, "WindowSpan")
+      .def_readonly("ipu", &pva::WindowSpan::ipu)
+      .def_readonly("lane", &pva::WindowSpan::lane)
+      .def_readonly("kind", &pva::WindowSpan::kind)
+      .def_readonly("name", &pva::WindowSpan::name)
+      .def_readonly("cyclesFrom", &pva::WindowSpan::cyclesFrom)
+      .def_readonly("cyclesTo", &pva::WindowSpan::cyclesTo)
+      .def_readonly("steps", &pva::WindowSpan::steps);
   py::class_<pva::Execution>(m, "Execution")
       .def_property_readonly("runs", &pva::Execution::runs)
       .def_property_readonly("totalCycles", &pva::Execution::totalCycles)
@@ -256,7 +264,15 @@ void defineExecution(py::module_& m) {
             return must(e.steps(run, most));
           },
           py::arg("run"), py::arg("most") = 10'000'000,
-          "Returns the steps of a run. Raises an error if there are more than `most`.");
+          "Returns the steps of a run. Raises an error if there are more than `most`.")
+      .def(
+          "window",
+          [](const pva::Execution& e, std::int64_t from, std::int64_t to, std::int64_t resolution) {
+            return must(e.window(from, to, resolution));
+          },
+          py::arg("cyclesFrom"), py::arg("cyclesTo"), py::arg("resolution") = 0,
+          "Returns what the devices do in a stretch of time. Joins steps that are shorter than `resolution` "
+          "cycles with their neighbours.");
 }
 
 void defineReport(py::module_& m) {

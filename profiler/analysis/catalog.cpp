@@ -107,6 +107,10 @@ base::Timebase Catalog::timebase(model::DeviceId id) const {
   return row != nullptr && row->ticksPerSecond > 0 ? base::Timebase{row->ticksPerSecond} : base::Timebase{};
 }
 
+Ticks Catalog::toAxis(model::DeviceId device, Ticks ticks) const {
+  return base::convertRoundUp(ticks, timebase(device), timebase(model::DeviceId(0)));
+}
+
 Result<const model::Executable*> Catalog::findExecutable(std::string_view name) const {
   if (executables.empty())
     return base::badInput("The profile has no executable: its run ended before anything was compiled.");

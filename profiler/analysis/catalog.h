@@ -65,6 +65,8 @@ struct Catalog {
   /// Returns the name path of a program, or an empty text for an unknown program.
   std::string programPath(model::ProgramId id) const;
   base::Timebase timebase(model::DeviceId id) const;
+  /// Converts ticks of a device to ticks of device 0, rounded up.
+  Ticks toAxis(model::DeviceId device, Ticks ticks) const;
   std::optional<double> outcome(model::ExecutableId id, std::string_view name) const;
 };
 

@@ -12,6 +12,9 @@ class Intervals {
  public:
   using Interval = std::pair<base::Ticks, base::Ticks>;  ///< [start, end)
 
+  Intervals() = default;
+  explicit Intervals(std::vector<Interval> all) : all_(std::move(all)) {}
+
   /// Ignores an interval that does not end after its start. An interval that begins within the last one joins
   /// it at once, so a device that never pauses costs one entry.
   void add(base::Ticks start, base::Ticks end) {
@@ -21,6 +24,9 @@ class Intervals {
     } else {
       all_.emplace_back(start, end);
     }
+  }
+  void add(const Intervals& other) {
+    for (const auto& [start, end] : other.all_) add(start, end);
   }
   bool empty() const { return all_.empty(); }
 
@@ -47,6 +53,21 @@ class Intervals {
  private:
   std::vector<Interval> all_;
 };
+
+/// Calls part(from, to) for each part of [start, end) that `taken` leaves free. `taken` holds ascending
+/// intervals that do not touch, as joined() returns them.
+template <class Part>
+void forEachFreePart(const std::vector<Intervals::Interval>& taken, base::Ticks start, base::Ticks end,
+                     Part&& part) {
+  base::Ticks at = start;
+  auto next = std::partition_point(
+      taken.begin(), taken.end(), [&](const Intervals::Interval& interval) { return interval.second <= at; });
+  for (; next != taken.end() && next->first < end; ++next) {
+    if (next->first > at) part(at, next->first);
+    at = std::max(at, next->second);
+  }
+  if (at < end) part(at, end);
+}
 
 /// Returns the time during which both sets are active.
 inline base::Ticks commonLength(const Intervals& one, const Intervals& other) {

@@ -13,17 +13,22 @@ Wanted positive(double value) {
   return value > 0 ? Wanted(value) : Wanted();
 }
 
-/// A time of the step in ticks of the comparison.
+/// False if nothing has run, or if the run recorded no placements.
+bool hasStageTimes(const ComparedSide& side) {
+  return side.ran && side.stages.limiting() != nullptr;
+}
+
+/// A part of the step time in ticks of the comparison.
 auto lostTime(double analysis::LostTime::*part) {
   return [part](const ComparedSide& side) {
-    return side.ran ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
+    return hasStageTimes(side) ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
   };
 }
 
-/// Samples of one step, on average.
+/// Samples of one iteration, on average.
 Wanted samplesOfStep(const ComparedSide& side) {
   const auto total = static_cast<double>(side.execution.total.count);
-  if (!side.ran || side.execution.samples <= 0 || total <= 0) return {};
+  if (!hasStageTimes(side) || side.execution.samples <= 0 || total <= 0) return {};
   return static_cast<double>(side.execution.samples) * side.stages.lost.step / total;
 }
 
@@ -47,12 +52,12 @@ void addRow(Table& table, const char* key, const std::string& name, Format forma
 void addStepRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
   constexpr const char* kKeys[] = {"useful_cycles", "lost_fill_and_drain_cycles", "lost_imbalance_cycles",
                                    "lost_exchange_update_host_cycles"};
-  addRow(table, "step_cycles", "Step", Format::ticks,
+  addRow(table, "step_cycles", "Step time", Format::ticks,
          compared(before, after, lostTime(&analysis::LostTime::step)));
   for (std::size_t i = 0; i < std::size(kLost); ++i)
     addRow(table, kKeys[i], std::string("of it ") + kLost[i].second, Format::ticks,
            compared(before, after, lostTime(kLost[i].first)));
-  addRow(table, "samples_per_step", "Samples of a step", Format::count,
+  addRow(table, "samples_per_step", "Samples of an iteration", Format::count,
          compared(before, after, samplesOfStep));
   addRow(table, "samples_per_second", "Samples per second", Format::rate,
          compared(before, after, [](const ComparedSide& side) {
@@ -61,18 +66,23 @@ void addStepRows(Table& table, const ComparedSide& before, const ComparedSide& a
 }
 
 void addPipelineRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
-  const auto add = [&](const char* key, const char* name, double StagesReport::*part, Format format) {
-    addRow(table, key, name, format, compared(before, after, [part, format](const ComparedSide& side) {
-             const double value = side.stages.*part;
-             return format == Format::ratio ? positive(value) : side.ran ? Wanted(value) : Wanted();
+  const auto add = [&](const char* key, const char* name, std::optional<double> StagesReport::*part,
+                       Format format) {
+    addRow(table, key, name, format,
+           compared(before, after, [part](const ComparedSide& side) { return Wanted(side.stages.*part); }));
+  };
+  const auto addBubble = [&](const char* key, const char* name, auto share) {
+    addRow(table, key, name, Format::fraction, compared(before, after, [share](const ComparedSide& side) {
+             return hasStageTimes(side) ? Wanted(share(side.stages.bubble)) : Wanted();
            }));
   };
   add("imbalance", "Imbalance", &StagesReport::imbalance, Format::ratio);
   add("imbalance_forward", "Imbalance of forward passes", &StagesReport::imbalanceForward, Format::ratio);
   add("imbalance_backward", "Imbalance of recompute and backward", &StagesReport::imbalanceBackward,
       Format::ratio);
-  add("bubble_fraction", "Bubble", &StagesReport::bubbleFraction, Format::fraction);
-  add("bubble_exchange", "Bubble in exchange", &StagesReport::exchangeShareOfBubble, Format::fraction);
+  addBubble("bubble_fraction", "Bubble", [](const analysis::Bubble& bubble) { return bubble.fraction(); });
+  addBubble("bubble_exchange", "Bubble in exchange",
+            [](const analysis::Bubble& bubble) { return bubble.exchange; });
 }
 
 void addMemoryRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
@@ -95,7 +105,7 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
     return formatCell(ticks, Format::ticks, words.time.ticks) + " " + words.time.unit;
   };
   const double change = *step.after - *step.before;
-  if (change == 0) return fmt::format("A step takes {}, as before.", shown(*step.after));
+  if (change == 0) return fmt::format("An iteration takes {}, as before.", shown(*step.after));
   const char* largest = "";
   double most = 0;
   for (const auto& [part, name] : kLost) {
@@ -106,19 +116,20 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
     largest = name;
   }
   std::string text = fmt::format(
-      "A step takes {} instead of {}: {:.1f} % {}. The largest change is in the time that is {}: {}{}.",
+      "An iteration takes {} instead of {}: {:.1f} % {}. The largest change is in the time that is {}: {}{}.",
       shown(*step.after), shown(*step.before), std::fabs(change) / *step.before * 100,
       change < 0 ? "less" : "more", largest, most > 0 ? "+" : "", shown(most));
   const Compared samples = compared(before, after, samplesOfStep);
   if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
     text +=
-        fmt::format(" A step has {} samples instead of {}, so compare the samples per second.",
+        fmt::format(" An iteration has {} samples instead of {}, so compare the samples per second.",
                     formatCell(*samples.after, Format::count), formatCell(*samples.before, Format::count));
   return text;
 }
 
 Table diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words) {
-  Table table{"step", "The step", words.basis("mean of the last call's iterations, one replica"), {}, {}};
+  Table table{
+      "step", "The iteration", words.basis("mean of the last call's iterations, one replica"), {}, {}};
   table.columns = {{"quantity", "Key", Format::plain, "", false},
                    {"name", "What", Format::plain, ""},
                    {"before", "Before", Format::ofRow, ""},

@@ -49,12 +49,18 @@ Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::
   for (const LaneRole role : kRoles)
     table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
                              "time in which the lane works ÷ total", roles.contains(role)});
-  table.columns.push_back({"any_busy", "Any engine", Format::fraction,
-                           "time in which at least one lane works ÷ total, without communication"});
-  table.columns.push_back({"communication_cycles", "Communication", Format::ticks,
-                           "time in which a transfer or collective goes on"});
-  table.columns.push_back({"exposed_communication_cycles", "Exposed", Format::ticks,
-                           "time in which the device waits for transfers and collectives"});
+  for (const Column& column :
+       {Column{"any_busy", "Any engine", Format::fraction,
+               "time in which at least one lane computes or moves data ÷ total"},
+        Column{"control_share", "Control", Format::fraction,
+               "time of passes in which no lane does, for example while the host starts a copy ÷ total"},
+        Column{"idle_share", "Idle", Format::fraction,
+               "time without passes and transfers ÷ total; the three add up to 1"},
+        Column{"communication_cycles", "Communication", Format::ticks,
+               "time in which a transfer or collective goes on"},
+        Column{"exposed_communication_cycles", "Exposed", Format::ticks,
+               "part of it in which the device does nothing else"}})
+    table.columns.push_back(column);
   table.columns.push_back({"exposed_share", "Exposed share", Format::fraction, "of total"});
   for (const DeviceExecution& device : devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(device.index), device.name, device.total.count};
@@ -63,7 +69,10 @@ Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::
       const Ticks busy = found == device.byLane.end() ? Ticks(0) : found->second;
       row.push_back(roles.contains(role) ? share(busy, device.total) : Cell());
     }
-    row.push_back(share(device.anyLane, device.total));
+    const Ticks control = device.ofKind(model::StepKind::control);
+    row.push_back(share(device.total - device.idle - control, device.total));
+    row.push_back(share(control, device.total));
+    row.push_back(share(device.idle, device.total));
     row.push_back(device.communicating.count);
     row.push_back(device.exposed.count);
     row.push_back(share(device.exposed, device.total));

@@ -13,17 +13,12 @@ using analysis::DeviceExecution;
 using analysis::Execution;
 using model::StepKind;
 
-std::int64_t executionTicksOf(const DeviceExecution& device, StepKind kind) {
-  const auto found = device.byKind.find(kind);
-  return found == device.byKind.end() ? 0 : found->second.count;
-}
-
 /// The ticks of every kind of step, also of those that the device never does.
 Breakdown partsByKind(const DeviceExecution& device) {
   Breakdown parts;
   for (int i = 0; i <= static_cast<int>(StepKind::remoteCopy); ++i) {
     const auto kind = static_cast<StepKind>(i);
-    parts.emplace_back(model::toString(kind), executionTicksOf(device, kind));
+    parts.emplace_back(model::toString(kind), device.ofKind(kind).count);
   }
   return parts;
 }
@@ -53,7 +48,7 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
 Cell kindSum(const Execution& e, const Words& words, StepKind kind) {
   if (!words.tiles || e.devices.empty()) return {};
   std::int64_t sum = 0;
-  for (const DeviceExecution& device : e.devices) sum += executionTicksOf(device, kind);
+  for (const DeviceExecution& device : e.devices) sum += device.ofKind(kind).count;
   return sum;
 }
 
@@ -80,7 +75,7 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const C
       {"hypothetical", "Hypothetical", hypothetical, Format::truth,
        "True if the model does not fit in memory: no real device could run it like this.", false},
       {"samples", "Samples", samples ? Cell(e.samples) : Cell(), Format::count,
-       "Samples that the call consumes in one replica.", samples || !ran},
+       "Samples that the call consumes, over all replicas.", samples || !ran},
       {"samples_per_second", "Samples per second",
        samples && ran && !costs ? Cell(e.samplesPerSecond) : Cell(), Format::rate,
        "Samples ÷ time: the speed of the emulated system.", samples || !ran},
@@ -101,8 +96,12 @@ Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog,
                    {"clock_hz", "Clock", Format::count, "ticks per second", words.time.isCycles()},
                    {"total_cycles", "Total", Format::ticks, ""},
                    {"idle_cycles", "Idle", Format::ticks, "time without work and without transfers"},
-                   {"by_lane", "By lane", Format::ticks, "", !words.tiles, laneNames()},
-                   {"by_kind", "By kind", Format::ticks, "", !words.tiles, stepKindNames()}};
+                   {"by_lane", "By lane", Format::ticks, "time in which each lane works; lanes may overlap",
+                    !words.tiles, laneNames()},
+                   {"by_kind", "By kind", Format::ticks,
+                    "every moment counts once, so the kinds and idle add up to the total; control is time of "
+                    "passes in which no lane computes or moves data",
+                    !words.tiles, stepKindNames()}};
   for (const auto& [kind, key] : kKinds)
     table.columns.push_back({key, model::toString(kind), Format::ticks, "", words.tiles});
   table.columns.push_back({"tile_balance", "Tile balance", Format::fraction,
@@ -118,8 +117,7 @@ Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog,
                              d.idle.count,
                              partsByLane(d, catalog),
                              partsByKind(d)};
-    for (const auto& [kind, key] : kKinds)
-      row.push_back(words.tiles ? Cell(executionTicksOf(d, kind)) : Cell());
+    for (const auto& [kind, key] : kKinds) row.push_back(words.tiles ? Cell(d.ofKind(kind).count) : Cell());
     row.push_back(words.tiles && d.tileBalance > 0 ? Cell(d.tileBalance) : Cell());
     row.push_back(words.tiles ? Cell(d.parallelEfficiency) : Cell());
     table.rows.push_back(std::move(row));
@@ -127,7 +125,7 @@ Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog,
   return table;
 }
 
-Table trafficTable(const Execution& e) {
+Table trafficTable(const Execution& e, const Words& words) {
   Table table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
       {"index", "Device", Format::index, ""},
@@ -138,8 +136,10 @@ Table trafficTable(const Execution& e) {
       {"global_in_bytes", "Global Rx", Format::bytes, "from other devices"},
       {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.streamIn.count, d.streamOut.count,
-                          d.exchangeIn.count, d.globalIn.count, d.globalOut.count});
+    std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name};
+    for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn, d.globalIn, d.globalOut})
+      row.push_back(words.bytes ? Cell(bytes.count) : Cell());
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -153,7 +153,7 @@ base::Result<Section> makeExecution(const Context& context) {
   Section section{"execution",
                   "Execution",
                   executionFacts(e, words, memory->devices.empty() ? Cell() : Cell(hypothetical)),
-                  {executionDeviceTable(e, context.catalog, words), trafficTable(e)},
+                  {executionDeviceTable(e, context.catalog, words), trafficTable(e, words)},
                   {}};
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(

@@ -18,7 +18,7 @@ Breakdown memoryParts(const Map& map) {
 
 /// The table has a row per category and a column per device.
 Table categoryTable(const analysis::Memory& m) {
-  Table memoryTable{"categories", "By category", "without gaps, largest first", {}, {}};
+  Table memoryTable{"categories", "By category", "bytes used, largest first", {}, {}};
   memoryTable.moreColumns = "device_[0-9]+_bytes";
   memoryTable.columns = {{"category", "Category", Format::plain, ""},
                          {"total_bytes", "Total", Format::bytes, "all devices"}};
@@ -67,38 +67,44 @@ base::Result<Section> makeMemory(const Context& context) {
   // A device with a single memory, such as HBM, has no fullest tile.
   const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
                                                        [](const auto& d) { return d.units == 1; });
+  // A system without a memory model has no figures.
   const auto known = [&](base::Bytes bytes) { return m.devices.empty() ? Cell() : Cell(bytes.count); };
   section.facts = {
-      {"total_bytes", "Total", known(m.total), Format::bytes, "Sum over devices, without gaps."},
-      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", known(m.maxUnit), Format::bytes,
-       "Without gaps."},
-      {"max_tile_bytes_including_gaps", whole ? "Fullest device with gaps" : "Fullest tile with gaps",
-       known(m.maxUnitIncludingGaps), Format::bytes, "Decides whether the model fits."},
+      {"total_bytes", "Used", known(m.total), Format::bytes,
+       "What variables and code take, without the gaps between them; sum over devices."},
+      {"max_tile_bytes", whole ? "  on the fullest device" : "  on the fullest tile", known(m.maxUnit),
+       Format::bytes, "Bytes used."},
+      {"max_tile_bytes_including_gaps", "Largest address span", known(m.maxUnitIncludingGaps), Format::bytes,
+       whole ? "Bytes of a device with the gaps between variables. It decides whether the model fits."
+             : "Bytes of a tile with the gaps between variables. It decides whether the model fits."},
       {"always_live_bytes", "Always live", known(m.alwaysLive), Format::bytes, "Sum over devices."},
       {"not_always_live_peak_bytes", "Not always live, peak", known(m.notAlwaysLivePeak), Format::bytes,
        "Largest over program steps of each device, summed over devices."},
       {"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
-       "Sum over devices, without gaps.", false, kAnyParts},
+       "Bytes used, sum over devices.", false, kAnyParts},
   };
   Table memoryTable{"devices", "Devices", "one replica", {}, {}};
   memoryTable.columns = {
       {"index", "Device", Format::index, ""},
       {"name", "Name", Format::plain, ""},
       {"space", "Memory", Format::plain, ""},
-      {"total_bytes", "Total", Format::bytes, "without gaps"},
-      {"total_bytes_including_gaps", "With gaps", Format::bytes, ""},
+      {"total_bytes", "Used", Format::bytes, "without gaps"},
+      {"total_bytes_including_gaps", "Address span", Format::bytes, "with the gaps between variables"},
       {"always_live_bytes", "Always live", Format::bytes, ""},
       {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
-      {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps", !whole},
-      {"worst_tile", "Tile", Format::index, "", !whole},
+      {"max_tile_bytes", "Fullest tile", Format::bytes, "used on it", !whole},
+      {"worst_tile", "Tile", Format::index, "the fullest", !whole},
+      {"max_tile_bytes_including_gaps", "Largest span", Format::bytes, "address span of a tile, with gaps",
+       !whole},
       {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
       {"fits", "Fits", Format::truth, ""},
       {"by_category", "By category", Format::bytes, "", false, kAnyParts},
-      {"by_region", "By region", Format::bytes, "including gaps", false, kAnyParts}};
+      {"by_region", "By region", Format::bytes, "with gaps", false, kAnyParts}};
   for (const analysis::DeviceMemory& d : m.devices) {
     memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count,
                                 d.totalIncludingGaps.count, d.alwaysLive.count, d.notAlwaysLivePeak.count,
-                                d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits,
+                                d.maxUnit.count, whole ? Cell() : Cell(d.worstUnit),
+                                d.maxUnitIncludingGaps.count, d.bytesPerUnit.count, d.fits,
                                 memoryParts(d.byCategory), memoryParts(d.byRegion)});
   }
   PIPESCOPE_ASSIGN(Table overflow, overflowTable(context, m));

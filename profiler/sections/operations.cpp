@@ -1,6 +1,6 @@
 #include "profiler/analysis/model/operations.h"
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -79,8 +79,8 @@ Table operationsTable(const char* key, const char* title, const char* first,
 }
 
 base::Result<Section> makeOperations(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Operations all,
-                   analysis::operations(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, operationsOf(context));
+  const analysis::Operations& all = *made;
   Section section{"operations", "Operations", {}, {}, {}};
   const Words words = wordsOf(context.catalog);
   const bool any = !all.operations.empty();
@@ -89,7 +89,7 @@ base::Result<Section> makeOperations(const Context& context) {
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
       {"cycles", words.timed(words.cycles()), any ? Cell(all.whole.total().count) : Cell(), Format::ticks,
        "Of all operations, one replica, per micro-batch."},
-      {"flops", "FLOP", any ? Cell(all.whole.flops) : Cell(), Format::number,
+      {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::number,
        "Of all operations, one replica, per micro-batch; a multiply-add counts 2."},
   };
   if (!any) lack(section, "This profile records no operations.");

@@ -50,19 +50,19 @@ base::Result<std::map<std::string, std::int64_t>> heldBy(const Context& context,
   std::map<std::string, std::int64_t> held;
   PIPESCOPE_ASSIGN(const analysis::UnitLiveness live,
                    analysis::unitLiveness(context.source, context.catalog, context.executable, device.space,
-                                          device.worstUnit));
+                                          device.spanUnit));
   if (live.known && live.peakStep >= 0) {
     PIPESCOPE_ASSIGN(
         const auto variables,
         analysis::variablesOnUnit(context.source, context.catalog, context.executable, device.space,
-                                  device.worstUnit, static_cast<std::int32_t>(live.peakStep)));
+                                  device.spanUnit, static_cast<std::int32_t>(live.peakStep)));
     for (const analysis::UnitVariable& row : variables) held[row.category] += row.bytes.count;
     return held;
   }
   PIPESCOPE_ASSIGN(const auto use, analysis::unitUseByCategory(context.source, context.catalog,
                                                                context.executable, device.space));
   for (const auto& [category, bytes] : use) {
-    const auto unit = static_cast<std::size_t>(device.worstUnit);
+    const auto unit = static_cast<std::size_t>(device.spanUnit);
     if (category != "gap" && unit < bytes.size() && bytes[unit] > 0) held[category] = bytes[unit];
   }
   return held;
@@ -90,7 +90,7 @@ base::Status addOverflow(const Context& context, const DeviceMemory& device, Tab
   table.rows.push_back({device.index < 0 ? Cell() : Cell(std::int64_t{device.index}),
                         device.name.empty() ? "host" : device.name, device.spaceKind, needs, has, needs - has,
                         full.bytes, units ? Cell(full.units) : Cell(), units ? Cell(full.text) : Cell(),
-                        units ? Cell(device.worstUnit) : Cell(), formatCell(largest, Format::bytes), parts});
+                        units ? Cell(device.spanUnit) : Cell(), formatCell(largest, Format::bytes), parts});
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "profiler/sections/reports.h"
 
+#include "profiler/analysis/model/operations.h"
+
 namespace pipescope::sections {
 
 /// The reports that were computed without an error.
@@ -7,6 +9,9 @@ struct ReportCache {
   std::shared_ptr<const analysis::Execution> execution;
   std::shared_ptr<const analysis::StagesReport> stages;
   std::shared_ptr<const analysis::Memory> memory;
+  std::shared_ptr<const std::vector<analysis::WaitGroup>> waits;
+  std::shared_ptr<const std::vector<analysis::CriticalLink>> path;
+  std::shared_ptr<const analysis::Operations> operations;
 };
 
 std::shared_ptr<ReportCache> makeReportCache() {
@@ -39,6 +44,24 @@ SharedReport<analysis::StagesReport> stagesOf(const Context& context) {
 
 SharedReport<analysis::Memory> memoryOf(const Context& context) {
   return onceMade(context.reports->memory, context, analysis::memory);
+}
+
+SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context) {
+  return onceMade(context.reports->waits, context, analysis::waitGroups);
+}
+
+SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context) {
+  using Path = std::vector<analysis::CriticalLink>;
+  return onceMade(context.reports->path, context,
+                  [](const auto& source, const auto& catalog, auto executable) -> base::Result<Path> {
+                    const model::Run* run = catalog.lastRunOf(executable);
+                    if (run == nullptr) return Path();
+                    return analysis::criticalPath(source, catalog, run->id);
+                  });
+}
+
+SharedReport<analysis::Operations> operationsOf(const Context& context) {
+  return onceMade(context.reports->operations, context, analysis::operations);
 }
 
 }  // namespace pipescope::sections

@@ -5,7 +5,12 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "profiler/sections/section.h"
+
+namespace pipescope::analysis {
+struct Operations;  // model/operations.h, which only the sections link
+}
 
 namespace pipescope::sections {
 
@@ -15,5 +20,9 @@ using SharedReport = base::Result<std::shared_ptr<const Report>>;
 SharedReport<analysis::Execution> executionOf(const Context& context);
 SharedReport<analysis::StagesReport> stagesOf(const Context& context);
 SharedReport<analysis::Memory> memoryOf(const Context& context);
+SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
+/// The critical path of the executable's last run; empty if nothing has run.
+SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
+SharedReport<analysis::Operations> operationsOf(const Context& context);
 
 }  // namespace pipescope::sections

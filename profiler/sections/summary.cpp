@@ -4,11 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/model/flop_use.h"
-#include "profiler/analysis/pipeline/execution.h"
-#include "profiler/analysis/pipeline/stages.h"
-#include "profiler/analysis/pipeline/waits.h"
+#include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -16,67 +13,19 @@
 namespace pipescope::sections {
 namespace {
 
-using model::StepKind;
-using model::WaitCause;
+const PartNames kTimeShares = {"compute", "exchange", "stream",  "host",
+                               "memory",  "pipeline", "control", "unknown"};
 
-/// The ticks in which each device does not wait.
-std::vector<double> notWaiting(const analysis::Execution& execution,
-                               const std::vector<analysis::WaitGroup>& waits) {
-  std::vector<double> ticks;
-  for (const analysis::DeviceExecution& device : execution.devices)
-    ticks.push_back(static_cast<double>(device.total.count));
-  for (const analysis::WaitGroup& wait : waits) {
-    const auto d = static_cast<std::size_t>(wait.device.value);
-    if (d < ticks.size()) ticks[d] -= wait.share * static_cast<double>(execution.total.count);
-  }
-  return ticks;
-}
-
-const PartNames kTimeShares = {"compute", "exchange", "stream", "host", "memory", "pipeline"};
-
-/// The shares of the time of all devices that hold a stage. The largest share is what limits the call. If
-/// steps run at the same time on different engines, that time is divided between them.
-Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits,
-                     const analysis::StagesReport& stages) {
-  std::vector<bool> holdsStage(execution.devices.size(), false);
-  for (const analysis::StageReport& stage : stages.stages) {
-    if (stage.device >= 0 && static_cast<std::size_t>(stage.device) < holdsStage.size())
-      holdsStage[static_cast<std::size_t>(stage.device)] = true;
-  }
-  const std::vector<double> available = notWaiting(execution, waits);
-  double compute = 0, exchange = 0, stream = 0, remote = 0, whole = 0;
-  for (std::size_t d = 0; d < execution.devices.size(); ++d) {
-    if (!holdsStage[d]) continue;
-    whole += static_cast<double>(execution.devices[d].total.count);
-    double sumOfKinds = 0;
-    for (const auto& [kind, ticks] : execution.devices[d].byKind)
-      sumOfKinds += static_cast<double>(ticks.count);
-    const double scale = sumOfKinds > available[d] * (1 + 1e-9) ? available[d] / sumOfKinds : 1;
-    for (const auto& [kind, ticks] : execution.devices[d].byKind) {
-      double& sum = kind == StepKind::compute || kind == StepKind::control ? compute
-                    : kind == StepKind::streamCopy                         ? stream
-                    : kind == StepKind::remoteCopy                         ? remote
-                                                                           : exchange;
-      sum += scale * static_cast<double>(ticks.count);
-    }
-  }
-  if (whole <= 0) {
+Breakdown timeParts(const analysis::Execution& execution) {
+  if (execution.devices.empty()) {
     Breakdown none;
     for (const std::string& name : kTimeShares) none.emplace_back(name, Amount());
     return none;
   }
-  double host = 0, pipeline = 0;
-  const double perDevice = static_cast<double>(execution.total.count);
-  for (const analysis::WaitGroup& wait : waits) {
-    const auto d = static_cast<std::size_t>(wait.device.value);
-    if (d >= holdsStage.size() || !holdsStage[d]) continue;
-    double& sum = wait.cause == WaitCause::host                                              ? host
-                  : wait.cause == WaitCause::exchange || wait.cause == WaitCause::collective ? exchange
-                                                                                             : pipeline;
-    sum += wait.share * perDevice;
-  }
-  return {{"compute", compute / whole}, {"exchange", exchange / whole}, {"stream", stream / whole},
-          {"host", host / whole},       {"memory", remote / whole},     {"pipeline", pipeline / whole}};
+  const analysis::TimeShares shares = analysis::timeShares(execution);
+  return {{"compute", shares.compute}, {"exchange", shares.exchange}, {"stream", shares.stream},
+          {"host", shares.host},       {"memory", shares.memory},     {"pipeline", shares.pipeline},
+          {"control", shares.control}, {"unknown", shares.unknown}};
 }
 
 /// The name of the largest share. Nothing: no share has a value.
@@ -92,6 +41,10 @@ Cell optionalCell(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
 
+Cell stageFact(int stage) {
+  return stage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stage));
+}
+
 /// Searches the outcomes of all executables, because the test accuracy belongs to the inference executable.
 std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_view name) {
   std::optional<double> found;
@@ -101,7 +54,7 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
-/// How long the devices wait for the host in a step, and how long the step is. None if the configuration
+/// How long the devices wait for the host in an iteration, and the step time. None if the configuration
 /// states no time of the host.
 struct HostWait {
   double waited = 0, step = 0;  ///< seconds
@@ -115,7 +68,7 @@ std::optional<HostWait> hostWait(const Context& context, const std::vector<analy
   for (const analysis::StageReport& stage : stages.stages) devices.insert(model::DeviceId(stage.device));
   double share = 0;
   for (const analysis::WaitGroup& wait : waits) {
-    if (wait.cause == WaitCause::host && devices.contains(wait.device)) share += wait.share;
+    if (wait.cause == model::WaitCause::host && devices.contains(wait.device)) share += wait.share;
   }
   const bool training = executable->kind == model::ExecutableKind::training;
   const auto steps =
@@ -176,12 +129,16 @@ base::Result<Section> makeSummary(const Context& context) {
   const analysis::Execution& execution = *executionMade;
   const analysis::StagesReport& stages = *stagesMade;
   const analysis::Memory& memory = *memoryMade;
-  PIPESCOPE_ASSIGN(const auto waits, analysis::waitGroups(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const analysis::FlopUse flops,
                    analysis::flopUse(context.source, catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto waits, waitsOf(context));
   const bool hypothetical = isHypothetical(memory);
   const bool ran = catalog.lastRunOf(context.executable) != nullptr;
-  const Breakdown shares = timeShares(execution, waits, stages);
+  std::optional<double> loss = anyOutcome(catalog, "final_loss");
+  if (!loss) {
+    PIPESCOPE_ASSIGN(loss, analysis::lastValue(context.source, "loss"));
+  }
+  const Breakdown shares = timeParts(execution);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
       {"fits", "Fits", fitsCell(memory), Format::truth,
@@ -197,23 +154,25 @@ base::Result<Section> makeSummary(const Context& context) {
       {"bound_by", "Bound by", largest(shares), Format::plain,
        "The part with the largest share of the devices' time."},
       {"time_shares", "Where the time goes", shares, Format::fraction,
-       "Shares of the last call, over the devices that hold a stage. Pipeline is waiting for fill, drain, "
-       "slower "
-       "stages and other devices' updates.",
+       "Shares of the last call, over the devices that hold a stage; they add up to 1. Pipeline is waiting "
+       "for fill, drain, slower stages and other devices' updates; control is time of a pass in which no "
+       "engine computes or moves data.",
        true, kTimeShares},
-      {"slowest_stage", "Slowest stage",
-       stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::stage,
+      {"limiting_stage", "Limiting stage", stageFact(stages.limitingStage), Format::stage,
+       "The stage whose passes with host copies and exchange take longest. The others wait for it."},
+      {"slowest_stage", "Computes longest", stageFact(stages.slowestStage), Format::stage,
        "The stage with the largest forward + recompute + backward."},
-      {"imbalance", "Imbalance", stages.imbalance > 0 ? Cell(stages.imbalance) : Cell(), Format::ratio,
+      {"imbalance", "Imbalance", optionalCell(stages.imbalance), Format::ratio,
        "Largest ÷ mean of forward + recompute + backward over devices."},
-      {"bubble_fraction", "Bubble", ran ? Cell(stages.bubbleFraction) : Cell(), Format::fraction,
-       "Idle share between first forward and last backward."},
+      {"bubble_fraction", "Bubble", stages.limiting() == nullptr ? Cell() : Cell(stages.bubble.fraction()),
+       Format::fraction, "Share of the flush in which devices that hold a stage do not compute."},
       {"model_flop_use", "Model FLOP use", optionalCell(flops.model), Format::fraction,
        flopBasis(flops, "FLOP of forward and backward passes without recompute")},
       {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
        flopBasis(flops, "FLOP of all passes, recompute included")},
-      {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::number,
-       "Mean over the rows that the last training call returned."},
+      {"final_loss", "Final loss", optionalCell(loss), Format::number,
+       "Mean over the rows that the last training call returned. Of a run that was stopped: of its last "
+       "recorded call."},
       {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,
        "Over the rows that inference returned."},
       {"host_samples_per_second", "Host samples per second",
@@ -227,10 +186,10 @@ base::Result<Section> makeSummary(const Context& context) {
   };
   if (!ran) lack(section, kNothingRan);
   if (hypothetical) section.remarks.push_back(kHypothetical);
-  if (const auto host = hostWait(context, waits, stages)) {
+  if (const auto host = hostWait(context, *waits, stages)) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
-                             "In a step, mean over the devices that hold a stage."});
-    section.remarks.push_back(fmt::format("host-bound: {} of {} per step.",
+                             "Per iteration, mean over the devices that hold a stage."});
+    section.remarks.push_back(fmt::format("host-bound: {} of {} per iteration.",
                                           formatCell(host->waited, Format::seconds),
                                           formatCell(host->step, Format::seconds)));
   }

@@ -6,6 +6,7 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/system_links.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -51,7 +52,7 @@ Cell rate(double bytesPerSecond) {
   return bytesPerSecond > 0 ? Cell(bytesPerSecond) : Cell();
 }
 
-Table linkTable(const analysis::SystemUse& use) {
+Table linkTable(const analysis::SystemUse& use, const Words& words) {
   Table table{"links",
               "Links",
               "over the last call; busy share of the call's length",
@@ -67,8 +68,9 @@ Table linkTable(const analysis::SystemUse& use) {
   for (const analysis::LinkUse& link : use.links) {
     const bool ran = use.run.valid();
     table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond),
-                          ran ? Cell(link.bytes.count) : Cell(), ran ? Cell(link.transfers) : Cell(),
-                          ran ? Cell(link.share) : Cell(), rate(link.rate)});
+                          ran && words.bytes ? Cell(link.bytes.count) : Cell(),
+                          ran ? Cell(link.transfers) : Cell(), ran ? Cell(link.share) : Cell(),
+                          rate(link.rate)});
   }
   return table;
 }
@@ -82,9 +84,11 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
                {"kind", "Kind", Format::plain, ""},
                {"units", "Units", Format::count, ""},
                {"capacity_bytes", "Capacity", Format::bytes, "all units"},
-               {"used_bytes", "Used", Format::bytes, "including gaps, sum over units"},
+               {"used_bytes", "Used", Format::bytes, "without gaps, sum over units"},
                {"share", "Used of it", Format::fraction, "used ÷ capacity"},
-               {"fullest_bytes", "Fullest unit", Format::bytes, "including gaps"},
+               {"fullest_bytes", "Fullest unit", Format::bytes, "bytes used on it"},
+               {"largest_span_bytes", "Largest span", Format::bytes,
+                "address span of a unit: its bytes with gaps; decides what fits"},
                {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
                {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"},
                {"device", "Index", Format::index, "Device index; none: the host", false}},
@@ -92,14 +96,14 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     const model::Device* device = catalog.device(space.device);
     const std::int64_t capacity = space.units * space.bytesPerUnit.count;
-    Cell used, share, fullest;
+    Cell used, share, fullest, span;
     for (const auto* list : {&memory.devices, &memory.others}) {
       for (const analysis::DeviceMemory& one : *list) {
         if (one.space != space.id) continue;
-        used = one.totalIncludingGaps.count;
-        fullest = one.maxUnitIncludingGaps.count;
-        if (capacity > 0)
-          share = static_cast<double>(one.totalIncludingGaps.count) / static_cast<double>(capacity);
+        used = one.total.count;
+        fullest = one.maxUnit.count;
+        span = one.maxUnitIncludingGaps.count;
+        if (capacity > 0) share = static_cast<double>(one.total.count) / static_cast<double>(capacity);
       }
     }
     const analysis::SpaceTraffic* found = use.spaces.find(space.id);
@@ -107,7 +111,7 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
     const analysis::SpaceTraffic traffic = found == nullptr ? analysis::SpaceTraffic() : *found;
     const bool known = device != nullptr;
     table.rows.push_back({known ? device->name : "host", systemWords(space.kind), space.units,
-                          capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest,
+                          capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest, span,
                           ran ? Cell(traffic.in.count) : Cell(), ran ? Cell(traffic.out.count) : Cell(),
                           known ? Cell(device->id.value) : Cell()});
   }
@@ -122,7 +126,8 @@ base::Result<Section> makeSystem(const Context& context) {
   const analysis::Memory& memory = *made;
   const model::Target& target = context.catalog.target;
   Section section{"system", "System", {}, {}, {}};
-  section.tables = {systemDeviceTable(context), linkTable(use), spaceTable(context.catalog, memory, use)};
+  section.tables = {systemDeviceTable(context), linkTable(use, wordsOf(context.catalog)),
+                    spaceTable(context.catalog, memory, use)};
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
                    {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
                    {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};

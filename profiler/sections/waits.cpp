@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -25,7 +25,7 @@ std::string roundedCount(double value) {
   return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
-/// The end of the sentence "IPU2 waits 281,000 cycles per step …".
+/// The end of the sentence "IPU2 waits 281,000 cycles per iteration …".
 std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
   const bool known = g.waitedForStage >= 0;
   const std::string stage = fmt::format("stage {}", g.waitedForStage);
@@ -34,7 +34,8 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
       return known ? fmt::format("for its first micro-batch from {} (fill)", stage)
                    : "for its first micro-batch (fill)";
     case model::WaitCause::drain:
-      return known ? fmt::format("until {} ends the step (drain)", stage) : "for the end of the step (drain)";
+      return known ? fmt::format("until {} ends the flush (drain)", stage)
+                   : "for the end of the flush (drain)";
     case model::WaitCause::slowerStage:
       return fmt::format("because {} is slower", known ? stage : "another device");
     case model::WaitCause::exchange:
@@ -53,7 +54,7 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
   const ShownTime time = wordsOf(context.catalog).time;
-  return fmt::format("{} waits {} {} per step {}.", deviceName(context.catalog, g.device),
+  return fmt::format("{} waits {} {} per iteration {}.", deviceName(context.catalog, g.device),
                      roundedCount(g.ticksPerIteration / time.ticks), time.unit, reason(context.catalog, g));
 }
 
@@ -118,25 +119,38 @@ Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& wo
   return table;
 }
 
+/// Adds the length of the critical path and its parts.
+void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* run, const Words& words,
+             Section& section) {
+  const analysis::PathSums parts =
+      run == nullptr ? analysis::PathSums() : analysis::pathSums(path, run->start, run->end);
+  const auto add = [&](const char* key, const char* label, base::Ticks ticks, const char* doc) {
+    section.facts.push_back(
+        {key, words.timed(label), run == nullptr ? Cell() : Cell(ticks.count), Format::ticks, doc});
+  };
+  add("critical_path_cycles", "Critical path", parts.total(),
+      "Sum of the path's parts; equals the length of the last call.");
+  add("critical_path_compute_cycles", "  compute", parts.compute,
+      "Forward, recompute, backward and weight-gradient passes on the path.");
+  add("critical_path_exchange_cycles", "  exchange", parts.exchange,
+      "Transfers, sync and collectives on the path.");
+  add("critical_path_update_cycles", "  update", parts.update, "Weight updates on the path.");
+  add("critical_path_memory_cycles", "  remote memory", parts.memory,
+      "Loads and stores of remote buffers on the path.");
+  add("critical_path_host_cycles", "  host", parts.host,
+      "Host copies, the overhead of the call and waits for the host on the path.");
+}
+
 base::Result<Section> makeWaits(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto groups,
-                   analysis::waitGroups(context.source, context.catalog, context.executable));
-  Section section{"waits", "Waits", {}, {waitTable(context, groups)}, {}};
+  PIPESCOPE_ASSIGN(const auto groups, waitsOf(context));
+  Section section{"waits", "Waits", {}, {waitTable(context, *groups)}, {}};
   const model::Run* run = context.catalog.lastRunOf(context.executable);
   const Words words = wordsOf(context.catalog);
-  std::vector<analysis::CriticalLink> path;
-  if (run != nullptr) {
-    PIPESCOPE_ASSIGN(path, analysis::criticalPath(context.source, context.catalog, run->id));
-  } else {
-    lack(section, kNothingRan);
-  }
-  std::int64_t sum = 0;
-  for (const analysis::CriticalLink& link : path) sum += (link.end - link.start).count;
-  section.facts.push_back({"critical_path_cycles", words.timed("Critical path"),
-                           run == nullptr ? Cell() : Cell(sum), Format::ticks,
-                           "Sum of the path's links; equals the length of the last call."});
-  section.tables.push_back(pathTable(path, words));
-  remarkLongest(context, groups, section);
+  PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
+  addPath(*path, run, words, section);
+  section.tables.push_back(pathTable(*path, words));
+  remarkLongest(context, *groups, section);
+  if (run == nullptr) lack(section, kNothingRan);
   return section;
 }
 

@@ -88,6 +88,7 @@ Words wordsFor(const ShownTime& time) {
 Words wordsOf(const analysis::Catalog& catalog) {
   Words words;
   words.time = shownTime(catalog.target.tickMeaning, catalog.timebase({}).ticksPerSecond);
+  words.bytes = catalog.target.tickMeaning != model::TickMeaning::cost;
   words.tiles = std::any_of(catalog.devices.begin(), catalog.devices.end(),
                             [](const model::Device& device) { return device.units > 1; });
   if (const std::string engines = copyEngines(catalog); !engines.empty()) words.exchange = engines;

@@ -20,6 +20,7 @@ ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond);
 struct Words {
   ShownTime time;
   bool tiles = true;                  ///< true if a device consists of many units
+  bool bytes = true;                  ///< false if transfers have costs but no sizes
   std::string exchange = "Exchange";  ///< heading for the time in which a device moves data within itself
 
   /// The heading of a column of times.

@@ -169,7 +169,7 @@ TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
   EXPECT_EQ(fact(QStringLiteral("Devices")), QStringLiteral("2 × gaudi2, 1 holds a stage"));
   EXPECT_EQ(fact(QStringLiteral("Memory")), QStringLiteral("89.4 GiB HBM each"));
   for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
-    if (card->caption() != QStringLiteral("Slowest stage")) continue;
+    if (card->caption() != QStringLiteral("Limiting stage")) continue;
     EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem layer1..3 head on HPU0, the only stage"));
     EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0, the only stage"));
   }

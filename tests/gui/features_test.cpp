@@ -130,16 +130,16 @@ TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
     return std::any_of(labels.begin(), labels.end(),
                        [&](const QLabel* label) { return label->text() == text; });
   };
-  EXPECT_TRUE(says(QStringLiteral("Step 0 of 0–3")));
-  auto *next = child<QToolButton>(QStringLiteral("Next step (])")),
-       *previous = child<QToolButton>(QStringLiteral("Previous step ([)"));
+  EXPECT_TRUE(says(QStringLiteral("Iteration 0 of 0–3")));
+  auto *next = child<QToolButton>(QStringLiteral("Next iteration (])")),
+       *previous = child<QToolButton>(QStringLiteral("Previous iteration ([)"));
   EXPECT_FALSE(previous->isEnabled());
   const base::Ticks first = canvas->scene().grid()->start;
   for (int i = 0; i < 3; ++i) {
     next->click();
     ASSERT_TRUE(settle());
   }
-  EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
+  EXPECT_TRUE(says(QStringLiteral("Iteration 3 of 0–3")));
   EXPECT_GT(canvas->scene().grid()->start, first);
   EXPECT_FALSE(next->isEnabled());
   // Keys may come faster than steps are read. They must not go past the last step.
@@ -147,12 +147,12 @@ TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
   ASSERT_TRUE(settle());
   for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_BracketRight);
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
+  EXPECT_TRUE(says(QStringLiteral("Iteration 3 of 0–3")));
   EXPECT_FALSE(canvas->scene().grid()->cells.empty());
   EXPECT_TRUE(window->currentPage()->notice().isEmpty());
   previous->click();
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(says(QStringLiteral("Step 2 of 0–3")));
+  EXPECT_TRUE(says(QStringLiteral("Iteration 2 of 0–3")));
   auto* calls = child<QComboBox>(QStringLiteral("Call"));
   EXPECT_EQ(calls->count(), 3) << "one call at a time";
   choose(calls, 0);
@@ -329,7 +329,7 @@ TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
   EXPECT_TRUE(svg.contains("<svg"));
   EXPECT_TRUE(svg.contains(caption.toUtf8()));
   EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
-  EXPECT_TRUE(svg.contains("Trace, Call 2 (last), Step 0 of 0")) << "the title";
+  EXPECT_TRUE(svg.contains("Trace, Call 2 (last), Iteration 0 of 0")) << "the title";
   const QByteArray png = shell::pictureOf(shown, false, caption, false, *palette);
   const QImage image = QImage::fromData(png, "PNG");
   EXPECT_EQ(image.width(), 2 * shown.widget->width());

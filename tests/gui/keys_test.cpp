@@ -114,7 +114,7 @@ class KeysTest : public WindowTest {
       canvas->select(-1);
       if (key.what.startsWith(QStringLiteral("Follow"))) canvas->select(4);
       if (key.what.startsWith(QStringLiteral("Zoom"))) canvas->zoomBy(2);
-      if (key.what.startsWith(QStringLiteral("Previous step"))) {
+      if (key.what.startsWith(QStringLiteral("Previous iteration"))) {
         QTest::keyClick(window.get(), Qt::Key_BracketRight);
         ASSERT_TRUE(settle());
       }
@@ -334,20 +334,20 @@ TEST_F(KeysTest, CommandsThatWouldDoNothingAreDisabled) {
     return false;
   };
   for (const char* what : {"Reload", "Save picture", "Copy link to this place", "Find on this page", "Trace",
-                           "Next step", "Next step of the pipeline", "Open the demo profile"})
+                           "Next iteration", "Next iteration of the pipeline", "Open the demo profile"})
     EXPECT_FALSE(enabled(what)) << what << " without a profile";
   openOn(QStringLiteral("trace"));
   for (const char* what : {"Reload", "Save picture", "Save picture of the whole chart",
-                           "Copy link to this place", "Find on this page", "Trace", "Next step"})
+                           "Copy link to this place", "Find on this page", "Trace", "Next iteration"})
     EXPECT_TRUE(enabled(what)) << what;
-  EXPECT_FALSE(enabled("Next step of the pipeline")) << "that page is not shown";
+  EXPECT_FALSE(enabled("Next iteration of the pipeline")) << "that page is not shown";
   showPage(QStringLiteral("pipeline"));
-  EXPECT_FALSE(enabled("Next step"));
-  EXPECT_TRUE(enabled("Next step of the pipeline"));
-  EXPECT_FALSE(enabled("Previous step of the pipeline")) << "the first step is shown";
+  EXPECT_FALSE(enabled("Next iteration"));
+  EXPECT_TRUE(enabled("Next iteration of the pipeline"));
+  EXPECT_FALSE(enabled("Previous iteration of the pipeline")) << "the first step is shown";
   QTest::keyClick(window.get(), Qt::Key_BracketRight);
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(enabled("Previous step of the pipeline"));
+  EXPECT_TRUE(enabled("Previous iteration of the pipeline"));
   open(ProfileFixture({.fixed = true}).profile(), QStringLiteral("trace"));
   EXPECT_FALSE(enabled("Switch between cycles and seconds")) << "costs are neither";
   EXPECT_FALSE(enabled("Reload")) << "this profile is no file";

@@ -1,4 +1,5 @@
 // Tests the tables below the memory chart: they follow the selected tiles.
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSortFilterProxyModel>
@@ -25,6 +26,11 @@ class MemoryPageTest : public WindowTest {
   void openMemory(const FixtureOptions& options = {}) {
     fixture = std::make_unique<ProfileFixture>(options);
     open(fixture->profile(), QStringLiteral("memory"));
+    // The tables of addresses and details include gaps, so the chart shall show them too.
+    for (QCheckBox* box : window->currentPage()->findChildren<QCheckBox*>()) {
+      if (box->text() == QStringLiteral("With gaps")) box->click();
+    }
+    ASSERT_TRUE(settle());
   }
   const sections::Table& table(const std::string& key) const {
     for (const DataTable* found : window->currentPage()->findChildren<DataTable*>()) {

@@ -288,7 +288,7 @@ TEST_F(WindowTest, TheKeyTableListsEveryKey) {
   ASSERT_NE(dialog, nullptr);
   QStringList texts;
   for (const QLabel* label : dialog->findChildren<QLabel*>()) texts << label->text();
-  for (const char* expected : {"Zoom in or out about the pointer", "Next step", "Open", "Undo zoom",
+  for (const char* expected : {"Zoom in or out about the pointer", "Next iteration", "Open", "Undo zoom",
                                "Go to what a wait waits for", "Keys"}) {
     EXPECT_TRUE(texts.contains(QLatin1String(expected))) << expected;
   }

@@ -99,7 +99,7 @@ TEST_F(TracePageTest, OpensOnOneStepFromFillToFlush) {
   EXPECT_GE(range().end(), first.end);
   const auto length = static_cast<double>((first.end - first.start).count);
   EXPECT_LT(range().view().span(), length * 1.05);
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 0 of 0–3")));
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 0 of 0–3")));
   EXPECT_EQ(canvas->scene().layout().groups.size(), 6U)
       << "four devices, the counters of the run, and the host's own time";
   EXPECT_EQ(canvas->scene().layout().groups[1].title, "IPU1");
@@ -166,17 +166,17 @@ TEST_F(TracePageTest, NextAndPreviousStep) {
   };
   QTest::keyClick(canvas, Qt::Key_BracketRight);
   EXPECT_TRUE(shows(1));
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 1 of 0–3")));
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 1 of 0–3")));
   QTest::keyClick(canvas, Qt::Key_BracketRight);
   EXPECT_TRUE(shows(2));
   QTest::keyClick(canvas, Qt::Key_BracketLeft);
   EXPECT_TRUE(shows(1));
   for (QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
-    if (button->accessibleName() == QStringLiteral("Previous step ([)"))
+    if (button->accessibleName() == QStringLiteral("Previous iteration ([)"))
       QTest::mouseClick(button, Qt::LeftButton);
   }
   EXPECT_TRUE(shows(0));
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 0 of 0–3")));
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 0 of 0–3")));
 }
 
 TEST_F(TracePageTest, StepsLeadIntoTheNeighbouringCalls) {
@@ -184,13 +184,13 @@ TEST_F(TracePageTest, StepsLeadIntoTheNeighbouringCalls) {
   QTest::keyClick(canvas, Qt::Key_BracketLeft);
   ASSERT_TRUE(settle());
   EXPECT_EQ(trace().runs[0].id, model::RunId(1));
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 3 of 0–3")))
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 3 of 0–3")))
       << "a call entered from behind shows its last step";
   EXPECT_EQ(child<QComboBox>(QStringLiteral("Call"))->currentText(), QStringLiteral("Call 1"));
   QTest::keyClick(canvas, Qt::Key_BracketRight);
   ASSERT_TRUE(settle());
   EXPECT_EQ(trace().runs[0].id, model::RunId(2));
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 0 of 0–3")));
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 0 of 0–3")));
 }
 
 TEST_F(TracePageTest, CallsAreChosen) {
@@ -354,7 +354,7 @@ TEST_F(TracePageTest, APassTellsItsParts) {
   EXPECT_EQ(detail(QStringLiteral("Pass")), QStringLiteral("backward"));
   EXPECT_EQ(detail(QStringLiteral("Stage")), QStringLiteral("1"));
   EXPECT_EQ(detail(QStringLiteral("Micro-batch")), QStringLiteral("4"));
-  EXPECT_EQ(detail(QStringLiteral("Step")), QStringLiteral("0"));
+  EXPECT_EQ(detail(QStringLiteral("Iteration")), QStringLiteral("0"));
   EXPECT_EQ(detail(QStringLiteral("Call")), QStringLiteral("2"));
   EXPECT_EQ(detail(QStringLiteral("Pipeline cycle")), QStringLiteral("9")) << "k + 2N − 2 − i";
   EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("131,400 cycles (98.8 µs)"));
@@ -497,7 +497,7 @@ TEST_F(TracePageTest, AClickOnTheStepBandShowsTheStep) {
   canvas->zoomToAll();
   const int x = canvas->window().view.column(trace().iterations[2].start + base::Ticks(100'000));
   QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {}, {TimelineCanvas::kGutter + x, 8});
-  EXPECT_TRUE(labels().contains(QStringLiteral("Step 2 of 0–3")));
+  EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 2 of 0–3")));
   EXPECT_LT(range().view().span(),
             1.1 * static_cast<double>((trace().iterations[2].end - trace().iterations[2].start).count));
 }

@@ -56,6 +56,9 @@ class Module(unittest.TestCase):
         for step in steps:
             self.assertLessEqual(run.cyclesFrom, step.ipu.cyclesFrom)
             self.assertLessEqual(step.ipu.cyclesTo, run.cyclesTo)
+        spans = self.report.execution.window(run.cyclesFrom, run.cyclesTo, run.cyclesTo - run.cyclesFrom)
+        self.assertLess(len(spans), len(steps))
+        self.assertEqual({span.ipu for span in spans}, {step.ipu.ipu for step in steps})
 
     def test_cycles_by_tile(self):
         path = os.path.join(self.folder.name, "tiles.pop")

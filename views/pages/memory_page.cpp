@@ -286,7 +286,7 @@ class MemoryPage : public shell::Page {
     followUnits();
     chart_->setAxes(
         data_->shown.size() > 1 ? tr("%1s of all devices, one device after another").arg(unit) : unit,
-        tr("bytes per %1").arg(unit));
+        bar_->choice().gaps ? tr("address span per %1, bytes").arg(unit) : tr("bytes used per %1").arg(unit));
     chart_->enableAxis(QwtPlot::xBottom,
                        !data_->unitName.empty());  // devices in one piece have names instead of numbers
     chart_->setStack(std::move(layers), std::move(bands));
@@ -362,19 +362,22 @@ class MemoryPage : public shell::Page {
 
   /// Describes a unit; without one, the fullest.
   QString describe(int unit) const {
-    if (!data_ || chart_->size() == 0) return {};
+    if (!data_ || chart_->size() == 0 || data_->used.empty()) return {};
     QString prefix;
     if (unit < 0) unit = chart_->mark();
     if (unit < 0) {
       unit = fullest();
       prefix = tr("Fullest: ");
     }
-    const std::int64_t bytes = chart_->total(unit);
+    const auto at = static_cast<std::size_t>(unit);
+    const std::int64_t used = at < data_->used.size() ? data_->used[at] : 0,
+                       span = at < data_->spans.size() ? data_->spans[at] : 0;
     const double share =
-        data_->capacity > 0 ? static_cast<double>(bytes) / static_cast<double>(data_->capacity) : 0;
-    return prefix + tr("%1, %2 of %3 (%4)")
-                        .arg(data_->names[static_cast<std::size_t>(unit)], memoryPageBytesText(bytes),
-                             memoryPageBytesText(data_->capacity), text(formatCell(share, Format::fraction)));
+        data_->capacity > 0 ? static_cast<double>(used) / static_cast<double>(data_->capacity) : 0;
+    return prefix + tr("%1, %2 of %3 used (%4), address span %5")
+                        .arg(data_->names[at], memoryPageBytesText(used),
+                             memoryPageBytesText(data_->capacity), text(formatCell(share, Format::fraction)),
+                             memoryPageBytesText(span));
   }
 
   std::shared_ptr<const MemoryData> data_;

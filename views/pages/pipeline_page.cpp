@@ -1,4 +1,4 @@
-// Shows one device iteration of the pipeline: which device works on which micro-batch when, or in which
+// Shows one iteration of the pipeline: which device works on which micro-batch when, or in which
 // cycle.
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -145,7 +145,7 @@ class PipelinePage : public shell::Page {
     auto* layout = new QHBoxLayout(lower);
     layout->setContentsMargins(12, 4, 12, 10);
     layout->setSpacing(12);
-    auto* left = new Panel(context_.palette, tr("This step"), lower);
+    auto* left = new Panel(context_.palette, tr("This iteration"), lower);
     facts_ = new FactGrid(context_.palette, left);
     facts_->setColumnWidth(300);
     left->body()->addWidget(facts_);
@@ -182,7 +182,7 @@ class PipelinePage : public shell::Page {
     canvas_->setGrid(grid_, marks_, scale_);
     applyOptions();
     remark(grid_->shownMicroBatches < grid_->microBatches
-               ? tr("This step has %1 micro-batches; the first %2 are shown.")
+               ? tr("This flush has %1 micro-batches; the first %2 are shown.")
                      .arg(grid_->microBatches)
                      .arg(grid_->shownMicroBatches)
                : QString());
@@ -215,11 +215,19 @@ class PipelinePage : public shell::Page {
     const base::Ticks steady = std::max(zero, grid.rampDownStart - grid.rampUpEnd);
     const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
     std::vector<ShownFact> facts = {
-        {tr("Length"), time(length), tr("from the first forward to the last backward pass of the step")},
-        {tr("Ramp-up"), share(up), tr("until the last stage begins; share of the length")},
-        {tr("Steady"), share(steady), tr("all stages have begun and none has ended; share of the length")},
-        {tr("Ramp-down"), share(down), tr("after the first stage has ended; share of the length")},
-        {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one step of one replica")},
+        {tr("Step time"), time(grid.span.length()),
+         tr("of this iteration: its flush with update, host copies and waits")},
+        {tr("Mean step time"), time(base::Ticks(std::llround(grid.meanStepTime))),
+         tr("of all iterations of the call; reports and the stages page give this one")},
+        {tr("Flush"), time(length),
+         tr("from the start of the first forward to the end of the last backward "
+            "pass (inference: the last forward pass)")},
+        {tr("Ramp-up"), share(up),
+         tr("before the first full cycle, or until the last stage begins; share of the flush")},
+        {tr("Steady"), share(steady), tr("from the first to the last full cycle; share of the flush")},
+        {tr("Ramp-down"), share(down),
+         tr("after the last full cycle, or after the first stage has ended; share of the flush")},
+        {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one flush of one replica")},
         {tr("Columns"), QString::number(grid.columns),
          grid.hasSlots ? tr("each pipeline cycle has a forward and a backward column")
                        : tr("each pass of a device has a column")}};
@@ -231,13 +239,29 @@ class PipelinePage : public shell::Page {
                        grid.firstFullColumn < 0 ? tr("none") : QString::number(grid.firstFullColumn),
                        tr("the first column in which every stage works, counted from 0")});
     }
-    std::int64_t critical = 0;
-    for (const PipelineCell& cell : grid.cells) critical += cell.critical ? (cell.end - cell.start).count : 0;
-    if (grid.criticalKnown)
-      facts.push_back(
-          {tr("Critical path"), share(base::Ticks(critical)),
-           tr("passes of this step on the path; the rest of the path is exchange, update and host")});
+    if (grid.criticalKnown) addPath(facts);
     facts_->setFacts(std::move(facts));
+  }
+
+  /// The critical path within this iteration, and what it consists of.
+  void addPath(std::vector<ShownFact>& facts) const {
+    const analysis::PathSums& path = grid_->path;
+    facts.push_back(
+        {tr("Critical path"), time(path.total()),
+         tr("the chain of passes, transfers and waits that makes this iteration as long as it is; "
+            "its parts add up to the step time")});
+    const double whole = static_cast<double>(std::max<std::int64_t>(1, path.total().count));
+    const auto add = [&](const QString& label, base::Ticks part, const QString& doc) {
+      if (part.count == 0) return;
+      const double share = static_cast<double>(part.count) / whole;
+      facts.push_back(
+          {label, QStringLiteral("%1 (%2)").arg(time(part), text(formatCell(share, Format::fraction))), doc});
+    };
+    add(tr("thereof compute"), path.compute, tr("forward, recompute, backward and weight-gradient passes"));
+    add(tr("thereof exchange"), path.exchange, tr("transfers, sync and collectives"));
+    add(tr("thereof update"), path.update, tr("weight updates"));
+    add(tr("thereof remote memory"), path.memory, tr("loads and stores of remote buffers"));
+    add(tr("thereof host"), path.host, tr("host copies, the overhead of the call and waits for the host"));
   }
 
   /// Lists the passes of the highlighted micro-batch, or else what each device does.
@@ -248,15 +272,15 @@ class PipelinePage : public shell::Page {
     if (path < 0) {
       table = {"devices",
                "Devices",
-               "of this step; shares are of its length",
+               "of this iteration; shares are of the step time",
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
-                {"begins", "Begins", Format::ticks, "time since the start of the step"},
-                {"ends", "Ends", Format::ticks, "time since the start of the step"},
-                {"busy", "Busy", Format::fraction, "compute ÷ length of the step"}},
+                {"begins", "Begins", Format::ticks, "time since the start of the flush"},
+                {"ends", "Ends", Format::ticks, "time since the start of the flush"},
+                {"busy", "Busy", Format::fraction, "forward, recompute and backward passes ÷ step time"}},
                {}};
-      const double length = static_cast<double>(std::max<std::int64_t>(1, (grid_->end - grid_->start).count));
+      const double length = static_cast<double>(std::max<std::int64_t>(1, grid_->span.length().count));
       for (const analysis::PipelineRow& row : grid_->rows) {
         if (row.cells.empty()) continue;
         std::string stages;
@@ -277,7 +301,7 @@ class PipelinePage : public shell::Page {
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
-                {"start", "Start", Format::ticks, "time since the start of the step"},
+                {"start", "Start", Format::ticks, "time since the start of the flush"},
                 {"length", "Length", Format::ticks, "of the pass"},
                 {"since", "Gap before", Format::ticks, "time since the previous pass of the micro-batch"}},
                {}};
@@ -364,7 +388,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(pipeline) {
   registry.add({QStringLiteral("pipeline"), QObject::tr("Pipeline"), QStringLiteral("pipeline"),
-                QObject::tr("One step of the pipeline over time, or as a schedule table"), 15,
+                QObject::tr("One iteration of the pipeline over time, or as a schedule table"), 15,
                 [](PageContext& context) -> Page* { return new pages::PipelinePage(context); }});
 }
 

@@ -1,11 +1,12 @@
-// Shows which stage slows the pipeline down: time by stage, the bubble, lost time, memory, boundaries and the
-// slowest operations.
+// Shows which stage limits the pipeline: time by stage, the bubble, lost time, memory, boundaries, and what
+// makes the limiting or the selected stage slow.
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
@@ -34,12 +35,13 @@ QString stagesPageBytesText(std::int64_t bytes) {
 struct StagesData {
   StagesReport report;
   sections::Section section;
+  sections::Words words;
   std::vector<std::int64_t> capacities;  ///< capacity of each stage's device in bytes; 0: unknown
   bool remote = false;                   ///< remote buffers take some of the time
   geometry::TimeScale scale;
 };
 
-/// The ticks of one step by what the stage's device does, in the order of the legend.
+/// The ticks of one iteration by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
   const auto g = static_cast<double>(report.microBatches);
@@ -79,6 +81,7 @@ base::Result<StagesData> collectStagesPage(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
   if (definition == nullptr) return base::internalError("The section stages is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
+  content.words = sections::wordsOf(context.catalog);
   content.remote = std::ranges::any_of(context.catalog.segments, [&](const model::Segment& segment) {
     return segment.executable == context.executable && segment.pass == model::Pass::remote;
   });
@@ -99,8 +102,8 @@ class StagesPage : public shell::Page {
     area->top()->addLayout(cards);
     remarksPanel_ = new Panel(context.palette, tr("Remarks"), this);
     area->top()->addWidget(remarksPanel_);
-    time_ = addChart(area->top(), tr("One step on each stage's device"));
-    lost_ = addChart(area->left(), tr("Where a step loses time"));
+    time_ = addChart(area->top(), tr("One iteration on each stage's device"));
+    lost_ = addChart(area->left(), tr("Where an iteration loses time"));
     bubble_ = addChart(area->left(), tr("The bubble"));
     memory_ = addChart(area->left(), tr("Memory per stage"));
     operations_ = addTable(area->right());
@@ -181,26 +184,31 @@ class StagesPage : public shell::Page {
   void applyCards() {
     const StagesReport& r = data_->report;
     const auto ratio = [](double value) { return QString::number(value, 'f', 2); };
-    const QString detail = r.imbalanceBackward > 0
+    const QString detail = r.imbalanceBackward && r.imbalanceForward
                                ? tr("largest ÷ mean; forward %1, backward %2")
-                                     .arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward))
+                                     .arg(ratio(*r.imbalanceForward), ratio(*r.imbalanceBackward))
                                : tr("largest ÷ mean of the forward passes");
-    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance), detail, {},
-                         r.imbalance > 1.2 ? Ui::warning : Ui::text);
-    cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
-                         tr("idle time between the first forward and the last backward pass"), {});
-    const StageReport* slowest = r.slowest();
-    cards_[2]->setFigure(
-        tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
-        slowest == nullptr ? QString()
-                           : tr("%1: %2 per micro-batch")
-                                 .arg(text(sections::shortList(slowest->blocks)), time(slowest->busy)),
-        {});
-    if (slowest != nullptr)
-      cards_[2]->setToolTip(tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)));
+    cards_[0]->setFigure(tr("Imbalance"), r.imbalance ? ratio(*r.imbalance) : QStringLiteral("–"), detail, {},
+                         r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
+    cards_[1]->setFigure(tr("Bubble"), percent(r.bubble.fraction()),
+                         tr("of the flush, in which devices that hold a stage do not compute"), {});
+    if (const StageReport* limiting = r.limiting()) applyLimiting(*limiting);
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(tr("Useful"), percent(useful),
-                         tr("of a step: its length if all stages took the mean time and never waited"), {});
+    cards_[3]->setFigure(
+        tr("Useful"), percent(useful),
+        tr("of the step time: what it would take if all stages took the mean and never waited"), {});
+  }
+
+  void applyLimiting(const StageReport& stage) {
+    const StagesReport& r = data_->report;
+    QString name = text(sections::limitingStages(r));
+    name.replace(0, 1, name.at(0).toUpper());
+    const bool alone = std::ranges::count_if(r.stages, &StageReport::limits) == 1;
+    const QString took = tr("%1 per micro-batch with copies and exchange").arg(time(stage.occupied));
+    const QString blocks = text(sections::shortList(stage.blocks));
+    cards_[2]->setFigure(tr("Limiting stage"), name,
+                         alone && !blocks.isEmpty() ? tr("%1: %2").arg(blocks, took) : took, {});
+    if (alone) cards_[2]->setToolTip(tr("%1: %2").arg(text(stage.blocks), took));
   }
 
   void applyRemarks() {
@@ -234,8 +242,8 @@ class StagesPage : public shell::Page {
     time_->setParts(
         bars, [this](double value) { return time(value); }, names, notes);
     time_->setTitle(
-        tr("One step on each stage's device"),
-        tr("%1 of one step (%2%3), mean over the last call")
+        tr("One iteration on each stage's device"),
+        tr("%1 of one iteration (%2%3), mean over the last call")
             .arg(unit())
             .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
             .arg(isTraining() ? tr(" and the weight update") : QString()));
@@ -255,21 +263,20 @@ class StagesPage : public shell::Page {
         {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
         {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
     lost_->setParts({parts}, [this](double value) { return time(value); });
-    lost_->setTitle(tr("Where a step loses time"),
-                    tr("%1; the parts add up to the step, %2").arg(unit(), time(lost.step)));
+    lost_->setTitle(tr("Where an iteration loses time"),
+                    tr("%1; the parts add up to the step time, %2").arg(unit(), time(lost.step)));
   }
 
   void applyBubble() {
     const StagesReport& r = data_->report;
-    const std::vector<NamedPart> parts = {{tr("busy"), ColourRole::lostUseful, 1 - r.bubbleFraction},
-                                          {tr("ramp-up"), ColourRole::waitFill, r.bubbleRampUp, true},
-                                          {tr("steady"), ColourRole::waitSlowerStage, r.bubbleSteady, true},
-                                          {tr("ramp-down"), ColourRole::waitDrain, r.bubbleRampDown, true}};
+    const std::vector<NamedPart> parts = {{tr("busy"), ColourRole::lostUseful, 1 - r.bubble.fraction()},
+                                          {tr("ramp-up"), ColourRole::waitFill, r.bubble.rampUp, true},
+                                          {tr("steady"), ColourRole::waitSlowerStage, r.bubble.steady, true},
+                                          {tr("ramp-down"), ColourRole::waitDrain, r.bubble.rampDown, true}};
     bubble_->setParts({parts}, [](double value) { return percent(value); });
     bubble_->bars()->setScaleTo(1);
-    bubble_->setTitle(tr("The bubble"),
-                      tr("first forward to last backward pass; exchange and sync are %1 of it")
-                          .arg(percent(r.exchangeShareOfBubble)));
+    bubble_->setTitle(tr("The bubble"), tr("share of the flush, %1; exchange and sync are %2 of the flush")
+                                            .arg(time(r.flush), percent(r.bubble.exchange)));
   }
 
   /// The name of the device's units, such as "tile"; empty where the device is in one piece.
@@ -305,7 +312,7 @@ class StagesPage : public shell::Page {
         tr("Memory per stage"),
         unit.isEmpty()
             ? tr("memory of the stage's device; on the right, what is free for models")
-            : tr("sum over the %1s of the device; on the right, its fullest %1 with gaps").arg(unit));
+            : tr("sum over the %1s of the device; on the right, what its fullest %1 has free").arg(unit));
   }
 
   void applyTables() {
@@ -327,10 +334,22 @@ class StagesPage : public shell::Page {
       table->setTable(std::move(shown), data_->section.ticksPerShownUnit);
     };
     take(stages_, "stages");
-    take(operations_, "slowest_operations");
+    showOperations();
     take(boundaries_, "boundaries");
     take(memoryTable_, "memory");
     if (memory_->bars()->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
+  }
+
+  /// Shows what makes the selected stage slow, or else the limiting stage.
+  void showOperations() {
+    if (!data_) return;
+    const int selected = context_.selection.current().stage;
+    const auto& stages = data_->report.stages;
+    const int stage =
+        selected >= 0 && selected < static_cast<int>(stages.size()) ? selected : data_->report.limitingStage;
+    sections::Table table = stageOperationTable(data_->report, stage, data_->words);
+    operations_->parentWidget()->setVisible(!table.rows.empty());
+    operations_->setTable(std::move(table), data_->section.ticksPerShownUnit);
   }
 
   void select(int bar) {
@@ -349,6 +368,7 @@ class StagesPage : public shell::Page {
       if (data_->report.stages[i].index == stage) bar = static_cast<int>(i);
     }
     time_->bars()->setMarked(bar);
+    showOperations();
   }
 
   std::shared_ptr<const StagesData> data_;
@@ -364,7 +384,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stages) {
   registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"),
-                QObject::tr("Which stage slows the pipeline down, and why"), 30,
+                QObject::tr("Which stage limits the pipeline, and why"), 30,
                 [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
 }
 

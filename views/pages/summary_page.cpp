@@ -1,9 +1,10 @@
-// Shows the main results first: whether the model fits, its speed, what limits it, and the slowest stage.
+// Shows the main results first: whether the model fits, its speed, what limits it, and the limiting stage.
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
@@ -27,9 +28,8 @@ struct SummaryData {
   sections::Table figures;
   analysis::Memory memory;
   analysis::Execution execution;
-  std::optional<analysis::StageReport> slowest;
-  double slowestToMean = 0;
-  std::size_t stages = 0;
+  std::shared_ptr<const analysis::StagesReport> stages;
+  sections::Table engines;
   geometry::TimeScale scale;
   bool ran = false;
 };
@@ -50,9 +50,13 @@ sections::Table figureTable(const sections::Section& section, const analysis::Ca
                          {"value", "Value", Format::plain, ""},
                          {"doc", "Meaning", Format::plain, ""}},
                         {}};
-  for (const char* key : {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction"}) {
+  const bool hasLoss = std::ranges::any_of(
+      catalog.outcomes, [](const model::Outcome& row) { return row.name == "final_loss"; });
+  for (const std::string_view key :
+       {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction", "final_loss"}) {
     const sections::Fact* fact = findFact(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
+    if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
     table.rows.push_back(
         {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
   }
@@ -97,6 +101,14 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
   return facts;
 }
 
+/// How busy each engine of the devices is. Empty if nothing has run.
+base::Result<sections::Table> enginesTable(const sections::Context& context) {
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("engines");
+  if (definition == nullptr) return base::internalError("The section engines is not built in.");
+  PIPESCOPE_ASSIGN(sections::Section section, makeSection(*definition, context));
+  return section.tables.empty() ? sections::Table() : std::move(section.tables.front());
+}
+
 base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   SummaryData content;
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
@@ -112,12 +124,8 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   content.memory = *memory;
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   content.execution = *execution;
-  PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
-  content.stages = stages->stages.size();
-  if (stages->slowest() != nullptr) {
-    content.slowest = *stages->slowest();
-    content.slowestToMean = content.slowest->share * static_cast<double>(stages->stages.size());
-  }
+  PIPESCOPE_ASSIGN(content.stages, stagesOf(context));
+  PIPESCOPE_ASSIGN(content.engines, enginesTable(context));
   content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
   content.figures = figureTable(content.section, context.catalog);
   return content;
@@ -139,7 +147,7 @@ class SummaryPage : public shell::Page {
     setContent(area);
     const auto link = [this](int card, const QString& page) {
       connect(cards_[card], &FigureCard::clicked, this, [this, page] {
-        context_.go({page, {}, slowestStage_});
+        context_.go({page, {}, limitingStage_});
       });
     };
     // Where the model does not fit, the card leads to the tile that lacks most.
@@ -181,6 +189,7 @@ class SummaryPage : public shell::Page {
       return table;
     };
     figures_ = addTable(area.left(), kOptionRows);
+    engines_ = addTable(area.bottom(), kSummaryRows);
     executables_ = addTable(area.bottom(), kSummaryRows);
     grades_ = addTable(area.bottom(), kSummaryRows);
     bands_ = addTable(area.bottom(), kSummaryRows);
@@ -214,6 +223,8 @@ class SummaryPage : public shell::Page {
       table->setTable(rows);
       table->parentWidget()->setVisible(!rows.rows.empty());
     };
+    engines_->setTable(content.engines, content.section.ticksPerShownUnit);
+    engines_->parentWidget()->setVisible(!content.engines.rows.empty());
     for (const sections::Table& table : content.options.tables) show(options_, table);
     for (const sections::Table& table : content.bands.tables)
       show(table.key == "grades" ? grades_ : bands_, table);
@@ -256,22 +267,34 @@ class SummaryPage : public shell::Page {
                                                                               : QStringLiteral("trace");
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
                          boundDetail(section, name), tr("Show details"));
-    slowestStage_ = content.slowest ? content.slowest->index : -1;
-    if (content.slowest) {
-      const analysis::StageReport& stage = *content.slowest;
-      const QString where =
-          tr("%1 on %2").arg(text(sections::shortList(stage.blocks)), text(stage.deviceName));
-      const QString ratio = content.stages == 1
-                                ? tr("the only stage")
-                                : tr("%1 × the mean of all stages").arg(content.slowestToMean, 0, 'f', 2);
-      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(stage.index),
-                           QStringLiteral("%1, %2").arg(where, ratio), tr("Show the stages"),
-                           content.slowestToMean > 1.2 ? Ui::warning : Ui::text);
-      cards_[3]->setToolTip(tr("%1 on %2, %3").arg(text(stage.blocks), text(stage.deviceName), ratio));
-    } else {
-      cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"),
-                           tr("Show the stages"));
+    applyLimiting(*content.stages);
+  }
+
+  void applyLimiting(const analysis::StagesReport& report) {
+    limitingStage_ = report.limitingStage;
+    const analysis::StageReport* stage = report.limiting();
+    if (stage == nullptr) {
+      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("nothing has run"),
+                                  tr("Show the stages"));
     }
+    double mean = 0;
+    for (const analysis::StageReport& each : report.stages)
+      mean += each.occupied / static_cast<double>(report.stages.size());
+    const double ratio = mean > 0 ? stage->occupied / mean : 0;
+    QString name = text(sections::limitingStages(report));
+    name.replace(0, 1, name.at(0).toUpper());
+    const bool alone = std::ranges::count_if(report.stages, &analysis::StageReport::limits) == 1;
+    const QString share =
+        report.stages.size() == 1 ? tr("the only stage")
+        : alone                   ? tr("%1 × the mean of all stages").arg(ratio, 0, 'f', 2)
+                : tr("they take equally long, %1 × the mean of all stages").arg(ratio, 0, 'f', 2);
+    const QString where =
+        tr("%1 on %2").arg(text(sections::shortList(stage->blocks)), text(stage->deviceName));
+    cards_[3]->setFigure(tr("Limiting stage"), name,
+                         alone ? QStringLiteral("%1, %2").arg(where, share) : share, tr("Show the stages"),
+                         ratio > 1.2 ? Ui::warning : Ui::text);
+    cards_[3]->setToolTip(alone ? tr("%1 on %2, %3").arg(text(stage->blocks), text(stage->deviceName), share)
+                                : share);
   }
 
   /// The memory page; with the fullest tile of all where that is wanted and there are tiles.
@@ -291,13 +314,13 @@ class SummaryPage : public shell::Page {
   static QString memoryDetail(const analysis::Memory& memory) {
     const analysis::DeviceMemory* fullest = nullptr;
     for (const analysis::DeviceMemory& device : memory.devices) {
-      if (fullest == nullptr || device.maxUnitIncludingGaps > fullest->maxUnitIncludingGaps)
-        fullest = &device;
+      if (fullest == nullptr || device.maxUnit > fullest->maxUnit) fullest = &device;
     }
     if (fullest == nullptr) return {};
     const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
-    return tr("fullest: %1 of %2 on %3")
-        .arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
+    return tr("fullest: %1 of %2 used on %3; largest address span %4")
+        .arg(bytes(fullest->maxUnit), bytes(fullest->bytesPerUnit), text(fullest->name),
+             bytes(memory.maxUnitIncludingGaps));
   }
 
   /// Keeps a figure and its unit on one line.
@@ -324,6 +347,8 @@ class SummaryPage : public shell::Page {
         {"exchange", {tr("exchange and sync"), ColourRole::exchange, 0}},
         {"stream", {tr("stream copies"), ColourRole::streamCopy, 0}},
         {"memory", {tr("remote memory"), ColourRole::remoteCopy, 0}},
+        {"control", {tr("control"), ColourRole::control, 0}},
+        {"unknown", {tr("unknown"), ColourRole::otherKind, 0}},
         {"host", {tr("waiting for the host"), ColourRole::waitHost, 0, true}},
         {"pipeline",
          {tr("waiting in the pipeline (fill, drain, slower stages, updates of others)"),
@@ -367,14 +392,14 @@ class SummaryPage : public shell::Page {
 
   std::array<FigureCard*, 4> cards_{};
   PartsChart* shares_ = nullptr;
-  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr, *grades_ = nullptr,
-            *bands_ = nullptr;
+  DataTable *figures_ = nullptr, *engines_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
+            *grades_ = nullptr, *bands_ = nullptr;
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;
   QString boundPage_ = QStringLiteral("stages");
   shell::Place memoryPlace_;
-  std::int32_t slowestStage_ = -1;
+  std::int32_t limitingStage_ = -1;
 };
 
 }  // namespace pipescope::pages

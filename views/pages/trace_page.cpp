@@ -185,7 +185,7 @@ class TracePage : public shell::Page {
     connect(canvas_, &timeline::TimelineCanvas::timeUnitClicked, this, [this] { context_.toggleTimeUnit(); });
     connect(canvas_, &timeline::TimelineCanvas::stepChosen, this, [this](int index) {
       const analysis::IterationSpan& step = model_->trace->iterations[static_cast<std::size_t>(index)];
-      canvas_->zoomTo(step.start, step.end, kStepRoom);
+      canvas_->zoomTo(step.start, step.end, 0);
     });
     return upper;
   }
@@ -206,7 +206,7 @@ class TracePage : public shell::Page {
       QAction* action = context_.actions.add(group, what, keys, std::move(run));
       own(action);
     };
-    add(tr("Show this step"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
+    add(tr("Show this iteration"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
     add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))}, [this] {
       const geometry::TimeView& view = context_.timeRange.view();
       notes_->ask(scale_, view.time(view.width() / 2.0));
@@ -313,7 +313,7 @@ class TracePage : public shell::Page {
     };
   }
 
-  /// Shows one step at first, from fill to flush.
+  /// Shows one iteration at first.
   void openOnStep() {
     const analysis::Trace& trace = *model_->trace;
     Ticks start = trace.start, end = trace.end;
@@ -325,8 +325,8 @@ class TracePage : public shell::Page {
       end = trace.iterations[first].end;
     }
     const int width = std::max(1, canvas_->window().view.width());
-    const Ticks room(static_cast<std::int64_t>(static_cast<double>((end - start).count) * kStepRoom));
-    geometry::TimeView view(start - room, end + room, width);
+    // Without a margin, so that the table of the visible time shows the figures of this iteration.
+    geometry::TimeView view(start, end, width);
     view.keepWithin(trace.start, trace.end);
     context_.timeRange.reset(view);
   }
@@ -493,7 +493,7 @@ class TracePage : public shell::Page {
     const auto& steps = model_->trace->iterations;
     if (step >= 0 && step < static_cast<int>(steps.size())) {
       return canvas_->zoomTo(steps[static_cast<std::size_t>(step)].start,
-                             steps[static_cast<std::size_t>(step)].end, kStepRoom);
+                             steps[static_cast<std::size_t>(step)].end, 0);
     }
     goCall(direction);
   }
@@ -517,8 +517,6 @@ class TracePage : public shell::Page {
     }
     canvas_->zoomTo(time - Ticks(length.count / 16), time + Ticks(length.count / 16), 0);
   }
-
-  static constexpr double kStepRoom = 0.015;
 
   /// What was shown before a search.
   struct Former {

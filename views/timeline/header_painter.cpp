@@ -45,7 +45,7 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
   painter.setFont(look_.labels.font());
   painter.setPen(look_.palette.ui(Ui::muted));
   painter.drawText(QRect(20, 0, Look::kGutter - 28, Look::kStepBand), Qt::AlignVCenter | Qt::AlignRight,
-                   translate("step"));
+                   translate("iteration"));
   painter.fillRect(Look::kGutter - 1, 0, 1, Look::kStepBand, look_.palette.ui(Ui::border));
   painter.save();
   painter.setClipRect(Look::kGutter, 0, width - Look::kGutter, Look::kStepBand);
@@ -62,8 +62,8 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
     painter.fillRect(box, look_.palette.ui(Ui::selection));
     lastColumn = left;
     const QString number = QString::number(step.iteration);
-    const QString full = oneRun ? translate("step %1").arg(number)
-                                : translate("call %1 · step %2").arg(step.run.value).arg(number);
+    const QString full = oneRun ? translate("iteration %1").arg(number)
+                                : translate("call %1 · iteration %2").arg(step.run.value).arg(number);
     for (const QString& text : {full, number}) {
       if (metrics.horizontalAdvance(text) + 6 > box.width()) continue;
       painter.setPen(look_.palette.ui(Ui::text));

@@ -120,7 +120,7 @@ void PipelinePainter::paintGutter(QPainter& painter) const {
   painter.restore();
 }
 
-/// The stages of a device, and below or beside them the device and how busy it is.
+/// The stages of a device, and below or beside them the device and which share of the step time it is busy.
 void PipelinePainter::paintRowName(QPainter& painter, const analysis::PipelineRow& row, int y) const {
   constexpr int kTwoLines = 30;  // rows at least this high have two lines of text
   const int height = content_.metrics.row, half = height / 2;
@@ -129,7 +129,7 @@ void PipelinePainter::paintRowName(QPainter& painter, const analysis::PipelineRo
   for (const std::int32_t stage : row.stages) stages << QString::number(stage);
   const QString name =
       translated(stages.size() == 1 ? "Stage %1" : "Stages %1").arg(stages.join(QStringLiteral(", ")));
-  const double span = static_cast<double>((content_.grid.end - content_.grid.start).count);
+  const double span = static_cast<double>(content_.grid.span.length().count);
   const QString busy =
       span > 0 ? translated("%1 % busy").arg(100 * static_cast<double>(row.busy.count) / span, 0, 'f', 0)
                : QString();

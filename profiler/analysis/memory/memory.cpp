@@ -113,9 +113,12 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
     memory.total += Bytes(use.excludingGaps[u]);
     memory.totalIncludingGaps += Bytes(use.includingGaps[u]);
     memory.alwaysLive += Bytes(use.alwaysLive[u]);
-    memory.maxUnit = std::max(memory.maxUnit, Bytes(use.excludingGaps[u]));
     if (Bytes(use.includingGaps[u]) > memory.maxUnitIncludingGaps) {
       memory.maxUnitIncludingGaps = Bytes(use.includingGaps[u]);
+      memory.spanUnit = static_cast<std::int64_t>(u);
+    }
+    if (Bytes(use.excludingGaps[u]) > memory.maxUnit) {
+      memory.maxUnit = Bytes(use.excludingGaps[u]);
       memory.worstUnit = static_cast<std::int64_t>(u);
     }
   }

@@ -22,10 +22,12 @@ struct DeviceMemory {
   model::MemorySpaceId space;
   std::int64_t units = 1;
   Bytes bytesPerUnit;
-  Bytes total;  ///< excluding gaps, sum over units
-  Bytes totalIncludingGaps;
-  Bytes maxUnit, maxUnitIncludingGaps;
-  std::int64_t worstUnit = 0;
+  /// Bytes used: what variables and code take, without the gaps between them. Sum over units; most on a unit.
+  Bytes total, maxUnit;
+  std::int64_t worstUnit = 0;  ///< unit with most bytes used
+  /// The address span: bytes used with the gaps between them. It decides what fits.
+  Bytes totalIncludingGaps, maxUnitIncludingGaps;
+  std::int64_t spanUnit = 0;  ///< unit with the largest address span
   Bytes alwaysLive;
   Bytes notAlwaysLivePeak;  ///< largest sum over units of any liveness step
   std::int64_t peakStep = -1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 namespace pipescope::analysis {
@@ -97,6 +98,23 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
     }
   }
   return all;
+}
+
+Result<std::optional<double>> lastValue(const model::ProfileSource& source, std::string_view name) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::Counter> counters, source.rows<model::Counter>());
+  std::set<model::CounterId> wanted;
+  for (const model::Counter& row : *counters) {
+    if (row.name == name && !row.device.valid()) wanted.insert(row.id);
+  }
+  if (wanted.empty()) return std::optional<double>();
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::CounterSample>());
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    PIPESCOPE_ASSIGN(const model::Rows<model::CounterSample> rows, source.block<model::CounterSample>(i));
+    for (std::size_t r = rows->size(); r-- > 0;) {
+      if (wanted.contains((*rows)[r].counter)) return std::optional<double>((*rows)[r].value);
+    }
+  }
+  return std::optional<double>();
 }
 
 std::ptrdiff_t pointAt(const CounterSeries& series, Ticks time) {

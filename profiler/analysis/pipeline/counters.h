@@ -1,5 +1,7 @@
 #pragma once
 // Values over time, such as loss, accuracy, stash entries and live bytes.
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -37,6 +39,10 @@ struct CounterRequest {
 /// The executable's counters in the order of their ids. Counters without samples are left out.
 Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& source, const Catalog& catalog,
                                                  const CounterRequest& request, base::Progress& progress);
+
+/// The last recorded value of a counter of the whole run, such as "loss". None: there is no sample of it.
+/// Reads the samples from the end.
+Result<std::optional<double>> lastValue(const model::ProfileSource& source, std::string_view counter);
 
 /// The index of the point whose value holds at a time; −1 before the first.
 std::ptrdiff_t pointAt(const CounterSeries& series, Ticks time);

@@ -1,14 +1,20 @@
 #include "profiler/analysis/pipeline/execution.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
+#include <unordered_map>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/intervals.h"
-#include "profiler/analysis/pipeline/segment_use.h"
 #include "profiler/analysis/rows_of_run.h"
+#include "profiler/analysis/segment_use.h"
 
 namespace pipescope::analysis {
 namespace {
+
+using model::StepKind;
+using model::WaitCause;
 
 /// Sums of one device over a run.
 class DeviceSums {
@@ -20,18 +26,15 @@ class DeviceSums {
     result_.clockHz = device.ticksPerSecond;
     result_.total = base::convertRoundUp(run.end - run.start, catalog.timebase({}),
                                          base::Timebase{device.ticksPerSecond});
+    units_ = std::max<std::int64_t>(1, device.units);
   }
 
-  void add(const model::Placement& placement, const SegmentUse& use) {
+  void add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
+           const Catalog& catalog) {
     result_.placed = true;
-    busy_.add(placement.start, placement.end);
-    if (placement.pass == model::Pass::collective) {
-      communication_.add(placement.start, placement.end);
-    } else {
-      result_.anyLane += use.anyLane;
-    }
-    for (const auto& [kind, ticks] : use.byKind) result_.byKind[kind] += ticks;
-    for (const auto& [role, ticks] : use.byLane) result_.byLane[role] += ticks;
+    placements_[segment.lane].push_back({placement.start, placement.end, &use});
+    (placement.pass == model::Pass::collective ? collectives_ : working_).add(placement.start, placement.end);
+    for (const auto& [lane, ticks] : use.byLane) result_.byLane[catalog.roleOf(lane)] += ticks;
     result_.streamIn += use.streamIn;
     result_.streamOut += use.streamOut;
     result_.exchangeIn += use.exchangeIn;
@@ -44,53 +47,131 @@ class DeviceSums {
   }
 
   void add(const model::Transfer& transfer, bool incoming, model::LaneRole role) {
-    busy_.add(transfer.start, transfer.end);
-    communication_.add(transfer.start, transfer.end);
     transfers_.add(transfer.start, transfer.end);
     transfersByLane_[role].add(transfer.start, transfer.end);
     (incoming ? result_.globalIn : result_.globalOut) += transfer.bytes;
   }
 
-  void add(const model::Wait& wait) {
-    if (wait.cause == model::WaitCause::collective || wait.cause == model::WaitCause::exchange)
-      result_.exposed += wait.end - wait.start;
-  }
+  void add(const model::Wait& wait) { waits_[wait.cause].add(wait.start, wait.end); }
 
   /// True when nothing of the run happened on the device.
-  bool unused() const { return busy_.empty(); }
+  bool unused() const { return working_.empty() && collectives_.empty() && transfers_.empty(); }
 
   DeviceExecution finish() {
-    if (const Ticks global = transfers_.unionLength(); global.count > 0)
-      result_.byKind[model::StepKind::globalExchange] += global;
+    const std::vector<Intervals::Interval> placed = addPlacements();
     for (const auto& [role, transfers] : transfersByLane_) {
       if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
     }
-    result_.communicating = communication_.unionLength();
-    result_.idle = result_.total - busy_.unionLength();
+    result_.transfersOutside = freeLength(placed, transfers_);
+    result_.byKind[kindIndex(StepKind::globalExchange)] += result_.transfersOutside.count;
+    result_.idle = result_.total - lengthOf(placed) - result_.transfersOutside;
+    Intervals busy(placed);
+    for (const auto& [cause, waits] : waits_) {
+      result_.waits[cause] = freeLength(placed, waits);
+      busy.add(waits);
+    }
+    result_.transfersAlone = freeLength(busy.joined(), transfers_);
+    Intervals communication = transfers_;
+    communication.add(collectives_);
+    result_.communicating = communication.unionLength();
+    result_.exposed = freeLength(working_.joined(), communication);
     if (computeSteps_ > 0) result_.tileBalance = balanceSum_ / static_cast<double>(computeSteps_);
+    const double compute =
+        units_ > 1 ? computeMean_ : static_cast<double>(result_.ofKind(StepKind::compute).count);
     if (result_.total.count > 0)
-      result_.parallelEfficiency = computeMean_ / static_cast<double>(result_.total.count);
+      result_.parallelEfficiency = compute / static_cast<double>(result_.total.count);
     return result_;
   }
 
  private:
+  struct Placed {
+    Ticks start, end;
+    const SegmentUse* use;
+  };
+
+  static Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
+    Ticks length;
+    for (const auto& [start, end] : joined) length += end - start;
+    return length;
+  }
+
+  /// The time of `what` that `taken` leaves free.
+  static Ticks freeLength(const std::vector<Intervals::Interval>& taken, const Intervals& what) {
+    Ticks length;
+    for (const auto& [start, end] : what.joined())
+      forEachFreePart(taken, start, end, [&](Ticks from, Ticks to) { length += to - from; });
+    return length;
+  }
+
+  /// Adds the time by kind. Where lanes work at the same time, a moment counts on the first of them. Returns
+  /// the union of all placements.
+  std::vector<Intervals::Interval> addPlacements() {
+    std::vector<Intervals::Interval> taken;
+    Intervals all;
+    for (auto& [lane, placements] : placements_) {
+      std::ranges::stable_sort(placements, {}, &Placed::start);
+      for (const Placed& placed : placements) {
+        if (placed.end <= placed.start) continue;
+        Ticks free;
+        forEachFreePart(taken, placed.start, placed.end, [&](Ticks from, Ticks to) { free += to - from; });
+        addShare(*placed.use, free, placed.end - placed.start);
+        all.add(placed.start, placed.end);
+      }
+      taken = all.joined();
+    }
+    return taken;
+  }
+
+  /// Adds `part` of a placement of `length` ticks. The parts of all kinds shrink alike.
+  void addShare(const SegmentUse& use, Ticks part, Ticks length) {
+    std::int64_t left = part.count;
+    for (std::size_t kind = 0; kind < kStepKinds; ++kind) {
+      if (kind == kindIndex(StepKind::control)) continue;
+      const std::int64_t ticks =
+          part == length ? use.byKind[kind]
+                         : std::llround(static_cast<double>(use.byKind[kind]) *
+                                        static_cast<double>(part.count) / static_cast<double>(length.count));
+      result_.byKind[kind] += ticks;
+      left -= ticks;
+    }
+    result_.byKind[kindIndex(StepKind::control)] += left;
+  }
+
   DeviceExecution result_;
-  Intervals busy_, communication_, transfers_;
+  std::map<model::LaneId, std::vector<Placed>> placements_;
+  Intervals working_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
+  std::map<WaitCause, Intervals> waits_;
+  std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;
   std::int64_t computeSteps_ = 0;
 };
 
 using SumsByDevice = base::IdVector<model::DeviceId, DeviceSums>;
 
+using UseBySegment = std::unordered_map<model::SegmentId, SegmentUse>;
+
+/// The uses of the executable's segments.
+Result<UseBySegment> usesOf(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable) {
+  std::vector<SegmentFacts> segments;
+  for (const model::Segment& segment : catalog.segments) {
+    if (segment.executable == executable)
+      segments.push_back({segment.id, segment.pass, segment.lane, std::max(Ticks(0), segment.ticks)});
+  }
+  base::SilentProgress progress;
+  return segmentUses(source, segments, progress);
+}
+
 base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, const model::Run& run,
-                    SumsByDevice& sums) {
-  PIPESCOPE_ASSIGN(const auto uses, segmentUses(source, catalog, run.executable));
+                    const UseBySegment& uses, SumsByDevice& sums) {
   PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
   for (const model::Placement& placement : placements) {
     DeviceSums* device = sums.find(placement.device);
-    const SegmentUse* use = uses.find(placement.segment);
-    if (device != nullptr && use != nullptr) device->add(placement, *use);
+    const model::Segment* segment = catalog.segments.find(placement.segment);
+    const auto use = uses.find(placement.segment);
+    if (device != nullptr && segment != nullptr && use != uses.end())
+      device->add(placement, *segment, use->second, catalog);
   }
   PIPESCOPE_ASSIGN(const std::vector<model::Transfer> transfers, rowsOfRun<model::Transfer>(source, run));
   for (const model::Transfer& transfer : transfers) {
@@ -116,7 +197,8 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   if (run == nullptr) return result;
   SumsByDevice sums;
   for (const model::Device& device : catalog.devices) sums.emplace_back(catalog, device, *run);
-  PIPESCOPE_TRY(addRun(source, catalog, *run, sums));
+  PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable));
+  PIPESCOPE_TRY(addRun(source, catalog, *run, uses, sums));
   const auto places = devicePlaces(catalog, executable);
   std::set<std::int32_t> left;
   model::DeviceId id(0);
@@ -128,6 +210,7 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
       continue;
     }
     result.devices.push_back(device.finish());
+    result.devices.back().holdsStage = place.replica == 0 && !place.stages.empty();
   }
   result.replicasNotRecorded = static_cast<int>(left.size());
   result.total = run->end - run->start;
@@ -135,6 +218,40 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   result.samples = run->samples;
   if (result.seconds > 0) result.samplesPerSecond = static_cast<double>(run->samples) / result.seconds;
   return result;
+}
+
+TimeShares timeShares(const Execution& execution) {
+  TimeShares shares;
+  double whole = 0;
+  for (const DeviceExecution& device : execution.devices) {
+    if (!device.holdsStage) continue;
+    Ticks left = device.total;
+    const auto add = [&](double& share, Ticks ticks) {
+      share += static_cast<double>(ticks.count);
+      left -= ticks;
+    };
+    add(shares.compute, device.ofKind(StepKind::compute));
+    add(shares.control, device.ofKind(StepKind::control));
+    add(shares.stream, device.ofKind(StepKind::streamCopy));
+    add(shares.memory, device.ofKind(StepKind::remoteCopy));
+    add(shares.exchange, device.ofKind(StepKind::exchange) + device.ofKind(StepKind::sync));
+    // What a device waits for says more than a transfer that goes on meanwhile.
+    add(shares.exchange,
+        device.ofKind(StepKind::globalExchange) - device.transfersOutside + device.transfersAlone);
+    for (const auto& [cause, ticks] : device.waits) {
+      add(cause == WaitCause::host                                         ? shares.host
+          : cause == WaitCause::exchange || cause == WaitCause::collective ? shares.exchange
+                                                                           : shares.pipeline,
+          ticks);
+    }
+    shares.unknown += static_cast<double>(left.count);
+    whole += static_cast<double>(device.total.count);
+  }
+  if (whole <= 0) return {};
+  for (double* share : {&shares.compute, &shares.control, &shares.exchange, &shares.stream, &shares.memory,
+                        &shares.host, &shares.pipeline, &shares.unknown})
+    *share /= whole;
+  return shares;
 }
 
 }  // namespace pipescope::analysis

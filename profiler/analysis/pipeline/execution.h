@@ -1,11 +1,13 @@
 #pragma once
-// Sums up each device's work in a run: ticks by lane and by kind of step, idle time, communication that
-// other work does not hide, traffic and tile balance.
+// Sums up each device's work in a run: ticks by lane and by kind of step, idle time and its causes,
+// communication that other work does not hide, traffic and tile balance.
 #include <map>
 #include <string>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/kind_times.h"
+#include "profiler/base/progress.h"
 
 namespace pipescope::analysis {
 
@@ -13,17 +15,28 @@ struct DeviceExecution {
   int index = 0;
   std::string name, kind;
   std::int64_t clockHz = 0;
-  Ticks total;  ///< span of the run on this device
-  Ticks idle;   ///< total − the union of its placements and transfers
+  bool holdsStage = false;  ///< a stage of the first replica
+  bool placed = false;      ///< at least one placement lies on the device
+  Ticks total;              ///< span of the run on this device
+  /// Ticks by kind of step. Every moment counts once; transfers outside placements count as global exchange.
+  /// The kinds and `idle` add up to `total`. Control is the time of placements in which no lane
+  /// computes or moves data.
+  TicksByKind byKind{};
+  Ticks idle;  ///< total − the union of its placements and transfers
+  /// Ticks in which the lanes of this role work. Lanes may work at the same time.
   std::map<model::LaneRole, Ticks> byLane;
-  std::map<model::StepKind, Ticks> byKind;  ///< steps of its placements; transfers count as global exchange
-  bool placed = false;                      ///< at least one placement lies on the device
-  Ticks anyLane;        ///< time in which at least one lane works, without collectives and transfers
-  Ticks communicating;  ///< union of transfers and collectives
-  Ticks exposed;        ///< time in which the device waits for transfers and collectives
+  /// Waits by cause, without the time of placements on other lanes. Transfers may go on meanwhile.
+  std::map<model::WaitCause, Ticks> waits;
+  Ticks transfersOutside;  ///< union of its transfers outside placements
+  Ticks transfersAlone;    ///< part of it in which the device does not wait
+  Ticks communicating;     ///< union of its transfers and collectives
+  Ticks exposed;           ///< part of it in which no other placement works
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
-  double tileBalance = 0;         ///< mean over compute steps of mean ÷ slowest unit's ticks
-  double parallelEfficiency = 0;  ///< compute unit-ticks ÷ (units × total)
+  double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit's ticks; 0: none
+  /// Compute unit-ticks ÷ (units × total). Of a device without units: time in which it computes ÷ total.
+  double parallelEfficiency = 0;
+
+  Ticks ofKind(model::StepKind which) const { return Ticks(byKind[kindIndex(which)]); }
 };
 
 struct Execution {
@@ -39,5 +52,18 @@ struct Execution {
 /// Totals of the executable's last run, one replica.
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable);
+
+/// Shares of the time of all devices that hold a stage. They add up to 1.
+struct TimeShares {
+  double compute = 0, control = 0;
+  double exchange = 0;  ///< within and between devices, sync, collectives, and waits for them
+  double stream = 0;    ///< copies from and to the host
+  double memory = 0;    ///< loads and stores of remote buffers
+  double host = 0;      ///< waits for the host
+  double pipeline = 0;  ///< waits for fill, drain, slower stages and other devices' updates
+  double unknown = 0;   ///< kinds of steps of newer files, and idle time without a recorded cause
+};
+/// All shares are 0 if nothing has run.
+TimeShares timeShares(const Execution& execution);
 
 }  // namespace pipescope::analysis

@@ -1,17 +1,19 @@
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "profiler/analysis/pipeline/bubble.h"
 #include "profiler/analysis/pipeline/waits.h"
 
 namespace pipescope::analysis {
 namespace {
 
 constexpr std::int64_t kMostForPath = 300'000;  // a call with more placements shows no critical path
-constexpr std::size_t kPipelineGridRunColumn = 5, kMicroBatchColumn = 10, kIterationColumn = 11;
+constexpr std::size_t kPipelineGridRunColumn = 5, kIterationColumn = 11;
 
 using PipelineGridKey =
     std::tuple<std::int32_t, std::int32_t, bool, bool>;  // stage, micro-batch, forward, weight gradient
@@ -71,8 +73,8 @@ class Builder {
 
   bool mayHold(const std::vector<model::ColumnRange>& ranges, model::RunId run) const {
     return ranges[kPipelineGridRunColumn].mayHold(run.value) &&
-           ranges[kIterationColumn].mayHold(request_.iteration) &&
-           ranges[kMicroBatchColumn].mayMeet(0, grid_.shownMicroBatches - 1);
+           (grid_.iterations == 1 ||
+            ranges[kIterationColumn].mayMeet(request_.iteration - 1, request_.iteration));
   }
 
   base::Status readCells(const model::Run& run) {
@@ -85,25 +87,32 @@ class Builder {
       }
       PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
       for (const model::Placement& row : *rows) {
-        // In inference each micro-batch is a step of its own, so one table shows the whole call.
-        if (row.run == run.id && (grid_.iterations == 1 || row.iteration == request_.iteration)) take(row);
+        if (row.run != run.id) continue;
+        ends_.add(row.run, row.iteration, catalog_.toAxis(row.device, row.end));
+        if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row);
       }
     }
+    grid_.meanStepTime = static_cast<double>((run.end - run.start).count) / grid_.iterations;
+    const auto spans = ends_.spansOf({run}, grid_.iterations - 1);
+    const IterationSpan* span = findIteration(spans, request_.iteration);
+    grid_.span = span != nullptr ? *span : IterationSpan{run.id, request_.iteration, run.start, run.end};
     return {};
-  }
-
-  Ticks toAxis(model::DeviceId device, Ticks ticks) const {
-    return base::convertRoundUp(ticks, catalog_.timebase(device), catalog_.timebase(model::DeviceId(0)));
   }
 
   void take(const model::Placement& row) {
     const auto place = rowOf_.find(row.device);
-    if (place == rowOf_.end() || !model::isComputePass(row.pass) || row.microBatch < 0 ||
-        row.end < row.start || row.microBatch >= grid_.shownMicroBatches)
+    if (place == rowOf_.end() || !model::isComputePass(row.pass) || row.microBatch < 0 || row.end < row.start)
       return;
+    const Ticks start = catalog_.toAxis(row.device, row.start), end = catalog_.toAxis(row.device, row.end);
+    flushStart_ = std::min(flushStart_, start);
+    flushEnd_ = std::max(flushEnd_, end);
+    grid_.rows[static_cast<std::size_t>(place->second)].busy += end - start;
+    passes_.push_back(row);
+    passes_.back().start = start;
+    passes_.back().end = end;
+    if (row.microBatch >= grid_.shownMicroBatches) return;
     const bool forward = row.pass == model::Pass::forward;
     const PipelineGridKey key{row.stage, row.microBatch, forward, row.pass == model::Pass::weightGradient};
-    const Ticks start = toAxis(row.device, row.start), end = toAxis(row.device, row.end);
     auto [found, added] = cells_.try_emplace(key);
     PipelineCell& cell = found->second;
     if (added) {
@@ -136,7 +145,6 @@ class Builder {
       if (!row.cells.empty()) cell.start = std::max(cell.start, at(row.cells.back()).end);
       cell.end = std::max(cell.end, cell.start);
       row.cells.push_back(static_cast<std::int32_t>(i));
-      row.busy += cell.end - cell.start;
     }
   }
 
@@ -209,17 +217,11 @@ class Builder {
   }
 
   void findPhases() {
-    grid_.start = grid_.cells.front().start;
-    for (const PipelineCell& cell : grid_.cells) grid_.end = std::max(grid_.end, cell.end);
-    grid_.rampUpEnd = grid_.start;
-    grid_.rampDownStart = grid_.end;
-    for (const PipelineRow& row : grid_.rows) {
-      if (row.cells.empty()) continue;
-      grid_.rampUpEnd = std::max(grid_.rampUpEnd, at(row.cells.front()).start);
-      Ticks last;
-      for (const std::int32_t cell : row.cells) last = std::max(last, at(cell).end);
-      grid_.rampDownStart = std::min(grid_.rampDownStart, last);
-    }
+    grid_.start = flushStart_;
+    grid_.end = flushEnd_;
+    const TimeSpan steady = steadyPart(passes_);
+    grid_.rampUpEnd = Ticks(std::llround(steady.start));
+    grid_.rampDownStart = Ticks(std::llround(steady.end));
   }
 
   base::Status markCritical(const model::Run& run) {
@@ -243,6 +245,7 @@ class Builder {
       cell.critical = critical.count({cell.stage, cell.microBatch, forward,
                                       cell.pass == model::Pass::weightGradient}) > 0;
     }
+    grid_.path = pathSums(path, grid_.span.start, grid_.span.end);
     grid_.criticalKnown = true;
     return {};
   }
@@ -255,6 +258,9 @@ class Builder {
   std::map<model::DeviceId, std::int32_t> rowOf_;
   std::map<PipelineGridKey, PipelineCell> cells_;
   std::map<model::PlacementId, PipelineGridKey> placements_;
+  std::vector<model::Placement> passes_;  // of the whole flush, times in ticks of device 0
+  IterationEnds ends_;
+  Ticks flushStart_{INT64_MAX}, flushEnd_{INT64_MIN};
 };
 
 }  // namespace

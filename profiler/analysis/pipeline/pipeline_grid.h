@@ -1,12 +1,14 @@
 #pragma once
-// One step (device iteration) of a pipeline as cells. A cell says what a device did for which micro-batch,
-// when, and in which column of a schedule table.
+// One iteration of a pipeline as cells. A cell says what a device did for which micro-batch, when, and in
+// which column of a schedule table.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/iterations.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::analysis {
@@ -28,30 +30,32 @@ struct PipelineRow {
   std::string name;
   std::vector<std::int32_t> stages;
   std::vector<std::int32_t> cells;  ///< indices into PipelineGrid::cells, by start
-  Ticks busy;                       ///< sum of its cells
+  Ticks busy;                       ///< time of its passes in the flush
 };
 
 struct PipelineGrid {
   model::RunId run;
-  std::int32_t iteration = 0, iterations = 1;  ///< index of this step, and steps in the call
-  std::int64_t microBatches = 0;               ///< micro-batches of the step
-  std::int64_t shownMicroBatches = 0;          ///< fewer if the step is too long for a table
+  std::int32_t iteration = 0, iterations = 1;  ///< index of this iteration, and iterations in the call
+  std::int64_t microBatches = 0;               ///< micro-batches of the flush
+  std::int64_t shownMicroBatches = 0;          ///< fewer if the flush is too long for a table
   std::vector<PipelineRow> rows;               ///< devices that hold a stage
   std::vector<PipelineCell> cells;             ///< by start
   std::int32_t columns = 0;
   /// Headings of the columns: the pipeline cycle and its half ("3 F"), or a number.
   std::vector<std::string> heads;
   bool hasSlots = false;
-  /// From the first forward's start to the last backward's end (inference: the last forward's).
+  IterationSpan span;       ///< of the iteration; its length is the step time
+  double meanStepTime = 0;  ///< length of the call ÷ its iterations, in ticks
+  /// The flush: from the first forward's start to the last backward's end (inference: the last forward's).
   Ticks start, end;
-  /// When the last device begins and when the first device ends. The steady part lies between them; there is
-  /// none if the first device ends before the last one begins.
+  /// Borders of the steady part (bubble.h). Both are equal if there is none.
   Ticks rampUpEnd, rampDownStart;
   /// The first column in which every row has a cell; −1: none. With slots, it belongs to the first cycle in
   /// which every row does both of its halves.
   std::int32_t firstFullColumn = -1;
   std::int32_t firstFullSlot = -1;
   bool criticalKnown = false;
+  PathSums path;  ///< of the critical path within the iteration; adds up to the step time
 };
 
 struct PipelineRequest {

@@ -6,26 +6,24 @@
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/pipeline/bubble.h"
+#include "profiler/analysis/pipeline/stage_operations.h"
 
 namespace pipescope::analysis {
 
 struct Memory;
 
-/// An operation that costs time in a stage, all passes together.
-struct StageOperation {
-  std::string name, kind;
-  model::Pass pass = model::Pass::forward;
-  double ticksPerMicroBatch = 0;
-  double share = 0;  ///< of the stage's busy ticks per micro-batch
-};
+/// Stages whose times differ by less than this share are called equal.
+inline constexpr double kEqualStages = 0.01;
 
 struct StageMemory {
-  Bytes alwaysLive;             ///< sum over units
-  Bytes peakNotAlwaysLive;      ///< largest over program steps, sum over units
-  Bytes stash;                  ///< part of always live
-  std::int64_t worstUnit = -1;  ///< tile that is fullest; −1: the device has no units
-  Bytes worstUnitBytes;         ///< including gaps
-  Bytes freeBytes;              ///< capacity of the worst unit − its bytes; negative: does not fit
+  Bytes alwaysLive;            ///< sum over units
+  Bytes peakNotAlwaysLive;     ///< largest over program steps, sum over units
+  Bytes stash;                 ///< part of always live
+  std::int64_t worstUnit = 0;  ///< unit that holds most bytes
+  Bytes worstUnitBytes;        ///< used on it, without gaps
+  Bytes worstSpan;             ///< largest address span of a unit: its bytes with gaps; decides what fits
+  Bytes freeBytes;             ///< capacity of a unit − worstUnitBytes; negative: does not fit
 };
 
 struct StageReport {
@@ -33,19 +31,25 @@ struct StageReport {
   std::string deviceName, blocks;
   /// Ticks per micro-batch (update: per iteration, with loads and stores around it), mean over the run.
   double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
-  double busy = 0;                           ///< forward + recompute + backward + weightGradient
-  double occupied = 0;                       ///< busy + hostIn + hostOut
+  double remote = 0;    ///< loads and stores of remote buffers that belong to a micro-batch
+  double exchange = 0;  ///< transfers of its device that keep it from computing, divided between its stages
+  double busy = 0;      ///< forward + recompute + backward + weightGradient
+  /// Time in which a pass, a host copy, a remote buffer's load or store, or the exchange keeps the device
+  /// busy.
+  double occupied = 0;
+  bool limits = false;                       ///< occupied is the largest, or equal to it (kEqualStages)
   double share = 0;                          ///< busy ÷ Σ busy over stages
   double ratioToSlowest = 0;                 ///< busy ÷ the largest busy
   std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
   std::int64_t stashEntries = 0;
-  std::optional<StageMemory> memory;  ///< of the stage's device; none where no memory was recorded
+  std::optional<StageMemory> memory;       ///< of the stage's device; none where no memory was recorded
+  std::vector<StageOperation> operations;  ///< with copies and exchange, largest first, at most ten
 };
 
 /// Where the time of one iteration goes: all in ticks, mean over the run's iterations. An imbalance below 0
 /// is possible: a device with many short stages would need longer if each of its stages took the mean.
 struct LostTime {
-  double step = 0;                ///< from one iteration's start to the next one's start
+  double step = 0;                ///< step time: mean length of an iteration
   double useful = 0;              ///< G · mean(F+B)
   double fillAndDrain = 0;        ///< T(mean) − G·mean
   double imbalance = 0;           ///< T(actual) − T(every stage at the mean), both without exchange
@@ -63,16 +67,15 @@ struct BoundaryReport {
 struct StagesReport {
   std::int64_t clockHz = 0;
   std::int64_t microBatches = 0;
-  double imbalance = 0, imbalanceForward = 0, imbalanceBackward = 0;
-  double bubbleFraction = 0;
-  double bubbleRampUp = 0, bubbleSteady = 0, bubbleRampDown = 0;  ///< parts of bubbleFraction; add up to it
-  /// Part of the bubble in which devices exchange data or synchronise.
-  double exchangeShareOfBubble = 0;
-  int slowestStage = -1;   ///< the stage with the largest busy; −1: nothing has run
+  model::ScheduleKind schedule = model::ScheduleKind::dependency;
+  /// Largest ÷ mean over devices; none if the passes take no time.
+  std::optional<double> imbalance, imbalanceForward, imbalanceBackward;
+  Bubble bubble;           ///< mean over the run's iterations
+  double flush = 0;        ///< ticks from the first forward's start to the last backward's end, mean
+  int slowestStage = -1;   ///< the stage that computes longest: the largest busy; −1: nothing has run
   int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run
   LostTime lost;
   std::vector<StageReport> stages;
-  std::vector<StageOperation> slowestOperations;  ///< of the slowest stage, largest first, at most ten
   std::vector<BoundaryReport> boundaries;
 
   /// Null: nothing has run.

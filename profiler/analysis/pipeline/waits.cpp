@@ -76,8 +76,9 @@ class PathFinder {
     for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
       const model::Wait& wait = *(--it)->second;
       if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
-      if (wait.cause == model::WaitCause::host) return nullptr;
       const auto waitedFor = byId_.find(wait.waitedFor);
+      if (wait.cause == model::WaitCause::host)  // a copy on another lane of the device, or the call
+        return waitedFor == byId_.end() ? nullptr : waitedFor->second;
       if (waitedFor != byId_.end() && waitedFor->second->device != placement.device) return waitedFor->second;
     }
     return before;
@@ -133,6 +134,27 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
   link(CriticalLink::Kind::call, placements.front(), run.start, reached);
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+PathSums pathSums(const std::vector<CriticalLink>& path, Ticks from, Ticks to) {
+  PathSums parts;
+  for (const CriticalLink& link : path) {
+    const Ticks length = std::min(link.end, to) - std::max(link.start, from);
+    if (length.count <= 0) continue;
+    if (link.kind == CriticalLink::Kind::call) {
+      parts.host += length;
+    } else if (link.kind == CriticalLink::Kind::transfer || link.pass == model::Pass::sync ||
+               link.pass == model::Pass::collective) {
+      parts.exchange += length;
+    } else if (link.pass == model::Pass::hostIn || link.pass == model::Pass::hostOut) {
+      parts.host += length;
+    } else if (link.pass == model::Pass::remote) {
+      parts.memory += length;
+    } else {
+      (link.pass == model::Pass::update ? parts.update : parts.compute) += length;
+    }
+  }
+  return parts;
 }
 
 }  // namespace pipescope::analysis

@@ -31,6 +31,18 @@ struct CriticalLink {
   int microBatch = -1;
 };
 
+/// What the critical path consists of, in ticks.
+struct PathSums {
+  Ticks compute;   ///< forward, recompute, backward and weight-gradient passes
+  Ticks exchange;  ///< transfers, sync, collectives, and waits for them
+  Ticks update;
+  Ticks memory;  ///< loads and stores of remote buffers
+  Ticks host;    ///< host copies, the call's overhead, and waits for the host
+  Ticks total() const { return compute + exchange + update + memory + host; }
+};
+/// The parts of the path's stretch from `from` to `to`. They add up to its length if the path covers it.
+PathSums pathSums(const std::vector<CriticalLink>& path, Ticks from, Ticks to);
+
 /// Finds the critical path: starts at the last placement and goes back to whatever each placement had to wait
 /// for. The lengths of the links add up to the run's length.
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,

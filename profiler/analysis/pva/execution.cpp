@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/pva/profile.h"
 #include "profiler/analysis/rows_of_run.h"
+#include "profiler/analysis/timeline/range.h"
 
 namespace pipescope::pva {
 
@@ -80,9 +81,32 @@ Result<std::vector<ExecutionStep>> Execution::steps(std::int64_t run, std::size_
     return !tooMany;
   }));
   if (tooMany)
-    return base::badInput(fmt::format(
-        "Run {} has more than {} steps; walk them with forEachStep, or ask for a window.", run, most));
+    return base::badInput(
+        fmt::format("Run {} has more than {} steps; ask for a window of it instead.", run, most));
   return all;
+}
+
+Result<std::vector<WindowSpan>> Execution::window(std::int64_t cyclesFrom, std::int64_t cyclesTo,
+                                                  std::int64_t resolution) const {
+  if (cyclesTo < cyclesFrom || resolution < 0)
+    return base::badInput(fmt::format(
+        "A window from {} to {} with resolution {} does not exist. Give an end after the start, and a "
+        "resolution of 0 or more.",
+        cyclesFrom, cyclesTo, resolution));
+  const analysis::Catalog& catalog = *profile_->catalog;
+  PIPESCOPE_ASSIGN(const auto index, analysis::RangeIndex::make(profile_->source, profile_->catalog));
+  base::SilentProgress progress;
+  const analysis::RangeRequest range{executable_, model::Ticks(cyclesFrom), model::Ticks(cyclesTo), {}};
+  PIPESCOPE_ASSIGN(const auto found, index->steps(range, model::Ticks(resolution), progress));
+  std::vector<WindowSpan> spans;
+  spans.reserve(found.size());
+  for (const analysis::StepSpan& span : found) {
+    const model::DeviceId device = catalog.deviceOf(span.lane);
+    spans.push_back({device.valid() ? profile_->ipuOf(device) : -1,
+                     model::toString(catalog.roleOf(span.lane)), model::toString(span.kind),
+                     catalog.programPath(span.program), span.start.count, span.end.count, span.steps});
+  }
+  return spans;
 }
 
 }  // namespace pipescope::pva

@@ -216,6 +216,15 @@ struct Run {
   std::int64_t samples = 0;
 };
 
+/// A step in a window, or several neighbouring steps of a lane that are shorter than the window's resolution.
+struct WindowSpan {
+  std::int64_t ipu = 0;  ///< −1: the host
+  std::string lane, kind;
+  std::string name;  ///< name path of a single step; empty for several
+  std::int64_t cyclesFrom = 0, cyclesTo = 0;
+  std::int64_t steps = 1;  ///< 0: not counted
+};
+
 class Execution {
  public:
   std::vector<Run> runs() const;
@@ -226,6 +235,11 @@ class Execution {
   base::Status forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const;
   /// Returns the steps of a run. Fails if there are more than `most`.
   Result<std::vector<ExecutionStep>> steps(std::int64_t run, std::size_t most = 10'000'000) const;
+  /// Returns what the devices do from `cyclesFrom` to `cyclesTo`, by lane and time. Steps shorter than
+  /// `resolution` cycles are joined with their neighbours; 0 gives every step. The cost depends on the window
+  /// and the resolution, not on the length of the run.
+  Result<std::vector<WindowSpan>> window(std::int64_t cyclesFrom, std::int64_t cyclesTo,
+                                         std::int64_t resolution = 0) const;
 
  private:
   friend class Report;

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 #include <unordered_map>
 
-#include "profiler/analysis/pass_kind.h"
-#include "profiler/analysis/timeline/trace_segment.h"
-#include "profiler/base/wrapping.h"
+#include "profiler/analysis/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
-
-constexpr std::int64_t kStepsAtOnce = 100'000;  // some 20 MB
 
 class FarReader {
  public:
@@ -51,15 +46,6 @@ class FarReader {
   struct Use {
     /// Placements, each counted by its share within the stretch; and how many of them end in it.
     double share = 0, ended = 0;
-    double inside = 0;  ///< the time that they fill, in axis ticks
-  };
-
-  /// Sums over the steps of one segment, in ticks of its device.
-  struct SegmentSums {
-    TicksByKind byKind{};
-    Ticks reached;  ///< the latest end of its steps so far
-    std::int64_t steps = 0;
-    bool sideBySide = false;
   };
 
   /// A placement on a device whose lanes work at the same time.
@@ -112,7 +98,6 @@ class FarReader {
     }
     Use& use = placed_[row.segment][index];
     use.share += inside / (end - start);
-    use.inside += inside;
     if (end <= to) use.ended += 1;
   }
 
@@ -128,150 +113,54 @@ class FarReader {
   /// the same rule.
   void takeSideBySide() {
     for (auto& [index, lanes] : beside_) {
-      std::vector<std::pair<Ticks, Ticks>> covered;
+      std::vector<Intervals::Interval> covered;
+      Intervals busy;
       for (auto& [lane, placements] : lanes) {
         std::sort(placements.begin(), placements.end(),
                   [](const Beside& a, const Beside& b) { return a.start < b.start; });
-        std::size_t next = 0;
         for (const Beside& row : placements) {
-          while (next < covered.size() && covered[next].second <= row.start) ++next;
-          Ticks at = row.start, free;
-          for (std::size_t i = next; i < covered.size() && covered[i].first < row.end; ++i) {
-            free += std::max(Ticks(0), covered[i].first - at);
-            at = std::max(at, covered[i].second);
-          }
-          free += std::max(Ticks(0), row.end - at);
+          Ticks free;
+          forEachFreePart(covered, row.start, row.end, [&](Ticks from, Ticks to) { free += to - from; });
           Use& use = placed_[row.segment][index];
           use.share += static_cast<double>(free.count) / row.length;
-          use.inside += static_cast<double>(free.count);
           use.ended += row.ended ? 1 : 0;
+          busy.add(row.start, row.end);
         }
-        for (const Beside& row : placements) covered.emplace_back(row.start, row.end);
-        covered = joined(std::move(covered));
+        covered = busy.joined();
       }
     }
-  }
-
-  /// Sorts the spans and joins those that overlap or touch.
-  static std::vector<std::pair<Ticks, Ticks>> joined(std::vector<std::pair<Ticks, Ticks>> spans) {
-    std::sort(spans.begin(), spans.end());
-    std::vector<std::pair<Ticks, Ticks>> result;
-    for (const auto& span : spans) {
-      if (!result.empty() && span.first <= result.back().second) {
-        result.back().second = std::max(result.back().second, span.second);
-      } else {
-        result.push_back(span);
-      }
-    }
-    return result;
   }
 
   /// Adds the steps of the placed segments, each as often as its segment was placed.
   base::Status readSteps() {
-    if (placed_.empty()) return {};
-    const auto [first, last] = std::minmax_element(
-        placed_.begin(), placed_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    PIPESCOPE_TRY(forEachStep(first->first, last->first, [this](const model::Step& step) { addStep(step); }));
-    PIPESCOPE_TRY(readSideBySide());
+    std::vector<SegmentFacts> wanted;
     for (const TraceSegment& segment : trace_.segments) {
-      const auto found = placed_.find(segment.id);
-      if (found == placed_.end()) continue;
-      addSegment(segment, found->second);
+      if (placed_.contains(segment.id))
+        wanted.push_back({segment.id, segment.pass, segment.lane, segment.ticks});
+    }
+    PIPESCOPE_ASSIGN(const auto uses, segmentUses(source_, wanted, progress_));
+    for (const SegmentFacts& segment : wanted) {
+      for (const auto& [index, use] : placed_.at(segment.id)) add(index, uses.at(segment.id), use);
     }
     return {};
   }
 
-  /// Calls `add` for the steps of placed segments from `first` to `last`.
-  template <class Add>
-  base::Status forEachStep(model::SegmentId first, model::SegmentId last, const Add& add) {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (progress_.cancelled()) return base::cancelled("Reading the steps was stopped.");
-      if (blocks[i].rows == 0) continue;
-      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(i));
-      if (!ranges.empty() && !ranges.front().mayMeet(first.value, last.value)) continue;
-      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
-      for (const model::Step& step : *rows) {
-        if (step.ticks.count > 0 && placed_.contains(step.segment)) add(step);
-      }
-    }
-    return {};
-  }
-
-  /// Steps that overlap can only be summed when all steps of their segment are in memory. This reads such
-  /// segments again, as many at once as kStepsAtOnce allows.
-  base::Status readSideBySide() {
-    std::vector<const TraceSegment*> overlapping;
-    for (const TraceSegment& segment : trace_.segments) {
-      const auto found = segments_.find(segment.id);
-      if (found != segments_.end() && found->second.sideBySide) overlapping.push_back(&segment);
-    }
-    std::ranges::sort(overlapping, {}, &TraceSegment::id);
-    for (std::size_t begin = 0, end = 0; begin < overlapping.size(); begin = end) {
-      std::int64_t steps = 0;
-      do {
-        steps += segments_.at(overlapping[end]->id).steps;
-      } while (++end < overlapping.size() && steps < kStepsAtOnce);
-      PIPESCOPE_TRY(readTogether(std::span(overlapping).subspan(begin, end - begin)));
-    }
-    return {};
-  }
-
-  base::Status readTogether(std::span<const TraceSegment* const> part) {
-    std::unordered_map<model::SegmentId, TraceSegment> copies;
-    for (const TraceSegment* segment : part) {
-      TraceSegment& copy = copies[segment->id];
-      copy.ticks = segment->ticks;
-      copy.pass = segment->pass;
-    }
-    PIPESCOPE_TRY(forEachStep(part.front()->id, part.back()->id, [&](const model::Step& step) {
-      if (const auto found = copies.find(step.segment); found != copies.end())
-        found->second.steps.push_back(step);
-    }));
-    for (const auto& [id, segment] : copies)
-      segments_[id].byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
-    return {};
-  }
-
-  void addSegment(const TraceSegment& segment, const std::map<std::int32_t, Use>& uses) {
-    const auto known = segments_.find(segment.id);
-    for (const auto& [index, use] : uses) {
-      Sums& sums = sums_[static_cast<std::size_t>(index)];
-      const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-      if (known == segments_.end()) {  // a segment without steps counts as one step of its pass's kind
-        sums.byKind[kindIndex(kindOfPass(segment.pass))] += use.inside;
-        continue;
-      }
-      for (std::size_t kind = 0; kind < kStepKinds; ++kind)
-        sums.byKind[kind] += axis(device, Ticks(known->second.byKind[kind])) * use.share;
-    }
-  }
-
-  void addStep(const model::Step& step) {
-    SegmentSums& segment = segments_[step.segment];
-    base::addWrapped(segment.byKind[kindIndex(step.kind)], step.ticks.count);
-    ++segment.steps;
-    segment.sideBySide = segment.sideBySide || step.offset < segment.reached;
-    segment.reached = std::max(segment.reached, step.offset + step.ticks);
-    for (const auto& [device, use] : placed_.at(step.segment)) addStep(device, use, step);
-  }
-
-  void addStep(std::int32_t index, const Use& use, const model::Step& step) {
+  void add(std::int32_t index, const SegmentUse& segment, const Use& placed) {
     Sums& sums = sums_[static_cast<std::size_t>(index)];
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-    const bool stream = step.kind == model::StepKind::streamCopy;
-    if (stream || step.kind == model::StepKind::globalExchange) {
-      (stream ? sums.streamIn : sums.globalIn) +=
-          Bytes(std::llround(static_cast<double>(step.bytesIn.count) * use.ended));
-      (stream ? sums.streamOut : sums.globalOut) +=
-          Bytes(std::llround(static_cast<double>(step.bytesOut.count) * use.ended));
-    }
-    if (step.kind != model::StepKind::compute) return;
+    for (std::size_t kind = 0; kind < kStepKinds; ++kind)
+      sums.byKind[kind] += axis(device, Ticks(segment.byKind[kind])) * placed.share;
+    const auto often = [&](Bytes bytes) {
+      return Bytes(std::llround(static_cast<double>(bytes.count) * placed.ended));
+    };
+    sums.streamIn += often(segment.streamIn);
+    sums.streamOut += often(segment.streamOut);
+    sums.globalIn += often(segment.globalIn);
+    sums.globalOut += often(segment.globalOut);
     sums.unitTicks +=
-        step.meanTicks * static_cast<double>(device.units) * device.axisTicksPerTick * use.share;
-    if (step.maxTicks.count <= 0) return;
-    sums.balance += step.meanTicks / static_cast<double>(step.maxTicks.count) * use.ended;
-    sums.balanceOf += use.ended;
+        segment.computeMean * static_cast<double>(device.units) * device.axisTicksPerTick * placed.share;
+    sums.balance += segment.balanceSum * placed.ended;
+    sums.balanceOf += static_cast<double>(segment.computeSteps) * placed.ended;
   }
 
   void addTransfer(const model::Transfer& row) {
@@ -322,7 +211,6 @@ class FarReader {
   base::Progress& progress_;
   std::vector<Sums> sums_;
   std::unordered_map<model::SegmentId, std::map<std::int32_t, Use>> placed_;  ///< by device index
-  std::unordered_map<model::SegmentId, SegmentSums> segments_;
   std::unordered_map<model::SegmentId, model::LaneId> lanes_;
   std::map<std::int32_t, std::map<model::LaneId, std::vector<Beside>>> beside_;  ///< by device index and lane
   std::vector<model::RunId> runs_;

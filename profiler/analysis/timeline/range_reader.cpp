@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "profiler/analysis/pass_kind.h"
+#include "profiler/analysis/kind_times.h"
 #include "profiler/base/wrapping.h"
 #include "profiler/model/pyramid.h"
 

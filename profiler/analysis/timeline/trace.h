@@ -7,7 +7,6 @@
 // which is the timebase of device 0; rows of devices with another timebase are converted when they are loaded
 // (rounded up, in 128 bits). Offsets within a segment stay in ticks of the segment's device: see
 // DeviceTrace::axisTicksPerTick.
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,17 +15,11 @@
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/iterations.h"
+#include "profiler/analysis/segment_use.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::analysis {
-
-/// The number of known kinds of step, and one more for kinds of newer files.
-inline constexpr std::size_t kStepKinds = 8;
-constexpr std::size_t kindIndex(model::StepKind kind) {
-  const auto index = static_cast<std::size_t>(kind);
-  return index < kStepKinds - 1 ? index : kStepKinds - 1;
-}
-using TicksByKind = std::array<std::int64_t, kStepKinds>;
 
 /// A box of a flame row: a step, or a part of the name path that neighbouring steps share.
 struct FlameBox {
@@ -56,13 +49,7 @@ struct TraceSegment {
   std::vector<std::int32_t> stepPrograms;    ///< kind of program of each step, index into Trace::names
   std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
   std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
-  /// Ticks by kind. Every moment counts once; if several steps run at the same time, compute wins over
-  /// copies, copies over exchange, and exchange over sync. Adds up to `ticks`.
-  TicksByKind byKind{};
-  Bytes streamIn, streamOut, globalIn, globalOut;
-  double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
-  double balanceSum = 0;        ///< Σ mean ÷ slowest unit over compute steps
-  std::int64_t computeSteps = 0;
+  SegmentUse use;                            ///< of `steps`
   /// True when the segment has each of its steps. Otherwise it has those of the window, or boxes that stand
   /// for many.
   bool whole = true;
@@ -140,13 +127,6 @@ struct DeviceTrace {
   bool recorded = true;
   std::vector<TraceTrack> tracks;  ///< at least one
   std::vector<TransferLane> transferLanes;
-};
-
-/// One device iteration of one run, with its weight update.
-struct IterationSpan {
-  model::RunId run;
-  std::int32_t iteration = 0;
-  Ticks start, end;
 };
 
 /// Where a placement is.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "profiler/analysis/timeline/trace_draft.h"
 
@@ -18,34 +17,21 @@ class IterationFinder {
       draft_.trace->iterations = draft_.request.large->iterations;
       return {};
     }
-    std::map<std::pair<model::RunId, std::int32_t>, IterationSpan> spans;
-    const auto extend = [&](model::RunId run, std::int32_t iteration, Ticks start, Ticks end) {
-      if (iteration < 0) return;
-      const auto [place, added] =
-          spans.try_emplace({run, iteration}, IterationSpan{run, iteration, start, end});
-      place->second.start = std::min(place->second.start, start);
-      place->second.end = std::max(place->second.end, end);
-    };
     for (const DeviceTrace& device : draft_.trace->devices) {
       for (const TraceTrack& track : device.tracks) {
-        for (const TracePlacement& p : track.placements) extend(p.run, p.iteration, p.start, p.end);
+        for (const TracePlacement& p : track.placements) ends_.add(p.run, p.iteration, p.end);
       }
     }
-    for (const model::Transfer& row : draft_.trace->transfers)
-      extend(row.run, row.iteration, row.start, row.end);
     if (draft_.trace->far) {
-      PIPESCOPE_TRY(findFarIterations(extend));
+      PIPESCOPE_TRY(readFarIterations());
     }
-    for (const auto& [key, span] : spans) draft_.trace->iterations.push_back(span);
-    std::sort(draft_.trace->iterations.begin(), draft_.trace->iterations.end(),
-              [](const auto& a, const auto& b) { return a.start < b.start; });
+    draft_.trace->iterations = ends_.spansOf(draft_.trace->runs);
     return {};
   }
 
   /// Finds the iterations from the directory. It reads a block only if one iteration follows another within
   /// it.
-  template <class Extend>
-  base::Status findFarIterations(const Extend& extend) {
+  base::Status readFarIterations() {
     constexpr std::size_t kRun = 5, kIteration = 11, kMostRead = 64;
     std::size_t read = 0;
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, draft_.source.blocks<model::Placement>());
@@ -58,16 +44,14 @@ class IterationFinder {
       if (run.known && iteration.known && run.smallest == run.largest &&
           iteration.smallest == iteration.largest) {
         if (draft_.wanted.count(model::RunId(run.smallest)) > 0)
-          extend(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].start,
-                 blocks[i].end);
+          ends_.add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].end);
       } else if (read++ < kMostRead) {
         PIPESCOPE_TRY(draft_.report(0.9, i, blocks.size(), "reading steps of the run"));
         PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, draft_.source.block<model::Placement>(i));
         for (const model::Placement& row : *rows) {
           const DeviceTrace* device = draft_.deviceOf(row.device);
           if (device != nullptr && draft_.wanted.count(row.run) > 0)
-            extend(row.run, row.iteration, draft_.toAxis(*device, row.start),
-                   draft_.toAxis(*device, row.end));
+            ends_.add(row.run, row.iteration, draft_.toAxis(*device, row.end));
         }
       }
     }
@@ -75,6 +59,7 @@ class IterationFinder {
   }
 
   TraceDraft& draft_;
+  IterationEnds ends_;
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ class Layout {
   void make() {
     for (DeviceTrace& device : draft_.trace->devices) finishDevice(device);
     for (TraceSegment& segment : draft_.trace->segments) {
-      if (segment.flame.empty()) sumSegment(segment, 1);
+      if (segment.flame.empty())
+        segment.use = segmentUse(segment.steps, segment.pass, segment.lane, segment.ticks);
     }
     findRecorded();
     indexPlacements();
@@ -160,7 +161,7 @@ class Layout {
         for (const model::LaneId lane : lanes) track.flameLanes.push_back({lane, 0});
       }
     }
-    for (const std::size_t i : used) layOutSegment(device, track, draft_.trace->segments[i]);
+    for (const std::size_t i : used) layOutSegment(track, draft_.trace->segments[i]);
   }
 
   /// Chooses lanes and depths that are the same for every window of a large trace.
@@ -188,7 +189,7 @@ class Layout {
     }
   }
 
-  void layOutSegment(const DeviceTrace& device, TraceTrack& track, TraceSegment& segment) {
+  void layOutSegment(TraceTrack& track, TraceSegment& segment) {
     if (!segment.flame.empty()) return;  // an earlier window has already laid it out
     if (const auto far = draft_.farSteps.find(segment.id.value); far != draft_.farSteps.end())
       return layOutFarSegment(track, segment, far->second);
@@ -207,7 +208,7 @@ class Layout {
     }
     for (const model::LaneId lane : track.flatLanes)
       segment.flat.push_back(flatRow(segment, lane, paths, draft_.names));
-    sumSegment(segment, device.units);
+    segment.use = segmentUse(segment.steps, segment.pass, segment.lane, segment.ticks);
   }
 
   static void layOutFarSegment(const TraceTrack& track, TraceSegment& segment,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "profiler/analysis/pass_kind.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -85,40 +84,6 @@ class FlameBuilder {
   std::vector<std::vector<TicksByKind>> ticks_;
 };
 
-/// The kind that counts when several steps run at the same time, most important first.
-constexpr std::array<std::size_t, kStepKinds> kPriority = {kindIndex(model::StepKind::compute),
-                                                           kindIndex(model::StepKind::globalExchange),
-                                                           kindIndex(model::StepKind::remoteCopy),
-                                                           kindIndex(model::StepKind::streamCopy),
-                                                           kindIndex(model::StepKind::exchange),
-                                                           kindIndex(model::StepKind::sync),
-                                                           kStepKinds - 1,
-                                                           kindIndex(model::StepKind::control)};
-
-/// Adds the time of each kind. Steps may overlap, so it visits their starts and ends in order of time.
-void sweep(const TraceSegment& segment, Ticks from, Ticks to, TicksByKind& sums) {
-  std::vector<std::pair<Ticks, int>> edges;  // time, kind + 1 for a start, −(kind + 1) for an end
-  for (const model::Step& step : segment.steps) {
-    const Ticks start = std::max(step.offset, from), end = std::min(endOf(step), to);
-    if (end <= start) continue;
-    const int code = static_cast<int>(kindIndex(step.kind)) + 1;
-    edges.emplace_back(start, code);
-    edges.emplace_back(end, -code);
-  }
-  std::sort(edges.begin(), edges.end());
-  std::array<int, kStepKinds> running{};
-  Ticks at = from;
-  for (const auto& [time, code] : edges) {
-    for (const std::size_t kind : kPriority) {
-      if (running[kind] == 0) continue;
-      base::addWrapped(sums[kind], (time - at).count);
-      break;
-    }
-    at = time;
-    running[static_cast<std::size_t>((code > 0 ? code : -code) - 1)] += code > 0 ? 1 : -1;
-  }
-}
-
 }  // namespace
 
 std::int32_t NameTable::indexOf(const std::string& text) {
@@ -131,13 +96,6 @@ void NameTable::take(const std::vector<std::string>& names) {
   names_ = names;
   known_.clear();
   for (std::size_t i = 0; i < names.size(); ++i) known_.try_emplace(names[i], static_cast<std::int32_t>(i));
-}
-
-bool isSequential(const std::vector<model::Step>& steps) {
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    if (steps[i].offset < endOf(steps[i - 1])) return false;
-  }
-  return true;
 }
 
 std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
@@ -168,45 +126,6 @@ FlameRow flatRow(const TraceSegment& segment, model::LaneId lane, const std::vec
     reached = endOf(step);
   }
   return row;
-}
-
-TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to) {
-  TicksByKind sums{};
-  from = std::max(from, Ticks(0));
-  to = std::min(to, segment.ticks);
-  if (to <= from) return sums;
-  if (segment.steps.empty()) {
-    sums[kindIndex(kindOfPass(segment.pass))] = (to - from).count;
-    return sums;
-  }
-  if (isSequential(segment.steps)) {
-    for (const model::Step& step : segment.steps) {
-      const Ticks start = std::max(step.offset, from), end = std::min(endOf(step), to);
-      if (end > start) base::addWrapped(sums[kindIndex(step.kind)], (end - start).count);
-    }
-  } else {
-    sweep(segment, from, to, sums);
-  }
-  std::int64_t covered = 0;
-  for (const std::int64_t ticks : sums) base::addWrapped(covered, ticks);
-  base::addWrapped(sums[kindIndex(model::StepKind::control)],
-                   base::wrappedDifference((to - from).count, covered));
-  return sums;
-}
-
-void sumSegment(TraceSegment& segment, std::int64_t units) {
-  segment.byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
-  for (const model::Step& step : segment.steps) {
-    if (step.kind == model::StepKind::streamCopy)
-      segment.streamIn += step.bytesIn, segment.streamOut += step.bytesOut;
-    if (step.kind == model::StepKind::globalExchange)
-      segment.globalIn += step.bytesIn, segment.globalOut += step.bytesOut;
-    if (step.kind != model::StepKind::compute) continue;
-    segment.computeUnitTicks += step.meanTicks * static_cast<double>(units);
-    if (step.maxTicks.count <= 0) continue;
-    segment.balanceSum += step.meanTicks / static_cast<double>(step.maxTicks.count);
-    ++segment.computeSteps;
-  }
 }
 
 }  // namespace pipescope::analysis

@@ -21,20 +21,11 @@ class NameTable {
   std::unordered_map<std::string, std::int32_t> known_;
 };
 
-/// True if the steps, which are sorted by offset, follow each other.
-bool isSequential(const std::vector<model::Step>& steps);
-
 /// Rows by level of the name path, for the steps on `lane` or for all steps if it is none.
 std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
                                 const std::vector<std::string>& paths, NameTable& names);
 /// One row of the steps on `lane`.
 FlameRow flatRow(const TraceSegment& segment, model::LaneId lane, const std::vector<std::string>& paths,
                  NameTable& names);
-
-/// Ticks by kind in the part of [from, to) that lies in the segment. Every moment counts once.
-TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to);
-
-/// Fills the sums of a segment's steps.
-void sumSegment(TraceSegment& segment, std::int64_t units);
 
 }  // namespace pipescope::analysis

@@ -3,7 +3,6 @@
 
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/timeline/trace.h"
-#include "profiler/analysis/timeline/trace_segment.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -54,30 +53,20 @@ class DeviceRange {
     busy_.add(start, end);
     const TraceSegment* segment = trace_.segmentOf(placement);
     // Another track has already counted the times in `covered_`.
-    Ticks at = start;
-    auto other = covered_.begin() + static_cast<std::ptrdiff_t>(firstEndingAfter(at));
-    for (; other != covered_.end() && other->first < end; ++other) {
-      if (other->first > at) addPiece(placement, segment, at, other->first);
-      at = std::max(at, other->second);
-    }
-    if (at < end) addPiece(placement, segment, at, end);
+    forEachFreePart(covered_, start, end,
+                    [&](Ticks from, Ticks to) { addPiece(placement, segment, from, to); });
     if (segment == nullptr) return;
-    unitTicks_ += segment->computeUnitTicks * static_cast<double>((end - start).count) /
+    const SegmentUse& use = segment->use;
+    unitTicks_ += use.computeMean * static_cast<double>(device_.units) *
+                  static_cast<double>((end - start).count) /
                   static_cast<double>((placement.end - placement.start).count);
     if (placement.end > to_) return;
-    result_.streamIn += segment->streamIn;
-    result_.streamOut += segment->streamOut;
-    result_.globalIn += segment->globalIn;
-    result_.globalOut += segment->globalOut;
-    balance_ += segment->balanceSum;
-    steps_ += segment->computeSteps;
-  }
-
-  std::size_t firstEndingAfter(Ticks time) const {
-    return static_cast<std::size_t>(
-        std::partition_point(covered_.begin(), covered_.end(),
-                             [&](const auto& interval) { return interval.second <= time; }) -
-        covered_.begin());
+    result_.streamIn += use.streamIn;
+    result_.streamOut += use.streamOut;
+    result_.globalIn += use.globalIn;
+    result_.globalOut += use.globalOut;
+    balance_ += use.balanceSum;
+    steps_ += use.computeSteps;
   }
 
   void addPiece(const TracePlacement& placement, const TraceSegment* segment, Ticks start, Ticks end) {
@@ -90,7 +79,9 @@ class DeviceRange {
     const auto offset = [&](Ticks time) {
       return Ticks(std::llround(static_cast<double>((time - placement.start).count) / scale));
     };
-    const TicksByKind sums = whole ? segment->byKind : exclusiveTicks(*segment, offset(start), offset(end));
+    const TicksByKind sums =
+        whole ? segment->use.byKind
+              : exclusiveTicks(segment->steps, segment->pass, segment->ticks, offset(start), offset(end));
     for (std::size_t kind = 0; kind < kStepKinds; ++kind) {
       result_.byKind[kind] +=
           scale == 1.0 ? sums[kind] : std::llround(static_cast<double>(sums[kind]) * scale);

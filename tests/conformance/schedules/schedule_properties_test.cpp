@@ -219,9 +219,9 @@ TEST(ScheduleProperties, LostTimesAddUpToTheStep) {
               popartByFormula(9, {1, 2, 1, 1}, {2, 4, 3, 2}, 0), 1e-6);
   EXPECT_NEAR(lost.exchangeUpdateHost / scale, 0.5 * (9 + 6) + 4 * 0.25 + 4.0 / 3, 1e-6);
   EXPECT_EQ(report->slowestStage, 1);
-  EXPECT_NEAR(report->imbalance, 6 / 4.0, 1e-9);
-  EXPECT_NEAR(report->imbalanceForward, 2 / 1.25, 1e-9);
-  EXPECT_NEAR(report->imbalanceBackward, 4 / 2.75, 1e-9);
+  EXPECT_NEAR(report->imbalance.value(), 6 / 4.0, 1e-9);
+  EXPECT_NEAR(report->imbalanceForward.value(), 2 / 1.25, 1e-9);
+  EXPECT_NEAR(report->imbalanceBackward.value(), 4 / 2.75, 1e-9);
 }
 
 TEST(ScheduleProperties, WaitsNameTheSlowerStage) {

@@ -157,9 +157,9 @@ TEST(ScheduleTables, MakespansUtilisationAndBubbles) {
     }
     const auto report = analysis::stagesReport(*popart.file, *popart.catalog, popart.executable);
     ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_NEAR(report->bubbleFraction, row.bubble, 0.00005);
-    EXPECT_NEAR(report->bubbleRampUp + report->bubbleSteady + report->bubbleRampDown, report->bubbleFraction,
-                1e-12);
+    EXPECT_NEAR(report->bubble.fraction(), row.bubble, 0.00005);
+    EXPECT_NEAR(report->bubble.rampUp + report->bubble.steady + report->bubble.rampDown,
+                report->bubble.fraction(), 1e-12);
     const RecordedSchedule gpipe = record(fixedRun("gpipe", row.microBatches, row.forward, row.backward));
     EXPECT_DOUBLE_EQ(computeSpan(gpipe), row.gpipe);
   }

@@ -55,6 +55,9 @@ TEST(Counters, OfSomeRunsBeginWithTheValueThatStillHolds) {
   EXPECT_EQ(pointsOf(all[1]), (Points{{50, 0.1}, {350, 0.2}}));
   EXPECT_EQ(pointAt(all[1], Ticks(349)), 0);
   EXPECT_EQ(pointAt(all[1], Ticks(49)), -1);
+  EXPECT_EQ(lastValue(profile, "loss").value(), 0.5);
+  EXPECT_EQ(lastValue(profile, "learning rate").value(), 0.2);
+  EXPECT_EQ(lastValue(profile, "accuracy").value(), std::nullopt);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class Engines : public ::testing::Test {
     device.name = "HPU0";
     device.ticksPerSecond = 1000;
     const model::DeviceId on = recorder_.add(device);
+    recorder_.add(model::Stage{id, 0, on, "", 0, {}});
     std::map<LaneRole, model::LaneId> lanes;
     for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::nic})
       lanes[role] = recorder_.add(model::Lane{{}, on, "lane", role, {}});
@@ -38,6 +39,7 @@ class Engines : public ::testing::Test {
       row.lane = lanes[lane];
       row.offset = Ticks(offset);
       row.ticks = Ticks(ticks);
+      if (lane == LaneRole::nic) row.kind = model::StepKind::globalExchange;
       recorder_.add(row);
     };
     const model::SegmentId backward = segment(LaneRole::mme, model::Pass::backward, 60),
@@ -91,11 +93,17 @@ TEST_F(Engines, AddUp) {
   EXPECT_EQ(device.byLane.at(LaneRole::tpc), Ticks(40 + 25));
   EXPECT_EQ(device.byLane.at(LaneRole::dma), Ticks(10));
   EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(45));
-  EXPECT_EQ(device.anyLane, Ticks(60 + 25));
   EXPECT_EQ(device.communicating, Ticks(45));
   EXPECT_EQ(device.exposed, Ticks(15));
   EXPECT_TRUE(device.placed);
   EXPECT_EQ(device.idle, Ticks(0));
+  EXPECT_EQ(device.ofKind(model::StepKind::compute), Ticks(60 + 25)) << "MME and TPC count once";
+  EXPECT_EQ(device.ofKind(model::StepKind::globalExchange), Ticks(15)) << "30–60 is hidden behind the passes";
+  EXPECT_EQ(device.waits.at(model::WaitCause::collective), Ticks(0)) << "the NIC works meanwhile";
+  const TimeShares shares = timeShares(*found);
+  EXPECT_DOUBLE_EQ(shares.compute, 0.85);
+  EXPECT_DOUBLE_EQ(shares.exchange, 0.15);
+  EXPECT_DOUBLE_EQ(shares.unknown, 0);
 }
 
 /// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30. Device 1
@@ -147,14 +155,15 @@ TEST(Execution, CountsTransfersOnBothDevices) {
   for (const DeviceExecution& device : found->devices) {
     EXPECT_EQ(device.byLane.at(LaneRole::compute), Ticks(10));
     EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(20));
-    EXPECT_EQ(device.byKind.at(model::StepKind::compute), Ticks(10));
-    EXPECT_EQ(device.byKind.at(model::StepKind::globalExchange), Ticks(20));
-    EXPECT_EQ(device.anyLane, Ticks(10));
+    EXPECT_EQ(device.ofKind(model::StepKind::compute), Ticks(10));
+    EXPECT_EQ(device.ofKind(model::StepKind::globalExchange), Ticks(20));
     EXPECT_EQ(device.communicating, Ticks(20));
+    EXPECT_EQ(device.exposed, Ticks(20)) << "a wait before the transfer is no communication";
     EXPECT_EQ(device.idle, Ticks(10));
   }
-  EXPECT_EQ(found->devices[0].exposed, Ticks(0));
-  EXPECT_EQ(found->devices[1].exposed, Ticks(30));
+  EXPECT_EQ(found->devices[0].transfersAlone, Ticks(20));
+  EXPECT_EQ(found->devices[1].transfersAlone, Ticks(0)) << "the wait's cause says it already";
+  EXPECT_EQ(found->devices[1].waits.at(model::WaitCause::exchange), Ticks(30));
   EXPECT_EQ(found->devices[0].globalOut, model::Bytes(8));
   EXPECT_EQ(found->devices[0].globalIn, model::Bytes(0));
   EXPECT_EQ(found->devices[1].globalIn, model::Bytes(8));

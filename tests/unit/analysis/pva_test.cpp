@@ -1,5 +1,8 @@
 #include "profiler/analysis/pva/report.h"
 
+#include <set>
+#include <tuple>
+
 #include "trace_fixture.h"
 
 namespace pipescope::pva {
@@ -129,6 +132,35 @@ TEST(Pva, VariablesByTile) {
   const auto foreign = steps[1].notAlwaysLiveMemoryForTile(0);
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.error().message, "Tile 0 is not of IPU 1, whose program this step is of.");
+}
+
+TEST(Pva, AWindowHasTheStepsOfItsTime) {
+  TraceFixture fixture(4);
+  const Execution execution = Report::make(fixture.profile).value().execution().value();
+  const pva::Run run = execution.runs().at(0);
+  using Span = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string>;
+  std::multiset<Span> all, found;
+  const std::int64_t from = run.cyclesTo / 3, to = run.cyclesTo / 2;
+  const auto steps = execution.steps(0).value();
+  for (const ExecutionStep& step : steps) {
+    const StepIpu ipu = step.ipu();
+    if (ipu.cyclesFrom < to && ipu.cyclesTo > from && ipu.cycles > 0)
+      all.emplace(ipu.ipu, ipu.cyclesFrom, ipu.cyclesTo, step.name());
+  }
+  const auto spans = execution.window(from, to).value();
+  for (const WindowSpan& span : spans) {
+    EXPECT_EQ(span.steps, 1);
+    found.emplace(span.ipu, span.cyclesFrom, span.cyclesTo, span.name);
+  }
+  EXPECT_EQ(found, all);
+  EXPECT_GT(all.size(), 10U);
+  const auto coarse = execution.window(0, run.cyclesTo, run.cyclesTo).value();
+  EXPECT_LT(coarse.size(), all.size()) << "short steps are joined";
+  const auto wrong = execution.window(5, 4);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message,
+            "A window from 5 to 4 with resolution 0 does not exist. Give an end after the start, and a "
+            "resolution of 0 or more.");
 }
 
 TEST(Pva, VisitorsSeeTypesAndChildren) {

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/words.h"
+#include "trace_fixture.h"
 
 namespace pipescope::sections {
 namespace {
@@ -332,6 +334,17 @@ TEST(LivenessSection, RefusesTilesThatItCannotTellOf) {
       "This profile does not say which tile holds what. Run again with --record steps or --record tiles.");
   EXPECT_EQ(TileProfile(1).liveness(0).error().message,
             "These devices have no tiles. Leave --tile out to see when most of their memory is live.");
+}
+
+TEST(Summary, AStoppedRunShowsItsLastLoss) {
+  const analysis::testing::TraceFixture fixture(1);  // it has a counter of losses, but no outcome
+  const auto catalog = analysis::loadCatalog(*fixture.profile).value();
+  ASSERT_TRUE(catalog->outcomes.empty());
+  const Context context{*fixture.profile, *catalog, model::ExecutableId(0)};
+  const Section section = makeSection(*sectionRegistry().find("summary"), context).value();
+  const auto loss = std::ranges::find(section.facts, "final_loss", &Fact::key);
+  ASSERT_NE(loss, section.facts.end());
+  EXPECT_EQ(loss->value, Cell(0.5));
 }
 
 }  // namespace

@@ -23,12 +23,14 @@ struct ThreeStages {
   model::ExecutableId executable;
 
   /// `hostTicks` is the length of the host copy of stage 0 for each micro-batch. `host` is its direction.
-  explicit ThreeStages(std::int64_t hostTicks = 0, model::Pass host = model::Pass::hostIn) {
+  explicit ThreeStages(std::int64_t hostTicks = 0, model::Pass host = model::Pass::hostIn,
+                       model::ScheduleKind schedule = model::ScheduleKind::dependency) {
     model::Executable row;
     row.name = "inference";
     row.kind = model::ExecutableKind::inference;
     row.microBatches = kMicroBatches;
     row.stages = 3;
+    row.scheduleKind = schedule;
     executable = recorder.add(row);
     for (int d = 0; d < 2; ++d) {
       model::Device device;
@@ -44,16 +46,16 @@ struct ThreeStages {
     }
     model::Run called;
     called.executable = executable;
-    called.end = Ticks(30);
+    called.end = Ticks(30 + kMicroBatches * hostTicks);
     run = recorder.add(called);
     for (int m = 0; m < kMicroBatches; ++m) {
-      const std::int64_t start = 6 * m;
-      if (hostTicks > 0) place(0, host, m, start, start + hostTicks);
+      const std::int64_t copies = (6 + hostTicks) * m, start = copies + hostTicks;
+      if (hostTicks > 0) place(0, host, m, copies, start);
       place(0, model::Pass::forward, m, start, start + 3);
       place(1, model::Pass::forward, m, start + 3, start + 6);
       place(2, model::Pass::forward, m, start + 6, start + 12);
     }
-    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+    EXPECT_TRUE(recorder.commit().ok());
   }
 
   void place(int stage, model::Pass pass, int microBatch, std::int64_t start, std::int64_t end) {
@@ -95,9 +97,9 @@ TEST(Stages, AnUnevenSplitCanBeFasterThanStagesAtTheMean) {
 
 TEST(Stages, ADeviceCountsAllItsStagesInTheImbalance) {
   const StagesReport report = ThreeStages().report();
-  EXPECT_DOUBLE_EQ(report.imbalance, 1) << "6 ticks on each device";
-  EXPECT_DOUBLE_EQ(report.imbalanceForward, 1);
-  EXPECT_DOUBLE_EQ(report.imbalanceBackward, 0) << "there is no backward pass";
+  EXPECT_EQ(report.imbalance, 1) << "6 ticks on each device";
+  EXPECT_EQ(report.imbalanceForward, 1);
+  EXPECT_EQ(report.imbalanceBackward, std::nullopt) << "there is no backward pass";
   EXPECT_DOUBLE_EQ(report.stages[0].share, 0.25);
   EXPECT_DOUBLE_EQ(report.stages[0].ratioToSlowest, 0.5);
 }
@@ -105,10 +107,10 @@ TEST(Stages, ADeviceCountsAllItsStagesInTheImbalance) {
 TEST(Stages, TheBubbleIsFillAndDrain) {
   const StagesReport report = ThreeStages().report();
   // Of 2 × 30 ticks, device 1 waits 6 at the start and device 0 waits 6 at the end.
-  EXPECT_DOUBLE_EQ(report.bubbleFraction, 12.0 / 60);
-  EXPECT_DOUBLE_EQ(report.bubbleRampUp, 6.0 / 60);
-  EXPECT_DOUBLE_EQ(report.bubbleSteady, 0);
-  EXPECT_DOUBLE_EQ(report.bubbleRampDown, 6.0 / 60);
+  EXPECT_DOUBLE_EQ(report.bubble.fraction(), 12.0 / 60);
+  EXPECT_DOUBLE_EQ(report.bubble.rampUp, 6.0 / 60);
+  EXPECT_DOUBLE_EQ(report.bubble.steady, 0);
+  EXPECT_DOUBLE_EQ(report.bubble.rampDown, 6.0 / 60);
 }
 
 TEST(Stages, HostCopiesDecideWhichStageLimits) {
@@ -132,13 +134,72 @@ TEST(Stages, TheSectionNamesTheLimitingStage) {
   const auto section = sections::makeSection(*sections::sectionRegistry().find("stages"), context);
   ASSERT_TRUE(section.ok()) << section.error().message;
   const std::string text = sections::toText(*section), json = sections::toJson(*section);
-  EXPECT_NE(text.find("Slowest stage including host copies  stage 0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  Limiting stage" + std::string(20, ' ') + "stage 0\n"), std::string::npos) << text;
   EXPECT_NE(
-      text.find("Stage 2 computes longest, but stage 0 takes longer with its host copies: 7 instead of 6 "
-                "cycles per micro-batch. The other stages wait for it."),
+      text.find("Stage 2 computes longest, but stage 0 takes longer with its host copies and exchange: 7 "
+                "instead of 6 cycles per micro-batch. The other stages wait for it."),
       std::string::npos)
       << text;
   EXPECT_NE(json.find("\"limiting_stage\": 0"), std::string::npos) << json;
+}
+
+TEST(Stages, EqualStagesAreSaidToBeEqual) {
+  const auto remarksOf = [](ThreeStages& made) {
+    const auto catalog = loadCatalog(made.profile).value();
+    const sections::Context context{made.profile, *catalog, made.executable};
+    return sections::makeSection(*sections::sectionRegistry().find("stages"), context).value().remarks;
+  };
+  ThreeStages equal(3);  // stage 0 takes 3 ticks and 3 for its copies, stage 2 takes 6
+  const StagesReport report = equal.report();
+  EXPECT_TRUE(report.stages[0].limits);
+  EXPECT_FALSE(report.stages[1].limits);
+  EXPECT_TRUE(report.stages[2].limits);
+  EXPECT_EQ(remarksOf(equal),
+            std::vector<std::string>{
+                "Stages 0 and 2 take equally long (within 1 %). The other stages wait for them."});
+  ThreeStages inTurn(3, model::Pass::hostIn, model::ScheduleKind::oneAtATime);
+  EXPECT_EQ(remarksOf(inTurn),
+            std::vector<std::string>{"A micro-batch passes through all stages before the next "
+                                     "one starts, so each stage waits for all others."});
+  ThreeStages different(2);
+  EXPECT_FALSE(different.report().stages[0].limits);
+  EXPECT_EQ(remarksOf(different), std::vector<std::string>());
+}
+
+TEST(Stages, TheLimitingStageListsItsCopies) {
+  const StagesReport report = ThreeStages(4).report();
+  const std::vector<StageOperation>& operations = report.limiting()->operations;
+  ASSERT_EQ(operations.size(), 1U) << "the profile has no operators";
+  EXPECT_EQ(operations[0].name, "copies from the host");
+  EXPECT_DOUBLE_EQ(operations[0].ticksPerMicroBatch, 4);
+  EXPECT_DOUBLE_EQ(operations[0].share, 4.0 / 7);
+}
+
+TEST(Stages, LoadsFromRemoteBuffersOccupyTheStage) {
+  const StageReport stage = ThreeStages(4, model::Pass::remote).report().stages[0];
+  EXPECT_DOUBLE_EQ(stage.remote, 4);
+  EXPECT_DOUBLE_EQ(stage.hostIn + stage.hostOut, 0);
+  EXPECT_DOUBLE_EQ(stage.occupied, 3 + 4);
+  ASSERT_EQ(stage.operations.size(), 1U);
+  EXPECT_EQ(stage.operations[0].name, "loads and stores of remote buffers");
+}
+
+TEST(Stages, TransfersLimitWhereTheyKeepTheDeviceFromComputing) {
+  for (const model::ScheduleKind kind : {model::ScheduleKind::barrier, model::ScheduleKind::dependency}) {
+    ThreeStages made(0, model::Pass::hostIn, kind);
+    // Device 1 sends for 2 ticks in all, after its last pass.
+    model::Transfer transfer;
+    transfer.fromLane = made.lanes[1];
+    transfer.start = Ticks(30), transfer.end = Ticks(32);
+    transfer.run = made.run;
+    made.recorder.add(transfer);
+    ASSERT_TRUE(made.recorder.commit().ok());
+    const StagesReport report = made.report();
+    const bool barrier = kind == model::ScheduleKind::barrier;
+    EXPECT_DOUBLE_EQ(report.stages[2].exchange, barrier ? 0.5 : 0) << "2 ticks ÷ 4 micro-batches";
+    EXPECT_DOUBLE_EQ(report.stages[2].occupied, barrier ? 6.5 : 6);
+    EXPECT_EQ(report.limitingStage, 2);
+  }
 }
 
 TEST(Stages, WithoutACallNoStageIsSlowest) {

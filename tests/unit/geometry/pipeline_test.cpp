@@ -125,12 +125,14 @@ TEST(PipelineGrid, WithoutCyclesColumnsFollowTheOrderOfWork) {
   }
 }
 
-TEST(PipelineGrid, PhasesEndWhereTheLastStageBeginsAndTheFirstEnds) {
+TEST(PipelineGrid, TheSteadyPartHasTheFullCycles) {
   CycleProfile made(4, 8, true);
   const auto grid = made.grid();
   EXPECT_EQ(grid->start, Ticks(0));
-  EXPECT_EQ(grid->rampUpEnd, Ticks(60));       // stage 3 begins in cycle 3
-  EXPECT_EQ(grid->rampDownStart, Ticks(220));  // stage 3 ends micro-batch 7 in cycle 10
+  // Stage s does forward m in cycle m + s and backward m in cycle m + 6 − s, so all do both in cycles 6
+  // and 7.
+  EXPECT_EQ(grid->rampUpEnd, Ticks(120));
+  EXPECT_EQ(grid->rampDownStart, Ticks(160));
   EXPECT_EQ(grid->end, Ticks(280));
 }
 

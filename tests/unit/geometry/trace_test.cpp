@@ -29,10 +29,10 @@ TEST(Trace, SortsWhatHappenedByDevice) {
   EXPECT_EQ(first.tracks[0].activities[1].kind, Activity::Kind::pass);
   EXPECT_EQ(trace->damagedRows, 0);
   ASSERT_EQ(trace->iterations.size(), 2U);
-  EXPECT_EQ(trace->iterations[0].start, Ticks(100));
+  EXPECT_EQ(trace->iterations[0].start, Ticks(0)) << "the call begins";
   EXPECT_EQ(trace->iterations[0].end, Ticks(310));
-  EXPECT_EQ(trace->iterations[1].start, Ticks(500));
-  EXPECT_EQ(trace->iterations[1].end, Ticks(710));
+  EXPECT_EQ(trace->iterations[1].start, Ticks(310)) << "the last update of iteration 0 has ended";
+  EXPECT_EQ(trace->iterations[1].end, Ticks(800)) << "the call ends";
 }
 
 TEST(Trace, NamePathsBecomeFlameRows) {
@@ -162,8 +162,8 @@ TEST(Trace, StepsSideBySideGetFlamesPerLane) {
   const TraceTrack& track = trace->devices[0].tracks[0];
   ASSERT_EQ(track.flameLanes.size(), 2U);
   const TraceSegment* segment = trace->segmentOf(track.placements[0]);
-  EXPECT_EQ(segment->byKind[kindIndex(StepKind::compute)], 80) << "compute comes first where both go on";
-  EXPECT_EQ(segment->byKind[kindIndex(StepKind::exchange)], 20);
+  EXPECT_EQ(segment->use.byKind[kindIndex(StepKind::compute)], 80) << "compute comes first where both go on";
+  EXPECT_EQ(segment->use.byKind[kindIndex(StepKind::exchange)], 20);
 }
 
 TEST(Trace, OtherTimebasesAreConverted) {

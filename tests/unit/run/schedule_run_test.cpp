@@ -199,10 +199,11 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   ASSERT_TRUE(section.ok()) << section.error().message;
   const std::string text = sections::toText(*section);
   // The table of waits says that device 0 waits 29 units an iteration for stage 2, the slowest stage.
-  EXPECT_NE(text.find("Device 0 waits 29 cost units per step because stage 2 is slower."), std::string::npos)
+  EXPECT_NE(text.find("Device 0 waits 29 cost units per iteration because stage 2 is slower."),
+            std::string::npos)
       << text;
   const std::string json = sections::toJson(*section);
-  EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host's call."), std::string::npos)
+  EXPECT_NE(json.find("Device 0 waits 0.5 cost units per iteration for the host's call."), std::string::npos)
       << json;
   // The next checks are about the bubble fraction. The slowest of four stages takes 6 units for each of
   // 8 micro-batches, and an exchange takes 0.25 units.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/sections/reports.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/text.h"
 
@@ -30,9 +31,8 @@ sections::Table emptyTable(const std::string& basis, const char* most) {
 
 base::Result<LivenessData> collectLiveness(const sections::Context& context, const LivenessChoice& choice) {
   LivenessData content;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
-  for (const analysis::DeviceMemory& device : memory.devices) {
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  for (const analysis::DeviceMemory& device : memory->devices) {
     if (device.peakStep < 0) continue;
     const model::DeviceId id(device.index);
     const model::Device* row = context.catalog.device(id);

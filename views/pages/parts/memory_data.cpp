@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/tile_memory.h"
+#include "profiler/sections/reports.h"
 #include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
@@ -112,7 +113,7 @@ sections::Table breakdownTable(const MemoryData& content, const std::vector<int>
                                              : "over the selected " + unit + "s",
                         {{"name", "Category", Format::plain, ""},
                          {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                         {"share", "Share", Format::fraction, "of all used bytes"},
+                         {"share", "Share", Format::fraction, "of all bytes shown"},
                          {"mean", "Mean", Format::bytes, "per " + unit},
                          {"max", "Most", Format::bytes, "on one " + unit},
                          {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
@@ -148,8 +149,8 @@ std::string memoryUnit(const std::string& unitName) {
 
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice) {
   MemoryData content;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  const analysis::Memory& memory = *made;
   for (const auto* list : {&memory.devices, &memory.others}) {
     for (const analysis::DeviceMemory& device : *list) {
       const QString name = device.name.empty() ? QObject::tr("host") : text(device.name);
@@ -171,6 +172,13 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
     content.capacity = std::max(content.capacity, space.bytesPerUnit);
     const model::Device* device = context.catalog.device(space.device);
     if (device != nullptr && space.units > 1) content.unitName = device->unitName;
+  }
+  for (const Space& space : content.shown) {
+    PIPESCOPE_ASSIGN(const analysis::UnitUse use,
+                     analysis::unitUse(context.source, context.catalog, context.executable, space.id));
+    const auto units = static_cast<std::size_t>(space.units);
+    append(content.used, use.excludingGaps, units);
+    append(content.spans, use.includingGaps, units);
   }
   base::Status status;
   content.layers = layersOf(context, content.shown, choice, status);

@@ -26,10 +26,11 @@ struct MemoryLayer {
 };
 
 struct MemoryData {
-  std::vector<MemoryPart> spaces;   ///< the spaces that users can choose
-  std::vector<MemoryPart> shown;    ///< the spaces in the chart, one after another
-  std::vector<MemoryLayer> layers;  ///< layers with a value for each unit of the shown spaces
-  std::vector<QString> names;       ///< names of the units with their device
+  std::vector<MemoryPart> spaces;         ///< the spaces that users can choose
+  std::vector<MemoryPart> shown;          ///< the spaces in the chart, one after another
+  std::vector<MemoryLayer> layers;        ///< layers with a value for each unit of the shown spaces
+  std::vector<QString> names;             ///< names of the units with their device
+  std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit
   sections::Table table, allSpaces;
   std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`
   std::int64_t capacity = 0;                ///< bytes that a unit can hold
@@ -39,7 +40,7 @@ struct MemoryData {
 struct MemoryChoice {
   model::MemorySpaceId space;  ///< none: all
   MemoryBreakdown breakdown = MemoryBreakdown::category;
-  bool gaps = true;
+  bool gaps = false;  ///< true: the address span instead of the bytes used
 };
 
 /// What the chosen units hold, by layer, or all units if none is chosen.

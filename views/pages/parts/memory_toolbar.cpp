@@ -25,8 +25,7 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
   breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
   breakdown_->setCurrentIndex(static_cast<int>(MemoryBreakdown::category));
   breakdown_->setAccessibleName(tr("Breakdown"));
-  gaps_->setChecked(true);
-  gaps_->setToolTip(tr("Includes bytes between variables that nothing can use"));
+  gaps_->setToolTip(tr("Shows the address span: bytes used and the gaps between variables"));
   capacity_->setChecked(true);
   view_->addItems({tr("Chart"), tr("Tile map")});
   view_->setAccessibleName(tr("View"));

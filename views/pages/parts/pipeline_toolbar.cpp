@@ -16,7 +16,7 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner
                     kColoursKey);
   space();
   addCalls();
-  addSteps(tr("Pipeline"), tr("Next step of the pipeline"), tr("Previous step of the pipeline"));
+  addSteps(tr("Pipeline"), tr("Next iteration of the pipeline"), tr("Previous iteration of the pipeline"));
   addPath();
   stretch();
   addZoom();

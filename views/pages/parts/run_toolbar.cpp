@@ -7,7 +7,8 @@ constexpr double kZoom = 1.6;
 }  // namespace
 
 QString stepOf(int step, int last) {
-  return last <= 0 ? QObject::tr("Step %1").arg(step) : QObject::tr("Step %1 of 0–%2").arg(step).arg(last);
+  return last <= 0 ? QObject::tr("Iteration %1").arg(step)
+                   : QObject::tr("Iteration %1 of 0–%2").arg(step).arg(last);
 }
 
 QComboBox* RunToolbar::choice(const QStringList& items, const QString& name, const QString& tip,
@@ -34,12 +35,13 @@ void RunToolbar::addCalls() {
 }
 
 void RunToolbar::addSteps(const QString& group, const QString& nextCommand, const QString& previousCommand) {
-  previous_ = button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { Q_EMIT stepWanted(-1); });
+  previous_ =
+      button(QStringLiteral("previous"), tr("Previous iteration ([)"), [this] { Q_EMIT stepWanted(-1); });
   step_ = new QLabel(this);
   step_->setAlignment(Qt::AlignCenter);
   step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(stepOf(88, 88)) + 10);
   add(step_);
-  next_ = button(QStringLiteral("next"), tr("Next step (])"), [this] { Q_EMIT stepWanted(1); });
+  next_ = button(QStringLiteral("next"), tr("Next iteration (])"), [this] { Q_EMIT stepWanted(1); });
   const auto command = [&](const QString& what, const char* key, const char* arrow, int direction) {
     QAction* action = context_.actions.add(
         group, what, {QKeySequence(QLatin1String(key)), QKeySequence(QLatin1String(arrow))},

@@ -7,7 +7,7 @@
 
 namespace pipescope::pages {
 
-/// Writes "Step 1 of 0–3". Steps are numbered within their call, from 0.
+/// Writes "Iteration 1 of 0–3". Iterations are numbered within their call, from 0.
 QString stepOf(int step, int last);
 
 /// The controls that charts of a run share: choices that are saved in the settings, the call, the step with

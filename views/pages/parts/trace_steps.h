@@ -9,7 +9,7 @@ namespace pipescope::pages {
 
 /// The index of the step at a time, or of the one before it; −1: the trace has no steps.
 int stepAt(const analysis::Trace& trace, base::Ticks time);
-/// Writes "Step 1 of 0–3". Steps are numbered within their call.
+/// Writes "Iteration 1 of 0–3". Iterations are numbered within their call.
 QString stepText(const analysis::Trace& trace, int index);
 /// The call before (−1) or after (+1) one of `runs`; none for the first or last.
 std::optional<model::RunId> neighbourCall(const std::vector<const model::Run*>& runs, model::RunId of,

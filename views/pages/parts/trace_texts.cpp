@@ -31,9 +31,9 @@ QString unitsOf(const analysis::DeviceTrace& device) {
 QString causeSentence(model::WaitCause cause) {
   switch (cause) {
     case model::WaitCause::fill:
-      return tr("no micro-batch has reached this stage yet in this step");
+      return tr("no micro-batch has reached this stage yet in this flush");
     case model::WaitCause::drain:
-      return tr("this stage has finished all its micro-batches of this step");
+      return tr("this stage has finished all its micro-batches of this flush");
     case model::WaitCause::slowerStage:
       return tr("another stage is slower, and its work is not finished");
     case model::WaitCause::exchange:
@@ -285,10 +285,9 @@ void TraceTexts::addWhere(Facts& facts, const analysis::TracePlacement& row) con
   if (row.stage >= 0) facts.push_back({tr("Stage"), QString::number(row.stage), {}});
   if (row.microBatch >= 0)
     facts.push_back(
-        {tr("Micro-batch"), QString::number(row.microBatch), tr("number within the step, from 0")});
+        {tr("Micro-batch"), QString::number(row.microBatch), tr("number within the flush, from 0")});
   if (row.iteration >= 0)
-    facts.push_back({tr("Step"), QString::number(row.iteration),
-                     tr("number of the device iteration in the call, from 0")});
+    facts.push_back({tr("Iteration"), QString::number(row.iteration), tr("number in the call, from 0")});
   facts.push_back(
       {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
@@ -306,9 +305,9 @@ void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
     const analysis::TraceSegment* segment =
         trace_.segmentOf(at(track(item).placements, pass.firstPlacement + i));
     if (segment == nullptr) continue;
-    for (std::size_t kind = 0; kind < sums.size(); ++kind) sums[kind] += segment->byKind[kind];
-    streamIn += segment->streamIn;
-    streamOut += segment->streamOut;
+    for (std::size_t kind = 0; kind < sums.size(); ++kind) sums[kind] += segment->use.byKind[kind];
+    streamIn += segment->use.streamIn;
+    streamOut += segment->use.streamOut;
   }
   const double whole = std::max(1.0, static_cast<double>((item.end - item.start).count) /
                                          at(trace_.devices, item.device).axisTicksPerTick);
@@ -383,8 +382,7 @@ void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {
   facts.push_back({tr("Waits for"), waitedFor(item), tr("the wait ends when this has finished")});
   addWhen(facts, item);
   if (row.iteration >= 0)
-    facts.push_back({tr("Step"), QString::number(row.iteration),
-                     tr("number of the device iteration in the call, from 0")});
+    facts.push_back({tr("Iteration"), QString::number(row.iteration), tr("number in the call, from 0")});
   facts.push_back(
       {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
@@ -406,7 +404,7 @@ void TraceTexts::addTransfer(Facts& facts, const TimelineItem& item) const {
   if (catalog_.links.contains(row.link))
     facts.push_back({tr("Link"), text(catalog_.links[row.link].name), {}});
   if (row.microBatch >= 0) facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), {}});
-  if (row.iteration >= 0) facts.push_back({tr("Step"), QString::number(row.iteration), {}});
+  if (row.iteration >= 0) facts.push_back({tr("Iteration"), QString::number(row.iteration), {}});
   facts.push_back({tr("Call"), QString::number(row.run.value), {}});
 }
 

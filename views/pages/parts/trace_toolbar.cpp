@@ -23,7 +23,7 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : Ru
   addChoices();
   space();
   addCalls();
-  addSteps(tr("Timeline"), tr("Next step"), tr("Previous step"));
+  addSteps(tr("Timeline"), tr("Next iteration"), tr("Previous iteration"));
   stretch();
   span_ = new QLabel(this);
   span_->setToolTip(tr("Length of the visible time"));
@@ -31,7 +31,7 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : Ru
   space();
   addRowsMenu();
   addZoom();
-  button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
+  button(QStringLiteral("fit"), tr("Show this iteration (1)"), [this] { Q_EMIT stepWanted(0); });
   button(QStringLiteral("undo"), tr("Undo the last zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
   addPicture();
 }

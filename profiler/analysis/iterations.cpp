@@ -1,0 +1,37 @@
+#include "profiler/analysis/iterations.h"
+
+#include <algorithm>
+
+namespace pipescope::analysis {
+
+std::vector<IterationSpan> IterationEnds::spansOf(const std::vector<model::Run>& runs,
+                                                  std::optional<std::int32_t> last) const {
+  std::vector<IterationSpan> spans;
+  for (const model::Run& run : runs) {
+    Ticks from = run.start;
+    const std::size_t first = spans.size();
+    for (auto next = ends_.lower_bound({run.id, 0}); next != ends_.end() && next->first.first == run.id;
+         ++next) {
+      const Ticks end = std::clamp(next->second, from, std::max(from, run.end));
+      spans.push_back({run.id, next->first.second, from, end});
+      from = end;
+    }
+    if (spans.size() > first && (!last || spans.back().iteration == *last))
+      spans.back().end = std::max(from, run.end);
+  }
+  std::ranges::stable_sort(spans, {}, &IterationSpan::start);
+  return spans;
+}
+
+const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration) {
+  const auto found = std::ranges::find(spans, iteration, &IterationSpan::iteration);
+  return found == spans.end() ? nullptr : &*found;
+}
+
+double meanStepTime(const std::vector<IterationSpan>& spans) {
+  double sum = 0;
+  for (const IterationSpan& span : spans) sum += static_cast<double>(span.length().count);
+  return spans.empty() ? 0 : sum / static_cast<double>(spans.size());
+}
+
+}  // namespace pipescope::analysis

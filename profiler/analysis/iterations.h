@@ -1,0 +1,49 @@
+#pragma once
+// The borders of the iterations of a call. The pages and sections take the step time from here.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// One iteration of a call: a flush with its weight update, host copies and waits. Its length is the step
+/// time.
+struct IterationSpan {
+  model::RunId run;
+  std::int32_t iteration = 0;
+  Ticks start, end;  ///< in ticks of device 0
+  Ticks length() const { return end - start; }
+};
+
+/// Finds the borders from the ends of placements. An iteration ends when the last of its placements has
+/// ended, which is the weight update in training, and the next one begins there. The first one begins with
+/// the call and the last one ends with it, so the lengths of a call's iterations add up to the length of the
+/// call.
+class IterationEnds {
+ public:
+  /// `end` is in ticks of device 0. Ignores placements that belong to no iteration.
+  void add(model::RunId run, std::int32_t iteration, Ticks end) {
+    if (iteration < 0) return;
+    Ticks& last = ends_.try_emplace({run, iteration}, end).first->second;
+    last = std::max(last, end);
+  }
+  /// The iterations of these calls, by start. `last` is the number of a call's last iteration; without it,
+  /// the last one that was added counts as such.
+  std::vector<IterationSpan> spansOf(const std::vector<model::Run>& runs,
+                                     std::optional<std::int32_t> last = std::nullopt) const;
+
+ private:
+  std::map<std::pair<model::RunId, std::int32_t>, Ticks> ends_;
+};
+
+/// The iteration of that number; null if the list does not hold it.
+const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration);
+
+/// Mean length of the iterations in ticks of device 0. 0: there are none.
+double meanStepTime(const std::vector<IterationSpan>& spans);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,118 @@
+#include "profiler/analysis/pipeline/bubble.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/analysis/intervals.h"
+
+namespace pipescope::analysis {
+namespace {
+
+double at(Ticks ticks) {
+  return static_cast<double>(ticks.count);
+}
+
+Bubble bubbleIn(const ReplicaRows& rows, int iteration, const std::vector<model::Placement>& placements,
+                const std::set<model::DeviceId>& devices) {
+  Bubble bubble;
+  const TimeSpan whole = flushOf(placements);
+  if (whole.end <= whole.start || devices.empty()) return bubble;
+  std::vector<model::Placement> passes;
+  for (const model::Placement& p : placements) {
+    if (model::isComputePass(p.pass) && devices.contains(p.device)) passes.push_back(p);
+  }
+  const TimeSpan steady = steadyPart(passes);
+  double up = 0, mid = 0, down = 0, exchange = 0;
+  for (const model::Placement& p : placements) {
+    const TimeSpan span{at(p.start), at(p.end)};
+    if (p.pass == model::Pass::sync) exchange += span.overlap(whole.start, whole.end);
+    if (!model::isComputePass(p.pass)) continue;
+    up += span.overlap(whole.start, steady.start);
+    mid += span.overlap(steady.start, steady.end);
+    down += span.overlap(steady.end, whole.end);
+  }
+  // A device that waits for exchange does not compute, because copies are in progress.
+  for (const model::Wait& w : rows.waits) {
+    if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
+      exchange += TimeSpan{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
+  }
+  const double all = (whole.end - whole.start) * static_cast<double>(devices.size());
+  const auto lost = [&](double from, double to, double busy) {
+    return ((to - from) * static_cast<double>(devices.size()) - busy) / all;
+  };
+  bubble.rampUp = lost(whole.start, steady.start, up);
+  bubble.steady = lost(steady.start, steady.end, mid);
+  bubble.rampDown = lost(steady.end, whole.end, down);
+  bubble.exchange = exchange / all;
+  return bubble;
+}
+
+/// Ticks within the flush in which transfers occupy the devices; incoming and outgoing ones may overlap.
+double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iteration,
+                     const std::set<model::DeviceId>& devices, const TimeSpan& flush) {
+  std::map<model::DeviceId, Intervals> busy;
+  const Ticks from(std::llround(flush.start)), to(std::llround(flush.end));
+  for (const model::Transfer& t : rows.transfers) {
+    if (t.iteration != iteration) continue;
+    for (const model::LaneId lane : {t.fromLane, t.toLane})
+      busy[catalog.deviceOf(lane)].add(std::max(t.start, from), std::min(t.end, to));
+  }
+  double sum = 0;
+  for (const auto& [device, transfers] : busy) {
+    if (devices.contains(device)) sum += at(transfers.unionLength());
+  }
+  return sum;
+}
+
+}  // namespace
+
+TimeSpan steadyPart(const std::vector<model::Placement>& passes) {
+  std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
+  std::map<int, std::map<model::DeviceId, std::set<std::pair<int, bool>>>> slots;
+  std::map<int, TimeSpan> slotSpans;
+  std::map<model::DeviceId, TimeSpan> deviceSpans;
+  for (const model::Placement& p : passes) {
+    const std::pair kind{p.stage, p.pass == model::Pass::forward};
+    kinds[p.device].insert(kind);
+    deviceSpans[p.device].widen(p);
+    if (p.slot < 0) continue;
+    slots[p.slot][p.device].insert(kind);
+    slotSpans[p.slot].widen(p);
+  }
+  TimeSpan steady;
+  for (const auto& [slot, doing] : slots) {
+    if (doing != kinds) continue;
+    steady.start = std::min(steady.start, slotSpans[slot].start);
+    steady.end = std::max(steady.end, slotSpans[slot].end);
+  }
+  if (!steady.empty() || passes.empty()) return steady;
+  steady = flushOf(passes);
+  for (const auto& [device, span] : deviceSpans) {
+    steady.start = std::max(steady.start, span.start);
+    steady.end = std::min(steady.end, span.end);
+  }
+  if (steady.end < steady.start) steady.start = steady.end = (steady.start + steady.end) / 2;
+  return steady;
+}
+
+Bubble meanBubble(const ReplicaRows& rows, const Catalog& catalog) {
+  const std::set<model::DeviceId> devices = rows.devices();
+  const double n = static_cast<double>(rows.iterations.size());
+  Bubble mean;
+  for (const auto& [iteration, placements] : rows.iterations) {
+    const Bubble bubble = bubbleIn(rows, iteration, placements, devices);
+    mean.rampUp += bubble.rampUp / n;
+    mean.steady += bubble.steady / n;
+    mean.rampDown += bubble.rampDown / n;
+    mean.exchange += bubble.exchange / n;
+    const TimeSpan flush = flushOf(placements);
+    if (rows.executable->scheduleKind == model::ScheduleKind::barrier && !flush.empty()) {
+      mean.exchange += transferTicks(rows, catalog, iteration, devices, flush) /
+                       (flush.length() * static_cast<double>(devices.size())) / n;
+    }
+  }
+  mean.exchange = std::min(mean.exchange, mean.fraction());
+  return mean;
+}
+
+}  // namespace pipescope::analysis

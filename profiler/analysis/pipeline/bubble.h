@@ -1,0 +1,22 @@
+#pragma once
+// The bubble: the share of a flush in which devices that hold a stage do not compute.
+#include "profiler/analysis/pipeline/replica_rows.h"
+
+namespace pipescope::analysis {
+
+/// The steady part of a flush, from the compute passes of the first replica. With pipeline cycles, it lasts
+/// from the first to the last cycle in which every device does each kind of pass that it ever does. Without
+/// such cycles, it begins when the last device has begun and ends when the first device has finished. What
+/// comes before it is the ramp-up, and what comes after it the ramp-down.
+TimeSpan steadyPart(const std::vector<model::Placement>& passes);
+
+/// Shares of (length of the flush × devices that hold a stage).
+struct Bubble {
+  double rampUp = 0, steady = 0, rampDown = 0;  ///< before, during and after the steady part
+  double exchange = 0;  ///< part of the bubble in which devices exchange data or synchronise
+  double fraction() const { return rampUp + steady + rampDown; }
+};
+/// Mean over the iterations of the run.
+Bubble meanBubble(const ReplicaRows& rows, const Catalog& catalog);
+
+}  // namespace pipescope::analysis

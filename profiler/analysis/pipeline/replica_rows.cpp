@@ -1,0 +1,56 @@
+#include "profiler/analysis/pipeline/replica_rows.h"
+
+#include <algorithm>
+
+#include "profiler/analysis/rows_of_run.h"
+
+namespace pipescope::analysis {
+
+std::set<model::DeviceId> ReplicaRows::devices() const {
+  std::set<model::DeviceId> found;
+  for (const model::Stage* stage : stages) found.insert(stage->device);
+  return found;
+}
+
+Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalog& catalog,
+                                model::ExecutableId id) {
+  ReplicaRows rows;
+  rows.executable = catalog.executable(id);
+  rows.run = catalog.lastRunOf(id);
+  rows.stages = catalog.stagesOf(id);
+  if (rows.run == nullptr) return rows;
+  PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, *rows.run));
+  PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, *rows.run));
+  PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
+  IterationEnds ends;
+  for (const model::Placement& p : rows.placements)
+    ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
+  rows.spans = ends.spansOf({*rows.run});
+  // The other figures are of the first replica. The profile records further replicas where they are slower.
+  const std::set<model::DeviceId> own = rows.devices();
+  std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
+  std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });
+  for (const model::Placement& p : rows.placements) {
+    if (p.iteration >= 0) rows.iterations[p.iteration].push_back(p);
+  }
+  return rows;
+}
+
+double TimeSpan::overlap(double a, double b) const {
+  return std::max(0.0, std::min(end, b) - std::max(start, a));
+}
+
+void TimeSpan::widen(const model::Placement& placement) {
+  start = std::min(start, static_cast<double>(placement.start.count));
+  end = std::max(end, static_cast<double>(placement.end.count));
+}
+
+TimeSpan flushOf(const std::vector<model::Placement>& iteration) {
+  TimeSpan span;
+  for (const model::Placement& p : iteration) {
+    if (model::isComputePass(p.pass)) span.widen(p);
+  }
+  return span;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,43 @@
+#pragma once
+// The rows of the first replica in an executable's last run, for the report on stages.
+#include <map>
+#include <set>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+#include "profiler/analysis/iterations.h"
+
+namespace pipescope::analysis {
+
+struct ReplicaRows {
+  const model::Executable* executable = nullptr;
+  const model::Run* run = nullptr;
+  std::vector<const model::Stage*> stages;
+  std::vector<model::Placement> placements;
+  std::vector<model::Wait> waits;
+  std::vector<model::Transfer> transfers;
+  std::map<int, std::vector<model::Placement>> iterations;  ///< placements by iteration
+  std::vector<IterationSpan> spans;                         ///< of the iterations, by start
+
+  int stageCount() const { return static_cast<int>(stages.size()); }
+  std::set<model::DeviceId> devices() const;
+};
+
+/// An executable that has not run gives its stages and no rows.
+Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalog& catalog,
+                                model::ExecutableId executable);
+
+/// A stretch of time in ticks.
+struct TimeSpan {
+  double start = 1e300, end = -1e300;
+  bool empty() const { return end <= start; }
+  double length() const { return empty() ? 0 : end - start; }
+  double overlap(double a, double b) const;
+  void widen(const model::Placement& placement);
+};
+
+/// The flush of an iteration: from the first forward's start to the last backward's end (inference: the last
+/// forward's).
+TimeSpan flushOf(const std::vector<model::Placement>& iteration);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,25 @@
+#pragma once
+// What makes a stage slow: its operations, copies and exchange.
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/pipeline/replica_rows.h"
+
+namespace pipescope::analysis {
+
+struct StageReport;
+
+/// Something that costs time in a stage, all micro-batches alike.
+struct StageOperation {
+  std::string name, kind;
+  std::string pass;  ///< forward, backward …, or what the copies are
+  double ticksPerMicroBatch = 0;
+  double share = 0;  ///< of the stage's occupied ticks per micro-batch
+};
+
+/// Gives each stage its operations, host copies, loads and stores of remote buffers, and exchange: largest
+/// first, at most ten.
+base::Status addStageOperations(const model::ProfileSource& source, const Catalog& catalog,
+                                const ReplicaRows& rows, std::vector<StageReport>& stages);
+
+}  // namespace pipescope::analysis

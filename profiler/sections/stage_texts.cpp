@@ -1,0 +1,73 @@
+#include "profiler/sections/stage_texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::StagesReport;
+
+std::vector<int> limitingIndices(const StagesReport& report) {
+  std::vector<int> found;
+  for (const analysis::StageReport& stage : report.stages) {
+    if (stage.limits) found.push_back(stage.index);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string limitingStages(const StagesReport& report) {
+  const std::vector<int> found = limitingIndices(report);
+  if (found.empty()) return {};
+  if (found.size() == 1) return fmt::format("stage {}", found.front());
+  if (found.size() == report.stages.size()) return "all stages";
+  std::string names;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == found.size() ? " and " : ", ", found[i]);
+  return "stages " + names;
+}
+
+std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {
+  const analysis::StageReport *slowest = report.slowest(), *limiting = report.limiting();
+  if (slowest == nullptr || limiting == nullptr || report.stages.size() < 2) return {};
+  if (report.schedule == model::ScheduleKind::oneAtATime)
+    return {
+        "A micro-batch passes through all stages before the next one starts, so each stage waits for all "
+        "others."};
+  const std::vector<int> found = limitingIndices(report);
+  if (found.size() == report.stages.size())
+    return {"All stages take equally long (within 1 %), so none of them holds the others up."};
+  std::string names = limitingStages(report);
+  if (found.size() > 1) {
+    names[0] = 'S';
+    return {names + " take equally long (within 1 %). The other stages wait for them."};
+  }
+  if (limiting->index == report.slowestStage) return {};
+  return {fmt::format(
+      "Stage {} computes longest, but stage {} takes longer with its host copies and exchange: {} instead of "
+      "{} {} per micro-batch. The other stages wait for it.",
+      slowest->index, limiting->index, formatCell(limiting->occupied, Format::ticks, time.ticks),
+      formatCell(slowest->occupied, Format::ticks, time.ticks), time.unit)};
+}
+
+Table stageOperationTable(const StagesReport& r, int stage, const Words& words) {
+  Table table{"slowest_operations",
+              stage < 0 ? "What makes a stage slow" : fmt::format("What makes stage {} slow", stage),
+              words.per("micro-batch; share of the stage's time with copies and exchange"),
+              {},
+              {}};
+  table.columns = {{"stage", "Stage", Format::index, "", false},  {"name", "Operation", Format::plain, ""},
+                   {"kind", "Type", Format::plain, ""},           {"pass", "Pass", Format::plain, ""},
+                   {"cycles", words.cycles(), Format::ticks, ""}, {"share", "Share", Format::fraction, ""}};
+  if (stage < 0 || static_cast<std::size_t>(stage) >= r.stages.size()) return table;
+  for (const analysis::StageOperation& op : r.stages[static_cast<std::size_t>(stage)].operations) {
+    table.rows.push_back(
+        {static_cast<std::int64_t>(stage), op.name, op.kind, op.pass, op.ticksPerMicroBatch, op.share});
+  }
+  return table;
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,20 @@
+#pragma once
+// Words and tables about stages that the sections and the pages share.
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
+
+namespace pipescope::sections {
+
+/// Names the stage that holds the others up: "stage 2". Stages whose times are equal (kEqualStages) are named
+/// together: "stages 0 and 3", or "all stages". Empty if nothing has run.
+std::string limitingStages(const analysis::StagesReport& report);
+
+/// Sentences: which stages are equal, or why the limiting stage is not the one that computes longest. `time`
+/// is the unit of the ticks in them.
+std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);
+
+/// What makes a stage slow: its operations, host copies and exchange.
+Table stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);
+
+}  // namespace pipescope::sections
