@@ -261,7 +261,7 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
   EXPECT_TRUE(visible.contains("IPU0"));
   EXPECT_FALSE(visible.contains("IPU3"));
   for (const char* device : {"IPU0", "IPU1", "IPU2", "IPU3"}) EXPECT_TRUE(all.contains(device)) << device;
-  EXPECT_TRUE(all.contains("step 3")) << "the whole time";
+  EXPECT_TRUE(all.contains("iteration 3")) << "the whole time";
   for (const QByteArray& one : {visible, all}) EXPECT_TRUE(one.contains("slower stage")) << "the legend";
   EXPECT_EQ(window->timeRange().view(), view) << "the window is as before";
   EXPECT_EQ(canvas->size(), size);
@@ -271,7 +271,7 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
       shell::pictureOf(window->currentPage()->picture(), true, QStringLiteral("caption"), false, *palette),
       "PNG");
   EXPECT_FALSE(pipeline.isNull());
-  EXPECT_EQ(pipeline.text(QStringLiteral("Title")), QStringLiteral("Pipeline, Call 2 (last), Step 0 of 0–3"));
+  EXPECT_EQ(pipeline.text(QStringLiteral("Title")), QStringLiteral("Pipeline, Call 2 (last), Iteration 0 of 0–3"));
   showPage(QStringLiteral("memory"));
   auto* chart = child<pages::Chart>();
   chart->setRange(10, 100);

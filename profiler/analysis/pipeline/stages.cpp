@@ -140,6 +140,8 @@ std::optional<double> imbalance(const StagesReport& report, Cost cost) {
 /// Stages that receive nothing from the stage before them: a second pipe begins there.
 std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
   std::set<int> starts;
+  if (catalog.measured())
+    return starts;  // Tensors of imported traces are not known; their stages form one pipe.
   for (int s = 1; s < rows.stageCount(); ++s) starts.insert(s);
   for (const model::Boundary& b : catalog.boundaries) {
     if (b.executable == rows.executable->id) starts.erase(std::max(b.fromStage, b.toStage));
