@@ -271,7 +271,8 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
       shell::pictureOf(window->currentPage()->picture(), true, QStringLiteral("caption"), false, *palette),
       "PNG");
   EXPECT_FALSE(pipeline.isNull());
-  EXPECT_EQ(pipeline.text(QStringLiteral("Title")), QStringLiteral("Pipeline, Call 2 (last), Iteration 0 of 0–3"));
+  EXPECT_EQ(pipeline.text(QStringLiteral("Title")),
+            QStringLiteral("Pipeline, Call 2 (last), Iteration 0 of 0–3"));
   showPage(QStringLiteral("memory"));
   auto* chart = child<pages::Chart>();
   chart->setRange(10, 100);

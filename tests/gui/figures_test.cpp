@@ -180,7 +180,8 @@ TEST_F(FigureTest, LivenessTellsTheTotalAndGoesOnWithAKey) {
 TEST_F(FigureTest, StagesSayHowBusyTheyAreAndWhatIsFree) {
   openPage(QStringLiteral("stages"));
   const FixtureFacts& facts = fixture->facts();
-  const auto& bars = child<timeline::BarChart>(QStringLiteral("One iteration on each stage's device"))->bars();
+  const auto& bars =
+      child<timeline::BarChart>(QStringLiteral("One iteration on each stage's device"))->bars();
   double useful = 0;
   for (std::size_t i = 0; i < 4; ++i)
     useful += 10.0 *

@@ -18,8 +18,8 @@ struct LiveVariable {
   std::int64_t bytes = 0;  ///< on that tile
 };
 
-/// Makes several sentences, and then a line of advice for each remedy. `fullest` names the step at which the worst tile is fullest; `live` lists the
-/// largest variables first.
+/// Makes several sentences, and then a line of advice for each remedy. `fullest` names the step at which the
+/// worst tile is fullest; `live` lists the largest variables first.
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
                          const std::string& fullest, const std::vector<LiveVariable>& live);
 

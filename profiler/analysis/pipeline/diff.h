@@ -43,7 +43,7 @@ struct PassPart {
 
 struct MemoryPart {
   std::string device, category;
-  std::int64_t index = -1;  ///< of the device; −1: the host
+  std::int64_t index = -1;             ///< of the device; −1: the host
   std::int64_t before = 0, after = 0;  ///< bytes, sum over units
   std::int64_t delta() const { return after - before; }
 };
