@@ -48,6 +48,7 @@ struct ProfileRows::TraceRows {
   std::map<std::tuple<ThreadId, std::size_t, model::DeviceId>, LaneRows> lanes;
   std::map<std::tuple<model::DeviceId, NameId, NameId>, model::ProgramId> programs;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
+  std::map<ThreadId, std::int64_t> passEnd;  // of the last pass of each thread
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
 
@@ -62,7 +63,11 @@ struct ProfileRows::TraceRows {
     device.ticksPerSecond = kTicksPerSecond;
     device.unitName = "engine";
     ++rows.devices_;
-    return recorder().add(device);
+    const model::DeviceId id = recorder().add(device);
+    // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
+    rows.passLanes_[id].lane =
+        recorder().add(model::Lane{{}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated});
+    return id;
   }
 
   model::DeviceId deviceOf(ProcessId id) {
@@ -117,6 +122,15 @@ struct ProfileRows::TraceRows {
     return program = recorder().add(row);
   }
 
+  /// The lane on which a pass is drawn. Collectives run beside the passes; so do passes that overlap others.
+  model::LaneId passLane(model::DeviceId device, const Meaning& meaning, Ticks from, Ticks to,
+                         model::LaneId own) {
+    Ticks& end = rows.passLanes_.at(device).end;
+    if (meaning.pass == model::Pass::collective || from < end) return own;
+    end = to;
+    return rows.passLanes_.at(device).lane;
+  }
+
   base::Status slice(const Slice& slice, const TraceEvent& event) {
     const Meaning& meaning = rules.meaningOf(event);
     const model::DeviceId device = deviceOf(event, meaning);
@@ -125,10 +139,17 @@ struct ProfileRows::TraceRows {
     ++rows.slices_;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
-    const bool pass = isPass(meaning);
+    // Within a pass there may be events that match as well, such as the optimizer's own name within an
+    // update.
+    const auto last = passEnd.find(event.thread);
+    // A host thread that feeds an accelerator only starts the update.
+    const bool launched = !meaning.stage && !accelerators.empty() && !trace.isAccelerator(event.process);
+    const bool pass = isPass(meaning) && !launched && (last == passEnd.end() || slice.end > last->second);
+    if (pass) passEnd[event.thread] = slice.end;
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
-      rows.passes_.add(RecordedPass{device, lane.lane, from, to, *meaning.pass, meaning.stage.value_or(-1),
+      rows.passes_.add(RecordedPass{device, passLane(device, meaning, from, to, lane.lane), from, to,
+                                    *meaning.pass, meaning.stage.value_or(-1),
                                     meaning.microBatch.value_or(-1), meaning.step, meaning.replica,
                                     text(event.name)});
       return {};
@@ -138,7 +159,9 @@ struct ProfileRows::TraceRows {
     step.lane = lane.lane;
     step.offset = from - lane.start;
     step.ticks = to - from;
-    step.kind = meaning.kind.value_or(model::StepKind::compute);
+    // A slice of a host thread may hold anything, also waits.
+    const bool host = !trace.isAccelerator(event.process);
+    step.kind = meaning.kind.value_or(host ? model::StepKind::control : model::StepKind::compute);
     step.program = programOf(device, event);
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;

@@ -196,10 +196,12 @@ void RecordedPasses::writeWaits(record::Recorder& recorder) {
                    : addPart(partStart, partEnd, cause, producer);
       });
     };
+    Ticks busyUntil(INT64_MIN);
     for (std::size_t k = 0; k + 1 < list.size(); ++k) {
       const std::size_t before = list[k], next = list[k + 1];
       const RecordedPass &last = passes_[before], &pass = passes_[next];
-      Ticks from = last.end;
+      busyUntil = std::max(busyUntil, last.end);  // passes may overlap
+      Ticks from = busyUntil;
       wait.iteration = iterations_[next];
       wait.stage = pass.stage;
       const bool newIteration = iterations_[before] != iterations_[next];

@@ -190,6 +190,18 @@ TEST_F(TraceImport, PutsSeveralTracesOnOneClock) {
   EXPECT_EQ(startsOf(ClockChoice::absolute), (std::vector<std::int64_t>{0, 46, 1000013, 1000023}));
 }
 
+TEST_F(TraceImport, CountsAnUpdateOnce) {
+  const auto file = write("t.json", R"([{"ph":"X","name":"stage0/forward/mb0","ts":0,"dur":4},
+    {"ph":"X","name":"update","ts":10,"dur":10},{"ph":"X","name":"Optimizer.step#SGD.step","ts":11,"dur":8},
+    {"ph":"X","name":"update","ts":30,"dur":10},{"ph":"X","name":"Optimizer.step#SGD.step","ts":31,"dur":9}])");
+  ASSERT_TRUE(import({file}).ok());
+  int updates = 0;
+  for (const auto& placement : rows<model::Placement>())
+    updates += placement.pass == model::Pass::update ? 1 : 0;
+  EXPECT_EQ(updates, 2);
+  EXPECT_EQ(rows<model::Step>().size(), 2U) << "the inner events are shown as they are";
+}
+
 TEST_F(TraceImport, OpensArchivesWithinArchives) {
   const std::string text = R"([{"ph":"X","name":"e","ts":5,"dur":1}])";
   // A gzip file within a tar file that is gzipped itself.
