@@ -38,7 +38,10 @@ Table systemDeviceTable(const Context& context) {
     for (const std::int32_t stage : place.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + analysis::laneTitle(lane.role);
+      if (lane.device == device.id) {
+        const std::string title = catalog.measured() ? lane.name : analysis::laneTitle(lane.role);
+        lanes += (lanes.empty() ? "" : ", ") + title;
+      }
     }
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;

@@ -36,6 +36,7 @@ struct StagesData {
   StagesReport report;
   sections::Section section;
   sections::Words words;
+  bool measured = false;                 ///< times are those of an imported trace
   std::vector<std::int64_t> capacities;  ///< capacity of each stage's device in bytes; 0: unknown
   bool remote = false;                   ///< remote buffers take some of the time
   geometry::TimeScale scale;
@@ -82,6 +83,7 @@ base::Result<StagesData> collectStagesPage(const sections::Context& context) {
   if (definition == nullptr) return base::internalError("The section stages is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
   content.words = sections::wordsOf(context.catalog);
+  content.measured = context.catalog.measured();
   content.remote = std::ranges::any_of(context.catalog.segments, [&](const model::Segment& segment) {
     return segment.executable == context.executable && segment.pass == model::Pass::remote;
   });
@@ -177,8 +179,9 @@ class StagesPage : public shell::Page {
   }
   QString unit() const {
     return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles")
-           : data_->scale.unit == geometry::TimeUnit::time ? tr("emulated time")
-                                                           : tr("cost units");
+           : data_->scale.unit == geometry::TimeUnit::time
+               ? (data_->measured ? tr("time") : tr("emulated time"))
+               : tr("cost units");
   }
 
   void applyCards() {
