@@ -1,10 +1,10 @@
 #include "profiler/analysis/pipeline/execution.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/rows_of_run.h"
@@ -32,7 +32,7 @@ class DeviceSums {
   void add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
            const Catalog& catalog) {
     result_.placed = true;
-    placements_[segment.lane].push_back({placement.start, placement.end, &use});
+    placements_[segment.lane].push_back({placement.start, placement.end, &use, segment.id});
     (placement.pass == model::Pass::collective ? collectives_ : working_).add(placement.start, placement.end);
     for (const auto& [lane, ticks] : use.byLane) result_.byLane[catalog.roleOf(lane)] += ticks;
     result_.streamIn += use.streamIn;
@@ -57,8 +57,39 @@ class DeviceSums {
   /// True when nothing of the run happened on the device.
   bool unused() const { return working_.empty() && collectives_.empty() && transfers_.empty(); }
 
+  /// A stretch of a segment, in ticks from its start.
+  struct Stretch {
+    model::SegmentId segment;
+    Ticks from, to;
+  };
+
+  /// Adds the time by kind of placements that count as a whole. Where lanes work at the same time, a moment
+  /// counts on the first of them. Returns what is left of the other placements, for addStretch().
+  std::vector<Stretch> place() {
+    std::vector<Stretch> cut;
+    Intervals all;
+    for (auto& [lane, placements] : placements_) {
+      std::ranges::stable_sort(placements, {}, &Placed::start);
+      for (const Placed& placed : placements) {
+        if (placed.end <= placed.start) continue;
+        forEachFreePart(placed_, placed.start, placed.end, [&](Ticks from, Ticks to) {
+          if (from == placed.start && to == placed.end) return addKinds(placed.use->byKind);
+          cut.push_back({placed.segment, from - placed.start, to - placed.start});
+        });
+        all.add(placed.start, placed.end);
+      }
+      placed_ = all.joined();
+    }
+    return cut;
+  }
+
+  void addKinds(const TicksByKind& ticks) {
+    for (std::size_t kind = 0; kind < kStepKinds; ++kind) result_.byKind[kind] += ticks[kind];
+  }
+
+  /// Call place() first.
   DeviceExecution finish() {
-    const std::vector<Intervals::Interval> placed = addPlacements();
+    const std::vector<Intervals::Interval>& placed = placed_;
     for (const auto& [role, transfers] : transfersByLane_) {
       if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
     }
@@ -87,6 +118,7 @@ class DeviceSums {
   struct Placed {
     Ticks start, end;
     const SegmentUse* use;
+    model::SegmentId segment;
   };
 
   static Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
@@ -103,42 +135,9 @@ class DeviceSums {
     return length;
   }
 
-  /// Adds the time by kind. Where lanes work at the same time, a moment counts on the first of them. Returns
-  /// the union of all placements.
-  std::vector<Intervals::Interval> addPlacements() {
-    std::vector<Intervals::Interval> taken;
-    Intervals all;
-    for (auto& [lane, placements] : placements_) {
-      std::ranges::stable_sort(placements, {}, &Placed::start);
-      for (const Placed& placed : placements) {
-        if (placed.end <= placed.start) continue;
-        Ticks free;
-        forEachFreePart(taken, placed.start, placed.end, [&](Ticks from, Ticks to) { free += to - from; });
-        addShare(*placed.use, free, placed.end - placed.start);
-        all.add(placed.start, placed.end);
-      }
-      taken = all.joined();
-    }
-    return taken;
-  }
-
-  /// Adds `part` of a placement of `length` ticks. The parts of all kinds shrink alike.
-  void addShare(const SegmentUse& use, Ticks part, Ticks length) {
-    std::int64_t left = part.count;
-    for (std::size_t kind = 0; kind < kStepKinds; ++kind) {
-      if (kind == kindIndex(StepKind::control)) continue;
-      const std::int64_t ticks =
-          part == length ? use.byKind[kind]
-                         : std::llround(static_cast<double>(use.byKind[kind]) *
-                                        static_cast<double>(part.count) / static_cast<double>(length.count));
-      result_.byKind[kind] += ticks;
-      left -= ticks;
-    }
-    result_.byKind[kindIndex(StepKind::control)] += left;
-  }
-
   DeviceExecution result_;
   std::map<model::LaneId, std::vector<Placed>> placements_;
+  std::vector<Intervals::Interval> placed_;  ///< union of the placements
   Intervals working_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
   std::map<WaitCause, Intervals> waits_;
@@ -188,6 +187,31 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
   return {};
 }
 
+/// Places everything and adds the stretches of segments that other lanes leave free. Reads the steps of these
+/// segments.
+base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+  std::vector<std::pair<DeviceSums*, std::vector<DeviceSums::Stretch>>> cut;
+  std::unordered_map<model::SegmentId, std::vector<model::Step>> steps;
+  for (DeviceSums& device : sums) {
+    cut.emplace_back(&device, device.place());
+    for (const DeviceSums::Stretch& stretch : cut.back().second) steps[stretch.segment];
+  }
+  if (steps.empty()) return {};
+  PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
+    if (const auto found = steps.find(step.segment); found != steps.end()) found->second.push_back(step);
+  }));
+  for (auto& [id, list] : steps) std::ranges::stable_sort(list, {}, &model::Step::offset);
+  for (const auto& [device, stretches] : cut) {
+    for (const DeviceSums::Stretch& stretch : stretches) {
+      const model::Segment* segment = catalog.segments.find(stretch.segment);
+      if (segment != nullptr)
+        device->addKinds(
+            exclusiveTicks(steps[stretch.segment], segment->pass, segment->ticks, stretch.from, stretch.to));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
@@ -199,6 +223,7 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   for (const model::Device& device : catalog.devices) sums.emplace_back(catalog, device, *run);
   PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable));
   PIPESCOPE_TRY(addRun(source, catalog, *run, uses, sums));
+  PIPESCOPE_TRY(placeAll(source, catalog, sums));
   const auto places = devicePlaces(catalog, executable);
   std::set<std::int32_t> left;
   model::DeviceId id(0);
