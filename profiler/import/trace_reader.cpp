@@ -56,7 +56,6 @@ base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
                                                    base::Executor& executor, base::Progress& progress) {
   auto data = std::make_unique<TraceData>(file.name, temporaryFolder);
-  data->format = "Chrome JSON";
   ChromeEvents events(data->tables, [&](const TraceEvent& event) { return data->add(event); });
   JsonWindows windows(file.bytes);
   // While a window is parsed, the next one is read and cut.

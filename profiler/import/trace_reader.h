@@ -18,7 +18,6 @@ struct TraceData {
       : name(std::move(file)), events(temporaryFolder) {}
 
   std::string name;
-  std::string format;  ///< for people, such as "Chrome JSON"
   TraceTables tables;
   EventSorter events;
   /// Of all events, relative to the origin of the tables.

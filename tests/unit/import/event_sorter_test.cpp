@@ -57,9 +57,8 @@ TEST(EventSorter, SortsByWayOfTemporaryFiles) {
   expectSorted({.memoryBytes = 4096, .readBytes = 64});
 }
 
-TEST(EventSorter, SaysWhereItCannotWrite) {
+TEST(EventSorter, UsesTheSystemsFolderWhereItsOwnCannotBeWritten) {
   EventSorter sorter("/proc/1/no-such-folder", {.memoryBytes = 1});
-  // Without the folder the events go to the system's place for temporary files.
   EXPECT_TRUE(sorter.add(TraceEvent()).ok());
 }
 
