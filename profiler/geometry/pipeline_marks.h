@@ -7,6 +7,7 @@
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/colour_role.h"
+#include "profiler/geometry/time_view.h"
 
 namespace pipescope::geometry {
 
