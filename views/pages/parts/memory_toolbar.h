@@ -5,6 +5,7 @@
 #include <QLineEdit>
 
 #include "views/pages/parts/memory_data.h"
+#include "views/shell/palette.h"
 
 class QLabel;
 class QPushButton;

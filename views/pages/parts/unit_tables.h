@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/base/progress.h"
 #include "profiler/sections/section.h"
 #include "views/shell/profile_session.h"
 
