@@ -21,12 +21,24 @@ enum class ElementType : std::uint8_t {
   uint16,
   uint32,
   uint64,
-  boolean
+  boolean,
+  // float8 with 4 bits of exponent and 3 of fraction (143) or 5 and 2 (152). Devices and ONNX define what the
+  // 256 patterns mean in different ways (engine/ops/core/float8.h): plain: as IEEE 754 would; fn: without
+  // infinity; fnuz: without infinity and without a negative zero.
+  float8_143,
+  float8_143fn,
+  float8_143fnuz,
+  float8_152,
+  float8_152fnuz
 };
 
 /// Size of one element in bytes.
 std::int64_t sizeOf(ElementType type);
 std::string toString(ElementType type);
+/// Whether it is one of the float8 types.
+constexpr bool isFloat8(ElementType type) {
+  return type >= ElementType::float8_143;
+}
 
 /// Extents, outermost first; a scalar has none.
 using Shape = std::vector<std::int64_t>;

@@ -19,14 +19,25 @@ struct TypePair {
   int onnx;
   ElementType ours;
 };
-constexpr TypePair kTypes[] = {
-    {Proto::FLOAT, ElementType::float32},     {Proto::FLOAT16, ElementType::float16},
-    {Proto::BFLOAT16, ElementType::bfloat16}, {Proto::DOUBLE, ElementType::float64},
-    {Proto::INT8, ElementType::int8},         {Proto::INT16, ElementType::int16},
-    {Proto::INT32, ElementType::int32},       {Proto::INT64, ElementType::int64},
-    {Proto::UINT8, ElementType::uint8},       {Proto::UINT16, ElementType::uint16},
-    {Proto::UINT32, ElementType::uint32},     {Proto::UINT64, ElementType::uint64},
-    {Proto::BOOL, ElementType::boolean}};
+/// Numbers of TensorProto.DataType that came with onnx 1.14, which Debian's library does not name.
+constexpr int kFloat8E4M3Fn = 17, kFloat8E4M3Fnuz = 18, kFloat8E5M2 = 19, kFloat8E5M2Fnuz = 20;
+constexpr TypePair kTypes[] = {{Proto::FLOAT, ElementType::float32},
+                               {Proto::FLOAT16, ElementType::float16},
+                               {Proto::BFLOAT16, ElementType::bfloat16},
+                               {Proto::DOUBLE, ElementType::float64},
+                               {Proto::INT8, ElementType::int8},
+                               {Proto::INT16, ElementType::int16},
+                               {Proto::INT32, ElementType::int32},
+                               {Proto::INT64, ElementType::int64},
+                               {Proto::UINT8, ElementType::uint8},
+                               {Proto::UINT16, ElementType::uint16},
+                               {Proto::UINT32, ElementType::uint32},
+                               {Proto::UINT64, ElementType::uint64},
+                               {Proto::BOOL, ElementType::boolean},
+                               {kFloat8E4M3Fn, ElementType::float8_143fn},
+                               {kFloat8E4M3Fnuz, ElementType::float8_143fnuz},
+                               {kFloat8E5M2, ElementType::float8_152},
+                               {kFloat8E5M2Fnuz, ElementType::float8_152fnuz}};
 
 /// Bytes that a shape needs. Error: a negative extent, or a product that does not fit.
 Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what) {
@@ -83,6 +94,11 @@ std::vector<std::byte> typedData(const Proto& proto, ElementType element) {
     case ElementType::uint8:
       return narrowed<std::uint8_t>(proto.int32_data());
     case ElementType::boolean:
+    case ElementType::float8_143:
+    case ElementType::float8_143fn:
+    case ElementType::float8_143fnuz:
+    case ElementType::float8_152:
+    case ElementType::float8_152fnuz:
       return narrowed<std::uint8_t>(proto.int32_data());
   }
   return {};
@@ -125,6 +141,9 @@ void normalizeBooleans(TensorValue& value) {
 }  // namespace
 
 std::string nameOfDataType(int dataType) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.onnx == dataType && graph::isFloat8(pair.ours)) return graph::toString(pair.ours);
+  }
   if (!Proto::DataType_IsValid(dataType)) return fmt::format("type {}", dataType);
   std::string name = Proto::DataType_Name(static_cast<Proto::DataType>(dataType));
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

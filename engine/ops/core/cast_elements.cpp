@@ -1,11 +1,15 @@
 #include "engine/ops/core/cast_elements.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "engine/ops/core/float8.h"
 #include "engine/ops/core/half.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::ops {
 namespace {
@@ -121,13 +125,57 @@ void withType(ElementType type, Visit visit) {
       return visit(std::uint64_t{});
     case ElementType::boolean:
       return visit(bool{});
+    case ElementType::float8_143:
+    case ElementType::float8_143fn:
+    case ElementType::float8_143fnuz:
+    case ElementType::float8_152:
+    case ElementType::float8_152fnuz:
+      break;
+  }
+  PIPESCOPE_CHECK(false, graph::toString(type) + " is converted through float32");
+}
+
+/// A float that rounds to the same float8 as `x` itself.
+template <class From>
+float nearFloat8(From x) {
+  if constexpr (kIsHalf<From>) {
+    return widened(x);
+  } else if constexpr (std::is_same_v<From, float>) {
+    return x;
+  } else if constexpr (std::is_same_v<From, double>) {
+    return oddFloat(x);
+  } else {
+    return oddFloat(oddDouble(x));
+  }
+}
+
+void castToFloat8(ElementType fromType, const std::byte* from, ElementType toType, std::byte* to,
+                  std::int64_t count, bool saturate) {
+  withType(fromType, [=]<class From>(From) {
+    const auto* source = reinterpret_cast<const From*>(from);
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = static_cast<std::byte>(narrowedToFloat8(toType, nearFloat8(source[i]), saturate));
+  });
+}
+
+/// Goes through float32 in pieces, which is exact.
+void castFromFloat8(ElementType fromType, const std::byte* from, ElementType toType, std::byte* to,
+                    std::int64_t count, bool saturate) {
+  std::array<float, 256> piece;
+  for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(piece.size())) {
+    const std::int64_t some = std::min<std::int64_t>(count - at, piece.size());
+    widenFloat8(fromType, reinterpret_cast<const std::uint8_t*>(from) + at, piece.data(), some);
+    castElements(ElementType::float32, reinterpret_cast<const std::byte*>(piece.data()), toType,
+                 to + at * graph::sizeOf(toType), some, saturate);
   }
 }
 
 }  // namespace
 
 void castElements(ElementType fromType, const std::byte* from, ElementType toType, std::byte* to,
-                  std::int64_t count) {
+                  std::int64_t count, bool saturate) {
+  if (graph::isFloat8(fromType)) return castFromFloat8(fromType, from, toType, to, count, saturate);
+  if (graph::isFloat8(toType)) return castToFloat8(fromType, from, toType, to, count, saturate);
   withType(fromType, [=]<class From>(From) {
     withType(toType, [=]<class To>(To) { castAll<From, To>(from, to, count); });
   });

@@ -5,13 +5,14 @@
 namespace pipescope::ops {
 
 base::Error unsupportedType(const OperatorCall& call, ElementType type, const std::string& supported) {
-  return base::badInput(fmt::format("{}: cannot compute in {}; there are kernels for {}", call.title(),
-                                    graph::toString(type), supported));
+  return base::badInput(
+      fmt::format("{}: cannot compute in {}; there are kernels for {}{}", call.title(), graph::toString(type),
+                  supported, graph::isFloat8(type) ? ", so cast it to float16, bfloat16 or float32" : ""));
 }
 
 bool isFloat(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
-         type == ElementType::bfloat16;
+         type == ElementType::bfloat16 || graph::isFloat8(type);
 }
 
 bool isInteger(ElementType type) {

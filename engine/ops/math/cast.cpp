@@ -1,5 +1,6 @@
 // Cast (the attribute `to` is ONNX's number of a type) and CastLike (the type of a second input). The
-// gradient is cast back. Strings are not supported.
+// gradient is cast back. With `saturate` = 1, the default, numbers beyond a float8 type become its largest.
+// Strings are not supported.
 #include "engine/ops/core/cast_elements.h"
 
 #include <fmt/format.h>
@@ -14,11 +15,12 @@ using base::badInput;
 
 /// The types of TensorProto.DataType; 0 and those that are missing are not supported.
 constexpr std::pair<std::int64_t, ElementType> kTypes[] = {
-    {1, ElementType::float32},  {2, ElementType::uint8},   {3, ElementType::int8},
-    {4, ElementType::uint16},   {5, ElementType::int16},   {6, ElementType::int32},
-    {7, ElementType::int64},    {9, ElementType::boolean}, {10, ElementType::float16},
-    {11, ElementType::float64}, {12, ElementType::uint32}, {13, ElementType::uint64},
-    {16, ElementType::bfloat16}};
+    {1, ElementType::float32},     {2, ElementType::uint8},          {3, ElementType::int8},
+    {4, ElementType::uint16},      {5, ElementType::int16},          {6, ElementType::int32},
+    {7, ElementType::int64},       {9, ElementType::boolean},        {10, ElementType::float16},
+    {11, ElementType::float64},    {12, ElementType::uint32},        {13, ElementType::uint64},
+    {16, ElementType::bfloat16},   {17, ElementType::float8_143fn},  {18, ElementType::float8_143fnuz},
+    {19, ElementType::float8_152}, {20, ElementType::float8_152fnuz}};
 
 std::int64_t numberOf(ElementType type) {
   for (const auto& [number, each] : kTypes) {
@@ -44,12 +46,13 @@ Result<std::vector<TensorType>> inferCast(const OperatorCall& call) {
 
 Result<Kernel> castKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementType type, targetOf(call));
-  return Kernel{[from = call.input(0).element, to = type,
-                 count = call.input(0).elements()](const KernelArguments& a) -> Status {
-                  castElements(from, a.inputs[0].data(), to, a.outputs[0].data(), count);
-                  return {};
-                },
-                0};
+  return Kernel{
+      [from = call.input(0).element, to = type, count = call.input(0).elements(),
+       saturate = graph::intAttribute(call.node, "saturate", 1) != 0](const KernelArguments& a) -> Status {
+        castElements(from, a.inputs[0].data(), to, a.outputs[0].data(), count, saturate);
+        return {};
+      },
+      0};
 }
 
 std::vector<Work> castWork(const OperatorCall& call) {
@@ -72,12 +75,13 @@ Status castGradient(GradientBuilder& builder) {
 
 PIPESCOPE_REGISTER_OPERATOR(cast) {
   registry.add({.type = "Cast",
-                .attributes = {{"to", AttributeKind::integer}},
+                .attributes = {{"to", AttributeKind::integer}, {"saturate", AttributeKind::integer}},
                 .infer = inferCast,
                 .kernel = castKernel,
                 .work = castWork,
                 .gradient = castGradient});
   registry.add({.type = "CastLike",
+                .attributes = {{"saturate", AttributeKind::integer}},
                 .minInputs = 2,
                 .maxInputs = 2,
                 .infer = inferCast,

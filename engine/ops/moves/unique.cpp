@@ -10,6 +10,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/ops/core/float8.h"
 #include "engine/ops/core/half.h"
 #include "engine/ops/core/shape_tools.h"
 
@@ -67,6 +68,12 @@ std::uint64_t keyAt(ElementType type, const std::byte* bytes, std::size_t i) {
       return valueAt<std::uint32_t>(bytes, i);
     case ElementType::uint64:
       return valueAt<std::uint64_t>(bytes, i);
+    case ElementType::float8_143:
+    case ElementType::float8_143fn:
+    case ElementType::float8_143fnuz:
+    case ElementType::float8_152:
+    case ElementType::float8_152fnuz:
+      return uniqueOrderOf(static_cast<double>(widenedFloat8(type, valueAt<std::uint8_t>(bytes, i))));
   }
   return 0;
 }
