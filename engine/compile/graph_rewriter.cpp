@@ -58,7 +58,6 @@ Result<TensorId> GraphRewriter::add(const Node& of, const std::string& suffix, c
 }
 
 Result<graph::Graph> GraphRewriter::run() {
-  PIPESCOPE_CHECK(source_.parameterGradients.empty(), "graphs are rewritten before they get gradients");
   for (const Tensor& tensor : source_.tensors()) {
     if (tensor.producer.valid()) continue;
     PIPESCOPE_ASSIGN(const TensorId copy, copyRoot(tensor));
@@ -73,6 +72,8 @@ Result<graph::Graph> GraphRewriter::run() {
     update.result = of(update.result);
     result_.stateUpdates.push_back(update);
   }
+  for (const auto& [parameter, gradient] : source_.parameterGradients)
+    result_.parameterGradients[of(parameter)] = of(gradient);
   PIPESCOPE_TRY(finish());
   return std::move(result_);
 }

@@ -100,7 +100,20 @@ bool StageBuilder::isPartial(const PartialGradient& part) const {
                              [&](const PartialGradient& each) { return each.parameter == part.parameter; });
 }
 
+void StageBuilder::addPrepared(const Node& cast) {
+  const Tensor& source = graph_.tensor(cast.inputs[0]);
+  const std::string name = source.name + "/float8";
+  const auto use = source.role == TensorRole::parameter ? TensorUse::weight : TensorUse::constant;
+  known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use);
+  if (cast.outputs.size() > 1)
+    known_[cast.outputs[1]] = add(name + "_scale", graph_.tensor(cast.outputs[1]).type, TensorUse::constant);
+}
+
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
+  if (graph::intAttribute(node, "prepared", 0) != 0) {
+    addPrepared(node);
+    return {};
+  }
   PlanOperator op;
   op.name = ops::originOf(node.name);
   op.kind = node.op;

@@ -38,6 +38,8 @@ class StageBuilder {
 
   bool touchesParameter(const graph::Node& node) const;
   base::Status addNode(const graph::Node& node, model::Pass kind);
+  /// Adds the weight that a Float8Cast of a weight makes when it is loaded, in place of the operator.
+  void addPrepared(const graph::Node& cast);
   void addHostIn();
   base::Status addForward();
   /// The forward values that the recompute and backward passes read. They must be stashed.

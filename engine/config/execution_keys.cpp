@@ -4,11 +4,55 @@
 namespace pipescope::config::table {
 namespace {
 
+/// What precision = "float8" casts, to what, and with which scales.
+void addFloat8(std::vector<Key>& all) {
+  all.push_back(
+      text("execution.float8_format", "hybrid",
+           "With float8: the type of the factors of MatMul, Gemm and Conv. hybrid: float8_143 (4 "
+           "bits of exponent, 3 of fraction) for weights and activations, float8_152 for gradients. "
+           "`pipescope devices NAME` says which bias and largest number a device gives them.",
+           {"float8-format"}, {"hybrid", "float8_143", "float8_152"}));
+  all.push_back(
+      text("execution.float8_scaling", "current",
+           "With float8: how a tensor is scaled before it is cast. current: by the largest power of "
+           "two with which its largest number still fits, which costs a pass over it. fixed: by "
+           "float8_scales; numbers that do not fit become the largest one.",
+           {"float8-scaling"}, {"current", "fixed"}));
+  all.push_back({"execution.float8_scales",
+                 KeyType::integers,
+                 "",
+                 Value(std::vector<std::int64_t>{0, 0, 0}),
+                 "With fixed scaling: the exponents of the powers of two by which activations, weights and "
+                 "gradients are multiplied before they are cast.",
+                 -32,
+                 31,
+                 {},
+                 {"float8-scales"}});
+  all.push_back(
+      text("execution.float8_products", "weights",
+           "With float8: which products multiply float8. weights: those with a weight, and their "
+           "gradients. all: also products of two activations, as in attention, and caches of keys and values "
+           "are held in float8.",
+           {"float8-products"}, {"weights", "all"}));
+  all.push_back({"execution.float8_except",
+                 KeyType::texts,
+                 "",
+                 Value(Texts()),
+                 "With float8: patterns of operators that stay 16-bit, such as \"stem/*\" and \"head\".",
+                 -kNoLimit,
+                 kNoLimit,
+                 {},
+                 {"float8-except"}});
+}
+
 void addPrecision(std::vector<Key>& all) {
   all.push_back(text("execution.precision", "float32",
                      "Type of samples, weights and activations. Sums within operators, statistics and losses "
-                     "stay float32. 32, 16 and bf16 are other names of the three.",
-                     {"precision"}, {"float32", "float16", "bfloat16", "32", "16", "bf16"}));
+                     "stay float32. 32, 16 and bf16 are other names of the first three. float8: the factors "
+                     "of products with weights are cast to float8, as the keys float8_... say; everything "
+                     "else, the weights themselves among it, is float16 on IPUs and bfloat16 on Gaudis.",
+                     {"precision"}, {"float32", "float16", "bfloat16", "float8", "32", "16", "bf16", "fp8"}));
+  addFloat8(all);
   all.push_back({"execution.float32_operators",
                  KeyType::texts,
                  "",

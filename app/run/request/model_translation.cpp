@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "app/run/request/float8_request.h"
 #include "app/run/request/model_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
@@ -177,6 +178,7 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   }
   request.layout = layoutRequest(c);
   request.precision = precisionOf(c);
+  PIPESCOPE_ASSIGN(request.float8, float8Request(c));
   PIPESCOPE_ASSIGN(request.float32Operators, keptInFloat32(c));
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
   request.recompute = recomputeRequest(c);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/run/request/float8_request.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/ops/core/operator.h"
 #include "engine/ops/standard_operators.h"
@@ -42,6 +43,11 @@ base::Status checkOptions(const Configuration& c) {
 ElementType precisionOf(const Configuration& c) {
   const std::string& precision = c.text("execution.precision");
   if (precision == "float16" || precision == "16") return ElementType::float16;
+  if (usesFloat8(c)) {
+    // modelRequest() refuses systems without float8.
+    const auto support = float8SupportOf(c);
+    return support.ok() ? support->beside : ElementType::bfloat16;
+  }
   return precision == "bfloat16" || precision == "bf16" ? ElementType::bfloat16 : ElementType::float32;
 }
 

@@ -7,7 +7,7 @@
 
 namespace pipescope::app {
 
-/// The type of samples, weights and activations.
+/// The type of samples, weights and activations; with float8, of all but the factors of products.
 graph::ElementType precisionOf(const config::Configuration& configuration);
 /// Operators that compute in float32 in a model of another type. Refuses unknown operators, and models that
 /// are float32 already.

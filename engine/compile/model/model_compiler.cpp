@@ -98,7 +98,16 @@ class ModelCompiler {
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
     }
+    if (request_.float8) {
+      PIPESCOPE_ASSIGN(staged.graph,
+                       withFloat8(staged.graph, *request_.float8, !training && !movesWeights(), operators));
+    }
     return staged;
+  }
+
+  /// Whether weights come from streaming memory or other replicas each time they are used.
+  bool movesWeights() const {
+    return request_.locations.weights.offChip || request_.locations.weights.sharded;
   }
 
   PassRunner makePasses(const std::vector<StageSpec>& stages) const {

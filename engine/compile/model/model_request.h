@@ -3,10 +3,12 @@
 // search over splits changes it and compiles again.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "engine/compile/float8.h"
 #include "engine/compile/model/stage_layout.h"
 #include "engine/compile/plan_builder.h"
 #include "engine/devices/core/system_options.h"
@@ -58,6 +60,7 @@ struct ModelRequest {
   LayoutRequest layout;
   graph::ElementType precision = graph::ElementType::float32;
   std::vector<std::string> float32Operators;  ///< operator types that stay in float32
+  std::optional<Float8Request> float8;        ///< products multiply float8 numbers
   bool stochasticRounding = false;
   UpdateRequest update;  ///< of the training executable
   RecomputeRequest recompute;

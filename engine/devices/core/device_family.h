@@ -186,6 +186,14 @@ struct Figure {
   std::string name, value, unit, grade, source;
 };
 
+/// How the devices of a system multiply float8.
+struct Float8Support {
+  /// The types with 4 and with 5 bits of exponent, as these devices define them.
+  graph::ElementType e143 = graph::ElementType::float8_143fn, e152 = graph::ElementType::float8_152;
+  graph::ElementType beside = graph::ElementType::bfloat16;  ///< the 16-bit type of everything else
+  graph::ElementType sums = graph::ElementType::float32;     ///< in which products are summed
+};
+
 /// What reports and pages must know to describe a system in its own words.
 struct SystemFacts {
   std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
@@ -228,6 +236,8 @@ class System {
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
+  /// Nothing: the devices do not multiply float8.
+  virtual std::optional<Float8Support> float8() const { return std::nullopt; }
   /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "engine/devices/core/float8_figures.h"
+
 namespace pipescope::devices::gaudi {
 namespace {
 
@@ -49,6 +51,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.macsFp32 = read.count("mme_macs_fp32", "MAC/cycle", kMacs);
   card.macsFp16 = read.countOr("mme_macs_fp16", "MAC/cycle", kMacs, 0);
   card.macsFp8 = read.countOr("mme_macs_fp8", "MAC/cycle", kMacs, 0);
+  const Float8Figures float8 = readFloat8(read);
   card.engines = read.count("mme_engines", "engines", 1024);
   card.leastSide = read.count("mme_least_side", "MACs", kSide);
   card.mostRows = read.count("mme_most_rows", "MACs", kSide);
@@ -87,6 +90,11 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.collectiveLatency = read.notNegative("collective_latency", "s");
   PIPESCOPE_TRY(read.status());
   PIPESCOPE_TRY(checkPowers(file, card));
+  if (card.macsFp8 > 0) {
+    PIPESCOPE_ASSIGN(
+        card.float8,
+        float8Support(file, float8, {.beside = ElementType::bfloat16, .sums = ElementType::float32}));
+  }
   if (card.hbmReserved >= card.hbmBytes)
     return base::badInput(fmt::format("{}: hbm_reserved ({} B) must be less than hbm ({} B).", file.file,
                                       card.hbmReserved, card.hbmBytes));

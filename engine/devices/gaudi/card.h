@@ -1,6 +1,7 @@
 #pragma once
 // The figures of one Gaudi card as plain numbers, read from its TOML.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/devices/core/figures.h"
@@ -19,8 +20,9 @@ struct Card {
   std::string name, description;
   // All matrix engines (MME) of a card together.
   std::int64_t macsBf16 = 1, macsFp32 = 1, macsFp16 = 0,
-               macsFp8 = 0;  ///< per cycle; 0: the card does not compute in this type
-  std::int64_t engines = 1;  ///< engines that may work on products of their own
+               macsFp8 = 0;             ///< per cycle; 0: the card does not compute in this type
+  std::optional<Float8Support> float8;  ///< nothing: macsFp8 is 0
+  std::int64_t engines = 1;             ///< engines that may work on products of their own
   /// Small products that an engine may work on at a time, and the least side of the part of the engine that
   /// each of them has.
   std::int64_t productsPerEngine = 1, leastPackedSide = 1;

@@ -98,7 +98,7 @@ base::Result<Kernel> lower(const Contraction& work, const LoweringContext& conte
       static_cast<std::int64_t>(operandFetches(card, geometry, left, right) - operands.left - operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
-  // each slice.
+  // each slice. (X: the other half takes in the slices that come next, as in sram_traffic.cpp.)
   const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
   const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
   const double sums = operands.result / size * static_cast<double>(sizeof(float));

@@ -51,6 +51,7 @@ class GaudiSystem final : public System {
   }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   const std::vector<LinkInfo>& links() const override { return links_; }
+  std::optional<Float8Support> float8() const override { return card_.float8; }
   std::vector<Figure> figures() const override {
     return gaudiFigures(card_, request_.chip, request_.system ? &*request_.system : nullptr, fabric_);
   }

@@ -67,6 +67,10 @@ base::Status checkComputes(ElementType type, const LoweringContext& context) {
         fmt::format("{}: {} does not compute in float16; use --precision bfloat16 or float32.", context.what,
                     context.card.name));
   }
+  if (graph::isFloat8(type) && context.card.macsFp8 == 0) {
+    return base::refused(fmt::format("{}: {} does not compute in {}; use --precision bfloat16 or float32.",
+                                     context.what, context.card.name, toString(type)));
+  }
   if (type != ElementType::float64) return {};
   return base::refused(fmt::format("{}: Gaudis do not compute in {}; use --precision bfloat16 or float32.",
                                    context.what, toString(type)));

@@ -11,7 +11,8 @@ using compile::PlanOperator;
 using compile::PlanTensorId;
 using compile::StagePlan;
 
-/// A fused kernel has an address register for each operand, and this many registers.
+/// A fused kernel has a tensor descriptor for each operand, and a TPC has this many. (R: docs.habana.ai, TPC
+/// tensors.)
 constexpr std::size_t kMostOperands = 16;
 
 bool startsWithProduct(const PlanOperator& op) {

@@ -32,7 +32,8 @@ class TrafficCounter {
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors[tensor].type.bytes().count; }
 
   /// A kernel hands slices to the next one on a different engine if at most kernels of other engines stand
-  /// between them in the recipe.
+  /// between them in the recipe. At most one may stand there, because SRAM holds the slices of two kernels
+  /// (recipe.cpp).
   bool adjacent(std::size_t maker, std::size_t reader) const {
     if (maker == SIZE_MAX || maker >= reader) return false;
     const Engine from = list_.kernels[maker].kernel.engine, to = list_.kernels[reader].kernel.engine;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <utility>
 
+#include "engine/devices/core/float8_figures.h"
+
 namespace pipescope::devices::ipu {
 
 std::int64_t Chip::vectorWidth(ElementType type) const {
@@ -31,6 +33,7 @@ base::Result<Chip> readChip(const FigureFile& file) {
   chip.ampHalfFloat = read.count("amp_fp16_fp32", "MAC/cycle", 65536);
   chip.ampFloat = read.count("amp_fp32", "MAC/cycle", 65536);
   chip.ampQuarter = read.countOr("amp_fp8", "MAC/cycle", 65536, 0);
+  const Float8Figures float8 = readFloat8(read);
   chip.vectorBytes = read.count("vector_width", "B", 4096);
   chip.wideLoadBytes = read.count("wide_load", "B", 4096);
   read.positiveOr("memory_bandwidth", "B/s", 0);
@@ -45,6 +48,12 @@ base::Result<Chip> readChip(const FigureFile& file) {
   chip.callSeconds = read.notNegative("call_overhead", "s");
   chip.stackBytes = static_cast<std::int64_t>(read.notNegative("stack", "B"));
   PIPESCOPE_TRY(read.status());
+  if (chip.ampQuarter > 0) {
+    // (C: PopLibs has vertices for products of quarter numbers with half sums only.)
+    PIPESCOPE_ASSIGN(
+        chip.float8,
+        float8Support(file, float8, {.beside = ElementType::float16, .sums = ElementType::float16}));
+  }
   for (const auto& [figure, bytes] :
        {std::pair("vector_width", chip.vectorBytes), {"wide_load", chip.wideLoadBytes}}) {
     if (bytes >= 8 && std::has_single_bit(static_cast<std::uint64_t>(bytes))) continue;

@@ -1,6 +1,7 @@
 #pragma once
 // The figures of one IPU as plain numbers, read from its TOML.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/devices/core/figures.h"
@@ -22,6 +23,7 @@ struct Chip {
   std::int64_t clockHz = 1;
   std::int64_t ampHalf = 0, ampHalfFloat = 0, ampFloat = 0;  ///< multiply-adds per cycle and tile
   std::int64_t ampQuarter = 0;                               ///< for fp8; 0: the chip has no fp8
+  std::optional<Float8Support> float8;                       ///< nothing: ampQuarter is 0
   std::int64_t vectorBytes = 8;                              ///< bytes of a vector instruction
   std::int64_t wideLoadBytes = 16;                           ///< per cycle from interleaved memory
   double exchangeBytesPerCycle = 4;                          ///< what a tile receives, and sends

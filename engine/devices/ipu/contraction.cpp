@@ -1,6 +1,8 @@
 // Products and convolutions. The planner spreads them over the tiles. Lowering makes the steps that PopVision
 // shows: arranging operands and sending them to their tiles, Convolve, stages of Reduce, and arranging the
 // result.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -224,6 +226,10 @@ class Builder {
 
 base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context) {
   PIPESCOPE_ASSIGN(ConvShape shape, shapeOf(work, context.what));
+  if (shape.quarter && context.chip.ampQuarter == 0) {
+    return base::refused(fmt::format("{}: {} does not multiply {}; use float16 or float32.", context.what,
+                                     context.chip.name, graph::toString(work.type)));
+  }
   shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
   const auto plan = context.planner.plan(shape, context.memoryProportion);
   return Builder(context.chip, *plan).build();

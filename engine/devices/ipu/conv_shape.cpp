@@ -59,7 +59,7 @@ base::Status checkType(const ops::Contraction& c, const std::string& what) {
   const auto allowed = [](ElementType type) {
     return type == ElementType::float32 || type == ElementType::float16;
   };
-  if (!allowed(c.type)) {
+  if (!allowed(c.type) && !graph::isFloat8(c.type)) {
     return refuse(what,
                   fmt::format("an IPU cannot multiply {}; use float16 or float32", graph::toString(c.type)));
   }
@@ -139,8 +139,10 @@ base::Status checkSize(const ConvShape& shape, const std::string& what) {
 /// The forward product of the contraction.
 ConvShape forwardShape(const ops::Contraction& c) {
   ConvShape shape;
-  shape.half = isHalf(c.type);
-  shape.halfPartials = isHalf(c.accumulate) && shape.half;
+  // PopLibs sums products of float8 in float16 only (C).
+  shape.quarter = graph::isFloat8(c.type);
+  shape.half = shape.quarter || isHalf(c.type);
+  shape.halfPartials = shape.quarter || (isHalf(c.accumulate) && shape.half);
   shape.groups = c.groups;
   shape.batch = c.batch;
   shape.inputChannels = c.inputChannels;

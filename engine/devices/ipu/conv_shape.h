@@ -45,13 +45,16 @@ struct ConvShape {
   std::int64_t groups = 1, batch = 1, inputChannels = 1, outputChannels = 1;  ///< channels per group
   std::size_t dimCount = 0;
   std::array<ConvDim, kMaximumDims> dims{};
-  bool half = false;          ///< whether the operands are float16; otherwise they are float32
+  bool half =
+      false;  ///< whether the result and, unless `quarter`, the operands are float16; otherwise float32
+  bool quarter = false;       ///< whether the operands are float8; the result and the sums are float16
   bool halfPartials = false;  ///< whether sums are kept in float16
 
   /// Whether neighbouring tiles hold neighbouring output channels. They do not in a layout that was made for
   /// another pass (C: PopLibs planner, order of tiles).
   bool neighboursShareInputs() const { return !trained || pass == ProductPass::forward; }
-  std::int64_t operandBytes() const { return half ? 2 : 4; }
+  std::int64_t operandBytes() const { return quarter ? 1 : half ? 2 : 4; }
+  std::int64_t resultBytes() const { return half ? 2 : 4; }
   std::int64_t partialBytes() const { return halfPartials ? 2 : 4; }
   std::int64_t inputElements() const;
   std::int64_t weightElements() const;

@@ -11,10 +11,11 @@ namespace {
 
 using Method = ConvVertex::Method;
 
-/// Units that run side by side. A unit makes weightsPerUnit products in 4 worker cycles (float16) or 8
-/// (float32).
+/// Units that run side by side. A unit makes weightsPerUnit products in 4 worker cycles (float16, float8) or
+/// 8 (float32).
 std::int64_t unitsOf(const Chip& chip, const ConvShape& shape) {
   if (!shape.half) return chip.ampFloat;
+  if (shape.quarter) return chip.ampQuarter * 4 / weightsPerUnit(shape);
   return (shape.halfPartials ? chip.ampHalf : chip.ampHalfFloat) / 4;
 }
 
@@ -289,12 +290,13 @@ std::int64_t outerProductCycles(const Chip& chip, const ConvShape& shape, const 
 }  // namespace
 
 std::int64_t weightsPerUnit(const ConvShape& shape) {
-  return shape.half ? 16 : 8;
+  return shape.quarter ? 32 : shape.half ? 16 : 8;
 }
 
 std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
   addAmp(chip, shape, vertices);
+  if (shape.quarter) return vertices;  // PopLibs has no other vertices for float8 (C)
   addSlic(shape, vertices);
   addMac(chip, shape, vertices);
   addOuterProduct(shape, vertices);
@@ -346,7 +348,7 @@ std::int64_t peakMultiplyAdds(const Chip& chip, const ConvShape& shape, const Co
 }
 
 std::string vertexName(const ConvShape& shape, const ConvVertex& vertex, bool oneByOne) {
-  const char* type = shape.half ? "half" : "float";
+  const char* type = shape.quarter ? "quarter" : shape.half ? "half" : "float";
   const char* partials = shape.halfPartials ? "half" : "float";
   const char* name = "ConvPartialnx1";
   if (oneByOne) name = "ConvPartial1x1Out";

@@ -76,6 +76,7 @@ class IpuSystem final : public System {
   }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   const std::vector<LinkInfo>& links() const override { return links_; }
+  std::optional<Float8Support> float8() const override { return chip_.float8; }
   std::vector<Figure> figures() const override {
     return ipuFigures(chip_, request_.chip, request_.system ? &*request_.system : nullptr, ladder_);
   }

@@ -68,7 +68,7 @@ PassOverheads::Key PassOverheads::keyOf(const ConvForm& form) {
           vertex.outGroup,
           vertex.convUnits,
           vertex.filterHeight,
-          shape.half,
+          static_cast<std::int64_t>(shape.half) + static_cast<std::int64_t>(shape.quarter),
           shape.halfPartials,
           static_cast<std::int64_t>(shape.dimCount) * 2 + (shape.batch == 1)};
   for (std::size_t i = 0; i < shape.dimCount; ++i) {

@@ -69,11 +69,11 @@ void addArrangement(const Chip& chip, const ConvForm& form, const ConvSplit& spl
     add(ceilDiv(shape.weightElements(), form.arrangeEach ? form.serial : 1), groups * in * out);
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * largest);
   if (!form.arrangeOutput && !form.regroupOutput) return;
-  const std::int64_t bytes = ceilDiv(shape.outputElements() * element, tiles);
+  const std::int64_t result = shape.resultBytes(), bytes = ceilDiv(shape.outputElements() * result, tiles);
   const bool outputVectors = form.unpadded.outputChannels % (shape.half ? 4 : 2) == 0;
   if (form.arrangeOutput) costs.outputExchange = exchangeCycles(chip, bytes);
-  costs.output = regroupCycles(chip, bytes, form.arrangeOutput ? element : form.vertex.outGroup * element,
-                               outputVectors);
+  costs.output =
+      regroupCycles(chip, bytes, form.arrangeOutput ? result : form.vertex.outGroup * result, outputVectors);
   costs.outputBytes = bytes;
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * bytes);
 }

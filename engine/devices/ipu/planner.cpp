@@ -69,7 +69,7 @@ std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int
 std::string keyOf(const ConvShape& shape, std::int64_t memory) {
   std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", memory, shape.matmul, shape.trained,
                                 static_cast<int>(shape.pass), shape.groups, shape.batch, shape.inputChannels,
-                                shape.outputChannels, shape.half, shape.halfPartials);
+                                shape.outputChannels, shape.operandBytes(), shape.halfPartials);
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     const ConvDim& d = shape.dims[i];
     key += fmt::format(" {},{},{},{},{},{},{}", d.input, d.kernel, d.output, d.stride, d.inputDilation,
@@ -81,11 +81,13 @@ std::string keyOf(const ConvShape& shape, std::int64_t memory) {
 /// "convolution (forward) of float16, groups 1, batch 4, 64 to 128 channels, 56 to 28 by 3, …", for logs.
 std::string textOf(const ConvShape& shape) {
   constexpr const char* kPasses[] = {"forward", "input gradient", "weight gradient"};
-  std::string text =
-      fmt::format("{} ({}) of {}, groups {}, batch {}, {} to {} channels",
-                  shape.matmul ? "matrix product" : "convolution",
-                  kPasses[static_cast<std::size_t>(shape.pass)], shape.half ? "float16" : "float32",
-                  shape.groups, shape.batch, shape.inputChannels, shape.outputChannels);
+  std::string text = fmt::format("{} ({}) of {}, groups {}, batch {}, {} to {} channels",
+                                 shape.matmul ? "matrix product" : "convolution",
+                                 kPasses[static_cast<std::size_t>(shape.pass)],
+                                 shape.quarter ? "float8"
+                                 : shape.half  ? "float16"
+                                               : "float32",
+                                 shape.groups, shape.batch, shape.inputChannels, shape.outputChannels);
   for (std::size_t i = 0; i < shape.dimCount; ++i)
     text += fmt::format(", {} to {} by {}", shape.dims[i].input, shape.dims[i].output, shape.dims[i].kernel);
   return text;

@@ -25,6 +25,7 @@ std::string optionText(const Catalog& catalog, std::string_view path) {
 std::vector<std::string> peakNames(const std::string& precision) {
   if (precision == "float16") return {"peak_fp16_fp32", "peak_fp16"};
   if (precision == "bfloat16") return {"peak_bf16", "peak_fp16_fp32", "peak_fp16"};
+  if (precision.starts_with("float8")) return {"peak_fp8"};
   return {"peak_fp32"};
 }
 

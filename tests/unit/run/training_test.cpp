@@ -1,5 +1,6 @@
 // Tests how the keys training.* and execution.* change a run: learning-rate schedules, precision, metrics,
 // weights, validation and model builders.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -168,6 +169,51 @@ TEST_F(TrainingRun, ComputesInHalfPrecision) {
   EXPECT_EQ(wide, losses);
   // The device model itself refuses what the device cannot do.
   EXPECT_NE(why({{"execution.precision", "bfloat16"}}).find("an IPU cannot multiply bfloat16"),
+            std::string::npos);
+}
+
+TEST_F(TrainingRun, MultipliesFloat8) {
+  const Changes gaudi{{"execution.mode", "training"}, {"system.name", "hls-gaudi2"}};
+  const std::vector<double> wide = values("loss", with(gaudi, {{"execution.precision", "bfloat16"}}));
+  const Changes float8 = with(gaudi, {{"execution.precision", "float8"}});
+  const std::vector<double> losses = values("loss", float8);
+  ASSERT_EQ(losses.size(), wide.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], wide[i], 0.1);
+  EXPECT_NE(losses, wide);
+  // Gaudi3 has another largest number, so the scales differ, and so do the products.
+  EXPECT_NE(values("loss", with(float8, {{"system.name", "hls-3"}})), losses);
+  // With a scale of 2³¹ every number becomes the largest one, and nothing is learnt.
+  const std::vector<double> useless = values(
+      "loss",
+      with(float8, {{"execution.float8_scaling", "fixed"}, {"execution.float8_scales", "[31, 31, 31]"}}));
+  EXPECT_GT(useless.back(), losses.back());
+  EXPECT_NEAR(useless.back(), std::log(10.0), 1e-3);
+  // Inference takes the trained weights and casts them itself.
+  const auto whole =
+      run(sample("pipelined", {{"execution.precision", "float8"}, {"system.name", "hls-gaudi2"}}));
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_GT(*whole->testAccuracy, 0.3);  // 0.1 by chance
+}
+
+TEST_F(TrainingRun, RefusesFloat8WhereNothingMultipliesIt) {
+  const auto on = [](const std::string& system, const Changes& more = {}) {
+    return why(with({{"execution.precision", "float8"}, {"system.name", system}}, more));
+  };
+  EXPECT_EQ(
+      on("pod4"),
+      "execution.precision is float8, but the devices of system pod4 do not multiply float8; c600, gaudi2 "
+      "and gaudi3 do. Choose one of them with --system, or --precision float16 or bfloat16.");
+  EXPECT_NE(on("hls-1").find("the devices of system hls-1 do not multiply float8"), std::string::npos);
+  EXPECT_NE(on("hls-gaudi2", {{"execution.float8_scales", "[0, 0, 0]"}})
+                .find("execution.float8_scales needs execution.float8_scaling fixed"),
+            std::string::npos);
+  EXPECT_NE(on("hls-gaudi2", {{"execution.float8_scaling", "fixed"}, {"execution.float8_scales", "[1]"}})
+                .find("execution.float8_scales has 1 numbers; give three"),
+            std::string::npos);
+  EXPECT_NE(on("hls-gaudi2", {{"execution.float8_except", "[\"no such product\"]"}})
+                .find("execution.float8_except names \"no such product\""),
+            std::string::npos);
+  EXPECT_NE(why({{"execution.float8_format", "float8_143"}}).find("needs execution.precision float8"),
             std::string::npos);
 }
 

@@ -1,0 +1,21 @@
+#pragma once
+// Reads from [execution] what is computed in float8.
+#include <optional>
+
+#include "engine/compile/float8.h"
+#include "engine/config/configuration.h"
+#include "engine/devices/core/device_family.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+bool usesFloat8(const config::Configuration& configuration);
+
+/// How the devices of the configuration's system multiply float8. Refuses other devices with a sentence that
+/// names some that do.
+base::Result<devices::Float8Support> float8SupportOf(const config::Configuration& configuration);
+
+/// Nothing if the precision is not float8. Refuses keys that would have no effect.
+base::Result<std::optional<compile::Float8Request>> float8Request(const config::Configuration& configuration);
+
+}  // namespace pipescope::app
