@@ -22,12 +22,14 @@ Table bandTable(const analysis::ErrorBands& found, const Words& words) {
       {"quantity", "Figure", Format::plain, ""},
       {"points", "Points", Format::count, "layers that were compared"},
       {"median_error", "Half within", Format::fraction, "half of the points have at most this error"},
-      {"p90_error", "9 of 10 within", Format::fraction, "nine of ten points have at most this error"},
+      {"p90_error", "9 of 10 within", Format::fraction,
+       "nine of ten points have at most this error; empty where fewer than five were compared"},
       {"bias", "Bias", Format::fraction, "median error; above 0, the emulated figure is larger"},
       {"against", "Against", Format::plain, ""}};
   for (const analysis::ErrorBand& band : found.bands) {
     table.rows.push_back({band.device, band.kind, quantityWords(band.quantity), band.points,
-                          band.medianError(), band.p90Error(), band.biasShare(), band.against});
+                          band.medianError(), band.p90Error() ? Cell(*band.p90Error()) : Cell(),
+                          band.biasShare(), band.against});
   }
   return table;
 }

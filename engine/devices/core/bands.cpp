@@ -34,12 +34,14 @@ class BandReader {
     const std::optional<std::int64_t> points = table_["points"].value<std::int64_t>();
     if (!points || *points < 1) return fault("points", "a whole number above 0");
     band.points = *points;
-    for (const auto& [key, number] :
-         {std::pair{"median", &band.median}, {"p90", &band.p90}, {"bias", &band.bias}}) {
+    for (const auto& [key, number] : {std::pair{"median", &band.median}, {"bias", &band.bias}}) {
       const std::optional<double> value = table_[key].value<double>();
       if (!value) return fault(key, "a number");
       *number = *value;
     }
+    if (!table_.contains("p90")) return band;
+    band.p90 = table_["p90"].value<double>();
+    if (!band.p90) return fault("p90", "a number");
     return band;
   }
 
@@ -55,8 +57,9 @@ class BandReader {
 }  // namespace
 
 std::string Band::describe() const {
-  return fmt::format("{} points, |ln| median {:.3f}, p90 {:.3f}, bias {:+.3f}; against {}", points, median,
-                     p90, bias, against);
+  return fmt::format("{} point{}, |ln| median {:.3f},{} bias {:+.3f}; against {}", points,
+                     points == 1 ? "" : "s", median, p90 ? fmt::format(" p90 {:.3f},", *p90) : "", bias,
+                     against);
 }
 
 base::Result<std::vector<Band>> parseBands(std::string_view text) {

@@ -3,6 +3,7 @@
 // programs write them to resources/devices/bands.toml and FAMILY_bands.toml. A figure without a band is
 // modelled but unchecked.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,12 @@ struct Band {
   std::string kind;      ///< kind of layer: "convolution"
   std::string quantity;  ///< "cycles", "total_bytes" or "max_tile_bytes"
   std::int64_t points = 0;
-  double median = 0, p90 = 0;  ///< of |ln(emulated / measured)|
-  double bias = 0;             ///< median of the logarithm, signed
-  std::string against;         ///< the measurements, with their source
+  double median = 0;          ///< of |ln(emulated / measured)|
+  std::optional<double> p90;  ///< of the same; fewer than five points have none
+  double bias = 0;            ///< median of the logarithm, signed
+  std::string against;        ///< the measurements, with their source
 
-  /// "56 points, median 0.065, p90 0.172, bias -0.061; against …"
+  /// "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against …"; without p90 if there is none.
   std::string describe() const;
 };
 

@@ -19,14 +19,20 @@ bool readBand(const model::Property& row, ErrorBand& band) {
   band.kind = key.substr(device + 1, quantity - device - 1);
   band.quantity = key.substr(quantity + 1);
   long long points = 0;
-  if (std::sscanf(row.value.c_str(), "%lld points, |ln| median %lf, p90 %lf, bias %lf", &points, &band.median,
-                  &band.p90, &band.bias) != 4)
+  double p90 = 0;
+  // "1 point, …" has no s.
+  if (std::sscanf(row.value.c_str(), "%lld point%*[s,] |ln| median %lf, p90 %lf, bias %lf", &points,
+                  &band.median, &p90, &band.bias) == 4) {
+    band.p90 = p90;
+  } else if (std::sscanf(row.value.c_str(), "%lld point%*[s,] |ln| median %lf, bias %lf", &points,
+                         &band.median, &band.bias) != 3) {
     return false;
+  }
   band.points = points;
   constexpr std::string_view kAgainst = "; against ";
   const std::size_t against = row.value.find(kAgainst);
   if (against != std::string::npos) band.against = row.value.substr(against + kAgainst.size());
-  return points > 0 && std::isfinite(band.median) && std::isfinite(band.p90) && std::isfinite(band.bias);
+  return points > 0 && std::isfinite(band.median) && std::isfinite(p90) && std::isfinite(band.bias);
 }
 
 bool holds(std::string_view text, std::string_view part) {
@@ -38,8 +44,9 @@ bool holds(std::string_view text, std::string_view part) {
 double ErrorBand::medianError() const {
   return std::expm1(median);
 }
-double ErrorBand::p90Error() const {
-  return std::expm1(p90);
+std::optional<double> ErrorBand::p90Error() const {
+  if (!p90) return std::nullopt;
+  return std::expm1(*p90);
 }
 double ErrorBand::biasShare() const {
   return std::expm1(bias);
@@ -58,6 +65,7 @@ std::vector<ErrorBand> errorBandsOf(const Catalog& catalog) {
 }
 
 std::string checkedKindOf(std::string_view type) {
+  if (type.starts_with("Float8")) return {};  // float8 products were not compared
   // A sum that belongs to a layer's gradient counts as a reduction of its own.
   if (holds(type, "Conv")) return "convolution";
   if (holds(type, "Pool")) return "pooling";

@@ -1,6 +1,7 @@
 #pragma once
 // Error bands: how far a profile's modelled figures were from measurements.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,12 +16,13 @@ struct ErrorBand {
   std::string kind;      ///< of layer: "convolution"
   std::string quantity;  ///< cycles, total_bytes, max_tile_bytes
   std::int64_t points = 0;
-  double median = 0, p90 = 0;  ///< of |ln(emulated ÷ measured)|
-  double bias = 0;             ///< median of the logarithm, signed
+  double median = 0;          ///< of |ln(emulated ÷ measured)|
+  std::optional<double> p90;  ///< of the same; bands of few points have none
+  double bias = 0;            ///< median of the logarithm, signed
   std::string against;
   /// As shares: 0.1 is "off by a tenth". e^x − 1.
   double medianError() const;
-  double p90Error() const;
+  std::optional<double> p90Error() const;
   double biasShare() const;
 };
 

@@ -191,6 +191,13 @@ base::Result<double> emulate(const Point& point) {
     one.parameters.try_emplace("inference.micro_batch_size", "1");
     return samplesPerSecond(one, false);
   }
+  if (point.workload == "prefill") {
+    Point one = point;
+    one.parameters.try_emplace("phase", "prefill");
+    one.parameters.try_emplace("inference.micro_batch_size", "1");
+    PIPESCOPE_ASSIGN(const double rate, samplesPerSecond(one, false));
+    return 1e3 * static_cast<double>(std::stoll(one.parameters.at("inference.micro_batch_size"))) / rate;
+  }
   if (point.workload == "scaling") {
     Point one = point;
     one.cards = 1;
@@ -198,10 +205,10 @@ base::Result<double> emulate(const Point& point) {
     PIPESCOPE_ASSIGN(const double single, samplesPerSecond(one, true));
     return all / (point.cards * single);
   }
-  return base::badInput(fmt::format(
-      "The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, decode and "
-      "scaling.",
-      point.workload));
+  return base::badInput(
+      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, prefill, "
+                  "decode and scaling.",
+                  point.workload));
 }
 
 }  // namespace pipescope::conformance

@@ -51,6 +51,7 @@ class Table {
     point.device = of(fields, "device");
     point.workload = of(fields, "workload");
     point.source = of(fields, "source");
+    point.chose = of(fields, "chose");
     PIPESCOPE_ASSIGN(const double cards, number(of(fields, "cards"), "cards", where()));
     if (cards < 1 || cards > 4096 || cards != static_cast<int>(cards))
       return base::badInput(fmt::format("{}: {} cards; give a whole number from 1 to 4096.", where(), cards));

@@ -170,8 +170,23 @@ TEST(ErrorBands, ReadsTheBandsOfItsDevices) {
   EXPECT_EQ(bands[0].points, 32);
   EXPECT_EQ(bands[0].against, "Poplar's IPU Model");
   EXPECT_NEAR(bands[0].medianError(), 0.0325, 1e-4);  // e^0.032 − 1
-  EXPECT_NEAR(bands[0].p90Error(), 0.1298, 1e-4);     // e^0.122 − 1
+  ASSERT_TRUE(bands[0].p90Error());
+  EXPECT_NEAR(*bands[0].p90Error(), 0.1298, 1e-4);     // e^0.122 − 1
   EXPECT_NEAR(bands[0].biasShare(), -0.0119, 1e-4);   // e^−0.012 − 1
+}
+
+TEST(ErrorBands, BandsOfFewPointsHaveNoP90) {
+  Worked worked;
+  worked.property("band.mk2.collective.time", "1 point, |ln| median 0.014, bias -0.014; against a page");
+  worked.property("band.mk2.gru.time", "2 points, |ln| median 0.1, bias +0.1; against a page");
+  const auto catalog = worked.catalog();
+  const std::vector<ErrorBand> bands = errorBandsOf(*catalog);
+  ASSERT_EQ(bands.size(), 2U);
+  EXPECT_EQ(bands[0].points, 1);
+  EXPECT_FALSE(bands[0].p90Error());
+  EXPECT_NEAR(bands[0].biasShare(), -0.0139, 1e-4);  // e^−0.014 − 1
+  EXPECT_EQ(bands[1].points, 2);
+  EXPECT_EQ(bands[1].against, "a page");
 }
 
 /// 60 ticks belong to a checked kind and 40 to an unchecked kind. The update counts for neither.
@@ -194,6 +209,7 @@ TEST(ErrorBands, KnowsKindsOfLayers) {
   EXPECT_EQ(checkedKindOf("ReduceSum"), "reduction");
   EXPECT_EQ(checkedKindOf("Gemm"), "fully connected");
   EXPECT_EQ(checkedKindOf("MatMul"), "matrix product");
+  EXPECT_EQ(checkedKindOf("Float8MatMul"), "");
   EXPECT_EQ(checkedKindOf("Relu"), "");
 }
 

@@ -26,6 +26,15 @@ std::string fault(std::string text, const std::string& part, const std::string& 
   return bands.ok() ? "" : bands.error().message;
 }
 
+TEST(Bands, AFewPointsHaveNoP90) {
+  std::string text = kBand;
+  text.erase(text.find("p90 = 0.172\n"), std::string("p90 = 0.172\n").size());
+  const auto bands = parseBands(text);
+  ASSERT_TRUE(bands.ok()) << bands.error().message;
+  EXPECT_EQ(bands->front().describe(),
+            "56 points, |ln| median 0.065, bias -0.061; against something measured");
+}
+
 TEST(Bands, SayWhatTheyAreWorth) {
   const auto bands = parseBands(kBand);
   ASSERT_TRUE(bands.ok()) << bands.error().message;
