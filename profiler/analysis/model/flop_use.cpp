@@ -23,9 +23,9 @@ std::string optionText(const Catalog& catalog, std::string_view path) {
 /// The figures that may be the peak of a precision, best first. Sums are float32 in every precision, so
 /// figures for products of float16 with float32 sums come before those with float16 sums.
 std::vector<std::string> peakNames(const std::string& precision) {
-  if (precision == "float16") return {"peak_fp16_fp32", "peak_fp16"};
-  if (precision == "bfloat16") return {"peak_bf16", "peak_fp16_fp32", "peak_fp16"};
-  if (precision.starts_with("float8")) return {"peak_fp8"};
+  if (precision == "float16" || precision == "16") return {"peak_fp16_fp32", "peak_fp16"};
+  if (precision == "bfloat16" || precision == "bf16") return {"peak_bf16", "peak_fp16_fp32", "peak_fp16"};
+  if (precision == "float8" || precision == "fp8") return {"peak_fp8"};
   return {"peak_fp32"};
 }
 

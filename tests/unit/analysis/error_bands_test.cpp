@@ -127,6 +127,23 @@ TEST(FlopUse, TakesThePeakOfThePrecision) {
   EXPECT_DOUBLE_EQ(use->model.value(), 800.0 / 8000);
 }
 
+TEST(FlopUse, KnowsTheShortNamesOfPrecisions) {
+  for (const auto& [precision, peak] : {std::pair("\"fp8\"", "peak_fp8"),
+                                        {"\"float8\"", "peak_fp8"},
+                                        {"\"bf16\"", "peak_bf16"},
+                                        {"\"16\"", "peak_fp16"}}) {
+    Worked worked;
+    worked.option("execution.precision", precision);
+    for (const char* name : {"peak_fp8", "peak_bf16", "peak_fp16", "peak_fp32"})
+      worked.property(std::string("figure.") + name, "8 GFLOP/s; grade X; worked");
+    worked.op("Conv", model::Pass::forward, 100);
+    const auto catalog = worked.catalog();
+    const auto use = flopUse(*worked.profile, *catalog, worked.executable);
+    ASSERT_TRUE(use.ok());
+    EXPECT_EQ(use->peakName, peak) << precision;
+  }
+}
+
 TEST(FlopUse, TakesThePeakOfTheTypesInWhichItsFlopAreDone) {
   // 100 operations of 4 GFLOP/s and 100 of 2 GFLOP/s need 75 ns for a micro-batch, so the peak is 200 / 75
   // ns.
@@ -171,8 +188,8 @@ TEST(ErrorBands, ReadsTheBandsOfItsDevices) {
   EXPECT_EQ(bands[0].against, "Poplar's IPU Model");
   EXPECT_NEAR(bands[0].medianError(), 0.0325, 1e-4);  // e^0.032 − 1
   ASSERT_TRUE(bands[0].p90Error());
-  EXPECT_NEAR(*bands[0].p90Error(), 0.1298, 1e-4);     // e^0.122 − 1
-  EXPECT_NEAR(bands[0].biasShare(), -0.0119, 1e-4);   // e^−0.012 − 1
+  EXPECT_NEAR(*bands[0].p90Error(), 0.1298, 1e-4);   // e^0.122 − 1
+  EXPECT_NEAR(bands[0].biasShare(), -0.0119, 1e-4);  // e^−0.012 − 1
 }
 
 TEST(ErrorBands, BandsOfFewPointsHaveNoP90) {
