@@ -99,15 +99,12 @@ class ModelCompiler {
       PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
     }
     if (request_.float8) {
-      PIPESCOPE_ASSIGN(staged.graph,
-                       withFloat8(staged.graph, *request_.float8, !training && !movesWeights(), operators));
+      // Validation shares the weights of training, which change. Weights off the chip are loaded in 16 bits.
+      const bool ready =
+          asked.kind == model::ExecutableKind::inference && !request_.locations.weights.offChip;
+      PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
     }
     return staged;
-  }
-
-  /// Whether weights come from streaming memory or other replicas each time they are used.
-  bool movesWeights() const {
-    return request_.locations.weights.offChip || request_.locations.weights.sharded;
   }
 
   PassRunner makePasses(const std::vector<StageSpec>& stages) const {
