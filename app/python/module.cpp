@@ -6,9 +6,13 @@
 #include <cstdlib>
 
 #include "app/python/columns.h"
+#include "app/python/interface_module.h"
+#include "app/python/interruptible.h"
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
+#include "engine/data/digit_cache.h"
 #include "profiler/analysis/pva/report.h"
+#include "profiler/base/executor.h"
 #include "profiler/base/version.h"
 #include "profiler/store/profile_reader.h"
 
@@ -34,21 +38,6 @@ pva::Report openReport(const std::string& path) {
   return *report;
 }
 
-/// Lets Ctrl-C end a run, which then keeps the profile that it has recorded so far.
-class Interruptible : public base::Progress {
- public:
-  void report(double, std::string_view) override {}
-  bool cancelled() const override {
-    const py::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) interrupted_ = true;
-    return interrupted_;
-  }
-  bool interrupted() const { return interrupted_; }
-
- private:
-  mutable bool interrupted_ = false;
-};
-
 std::string textOf(const py::handle& value) {
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
   return py::str(value);
@@ -64,16 +53,21 @@ pva::Report run(const std::string& file, const std::string& output, const py::di
   for (const auto& [key, value] : settings)
     set(configuration.setText(textOf(key), textOf(value), config::Origin::flag));
   Interruptible progress;
-  std::optional<base::Error> error;
-  {
-    const py::gil_scoped_release release;
-    const auto result =
-        app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")", {{file}}}, progress);
-    if (!result.ok()) error = result.error();
-  }
-  if (progress.interrupted()) throw py::error_already_set();
-  if (error) raise(*error);
+  (void)withoutLock(progress, [&] {
+    return app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")", {{file}}},
+                                 progress);
+  });
   return openReport(output);
+}
+
+std::string digits(std::int64_t train, std::int64_t test, std::uint64_t seed) {
+  if (train < 1 || test < 1) throw py::value_error("Ask for at least one digit for training and for test.");
+  const std::filesystem::path cache = must(data::defaultCacheDirectory());
+  Interruptible progress;
+  base::SerialExecutor executor;
+  return *withoutLock(progress, [&] {
+    return data::ensureDigits(cache, progress, executor, {seed, train, test});
+  });
 }
 
 void defineTarget(py::module_& m) {
@@ -356,7 +350,12 @@ PYBIND11_MODULE(_pipescope, m) {
   definePrograms(m);
   defineExecution(m);
   defineReport(m);
+  auto interface = m.def_submodule(
+      "interface", "Compile a model, attach to emulated devices, call: what app/run/interface is in C++.");
+  defineInterface(interface);
   m.def("openReport", &openReport, py::arg("path"), "Opens the profile at `path` and returns a Report.");
+  m.def("digits", &digits, py::arg("train") = 60'000, py::arg("test") = 10'000, py::arg("seed") = 1,
+        "Returns a folder with generated digits in MNIST's format. Draws them if they are not in the cache.");
   m.def(
       "run",
       [](const std::string& config, const std::string& output, const py::dict& settings) {

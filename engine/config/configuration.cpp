@@ -201,6 +201,15 @@ std::vector<std::string> misspeltVariables(const KeyTable& keys, const std::vect
   return notes;
 }
 
+void Configuration::setContent(std::string_view path, std::shared_ptr<const std::vector<std::byte>> content) {
+  contents_[std::string(path)] = std::move(content);
+}
+
+std::shared_ptr<const std::vector<std::byte>> Configuration::content(std::string_view path) const {
+  const auto found = contents_.find(path);
+  return found == contents_.end() ? nullptr : found->second;
+}
+
 Status Configuration::checkApplies() const {
   for (const Key& key : keys().all()) {
     if (key.chooser.empty() || !given(key.path) || applies(key.path)) continue;

@@ -1,8 +1,10 @@
 #pragma once
 // A configuration: the values of keys, and where each value came from. Precedence: default < model < file <
 // environment < flag. `model` is what a model file decides where nobody else does.
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +88,11 @@ class Configuration : public Settings {
   /// Sets every key outside arrays whose environment variable (PIPESCOPE_TRAINING_EPOCHS) exists.
   Status applyEnvironment(const std::function<const char*(const char*)>& getenv);
 
+  /// Gives the content of the file that a key names, which then is not read from disk.
+  void setContent(std::string_view path, std::shared_ptr<const std::vector<std::byte>> content);
+  /// The content that was given for the file that a key names; null: none.
+  std::shared_ptr<const std::vector<std::byte>> content(std::string_view path) const;
+
   /// Refuses a key that was given but has no meaning beside the others (Key::chooser).
   Status checkApplies() const;
 
@@ -96,6 +103,7 @@ class Configuration : public Settings {
  private:
   friend class TomlReader;
   std::map<std::string, std::vector<Settings>, std::less<>> tables_;
+  std::map<std::string, std::shared_ptr<const std::vector<std::byte>>, std::less<>> contents_;
 };
 
 /// The environment variable of a key: PIPESCOPE_TRAINING_EPOCHS.

@@ -66,6 +66,29 @@ void Updater::makeState(Replica& replica) const {
   }
 }
 
+base::Status Updater::changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer) {
+  const auto refuse = [&](const char* what) {
+    return base::badInput(
+        fmt::format("Optimizer {} cannot change in this way after compiling, because it would need other {}: "
+                    "compile the model again.",
+                    optimizer_->name(), what));
+  };
+  if (optimizer->name() != optimizer_->name() || optimizer->sumCount() != optimizer_->sumCount())
+    return refuse("sums");
+  for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
+    const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
+    const std::vector<optimizers::StateTensor> state = optimizer->stateOf(type);
+    const bool same = std::ranges::equal(state, stateTypes_[gradient], [](const auto& a, const auto& b) {
+      return a.name == b.name && a.type == b.type;
+    });
+    if (!same) return refuse("state");
+    if (optimizer->workOf(type, 1).size() != optimizer_->workOf(type, 1).size())
+      return refuse("work on the device");
+  }
+  optimizer_ = std::move(optimizer);
+  return {};
+}
+
 void Updater::addReplica(Parameters& own) {
   PIPESCOPE_CHECK(replicas_.size() < accumulators_.size(), "as many weights as replicas");
   replicas_.push_back({&own, {}, {}});

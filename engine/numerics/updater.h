@@ -44,6 +44,9 @@ class Updater {
   void addReplica(Parameters& own);
 
   optimizers::Optimizer& optimizer() { return *optimizer_; }
+  /// Takes another rule from the next update on. The state stays, so the rule must keep the same state.
+  /// Refused: a rule that needs other state, other sums or other work on the device.
+  base::Status changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer);
   LossScale& lossScale() { return lossScale_; }
   /// Norm of the last gradients before clipping, or 0 if clipping is off.
   double gradientNorm() const { return norm_; }

@@ -10,7 +10,6 @@
 namespace pipescope::app {
 
 using emulate::OutputRule;
-using numerics::Keep;
 
 CallMetrics::CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores,
                          const std::string& loss)
@@ -21,49 +20,39 @@ CallMetrics::CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape
   if (loss == "bce") lossKind_ = Loss::binaryCrossEntropy;
 }
 
-Keep CallMetrics::keep(std::int64_t iteration) const {
-  switch (facts_.output.mode) {
-    case OutputRule::Mode::all:
-    case OutputRule::Mode::everyN:
-      return Keep::all;
-    case OutputRule::Mode::final:
-      return iteration + 1 == facts_.iterations ? Keep::last : Keep::none;
-    case OutputRule::Mode::sum:
-      return Keep::none;
-  }
-  return Keep::all;
-}
-
-void CallMetrics::add(std::int64_t iteration, const numerics::Results& results, const Labels& labels) {
-  const std::int64_t microBatches = facts_.microBatches, replicas = facts_.replicas,
-                     group = facts_.inputGroup;
+void CallMetrics::add(const run::CallResult& results, const Labels& labels) {
+  const std::int64_t replicas = facts_.replicas, group = facts_.inputGroup,
+                     flush = facts_.microBatches * replicas;
   const auto count = static_cast<std::size_t>(scores_.labels);
-  const Keep kept = keep(iteration);
-  for (std::int64_t k = 0; k < microBatches * replicas; ++k) {
-    const std::int64_t step = k / replicas, rows = step * (replicas / group) + k % replicas / group;
-    const bool returned = isSum() || facts_.output.returns(iteration, step, facts_.iterations, microBatches);
+  std::size_t place = 0;  // among the outputs that the call returned
+  for (std::int64_t k = 0; k < facts_.iterations * flush; ++k) {
+    const std::int64_t iteration = k / flush, step = k % flush / replicas, block = k / replicas;
+    const bool returned =
+        isSum() || facts_.output.returns(iteration, step, facts_.iterations, facts_.microBatches);
     if (!returned) continue;
     if (!results.losses.empty()) {
       lossSum_ += static_cast<double>(results.losses[static_cast<std::size_t>(k)]);
       ++losses_;
     }
     rows_ += facts_.microBatchSize;
-    if (kept == Keep::none || results.outputs.empty()) continue;
-    const auto place = static_cast<std::size_t>(kept == Keep::last ? k % replicas : k);
+    if (isSum() || results.outputs.empty()) continue;
+    const std::int64_t rows = block * (replicas / group) + k % replicas / group;
     const std::size_t first = static_cast<std::size_t>(rows) * count;
     if (!labels.classes.empty() && scores_.classes >= 2)
       compare(scoresOf(results, place), labels.classes.subspan(first, count));
     if (!labels.numbers.empty() && scores_.elements == scores_.labels && lossKind_ != Loss::none)
       compareNumbers(scoresOf(results, place), labels.numbers.subspan(first, count));
+    ++place;
   }
 }
 
-std::span<const float> CallMetrics::scoresOf(const numerics::Results& results, std::size_t microBatch) {
+std::span<const float> CallMetrics::scoresOf(const run::CallResult& results, std::size_t place) {
   const auto elements = static_cast<std::size_t>(scores_.elements);
+  const run::OutputTensor& output = results.outputs[0];
   if (scores_.element == graph::ElementType::float32)
-    return results.output<float>(0).subspan(microBatch * elements, elements);
+    return output.values<float>().subspan(place * elements, elements);
   wide_.resize(elements);
-  numerics::readFloats(scores_.element, results.outputs[0], microBatch * elements, wide_);
+  numerics::readFloats(scores_.element, output.bytes, place * elements, wide_);
   return wide_;
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/run/execute/feeder.h"
+#include "app/run/interface/executable.h"
 #include "engine/emulate/executable.h"
-#include "engine/numerics/session.h"
 
 namespace pipescope::app {
 
@@ -18,10 +18,8 @@ class CallMetrics {
   /// "bce". Any other text: no loss.
   CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
 
-  /// The outputs of an iteration that must be kept.
-  numerics::Keep keep(std::int64_t iteration) const;
-  /// Adds the results of one iteration. `labels` holds those of its micro-batches, one after another.
-  void add(std::int64_t iteration, const numerics::Results& results, const Labels& labels);
+  /// Adds the results of the call. `labels` holds those of all its micro-batches, one after another.
+  void add(const run::CallResult& results, const Labels& labels);
 
   /// The mean over the returned micro-batches, or their sum with output mode sum. None if there is no loss.
   std::optional<double> loss() const;
@@ -40,7 +38,7 @@ class CallMetrics {
  private:
   bool isSum() const { return facts_.output.mode == emulate::OutputRule::Mode::sum; }
   enum class Loss { none, crossEntropy, logLikelihood, squares, binaryCrossEntropy };
-  std::span<const float> scoresOf(const numerics::Results& results, std::size_t microBatch);
+  std::span<const float> scoresOf(const run::CallResult& results, std::size_t place);
   void compare(std::span<const float> scores, std::span<const std::int32_t> labels);
   void compareNumbers(std::span<const float> scores, std::span<const float> labels);
 

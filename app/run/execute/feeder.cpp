@@ -54,7 +54,7 @@ base::Result<Feeder::Column> Feeder::columnFor(const data::FieldRequest& request
     return badInput(fmt::format("The model takes {}, but {} has {} of {}: store whole numbers there.", wanted,
                                 dataset.description(), field.name, graph::toString(field.type)));
   }
-  return Column{*found, field.type, request.type.element, {}};
+  return Column{*found, field.type};
 }
 
 base::Result<Feeder> Feeder::create(const DataNeeds& needs, const data::Dataset& dataset) {
@@ -63,7 +63,6 @@ base::Result<Feeder> Feeder::create(const DataNeeds& needs, const data::Dataset&
     PIPESCOPE_ASSIGN(Column column, columnFor(request, needs, dataset));
     feeder.inputs_.push_back(std::move(column));
   }
-  feeder.rows_.resize(feeder.inputs_.size());
   const std::optional<std::size_t> compared =
       data::findField(dataset.fields(), needs.labels ? needs.labels->name : "labels");
   const bool standard = !compared && data::findField(dataset.fields(), "labels");
@@ -72,36 +71,39 @@ base::Result<Feeder> Feeder::create(const DataNeeds& needs, const data::Dataset&
   const graph::TensorType type = dataset.fields()[field].type;
   const bool numbers =
       isReal(needs.labels ? needs.labels->type.element : type.element) || isReal(type.element);
-  feeder.compared_ = Column{field, type, numbers ? ElementType::float32 : ElementType::int32, {}};
+  feeder.compared_ = Column{field, type};
+  feeder.labelType_ = numbers ? ElementType::float32 : ElementType::int32;
   feeder.labelsPerRow_ = type.elements();
   return feeder;
 }
 
-std::span<const std::byte> Feeder::take(Column& column, const data::Batch& batch, std::int64_t first,
-                                        std::int64_t count) {
-  const auto width = static_cast<std::size_t>(column.from.bytes().count);
-  const auto rows =
-      std::span(batch.fields[column.field])
-          .subspan(static_cast<std::size_t>(first) * width, static_cast<std::size_t>(count) * width);
-  if (column.from.element == column.to) return rows;
-  const std::int64_t elements = count * column.from.elements();
-  column.converted.resize(static_cast<std::size_t>(elements * graph::sizeOf(column.to)));
-  ops::castElements(column.from.element, rows.data(), column.to, column.converted.data(), elements);
-  return column.converted;
+std::vector<run::HostTensor> Feeder::inputs(const data::Batch& batch) const {
+  std::vector<run::HostTensor> tensors;
+  for (const Column& column : inputs_) {
+    graph::TensorType type = column.from;
+    type.shape.insert(type.shape.begin(), batch.rows);
+    tensors.push_back({std::move(type), batch.fields[column.field]});
+  }
+  return tensors;
 }
 
-const numerics::Rows& Feeder::rows(const data::Batch& batch, std::int64_t first, std::int64_t count) {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) rows_[i] = take(inputs_[i], batch, first, count);
-  labels_ = {};
-  if (!compared_) return rows_;
-  const std::span<const std::byte> taken = take(*compared_, batch, first, count);
-  if (compared_->to == ElementType::int32) {
-    labels_.classes = {reinterpret_cast<const std::int32_t*>(taken.data()),
-                       taken.size() / sizeof(std::int32_t)};
-  } else {
-    labels_.numbers = {reinterpret_cast<const float*>(taken.data()), taken.size() / sizeof(float)};
+Labels Feeder::labels(const data::Batch& batch) {
+  Labels labels;
+  if (!compared_) return labels;
+  std::span<const std::byte> bytes = batch.fields[compared_->field];
+  if (compared_->from.element != labelType_) {
+    const std::int64_t elements = batch.rows * compared_->from.elements();
+    converted_.resize(static_cast<std::size_t>(elements * graph::sizeOf(labelType_)));
+    ops::castElements(compared_->from.element, bytes.data(), labelType_, converted_.data(), elements);
+    bytes = converted_;
   }
-  return rows_;
+  if (labelType_ == ElementType::int32) {
+    labels.classes = {reinterpret_cast<const std::int32_t*>(bytes.data()),
+                      bytes.size() / sizeof(std::int32_t)};
+  } else {
+    labels.numbers = {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+  return labels;
 }
 
 }  // namespace pipescope::app

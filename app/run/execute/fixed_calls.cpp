@@ -7,15 +7,15 @@
 namespace pipescope::app {
 
 base::Status runFixed(RunContext& context) {
-  const std::int64_t calls = context.configuration.integer("fixed.calls");
+  const std::int64_t calls = context.configuration().integer("fixed.calls");
+  PIPESCOPE_ASSIGN(const auto executable, run::Executable::create(context.program, 0));
   for (std::int64_t call = 0; call < calls; ++call) {
-    PIPESCOPE_TRY(checkCancelled(context.progress));
+    PIPESCOPE_TRY(run::checkCancelled(context.progress));
     context.progress.report(static_cast<double>(call) / static_cast<double>(calls),
                             fmt::format("call {} of {}", call + 1, calls));
-    PIPESCOPE_ASSIGN(const model::Run run,
-                     emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
-    context.result.emulatedUnits = base::toSeconds(
-        run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
+    PIPESCOPE_ASSIGN(const run::CallResult result,
+                     executable->call(context.device, {fmt::format("call {}", call + 1)}, context.progress));
+    context.result.emulatedUnits = context.device.seconds(result.run.end);
   }
   return {};
 }

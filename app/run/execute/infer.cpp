@@ -4,7 +4,6 @@
 
 #include "app/run/execute/inference_runner.h"
 #include "app/run/execute/run.h"
-#include "app/run/io/weights_file.h"
 
 namespace pipescope::app {
 namespace {
@@ -18,23 +17,22 @@ class Inference : public ExecutableRun {
   base::Status prepare() override {
     PIPESCOPE_TRY(runner_.prepare());
     if (isAfterTraining()) return {};
-    PIPESCOPE_TRY(runner_.makeSession());
-    const std::string& file = setup_.configuration.text("execution.load_weights");
-    if (runner_.session() == nullptr || file.empty()) return {};
+    PIPESCOPE_TRY(runner_.makeExecutable());
+    const std::string& file = setup_.configuration().text("execution.load_weights");
+    if (!runner_.executable().computes() || file.empty()) return {};
     untrained_ = "; weights were loaded";
-    return loadWeights(file, *runner_.session());
+    return runner_.executable().load(file);
   }
 
-  base::Status run(RunContext& context, std::optional<numerics::Parameters>& weights) override {
-    if (isAfterTraining()) PIPESCOPE_TRY(runner_.makeSession());
-    if (runner_.session() != nullptr && weights)
-      PIPESCOPE_TRY(runner_.session()->parameters().assignFrom(*weights));
+  base::Status perform(RunContext& context, std::shared_ptr<const run::WeightValues>& trained) override {
+    if (isAfterTraining()) PIPESCOPE_TRY(runner_.makeExecutable());
+    if (runner_.executable().computes() && trained) PIPESCOPE_TRY(runner_.executable().setWeights(*trained));
     const double begin = isAfterTraining() ? 0.9 : 0.0;
     const auto report = [&](double done, const std::string& what) {
       context.progress.report(begin + (1 - begin) * done, what);
     };
     PIPESCOPE_ASSIGN(const InferenceRunner::Score score, runner_.pass(context, "inference", 0, report));
-    addOutcome(context, score, weights ? "" : untrained_);
+    addOutcome(context, score, trained ? "" : untrained_);
     return {};
   }
 
@@ -49,9 +47,8 @@ class Inference : public ExecutableRun {
             : "";
     const std::string basis =
         fmt::format("{} of {} test rows{}{}", score.rows, score.available, dropped, untrained);
-    const model::ExecutableId id = context.recorded.executables[index_].id;
     if (score.accuracy)
-      context.recorder.add(model::Outcome{id, "test_accuracy", "fraction", basis, *score.accuracy});
+      context.device.addOutcome(index_, "test_accuracy", "fraction", basis, *score.accuracy);
     context.result.testAccuracy = score.accuracy;
   }
 

@@ -4,38 +4,35 @@
 
 #include "app/run/execute/run.h"
 #include "app/run/io/data_source.h"
-#include "app/run/io/host_memory.h"
 #include "app/run/io/metrics_file.h"
-#include "app/run/request/training_options.h"
 #include "engine/data/batch_order.h"
-#include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
 
 InferenceRunner::InferenceRunner(const RunSetup& setup, std::size_t executable)
-    : setup_(setup), index_(executable), facts_(setup.compilation.executables[executable].facts) {}
+    : setup_(setup), index_(executable), facts_(setup.program->compilation().executables[executable].facts) {}
 
 base::Status InferenceRunner::prepare() {
   // The host compares predictions with labels. Only the training graph has the shape of the labels.
   PIPESCOPE_ASSIGN(DataNeeds needs, dataNeeds(graph(), facts_.microBatchSize));
-  PIPESCOPE_ASSIGN(const DataNeeds labelled, labelNeeds(setup_.configuration));
+  PIPESCOPE_ASSIGN(const DataNeeds labelled, labelNeeds(setup_.configuration()));
   needs.labels = labelled.labels;
   needs.classes = labelled.classes;
-  loss_ = setup_.configuration.text("training.loss");
+  loss_ = setup_.configuration().text("training.loss");
   if (loss_ == "model") loss_ = labelled.loss;
   needs.callRows = shape().rows();
   if (!computes()) {
-    PIPESCOPE_ASSIGN(samples_, countData(setup_.configuration, data::Split::test, needs, setup_.progress,
-                                         setup_.executor));
+    PIPESCOPE_ASSIGN(samples_, countData(setup_.configuration(), data::Split::test, needs, setup_.progress,
+                                         setup_.program->threads()));
     return checkCalls();
   }
-  PIPESCOPE_TRY(checkHostMemory(graph(), 0));
-  PIPESCOPE_ASSIGN(
-      dataset_, openData(setup_.configuration, data::Split::test, needs, setup_.progress, setup_.executor));
+  PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
+  PIPESCOPE_ASSIGN(dataset_, openData(setup_.configuration(), data::Split::test, needs, setup_.progress,
+                                      setup_.program->threads()));
   samples_ = dataset_->size();
   PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs, *dataset_));
   scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
-  scores_.ignored = setup_.configuration.integer("training.ignore_index");
+  scores_.ignored = setup_.configuration().integer("training.ignore_index");
   return checkCalls();
 }
 
@@ -50,21 +47,15 @@ base::Status InferenceRunner::checkCalls() const {
                   dataset_ ? ": " + dataset_->description() : ""));
 }
 
-base::Status InferenceRunner::makeSession() {
-  if (!computes()) return {};
-  numerics::SessionOptions options = inferenceOptions(setup_.configuration);
-  options.replicas = facts_.replicas;
-  PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph(), ops::standardOperators(), nullptr,
-                                                       setup_.executor, options));
-  return checkHostMemory(graph(), session_->arenaBytes());
+base::Status InferenceRunner::makeExecutable() {
+  PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
+  return {};
 }
 
-base::Status InferenceRunner::emulate(RunContext& context, const std::string& name, std::int64_t rows,
-                                      std::int64_t wallStart, std::int64_t wallEnd) {
-  PIPESCOPE_ASSIGN(const model::Run run, emulateCall(context, index_, name, rows, wallStart, wallEnd));
-  context.result.emulatedSeconds =
-      base::toSeconds(run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
-  return {};
+base::Result<run::CallResult> InferenceRunner::call(RunContext& context, run::CallRequest request) {
+  PIPESCOPE_ASSIGN(run::CallResult result, executable_->call(context.device, request, context.progress));
+  context.result.emulatedSeconds = context.device.seconds(result.run.end);
+  return result;
 }
 
 base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
@@ -74,22 +65,19 @@ base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
   score.available = samples_;
   score.calls = samples_ / shape().rows();
   for (std::int64_t call = 0; call < score.calls; ++call) {
-    PIPESCOPE_TRY(checkCancelled(context.progress));
+    PIPESCOPE_TRY(run::checkCancelled(context.progress));
     report(static_cast<double>(call) / static_cast<double>(score.calls),
            fmt::format("{}call {}/{}", prefix, std::max<std::int64_t>(call, 1), score.calls));
-    PIPESCOPE_TRY(emulate(context, fmt::format("{}call {}", prefix, call + 1), shape().rows(), 0, 0));
+    PIPESCOPE_TRY(this->call(context, {fmt::format("{}call {}", prefix, call + 1)}));
   }
   return score;
 }
 
 base::Status InferenceRunner::computeCall(RunContext& context, const data::Batch& batch,
                                           const std::string& name, std::int64_t epoch, Score& score) {
-  const std::int64_t wallStart = wallNow(context);
-  const numerics::Rows& rows = feeder_->rows(batch, 0, batch.rows);
-  PIPESCOPE_TRY(session_->infer(rows, numerics::Keep::all, results_));
+  PIPESCOPE_ASSIGN(const run::CallResult result, call(context, {name, feeder_->inputs(batch)}));
   CallMetrics metrics(facts_, scores_, loss_);
-  metrics.add(0, results_, feeder_->labels());
-  PIPESCOPE_TRY(emulate(context, name, batch.rows, wallStart, wallNow(context)));
+  metrics.add(result, feeder_->labels(batch));
   correct_ += metrics.correct();
   predictions_ += metrics.predictions();
   lossSum_ += metrics.lossSum();
@@ -102,7 +90,7 @@ base::Status InferenceRunner::computeCall(RunContext& context, const data::Batch
   line.samples = batch.rows;
   line.loss = metrics.loss();
   line.accuracy = metrics.accuracy();
-  return context.metrics->add(line);
+  return context.metrics.add(line);
 }
 
 base::Result<InferenceRunner::Score> InferenceRunner::pass(
@@ -121,7 +109,7 @@ base::Result<InferenceRunner::Score> InferenceRunner::pass(
   lossSum_ = 0;
   losses_ = correct_ = predictions_ = 0;
   for (std::int64_t call = 0;; ++call) {
-    PIPESCOPE_TRY(checkCancelled(context.progress));
+    PIPESCOPE_TRY(run::checkCancelled(context.progress));
     PIPESCOPE_ASSIGN(const std::optional<data::Batch> batch, loader->next(context.progress));
     if (!batch) break;
     PIPESCOPE_TRY(computeCall(context, *batch, fmt::format("{}call {}", prefix, call + 1), epoch, score));

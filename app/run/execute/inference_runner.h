@@ -1,5 +1,6 @@
 #pragma once
 // Makes passes over the test data, for the inference at the end of a run and for validation between epochs.
+#include <functional>
 #include <memory>
 
 #include "app/run/execute/call_metrics.h"
@@ -17,8 +18,10 @@ class InferenceRunner {
   /// Opens the test data and checks that it fits the model and fills a call. Without numerics it only counts
   /// the rows. Call it once, before anything else.
   base::Status prepare();
-  /// Makes the model, which takes as much memory as its weights. Does nothing without numerics.
-  base::Status makeSession();
+  /// Makes the model, which takes as much memory as its weights.
+  base::Status makeExecutable();
+  /// Only after makeExecutable().
+  run::Executable& executable() { return *executable_; }
 
   struct Score {
     std::int64_t rows = 0, available = 0, calls = 0;
@@ -29,17 +32,13 @@ class InferenceRunner {
   base::Result<Score> pass(RunContext& context, const std::string& kind, std::int64_t epoch,
                            const std::function<void(double, const std::string&)>& report);
 
-  /// Null before makeSession() and without numerics.
-  numerics::Session* session() { return session_.get(); }
-
  private:
   /// All micro-batches of a call go through the pipeline in one flush.
   data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
-  bool computes() const { return setup_.configuration.boolean("execution.numerics"); }
-  const graph::Graph& graph() const { return *setup_.compilation.executables[index_].graph; }
+  bool computes() const { return setup_.program->computes(); }
+  const graph::Graph& graph() const { return *setup_.program->compilation().executables[index_].graph; }
   base::Status checkCalls() const;
-  base::Status emulate(RunContext& context, const std::string& name, std::int64_t rows,
-                       std::int64_t wallStart, std::int64_t wallEnd);
+  base::Result<run::CallResult> call(RunContext& context, run::CallRequest request);
   base::Status computeCall(RunContext& context, const data::Batch& batch, const std::string& name,
                            std::int64_t epoch, Score& score);
   base::Result<Score> emulateOnly(RunContext& context, const std::string& prefix,
@@ -49,10 +48,9 @@ class InferenceRunner {
   std::size_t index_;
   const emulate::ExecutableFacts& facts_;
   std::shared_ptr<const data::Dataset> dataset_;
-  std::unique_ptr<numerics::Session> session_;
+  std::unique_ptr<run::Executable> executable_;
   std::optional<Feeder> feeder_;
   ScoreShape scores_;
-  numerics::Results results_;
   std::int64_t samples_ = 0;
   // The current pass uses these.
   std::string kind_;

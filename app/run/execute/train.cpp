@@ -7,12 +7,8 @@
 #include "app/run/execute/inference_runner.h"
 #include "app/run/execute/run.h"
 #include "app/run/io/data_source.h"
-#include "app/run/io/host_memory.h"
-#include "app/run/io/weights_file.h"
-#include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
 #include "engine/data/batch_order.h"
-#include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
 namespace {
@@ -20,7 +16,9 @@ namespace {
 class Training : public ExecutableRun {
  public:
   Training(const RunSetup& setup, std::size_t executable)
-      : setup_(setup), index_(executable), facts_(setup.compilation.executables[executable].facts) {}
+      : setup_(setup),
+        index_(executable),
+        facts_(setup.program->compilation().executables[executable].facts) {}
 
   base::Status prepare() override {
     epochs_ = configuration().integer("training.epochs");
@@ -29,41 +27,42 @@ class Training : public ExecutableRun {
     PIPESCOPE_TRY(data::checkBatchShape(shape()));
     PIPESCOPE_TRY(prepareValidation());
     if (!computes()) {
+      PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
       PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
-                                                             setup_.progress, setup_.executor));
+                                                             setup_.progress, setup_.program->threads()));
       return countCalls(samples, "");
     }
     setup_.progress.report(0, "preparing data");
-    PIPESCOPE_TRY(checkHostMemory(graph(), 0));
-    PIPESCOPE_ASSIGN(const auto dataset,
-                     openData(configuration(), data::Split::train, needs_, setup_.progress, setup_.executor));
+    PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
+    PIPESCOPE_ASSIGN(const auto dataset, openData(configuration(), data::Split::train, needs_,
+                                                  setup_.progress, setup_.program->threads()));
     PIPESCOPE_TRY(countCalls(dataset->size(), ": " + dataset->description()));
-    PIPESCOPE_TRY(makeSession(*dataset));
+    PIPESCOPE_TRY(makeExecutable(*dataset));
     return makeLoader(dataset);
   }
 
-  base::Status run(RunContext& context, std::optional<numerics::Parameters>& weights) override {
+  base::Status perform(RunContext& context, std::shared_ptr<const run::WeightValues>& trained) override {
     context_ = &context;
     if (!computes()) return emulateOnly();
     addCounters();
-    const auto begun = wallNow(context);
+    const std::int64_t begun = context.device.wallNow();
     PIPESCOPE_TRY(callAll());
-    addOutcomes(wallNow(context) - begun);
+    addOutcomes(context.device.wallNow() - begun);
     PIPESCOPE_TRY(compareReplicas());
     const std::string& file = configuration().text("execution.save_weights");
-    if (file.ends_with(".npz")) PIPESCOPE_TRY(saveWeights(file, *session_));
-    weights = session_->parameters();
+    if (!file.empty()) PIPESCOPE_TRY(executable_->save(file));
+    PIPESCOPE_ASSIGN(trained, executable_->weightValues());
     // What follows needs the memory.
-    session_.reset();
+    executable_.reset();
     loader_.reset();
     validation_.reset();
     return {};
   }
 
  private:
-  const config::Configuration& configuration() const { return setup_.configuration; }
-  bool computes() const { return configuration().boolean("execution.numerics"); }
-  const graph::Graph& graph() const { return *setup_.compilation.executables[index_].graph; }
+  const config::Configuration& configuration() const { return setup_.configuration(); }
+  bool computes() const { return setup_.program->computes(); }
+  const graph::Graph& graph() const { return *setup_.program->compilation().executables[index_].graph; }
   data::BatchShape shape() const {
     return {facts_.microBatchSize, facts_.iterations, facts_.microBatches,
             facts_.replicas / facts_.inputGroup};
@@ -76,12 +75,12 @@ class Training : public ExecutableRun {
     if (interval_ == 0) return {};
     validation_.emplace(setup_, index_ + 1);
     PIPESCOPE_TRY(validation_->prepare());
-    return validation_->makeSession();
+    return validation_->makeExecutable();
   }
 
   base::Status validate(std::int64_t epoch) {
     if (interval_ == 0 || epoch % interval_ != 0) return {};
-    if (session_) PIPESCOPE_TRY(validation_->session()->parameters().assignFrom(session_->parameters()));
+    if (computes()) PIPESCOPE_TRY(validation_->executable().copyWeights(*executable_));
     const auto report = [&](double, const std::string& what) {
       context_->progress.report(fraction_, fmt::format("epoch {}/{}  {}", epoch, epochs_, what));
     };
@@ -90,10 +89,8 @@ class Training : public ExecutableRun {
     const auto add = [&](std::optional<model::CounterId>& counter, const char* name, const char* unit,
                          const std::optional<double>& value) {
       if (!value) return;
-      if (!counter)
-        counter = context_->recorder.add(
-            model::Counter{{}, context_->recorded.executables[index_].id, {}, name, unit});
-      context_->recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+      if (!counter) counter = context_->device.addCounter(index_, name, unit);
+      context_->device.addSample(*counter, last_, *value);
     };
     add(validationLoss_, "validation_loss", "", score.loss);
     add(validationAccuracy_, "validation_accuracy", "fraction", score.accuracy);
@@ -102,11 +99,11 @@ class Training : public ExecutableRun {
 
   base::Status emulateOnly() {
     for (std::int64_t call = 0; call < calls_ * epochs_; ++call) {
-      PIPESCOPE_TRY(checkCancelled(context_->progress));
+      PIPESCOPE_TRY(run::checkCancelled(context_->progress));
       report(call, calls_, "");
-      PIPESCOPE_ASSIGN(const model::Run run,
-                       emulateCall(*context_, index_, name(call, calls_), shape().rows(), 0, 0));
-      last_ = run;
+      PIPESCOPE_ASSIGN(const run::CallResult result,
+                       executable_->call(context_->device, {name(call, calls_)}, context_->progress));
+      last_ = result.run;
       if ((call + 1) % calls_ == 0) PIPESCOPE_TRY(validate((call + 1) / calls_));
     }
     addEmulatedTime();
@@ -127,31 +124,23 @@ class Training : public ExecutableRun {
                     parts > 1 ? fmt::format(" in each of {} instances", parts) : "", samples, from));
   }
 
-  base::Status makeSession(const data::Dataset& dataset) {
-    PIPESCOPE_ASSIGN(auto optimizer, chooseOptimizer(configuration()));
+  base::Status makeExecutable(const data::Dataset& dataset) {
     PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs_, dataset));
     if (needs_.classes > 0 && needs_.classes < dataset.classes()) {
       return base::badInput(
           fmt::format("The model's last layer has {} outputs, but {} has {} classes: give it one for each.",
                       needs_.classes, dataset.description(), dataset.classes()));
     }
-    PIPESCOPE_ASSIGN(numerics::SessionOptions options, trainingOptions(configuration()));
-    options.replicas = facts_.replicas;
-    options.inputGroup = facts_.inputGroup;
-    options.ownWeights = configuration().boolean("training.check_replicas");
-    PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph(), ops::standardOperators(),
-                                                         std::move(optimizer), setup_.executor, options));
-    PIPESCOPE_TRY(checkHostMemory(graph(), session_->arenaBytes()));
+    PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
     scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
     scores_.ignored = configuration().integer("training.ignore_index");
-    if (const std::string& file = configuration().text("execution.load_weights"); !file.empty())
-      PIPESCOPE_TRY(loadWeights(file, *session_));
-    return {};
+    const std::string& file = configuration().text("execution.load_weights");
+    return file.empty() ? base::Status() : executable_->load(file);
   }
 
   /// Epochs and the learning-rate schedule continue where the loaded weights stopped.
   base::Status makeLoader(const std::shared_ptr<const data::Dataset>& dataset) {
-    const std::int64_t updates = calls_ * facts_.iterations, done = session_->steps();
+    const std::int64_t updates = calls_ * facts_.iterations, done = executable_->updates();
     data::LoaderOptions options;
     options.shape = shape();
     options.seed = static_cast<std::uint64_t>(configuration().integer("execution.seed"));
@@ -166,8 +155,7 @@ class Training : public ExecutableRun {
 
   void addCounters() {
     const auto add = [&](const char* name, const char* unit) {
-      return context_->recorder.add(
-          model::Counter{{}, context_->recorded.executables[index_].id, {}, name, unit});
+      return context_->device.addCounter(index_, name, unit);
     };
     loss_ = add("loss", "");
     accuracy_ = add("accuracy", "fraction");
@@ -179,7 +167,7 @@ class Training : public ExecutableRun {
   base::Status callAll() {
     const std::int64_t calls = loader_->callsPerEpoch();
     for (std::int64_t call = 0;; ++call) {
-      PIPESCOPE_TRY(checkCancelled(context_->progress));
+      PIPESCOPE_TRY(run::checkCancelled(context_->progress));
       PIPESCOPE_ASSIGN(const std::optional<data::Batch> batch, loader_->next(context_->progress));
       if (!batch) return {};
       if (call == 0) report(0, calls, "");
@@ -188,28 +176,23 @@ class Training : public ExecutableRun {
   }
 
   base::Status callOnce(const data::Batch& batch, std::int64_t call, std::int64_t calls) {
-    const std::int64_t wallStart = wallNow(*context_);
-    CallMetrics metrics(facts_, scores_);
-    const std::int64_t rows = facts_.rows();
+    run::CallRequest request{name(call, calls), feeder_->inputs(batch), {}, true};
     MetricsLine line;
-    for (std::int64_t iteration = 0; iteration < facts_.iterations; ++iteration) {
-      PIPESCOPE_TRY(checkCancelled(context_->progress));
-      line.learningRate = rates_->at(session_->steps());
-      line.lossScale = session_->updater()->lossScale().value();
-      session_->optimizer()->setLearningRate(*line.learningRate);
-      PIPESCOPE_TRY(session_->trainStep(feeder_->rows(batch, iteration * rows, rows), metrics.keep(iteration),
-                                        results_));
-      if (!results_.lossesFinite()) return notFinite(call, calls, iteration);
-      metrics.add(iteration, results_, feeder_->labels());
-    }
-    PIPESCOPE_ASSIGN(
-        last_, emulateCall(*context_, index_, name(call, calls), batch.rows, wallStart, wallNow(*context_)));
+    for (std::int64_t iteration = 0; iteration < facts_.iterations; ++iteration)
+      request.learningRates.push_back(rates_->at(executable_->updates() + iteration));
+    line.learningRate = request.learningRates.back();
+    PIPESCOPE_ASSIGN(const run::CallResult result,
+                     executable_->call(context_->device, request, context_->progress));
+    if (result.diverged) return notFinite(call, calls, *result.diverged);
+    CallMetrics metrics(facts_, scores_);
+    metrics.add(result, feeder_->labels(batch));
+    last_ = result.run;
     samples_ += batch.rows;
     basis_ = metrics.basis();
     line.loss = finalLoss_ = metrics.loss();
     line.accuracy = finalAccuracy_ = metrics.accuracy();
-    if (norm_) line.gradientNorm = session_->updater()->gradientNorm();
-    if (!scale_) line.lossScale.reset();
+    if (norm_) line.gradientNorm = executable_->gradientNorm();
+    if (scale_) line.lossScale = result.lossScale;
     PIPESCOPE_TRY(addMetrics(line, call, calls, batch.rows));
     std::string shown = finalLoss_ ? fmt::format("loss {:.4f}", *finalLoss_) : "";
     if (finalAccuracy_) shown += fmt::format("  accuracy {:.2f} %", *finalAccuracy_ * 100);
@@ -221,8 +204,7 @@ class Training : public ExecutableRun {
   base::Status addMetrics(MetricsLine& line, std::int64_t call, std::int64_t calls, std::int64_t rows) {
     const auto sample = [&](const std::optional<model::CounterId>& counter,
                             const std::optional<double>& value) {
-      if (counter && value)
-        context_->recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+      if (counter && value) context_->device.addSample(*counter, last_, *value);
     };
     sample(loss_, line.loss);
     sample(accuracy_, line.accuracy);
@@ -232,19 +214,18 @@ class Training : public ExecutableRun {
     line.kind = "training";
     line.epoch = call / calls + 1;
     line.call = call % calls + 1;
-    line.updates = session_->steps();
+    line.updates = executable_->updates();
     line.samples = rows;
-    return context_->metrics->add(line);
+    return context_->metrics.add(line);
   }
 
   /// Replicas start with equal weights and get equal sums, so their weights must end with equal bits.
   base::Status compareReplicas() {
     if (!configuration().boolean("training.check_replicas")) return {};
-    const std::vector<std::uint64_t> hashes = session_->replicaHashes();
+    const std::vector<std::uint64_t> hashes = executable_->weightHashes();
     const auto equal = std::count(hashes.begin(), hashes.end(), hashes.front());
-    context_->recorder.add(
-        model::Outcome{context_->recorded.executables[index_].id, "replicas_with_equal_weights", "replicas",
-                       "hashes of all weights after training", static_cast<double>(equal)});
+    context_->device.addOutcome(index_, "replicas_with_equal_weights", "replicas",
+                                "hashes of all weights after training", static_cast<double>(equal));
     if (equal == static_cast<std::ptrdiff_t>(hashes.size())) return {};
     return base::internalError(
         fmt::format("{} of {} replicas have other weights than the first after training.",
@@ -252,12 +233,11 @@ class Training : public ExecutableRun {
   }
 
   base::Error notFinite(std::int64_t call, std::int64_t calls, std::int64_t iteration) const {
-    return base::refused(
-        fmt::format("The loss is not a number in epoch {}, call {}, iteration {}: training has diverged. "
-                    "Lower training.learning_rate (now {}), or look at the data. "
-                    "The profile holds what ran before.",
-                    call / calls + 1, call % calls + 1, iteration + 1,
-                    context_->configuration.real("training.learning_rate")));
+    return base::refused(fmt::format(
+        "The loss is not a number in epoch {}, call {}, iteration {}: training has diverged. "
+        "Lower training.learning_rate (now {}), or look at the data. "
+        "The profile holds what ran before.",
+        call / calls + 1, call % calls + 1, iteration + 1, configuration().real("training.learning_rate")));
   }
 
   std::string name(std::int64_t call, std::int64_t calls) const {
@@ -266,7 +246,7 @@ class Training : public ExecutableRun {
 
   void report(std::int64_t done, std::int64_t calls, const std::string& shown) {
     const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that has just finished
-    const bool both = context_->compilation.executables.size() > 1;
+    const bool both = context_->program->executables().size() > 1;
     const double fraction = static_cast<double>(done) / static_cast<double>(calls * epochs_);
     fraction_ = fraction * (both ? 0.9 : 1.0);
     context_->progress.report(
@@ -274,24 +254,19 @@ class Training : public ExecutableRun {
                                calls, shown.empty() ? "" : "  ", shown));
   }
 
-  void addEmulatedTime() {
-    context_->result.emulatedSeconds = base::toSeconds(
-        last_.end, base::Timebase{context_->compilation.system->devices().front().ticksPerSecond});
-  }
+  void addEmulatedTime() { context_->result.emulatedSeconds = context_->device.seconds(last_.end); }
 
   void addOutcomes(std::int64_t wallNs) {
-    const model::ExecutableId id = context_->recorded.executables[index_].id;
-    if (finalLoss_)
-      context_->recorder.add(
-          model::Outcome{id, "final_loss", "", "last training call: " + basis_, *finalLoss_});
+    run::Device& device = context_->device;
+    if (finalLoss_) device.addOutcome(index_, "final_loss", "", "last training call: " + basis_, *finalLoss_);
     if (finalAccuracy_)
-      context_->recorder.add(
-          model::Outcome{id, "final_accuracy", "fraction", "last training call: " + basis_, *finalAccuracy_});
+      device.addOutcome(index_, "final_accuracy", "fraction", "last training call: " + basis_,
+                        *finalAccuracy_);
     context_->result.hostSamplesPerSecond =
         static_cast<double>(samples_) / std::max(1e-9, static_cast<double>(wallNs) * 1e-9);
-    context_->recorder.add(model::Outcome{
-        id, "host_samples_per_second", "samples/s", "all training calls, on the host that emulated them",
-        context_->result.hostSamplesPerSecond, model::OutcomeKind::emulator});
+    device.addOutcome(index_, "host_samples_per_second", "samples/s",
+                      "all training calls, on the host that emulated them",
+                      context_->result.hostSamplesPerSecond, model::OutcomeKind::emulator);
     context_->result.finalLoss = finalLoss_;
     addEmulatedTime();
   }
@@ -304,12 +279,11 @@ class Training : public ExecutableRun {
   ScoreShape scores_;
   std::int64_t epochs_ = 1, calls_ = 0, samples_ = 0, interval_ = 0;
   double fraction_ = 0;  ///< finished share of the work that the progress shows
-  std::unique_ptr<numerics::Session> session_;
+  std::unique_ptr<run::Executable> executable_;
   std::optional<InferenceRunner> validation_;
   std::optional<Feeder> feeder_;
   std::optional<LearningRates> rates_;
   std::unique_ptr<data::Loader> loader_;
-  numerics::Results results_;
   std::optional<model::CounterId> loss_, accuracy_, rate_, scale_, norm_, validationLoss_,
       validationAccuracy_;
   model::Run last_;

@@ -2,7 +2,6 @@
 
 #include "app/run/request/accelerator.h"
 #include "app/run/request/configuration_checks.h"
-#include "app/run/request/data_choice.h"
 #include "app/run/request/fixed_configuration.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
@@ -11,18 +10,6 @@
 #include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
-namespace {
-
-/// Adds notices about the data, which the run opens later.
-void noteData(const config::Configuration& c, compile::Compilation& compilation) {
-  const compile::CompiledExecutable& first = compilation.executables.front();
-  const base::Result<DataNeeds> needs = dataNeeds(*first.graph, first.facts.microBatchSize);
-  if (!needs.ok()) return;  // opening the data reports it
-  if (std::optional<std::string> notice = dataNotice(c, *needs))
-    compilation.notices.push_back(*std::move(notice));
-}
-
-}  // namespace
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor) {
   PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
@@ -42,7 +29,6 @@ base::Result<compile::Compilation> compileRun(const config::Configuration& given
   base::SerialExecutor serial;
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
                    compile::compileModel(request, executor == nullptr ? serial : *executor));
-  noteData(c, compilation);
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return compilation;
 }

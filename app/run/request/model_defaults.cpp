@@ -1,8 +1,7 @@
 #include "app/run/request/model_defaults.h"
 
+#include "app/run/request/onnx_model.h"
 #include "engine/onnx/own_loss.h"
-#include "engine/onnx/reader.h"
-#include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
 namespace {
@@ -29,8 +28,7 @@ base::Result<Configuration> withModelDefaults(const Configuration& given) {
   const bool asksForLoss = !given.given("training.loss");
   constexpr const char* kSizes[] = {"training.micro_batch_size", "inference.micro_batch_size"};
   if (!asksForLoss && given.given(kSizes[0]) && given.given(kSizes[1])) return given;
-  PIPESCOPE_ASSIGN(const onnx::Model model,
-                   onnx::readModel(given.text("model.onnx"), ops::standardOperators()));
+  PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(given));
   Configuration c = given;
   if (asksForLoss && onnx::hasOwnLoss(model))
     PIPESCOPE_TRY(c.set("training.loss", std::string("model"), config::Origin::model));

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "app/run/request/onnx_model.h"
 #include "engine/onnx/blocks.h"
 #include "engine/onnx/loss.h"
 #include "engine/onnx/reader.h"
@@ -101,7 +102,7 @@ base::Status checkRows(const Configuration& c, const graph::Graph& graph, bool t
 }  // namespace
 
 base::Result<graph::Graph> buildFromOnnx(const Configuration& c, bool training) {
-  PIPESCOPE_ASSIGN(const onnx::Model model, onnx::readModel(c.text("model.onnx"), ops::standardOperators()));
+  PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(c));
   PIPESCOPE_ASSIGN(const onnx::Instance instance, instanceOf(c, model, training));
   PIPESCOPE_TRY(checkRows(c, instance.graph, training));
   return onnx::assignBlocks(instance.graph, blockRules(c));
@@ -111,6 +112,8 @@ base::Status checkSaveWeights(const Configuration& c) {
   const auto refuse = [](const std::string& why) { return base::badInput("--save-weights: " + why); };
   if (c.text("model.onnx").empty())
     return refuse("weights are saved into an ONNX file, but the model is none.");
+  if (c.content("model.onnx"))
+    return refuse("the model was given in memory, so there is no ONNX file to copy: save weights as .npz.");
   if (c.text("execution.mode") == "inference")
     return refuse("inference changes no weights; run with training.");
   if (!c.boolean("execution.numerics")) return refuse("without numerics there are no weights to save.");
@@ -119,7 +122,8 @@ base::Status checkSaveWeights(const Configuration& c) {
 
 base::Status saveOnnxWeights(const Configuration& c, const numerics::Parameters& weights,
                              const std::filesystem::path& file) {
-  PIPESCOPE_ASSIGN(const onnx::Model model, onnx::readModel(c.text("model.onnx"), ops::standardOperators()));
+  PIPESCOPE_TRY(checkSaveWeights(c));
+  PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(c));
   PIPESCOPE_ASSIGN(const onnx::Instance instance, instanceOf(c, model, true));
   std::map<std::string, std::pair<graph::TensorType, std::span<const std::byte>>> values;
   for (const auto& [parameter, initializer] : instance.weightOf) {

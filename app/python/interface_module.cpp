@@ -1,0 +1,187 @@
+// The interface of app/run/interface in Python: compile, attach, call. pipescope.poptorch is written on it.
+#include "app/python/interface_module.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "app/python/arrays.h"
+#include "app/python/interruptible.h"
+#include "app/run/interface/executable.h"
+#include "app/run/interface/model_outline.h"
+
+namespace pipescope::python {
+namespace {
+
+namespace py = pybind11;
+using run::Device;
+using run::Executable;
+using run::ExecutableInfo;
+using run::Program;
+
+void check(const base::Status& status) {
+  if (!status.ok()) raise(status.error());
+}
+
+std::shared_ptr<const std::vector<std::byte>> bytesOf(const py::bytes& bytes) {
+  const auto text = static_cast<std::string_view>(bytes);
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return std::make_shared<const std::vector<std::byte>>(first, first + text.size());
+}
+
+std::shared_ptr<const Program> compile(const std::string& toml, const std::string& name,
+                                       const std::optional<py::bytes>& onnx) {
+  run::Options options = must(run::Options::parse(toml, name));
+  if (onnx) check(options.useModel(name, bytesOf(*onnx)));
+  check(options.useEnvironment());
+  Interruptible progress;
+  return *withoutLock(progress, [&] { return Program::compile(options, progress); });
+}
+
+py::dict outline(const py::bytes& onnx, const std::string& name) {
+  const run::ModelOutline read = must(run::outlineOf(*bytesOf(onnx), name));
+  py::list nodes;
+  for (const run::ModelOutline::Node& node : read.nodes) nodes.append(py::make_tuple(node.op, node.name));
+  py::dict answer;
+  answer["nodes"] = nodes;
+  answer["inputs"] = read.inputs;
+  answer["outputs"] = read.outputs;
+  return answer;
+}
+
+std::vector<py::tuple> describe(const std::vector<run::TensorInfo>& tensors) {
+  std::vector<py::tuple> all;
+  for (const run::TensorInfo& tensor : tensors)
+    all.push_back(py::make_tuple(tensor.name, graph::toString(tensor.type.element), tensor.type.shape));
+  return all;
+}
+
+py::dict callExecutable(Executable& executable, Device& device, const std::string& name,
+                        const py::dict& inputs) {
+  run::CallRequest request;
+  request.name = name;
+  for (const run::TensorInfo& input : executable.info().inputs) {
+    if (!executable.computes()) break;
+    if (!inputs.contains(input.name)) throw py::value_error("The input " + input.name + " is missing.");
+    request.inputs.push_back(viewOf(input.name, inputs[input.name.c_str()].cast<py::array>()));
+  }
+  Interruptible progress;
+  base::Result<run::CallResult> made =
+      withoutLock(progress, [&] { return executable.call(device, request, progress); });
+  run::CallResult& result = *made;
+  py::dict outputs;
+  for (run::OutputTensor& output : result.outputs) {
+    const std::string key = output.name;
+    outputs[py::str(key)] = arrayOf(std::move(output));
+  }
+  py::dict answer;
+  answer["outputs"] = outputs;
+  answer["losses"] = py::array(static_cast<py::ssize_t>(result.losses.size()), result.losses.data());
+  answer["returned_losses"] =
+      py::array(static_cast<py::ssize_t>(result.returnedLosses.size()), result.returnedLosses.data());
+  answer["emulated_seconds"] = result.emulatedSeconds;
+  answer["loss_scale"] = result.lossScale;
+  answer["run"] = result.run;
+  return answer;
+}
+
+void defineProgram(py::module_& m) {
+  py::class_<ExecutableInfo>(m, "ExecutableInfo", "What is known of an executable after compiling.")
+      .def_readonly("name", &ExecutableInfo::name)
+      .def_property_readonly("inputs", [](const ExecutableInfo& info) { return describe(info.inputs); })
+      .def_property_readonly("outputs", [](const ExecutableInfo& info) { return describe(info.outputs); })
+      .def_readonly("has_loss", &ExecutableInfo::hasLoss)
+      .def_readonly("micro_batch_size", &ExecutableInfo::microBatchSize)
+      .def_readonly("micro_batches", &ExecutableInfo::microBatches)
+      .def_readonly("iterations", &ExecutableInfo::iterations)
+      .def_readonly("replicas", &ExecutableInfo::replicas)
+      .def_property_readonly("rows_per_call", &ExecutableInfo::rowsPerCall)
+      .def_property_readonly(
+          "stages",
+          [](const ExecutableInfo& info) {
+            std::vector<py::tuple> stages;
+            for (const run::StageInfo& stage : info.stages)
+              stages.push_back(py::make_tuple(stage.index, stage.device, stage.blocks, stage.forwardSeconds,
+                                              stage.backwardSeconds));
+            return stages;
+          },
+          "(stage, device, blocks, forward seconds, backward seconds) of each stage");
+  py::class_<Program, std::shared_ptr<Program>>(m, "Program", "A compiled model.")
+      .def_property_readonly("executables", &Program::executables)
+      .def_property_readonly("fits", &Program::fits)
+      .def_property_readonly("overflow", &Program::overflow)
+      .def_property_readonly("notices", &Program::notices)
+      .def("call_seconds", [](const Program& p, std::size_t index) { return must(p.callSeconds(index)); })
+      .def("option", [](const Program& p, const std::string& path) {
+        for (const config::OptionRow& row : p.configuration().dump()) {
+          if (row.path == path) return row.value;
+        }
+        throw py::value_error("There is no option " + path + ".");
+      });
+  m.def(
+      "compile",
+      [](const std::string& toml, const std::string& name, const std::optional<py::bytes>& onnx) {
+        return std::const_pointer_cast<Program>(compile(toml, name, onnx));
+      },
+      py::arg("toml"), py::arg("name"), py::arg("onnx") = py::none(),
+      "Compiles a configuration given as TOML text, with an ONNX model in memory where `onnx` is given.");
+}
+
+void defineDevice(py::module_& m) {
+  py::class_<model::Run>(m, "RecordedRun").def_readonly("name", &model::Run::name);
+  py::class_<Device>(m, "Device", "The emulated devices of a program.")
+      .def(py::init([](const std::shared_ptr<Program>& program, const std::string& profile,
+                       const std::string& commandLine) {
+             return must(Device::create(program, {profile, commandLine}));
+           }),
+           py::arg("program"), py::arg("profile") = "", py::arg("command_line") = "")
+      .def("attach", [](Device& device) { check(device.attach()); })
+      .def("detach", [](Device& device) { check(device.detach()); })
+      .def("finish", [](Device& device) { check(device.finish()); })
+      .def_property_readonly("is_attached", &Device::isAttached)
+      .def("add_counter",
+           [](Device& device, std::size_t executable, const std::string& name, const std::string& unit) {
+             return device.addCounter(executable, name, unit).value;
+           })
+      .def("add_sample", [](Device& device, std::int64_t counter, const model::Run& run, double value) {
+        device.addSample(model::CounterId(counter), run, value);
+      });
+}
+
+void defineExecutable(py::module_& m) {
+  py::class_<Executable>(m, "Executable", "An executable of a program, with its weights.")
+      .def(py::init([](const std::shared_ptr<Program>& program, std::size_t index) {
+             return must(Executable::create(program, index));
+           }),
+           py::arg("program"), py::arg("index"))
+      .def_property_readonly("info", &Executable::info, py::return_value_policy::copy)
+      .def("call", &callExecutable, py::arg("device"), py::arg("name"), py::arg("inputs"),
+           "Computes one call. `inputs` is {name: array}. Returns a dictionary.")
+      .def_property_readonly("weights", [](const Executable& e) { return describe(e.weights()); })
+      .def("weight",
+           [](const Executable& e, const std::string& name) { return copyOf(must(e.weight(name))); })
+      .def("set_weight", [](Executable& e, const std::string& name,
+                            const py::array& value) { check(e.setWeight(name, viewOf(name, value))); })
+      .def("copy_weights", [](Executable& e, const Executable& from) { check(e.copyWeights(from)); })
+      .def_property_readonly("updates", &Executable::updates)
+      .def_property_readonly("optimizer_settings", &Executable::optimizerSettings)
+      .def(
+          "set_optimizer",
+          [](Executable& e, const std::map<std::string, double>& changes) { check(e.setOptimizer(changes)); })
+      .def_property("loss_scale", &Executable::lossScale,
+                    [](Executable& e, double value) { check(e.setLossScale(value)); })
+      .def("save", [](const Executable& e, const std::string& path) { check(e.save(path)); })
+      .def("load", [](Executable& e, const std::string& path) { check(e.load(path)); });
+}
+
+}  // namespace
+
+void defineInterface(py::module_& m) {
+  defineProgram(m);
+  defineDevice(m);
+  defineExecutable(m);
+  m.def(
+      "outline", &outline, py::arg("onnx"), py::arg("name"),
+      "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name]} of an ONNX model, in its order.");
+}
+
+}  // namespace pipescope::python

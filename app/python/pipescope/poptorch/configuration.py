@@ -1,0 +1,229 @@
+"""From options, optimizer and annotations to a configuration of Pipescope (TOML text)."""
+
+import json
+
+from .enums import MeanReductionStrategy, OutputMode, ReductionType
+from .errors import Error
+from .strategies import PipelinedExecution, PlacedStage
+
+_LEADING = "before the first block"
+_MOST_IPUS = 64
+_SYSTEMS = [(4, "pod4"), (16, "pod16"), (64, "pod64")]
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, str)):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+class Toml:
+    """Tables of keys and values, written as TOML."""
+
+    def __init__(self):
+        self._tables, self._lists = {}, []
+
+    def set(self, path, value):
+        table, key = path.rsplit(".", 1)
+        self._tables.setdefault(table, {})[key] = value
+
+    def add(self, table, **values):
+        """Add an entry to an array of tables. None leaves a key out."""
+        self._lists.append((table, {key: value for key, value in values.items() if value is not None}))
+
+    def __str__(self):
+        lines = []
+        for table, values in self._tables.items():
+            lines += [f"[{table}]"] + [f"{key} = {_text(value)}" for key, value in values.items()]
+        for table, values in self._lists:
+            lines += [f"[[{table}]]"] + [f"{key} = {_text(value)}" for key, value in values.items()]
+        return "\n".join(lines) + "\n"
+
+
+def assign_nodes(nodes, annotations):
+    """Return {block id: names of its nodes} in program order. `nodes` are (operator, name) of an ONNX model."""
+    ids = annotations.blocks_of([name for _, name in nodes])
+    blocks, seen = {}, False
+    for (operator, name), block in zip(nodes, ids):
+        if operator in ("Constant", "Identity", "Cast"):
+            continue  # an exporter adds these; each joins the block that uses it
+        seen = seen or block is not None
+        if block is None and seen:
+            raise Error(
+                f"Operator {name} stands behind a block, but in no block itself (no active block): put it, too, into a "
+                "Block, or use BeginBlock."
+            )
+        blocks.setdefault(_LEADING if block is None else block, []).append(name)
+    if annotations.ids and not seen:
+        raise Error("None of the blocks of the model holds an operator.")
+    return blocks if annotations.ids else {}
+
+
+def place_stages(blocks, annotations, strategy):
+    """Return the stages of a model. Operators before the first block belong to the stage on IPU 0."""
+    placed = strategy.place({block: annotations.ipus[block] for block in blocks if block != _LEADING})
+    if _LEADING not in blocks:
+        return placed
+    if placed[0].ipu in (0, None):
+        placed[0].blocks = [_LEADING, *placed[0].blocks]
+        return placed
+    return [PlacedStage([_LEADING], 0, placed[0].phase), *placed]
+
+
+def count_ipus(stages, replicas):
+    """Return the IPUs that all replicas take. More than one process may have are refused."""
+    ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
+    total = max(len(ipus), max(ipus) + 1) * replicas
+    if total > _MOST_IPUS:
+        raise Error(
+            f"The model takes {total} IPUs, but one process has at most {_MOST_IPUS} (too many IPUs): divide the "
+            f"replicas over {-(-total // _MOST_IPUS)} processes or more."
+        )
+    return total
+
+
+def count_forward_stages(stages):
+    """Return 1 + the number of changes of IPU in program order, beginning on IPU 0, as PopTorch counts."""
+    count, ipu = 1, 0
+    for stage in stages:
+        count += stage.ipu != ipu
+        ipu = stage.ipu
+    return count
+
+
+def check_pipeline(options, stages, training):
+    """Refuse a pipeline that gets fewer micro-batches than it has stages."""
+    forward = count_forward_stages(stages)
+    if not isinstance(options.strategy, PipelinedExecution) or forward == 1:
+        return
+    accumulation, needed = options.Training.gradient_accumulation, 2 * forward - 1
+    if training and accumulation < needed:
+        raise Error(
+            f"gradientAccumulation is {accumulation}, but the pipeline has {needed} stages (2 · {forward} − 1, forward "
+            f"and backward): it must be at least {needed}, whatever deviceIterations is."
+        )
+    if not training and options.device_iterations < forward:
+        raise Error(
+            f"deviceIterations is {options.device_iterations}, but the pipeline has {forward} stages: it must be at "
+            f"least {forward}."
+        )
+
+
+def _locations(options, toml, training):
+    least = {}
+    kinds = {"weight": "weights", "optimizer": "optimizer", "activation": "activations", "accumulator": "accumulators"}
+    for kind, key in kinds.items():
+        setting = options.TensorLocations._values.get(f"location_{kind}", {})
+        if "onChip" in setting:
+            toml.set(f"execution.offload_{key}", not setting["onChip"])
+        if setting.get("useReplicatedTensorSharding"):
+            if kind == "activation":
+                raise Error("setActivationLocation: activations cannot be sharded over replicas.")
+            toml.set(f"execution.shard_{key}", True)
+        names = {"minElementsForOffChip": "offload", "minElementsForReplicatedTensorSharding": "shard"}
+        for name, place in names.items():
+            if name in setting and least.setdefault(place, setting[name]) != setting[name]:
+                raise NotImplementedError(f"Different values of {name} for kinds of tensors are not implemented.")
+    for place, elements in least.items():
+        toml.set(f"execution.{place}_least_elements", elements)
+    if options.TensorLocations._values.get("numIOTiles"):
+        toml.set("execution.io_tiles", options.TensorLocations.numIOTiles)
+
+
+def _training(options, toml, rule, optimizer):
+    name, settings = rule
+    training = options.Training
+    toml.set("training.gradient_accumulation", training.gradient_accumulation)
+    toml.set("training.optimizer", name)
+    for key, value in settings.items():
+        toml.set(f"training.{key}", value)
+    mean = training.accumulation_and_replication_reduction_type == ReductionType.Mean
+    toml.set("training.reduction", "mean" if mean else "sum")
+    if training.strategy_given and mean:
+        post = training.meanAccumulationAndReplicationReductionStrategy == MeanReductionStrategy.Post
+        toml.set("training.mean_strategy", "post" if post else "running")
+    toml.set("training.automatic_loss_scaling", training.automatic_loss_scaling)
+    toml.set("training.loss_scaling", float(getattr(optimizer, "loss_scaling", 1.0)))
+    toml.set("training.accumulator", getattr(optimizer, "accum_type", "float32"))
+    toml.set("training.clip_norm", float(getattr(optimizer, "max_grad_norm", None) or 0.0))
+    toml.set("training.loss", "model")
+    if options.input_group_size > 1:
+        toml.set("training.input_replica_grouping", options.input_group_size)
+    modes = {OutputMode.Default: "final", OutputMode.Final: "final", OutputMode.All: "all", OutputMode.Sum: "sum",
+             OutputMode.EveryN: "every_n"}
+    mode = OutputMode(options.output_mode)
+    toml.set("training.output_mode", modes[mode])
+    if mode == OutputMode.EveryN:
+        toml.set("training.output_period", options.output_return_period)
+
+
+def _inference(options):
+    if options.Training.gradient_accumulation != 1:
+        raise Error(
+            f"gradientAccumulation is {options.Training.gradient_accumulation}, but inference has no gradients: set it "
+            "to 1, and use deviceIterations for more micro-batches in a call."
+        )
+    if OutputMode(options.output_mode) not in (OutputMode.Default, OutputMode.All):
+        mode = OutputMode(options.output_mode).name
+        raise NotImplementedError(f"OutputMode.{mode} is not implemented for inference: use All.")
+    if options.input_group_size > 1:
+        raise NotImplementedError("inputReplicaGrouping is not implemented for inference.")
+
+
+def _add_stages(options, toml, blocks, stages):
+    for block, nodes in blocks.items():
+        toml.add("model.blocks", name=block, nodes=[name.lstrip("/") for name in nodes])
+    proportions = options.available_memory_proportion
+    for stage in stages:
+        share = proportions.get(f"IPU{stage.ipu}")
+        toml.add("stages", blocks=stage.blocks, device=stage.ipu, phase=stage.phase, available_memory_proportion=share)
+    for key in proportions:
+        if stages and all(key != f"IPU{stage.ipu}" for stage in stages):
+            raise ValueError(f"setAvailableMemoryProportion names {key}, which the model does not use.")
+    if not stages and proportions:
+        toml.set("execution.available_memory_proportion", float(proportions.get("IPU0", 0.6)))
+
+
+def build(options, traced, nodes, micro_batch, rule=None, optimizer=None, frozen=()):
+    """Return the configuration of a model as TOML text. Inference has no rule of an optimizer."""
+    training = rule is not None
+    if options.Distributed.numProcesses > 1:
+        raise NotImplementedError(
+            "Models over several processes are not implemented: use replicationFactor in one process instead."
+        )
+    toml = Toml()
+    blocks = assign_nodes(nodes, traced.annotations)
+    stages = place_stages(blocks, traced.annotations, options.strategy) if blocks else []
+    if stages:
+        check_pipeline(options, stages, training)
+    ipus = count_ipus(stages, options.replication_factor)
+    toml.set("model.name", options.model_name or ("training" if training else "inference"))
+    if frozen:
+        toml.set("model.frozen", list(frozen))
+    toml.set("system.name", next(name for most, name in _SYSTEMS if ipus <= most))
+    toml.set("execution.mode", "training" if training else "inference")
+    toml.set("execution.strategy", options.strategy.key)
+    if getattr(options.strategy, "separate_backward", False):
+        toml.set("execution.separate_backward_phase", True)
+    toml.set("execution.precision", "float16" if traced.is_half else "float32")
+    toml.set("execution.stochastic_rounding", options.Precision.stochastic_rounding)
+    toml.set("execution.partials_type", options.Precision.partials_type)
+    if options.random_seed is not None:
+        toml.set("execution.seed", options.random_seed)
+    kept = [name.lstrip("/") for operator, name in nodes if "@checkpoint" in name and operator != "Constant"]
+    checkpoints = sorted(set(kept))
+    if checkpoints and training:
+        toml.set("execution.checkpoints", checkpoints)
+    table = "training" if training else "inference"
+    toml.set(f"{table}.micro_batch_size", micro_batch)
+    toml.set(f"{table}.device_iterations", options.device_iterations)
+    toml.set(f"{table}.replication_factor", options.replication_factor)
+    _locations(options, toml, training)
+    if training:
+        _training(options, toml, rule, optimizer)
+    else:
+        _inference(options)
+    _add_stages(options, toml, blocks, stages)
+    return str(toml)

@@ -1,0 +1,88 @@
+"""Enumerations of options. The numbers are those that PopTorch prints."""
+
+import enum
+
+
+class OutputMode(enum.IntEnum):
+    """Which micro-batches of a call return their results."""
+
+    Final = 0
+    EveryN = 1
+    All = 2
+    Sum = 3
+    Default = 4
+
+
+#: The older name of OutputMode.
+AnchorMode = OutputMode
+
+
+class ConnectionType(enum.IntEnum):
+    """When a model attaches to its devices: at the first compilation, at the first call, or never."""
+
+    Always = 0
+    OnDemand = 1
+    Never = 2
+
+
+class SyncPattern(enum.IntEnum):
+    """How replicas synchronise with the host."""
+
+    Full = 0
+    SinglePipeline = 1
+    ReplicaAndLadder = 2
+
+
+class ReductionType(enum.Enum):
+    """How gradients of micro-batches and replicas are combined."""
+
+    Sum = 0
+    Mean = 1
+
+
+class MeanReductionStrategy(enum.Enum):
+    """How a mean is formed: as a running mean, or by one division at the end."""
+
+    Running = 0
+    Post = 1
+
+
+class HalfFloatCastingBehavior(enum.Enum):
+    """Printed among the precision options, but only used by a tracer that this package does not have."""
+
+    FloatDowncastToHalf = 0
+    HalfUpcastToFloat = 1
+    Default = 2
+
+
+class CommGroupType(enum.IntEnum):
+    """Groups of replicas."""
+
+    All = 0
+    Consecutive = 1
+    Orthogonal = 2
+    NoGrouping = 3
+
+
+class DataLoaderMode(enum.IntEnum):
+    """How a data loader works: in the caller, ahead of the caller, or ahead with smaller batches."""
+
+    Sync = 0
+    Async = 1
+    AsyncRebatched = 2
+
+
+class AutoStage(enum.IntEnum):
+    """How blocks become stages where no stages are given."""
+
+    SameAsIpu = 0
+    AutoIncrement = 1
+
+
+class SharingStrategy(enum.IntEnum):
+    """Kept for programs that name it. Loaders read ahead on threads, which share all memory."""
+
+    SharedMemory = 0
+    FileSystem = 1
+    Fork = 2
+    ForkServer = 3

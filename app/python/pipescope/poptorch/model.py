@@ -1,0 +1,319 @@
+"""Models on emulated devices: trainingModel and inferenceModel."""
+
+import os
+
+import numpy
+import torch
+
+from .._pipescope import interface
+from . import configuration, optim
+from .data_loader import rows_per_call
+from .enums import ConnectionType, OutputMode
+from .errors import Error
+from .options import Options
+from .trace import bind_arguments, flatten, trace
+
+
+class PoplarExecutor:
+    """A module that runs on emulated IPUs. The first call traces and compiles it."""
+
+    def __init__(self, model, options, optimizer, training):
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError(f"The model must be a torch.nn.Module, not {type(model).__name__}.")
+        self._module, self._training = model, training
+        self._options = Options() if options is None else options
+        self._options._freeze()
+        self._optimizer = optimizer
+        self._rule = optim.settings_of(optimizer) if training else None
+        self._program = self._executable = self._device = self._traced = None
+        self._calls, self._counters, self._uploaded = 0, {}, None
+
+    # --- what a torch module has ---------------------------------------------------------------------------
+    @property
+    def model(self):
+        """The module."""
+        return self._module
+
+    @property
+    def options(self):
+        """The options, which can no longer be changed."""
+        return self._options
+
+    def state_dict(self, *args, **kwargs):
+        return self._module.state_dict(*args, **kwargs)
+
+    def load_state_dict(self, state, strict=True):
+        """Load the weights and, if the model is compiled, copy them to the devices."""
+        result = self._module.load_state_dict(state, strict)
+        if self.isCompiled():
+            self.copyWeightsToDevice()
+        return result
+
+    def parameters(self, recurse=True):
+        return self._module.parameters(recurse)
+
+    def named_parameters(self, prefix="", recurse=True):
+        return self._module.named_parameters(prefix, recurse)
+
+    def named_buffers(self, prefix="", recurse=True):
+        return self._module.named_buffers(prefix, recurse)
+
+    def train(self, mode=True):
+        self._module.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    # --- devices -------------------------------------------------------------------------------------------
+    def isCompiled(self):
+        """True after compile() or the first call."""
+        return self._executable is not None
+
+    def isAttachedToDevice(self):
+        """True if the model may be called."""
+        return self._device is not None and self._device.is_attached
+
+    def attachToDevice(self):
+        """Attach a compiled model to its devices."""
+        self._must_be_compiled("attachToDevice")
+        if ConnectionType(self._options.connection_type) == ConnectionType.Never:
+            raise Error("The connection type is Never, so the model is compiled only: it cannot attach to devices.")
+        self._device.attach()
+
+    def detachFromDevice(self):
+        """Detach from the devices, so that other models can use them."""
+        self._must_be_compiled("detachFromDevice")
+        self._device.detach()
+
+    def destroy(self):
+        """Detach, and end the profile if there is one."""
+        if self._device is not None:
+            self._device.finish()
+        self._program = self._executable = self._device = None
+
+    def __del__(self):
+        try:
+            if self.__dict__.get("_device") is not None:
+                self._device.finish()
+        except Exception:  # the interpreter may be on its way out; the profile can be read without its end
+            pass
+
+    def _must_be_compiled(self, what):
+        if not self.isCompiled():
+            raise Error(f"{what}: the model is not compiled yet. Call compile() with tensors, or the model itself.")
+
+    # --- weights -------------------------------------------------------------------------------------------
+    def _host_tensors(self):
+        """{name: tensor} of all parameters and buffers."""
+        return {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
+
+    def _shared_names(self):
+        """Names of the weights that both the module and the devices have."""
+        here = self._host_tensors()
+        return [(name, here[name]) for name, _, _ in self._executable.weights if name in here]
+
+    def copyWeightsToHost(self):
+        """Copy the weights from the devices into the parameters of the module."""
+        self._must_be_compiled("copyWeightsToHost")
+        with torch.no_grad():
+            for name, tensor in self._shared_names():
+                tensor.copy_(torch.from_numpy(self._executable.weight(name)))
+
+    def copyWeightsToDevice(self):
+        """Copy the parameters of the module to the devices."""
+        self._must_be_compiled("copyWeightsToDevice")
+        for name, tensor in self._shared_names():
+            values = tensor.detach()
+            values = values.float() if values.dtype == torch.bfloat16 else values
+            self._executable.set_weight(name, values.contiguous().numpy())
+        self._uploaded = self._versions()
+
+    def _versions(self):
+        return [(id(tensor), tensor._version) for tensor in self._host_tensors().values()]
+
+    # --- compiling -----------------------------------------------------------------------------------------
+    def _micro_batch(self, tensors):
+        """The rows of one micro-batch of one replica. Refuses tensors that do not divide into micro-batches."""
+        blocks = rows_per_call(1, self._options)
+        for i, tensor in enumerate(tensors):
+            rows = tensor.shape[0] if tensor.dim() > 0 else 0
+            if rows == 0 or rows % blocks != 0 or rows != tensors[0].shape[0]:
+                raise Error(
+                    f"Input {i} has {list(tensor.shape)}: invalid batch dimension. Its first axis must be the same for "
+                    f"all inputs and divide by {blocks} (deviceIterations {self._options.device_iterations} · "
+                    f"gradientAccumulation {self._options.Training.gradient_accumulation} · replicas "
+                    f"{self._options.replication_factor} ÷ {self._options.input_group_size})."
+                )
+        return tensors[0].shape[0] // blocks
+
+    def _frozen(self):
+        """Names of parameters that the optimizer does not train."""
+        trained = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
+        return [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
+
+    def _cut(self, arguments, rows):
+        """The arguments of one micro-batch. They keep their structure."""
+        if isinstance(arguments, torch.Tensor):
+            return arguments[:rows]
+        if isinstance(arguments, dict):
+            return {key: self._cut(value, rows) for key, value in arguments.items()}
+        return type(arguments)(self._cut(value, rows) for value in arguments)
+
+    def compile(self, *args, **kwargs):
+        """Trace and compile the model with the tensors of a call, without running it."""
+        if self.isCompiled():
+            raise Error("The model is compiled already: make a new one from the module to compile it again.")
+        arguments = bind_arguments(self._module, args, kwargs)
+        tensors = flatten(arguments)
+        if not tensors:
+            raise Error("The model needs at least one tensor as input.")
+        rows = self._micro_batch(tensors)
+        names = [f"input_{i}" for i in range(len(tensors))]
+        buffers = {name: value.clone() for name, value in self._module.named_buffers()}
+        self._traced = trace(self._module, self._cut(arguments, rows), names, self._training)
+        for name, value in self._module.named_buffers():
+            value.copy_(buffers[name])  # tracing ran the module once
+        name = self._options.model_name or ("training" if self._training else "inference")
+        outline = interface.outline(self._traced.onnx, name)
+        toml = configuration.build(
+            self._options, self._traced, outline["nodes"], rows, self._rule, self._optimizer,
+            self._frozen() if self._training else (),
+        )
+        self._loss = self._find_loss()
+        self._program = interface.compile(toml, name, self._traced.onnx)
+        self._open_device(name)
+
+    def _find_loss(self):
+        """Return the place of the loss among the results. It is the only number without axes."""
+        shapes = self._traced.shapes
+        losses = [i for i, shape in enumerate(shapes) if shape == ()] if self._training else []
+        if self._training and len(losses) != 1:
+            raise Error(
+                f"{type(self._module).__name__} returns {len(losses)} losses, but training needs one: return one tensor "
+                "without axes, such as the result of a loss function or of identity_loss."
+            )
+        if len(shapes) - len(losses) > 1:
+            raise NotImplementedError(
+                f"{type(self._module).__name__} returns {len(shapes)} tensors, but only one besides the loss is "
+                "implemented: join the others with torch.cat."
+            )
+        return losses[0] if losses else None
+
+    def _open_device(self, name):
+        folder = self._options.profile_dir
+        profile = ""
+        if folder is not None:
+            os.makedirs(os.path.join(folder, name), exist_ok=True)
+            profile = os.path.join(folder, name, "profile.pop")
+        device = interface.Device(self._program, profile, f"pipescope.poptorch {type(self._module).__name__}")
+        if not self._program.fits:
+            if profile:
+                device.attach()
+                device.finish()
+            raise Error("Out of memory: " + " ".join(self._program.overflow))
+        self._executable = interface.Executable(self._program, 0)
+        self._device = device
+        self.copyWeightsToDevice()
+        if ConnectionType(self._options.connection_type) == ConnectionType.Always:
+            device.attach()
+
+    # --- calls ---------------------------------------------------------------------------------------------
+    def __call__(self, *args, **kwargs):
+        if not self.isCompiled():
+            self.compile(*args, **kwargs)
+        if not self.isAttachedToDevice():
+            if ConnectionType(self._options.connection_type) != ConnectionType.OnDemand or self._calls > 0:
+                raise Error("The model is not attached to its devices: call attachToDevice().")
+            self.attachToDevice()
+        tensors = flatten(bind_arguments(self._module, args, kwargs))
+        if len(tensors) != len(self._traced.inputs):
+            raise Error(
+                f"The model was compiled for {len(self._traced.inputs)} inputs, but {len(tensors)} were given: make "
+                "another model from the module for these."
+            )
+        self._micro_batch(tensors)
+        if not self._training and self._uploaded != self._versions():
+            self.copyWeightsToDevice()
+        arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
+        self._calls += 1
+        answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        self._record(answer)
+        if self._training:
+            self.copyWeightsToHost()
+        return self._results(answer)
+
+    @staticmethod
+    def _array(tensor):
+        values = tensor.detach().cpu()
+        values = values.float() if values.dtype == torch.bfloat16 else values
+        return values.contiguous().numpy()
+
+    def _record(self, answer):
+        """Record the mean of the returned losses, and the learning rate, in the profile."""
+        if self._options.profile_dir is None or not self._training:
+            return
+        values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
+        if len(answer["returned_losses"]):
+            values["loss"] = float(numpy.mean(answer["returned_losses"], dtype=numpy.float64))
+        for name, value in values.items():
+            if name not in self._counters:
+                self._counters[name] = self._device.add_counter(0, name, "")
+            self._device.add_sample(self._counters[name], answer["run"], value)
+
+    def _results(self, answer):
+        predictions = [torch.from_numpy(array) for array in answer["outputs"].values()]
+        losses = torch.from_numpy(answer["returned_losses"])
+        losses = losses.reshape(()) if losses.numel() == 1 else losses
+        tensors = [losses if i == self._loss else predictions[0] for i in range(len(self._traced.shapes))]
+        return tensors[0] if self._traced.single else tuple(tensors)
+
+    # --- optimizer, files, figures -------------------------------------------------------------------------
+    def setOptimizer(self, optimizer):
+        """Use other settings of the same optimizer from the next call on."""
+        if not self._training:
+            raise Error("Inference has no optimizer.")
+        rule = optim.settings_of(optimizer)
+        if rule[0] != self._rule[0]:
+            raise Error(f"The optimizer was {self._rule[0]} and cannot become {rule[0]}: make a new model.")
+        if self.isCompiled():
+            self._executable.set_optimizer({name: float(value) for name, value in rule[1].items()})
+            self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
+        self._rule, self._optimizer = rule, optimizer
+
+    def save(self, path, export_model=True, save_rng_state=True):
+        """Save weights and optimizer state (.npz). load() needs the same module and options."""
+        self._must_be_compiled("save")
+        self._executable.save(str(path))
+
+    def load(self, path):
+        """Load what save() wrote."""
+        self._must_be_compiled("load")
+        self._executable.load(str(path))
+        self.copyWeightsToHost()
+
+    def getPerfCounters(self):
+        """Refused: latencies are in the profile."""
+        raise NotImplementedError("getPerfCounters is not implemented: call enableProfiling and open the profile.")
+
+    def emulatedSecondsPerCall(self):
+        """The emulated time of one call. PopTorch has no such function."""
+        self._must_be_compiled("emulatedSecondsPerCall")
+        return self._program.call_seconds(0)
+
+
+def trainingModel(model, options=None, optimizer=None):
+    """Return the model for training. Without an optimizer it is SGD with a learning rate of 0.01."""
+    if optimizer is None:
+        optimizer = optim.SGD(model.parameters(), lr=0.01)
+    return PoplarExecutor(model, options, optimizer, training=True)
+
+
+def inferenceModel(model, options=None, optimizer=None):
+    """Return the model for inference. It takes over the weights of the module at each call."""
+    if optimizer is not None:
+        raise Error("An optimizer was passed to inferenceModel, but inference trains nothing: leave it out.")
+    module = model.model if isinstance(model, PoplarExecutor) else model
+    executor = PoplarExecutor(module, options, None, training=False)
+    configuration._inference(executor.options)
+    return executor

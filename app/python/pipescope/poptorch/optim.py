@@ -1,0 +1,156 @@
+"""Optimizers with PopTorch's additional settings. torch.optim's own classes of the same families work, too."""
+
+import torch
+
+from .errors import Error
+
+
+def _type_name(dtype, name):
+    if dtype in (None, torch.float32):
+        return "float32"
+    if dtype in (torch.float16,):
+        return "float16"
+    raise ValueError(f"{name} is {dtype}, but must be torch.float16 or torch.float32.")
+
+
+class _Settings:
+    """What all optimizers of this file have beyond torch's."""
+
+    def _keep(self, loss_scaling=1.0, accum_type=None, max_grad_norm=None, **state_types):
+        if not loss_scaling > 0:
+            raise ValueError(f"loss_scaling is {loss_scaling}, but must be above 0.")
+        for name, dtype in state_types.items():
+            if _type_name(dtype, name) != "float32":
+                raise NotImplementedError(f"{name}=torch.float16 is not implemented: the state is kept in float32.")
+        self.loss_scaling = loss_scaling
+        self.accum_type = _type_name(accum_type, "accum_type")
+        self.max_grad_norm = max_grad_norm
+
+
+class SGD(_Settings, torch.optim.SGD):
+    """Stochastic gradient descent. The first step applies dampening, too."""
+
+    def __init__(self, params, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *,
+                 loss_scaling=1.0, velocity_scaling=1.0, use_combined_accum=False, accum_type=None,
+                 velocity_accum_type=None, max_grad_norm=None):
+        if use_combined_accum:
+            raise NotImplementedError(
+                "use_combined_accum=True is not implemented: gradients are accumulated apart from the velocity."
+            )
+        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov)
+        self._keep(loss_scaling, accum_type, max_grad_norm, velocity_accum_type=velocity_accum_type)
+        self.velocity_scaling = velocity_scaling
+
+
+class Adam(_Settings, torch.optim.Adam):
+    """Adam, with L2 regularisation."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *,
+                 loss_scaling=1.0, accum_type=None, first_order_momentum_accum_type=None,
+                 second_order_momentum_accum_type=None, max_grad_norm=None):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
+        self._keep(loss_scaling, accum_type, max_grad_norm,
+                   first_order_momentum_accum_type=first_order_momentum_accum_type,
+                   second_order_momentum_accum_type=second_order_momentum_accum_type)
+
+
+class AdamW(_Settings, torch.optim.AdamW):
+    """Adam with decoupled weight decay."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False, *,
+                 loss_scaling=1.0, accum_type=None, first_order_momentum_accum_type=None,
+                 second_order_momentum_accum_type=None, max_grad_norm=None, bias_correction=True):
+        if not bias_correction:
+            raise NotImplementedError("AdamW without bias correction is not implemented.")
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
+        self._keep(loss_scaling, accum_type, max_grad_norm,
+                   first_order_momentum_accum_type=first_order_momentum_accum_type,
+                   second_order_momentum_accum_type=second_order_momentum_accum_type)
+
+
+class RMSprop(_Settings, torch.optim.RMSprop):
+    """RMSprop."""
+
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, *,
+                 loss_scaling=1.0, accum_type=None, first_order_momentum_accum_type=None,
+                 second_order_momentum_accum_type=None, use_tf_variant=False, max_grad_norm=None):
+        if use_tf_variant:
+            raise NotImplementedError("use_tf_variant=True is not implemented: epsilon is added to the root.")
+        super().__init__(params, lr, alpha, eps, weight_decay, momentum, centered)
+        self._keep(loss_scaling, accum_type, max_grad_norm,
+                   first_order_momentum_accum_type=first_order_momentum_accum_type,
+                   second_order_momentum_accum_type=second_order_momentum_accum_type)
+
+
+class LAMB(_Settings, torch.optim.Optimizer):
+    """Adam whose step is scaled by the ratio of the norms of weight and step."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, bias_correction=True, *,
+                 loss_scaling=1.0, max_weight_norm=None, accum_type=None, first_order_momentum_accum_type=None,
+                 second_order_momentum_accum_type=None, max_grad_norm=None):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        self._keep(loss_scaling, accum_type, max_grad_norm,
+                   first_order_momentum_accum_type=first_order_momentum_accum_type,
+                   second_order_momentum_accum_type=second_order_momentum_accum_type)
+        self.bias_correction, self.max_weight_norm = bias_correction, max_weight_norm
+
+    def step(self, closure=None):
+        raise Error("This optimizer works on the devices: pass it to trainingModel and call the model.")
+
+
+def _adam(name, group):
+    if group.get("amsgrad"):
+        raise NotImplementedError(f"{name} with amsgrad=True is not implemented.")
+    return {"beta1": group["betas"][0], "beta2": group["betas"][1], "epsilon": group["eps"],
+            "weight_decay": group["weight_decay"]}
+
+
+def _sgd(optimizer, group):
+    return {"momentum": group["momentum"], "dampening": group["dampening"], "weight_decay": group["weight_decay"],
+            "nesterov": bool(group["nesterov"]), "velocity_scaling": getattr(optimizer, "velocity_scaling", 1.0)}
+
+
+def _rmsprop(optimizer, group):
+    return {"alpha": group["alpha"], "epsilon": group["eps"], "momentum": group["momentum"],
+            "centered": bool(group["centered"]), "weight_decay": group["weight_decay"]}
+
+
+def _lamb(optimizer, group):
+    settings = {**_adam("LAMB", group), "bias_correction": bool(optimizer.bias_correction)}
+    if optimizer.max_weight_norm is not None:
+        settings["max_weight_norm"] = optimizer.max_weight_norm
+    return settings
+
+
+_FAMILIES = [
+    (LAMB, "lamb", _lamb),
+    (torch.optim.SGD, "sgd", _sgd),
+    (torch.optim.AdamW, "adamw", lambda optimizer, group: _adam("AdamW", group)),
+    (torch.optim.Adam, "adam", lambda optimizer, group: _adam("Adam", group)),
+    (torch.optim.RMSprop, "rmsprop", _rmsprop),
+]
+_CLASSES = {SGD, Adam, AdamW, RMSprop, LAMB, torch.optim.SGD, torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop}
+
+
+def settings_of(optimizer):
+    """Return the name of an optimizer's rule and its settings, as a configuration has them."""
+    if type(optimizer) not in _CLASSES:
+        raise Error(
+            f"{type(optimizer).__name__} is no optimizer of the devices: use SGD, Adam, AdamW, RMSprop or LAMB of "
+            "poptorch.optim or torch.optim."
+        )
+    groups = optimizer.param_groups
+    first = {key: value for key, value in groups[0].items() if key != "params"}
+    for group in groups[1:]:
+        different = [key for key, value in first.items() if group.get(key) != value]
+        if different:
+            raise NotImplementedError(
+                f"The parameter groups of {type(optimizer).__name__} have different values of {different[0]}, which "
+                "is not implemented: give all parameters the same."
+            )
+    if first.get("maximize"):
+        raise NotImplementedError("maximize=True is not implemented: negate the loss instead.")
+    for kind, name, settings in _FAMILIES:
+        if isinstance(optimizer, kind):
+            return name, {"learning_rate": float(first["lr"]), **settings(optimizer, first)}
+    raise AssertionError("every class has its family")

@@ -1,0 +1,235 @@
+"""Options of models and data loaders, with PopTorch's names, defaults and printed form."""
+
+import json
+import os
+
+from .enums import CommGroupType, ConnectionType, OutputMode, SyncPattern
+from .location_options import TensorLocationSettings, _TensorLocationOptions
+from .options_group import POPART, OptionsGroup
+from .precision_options import _PrecisionOptions
+from .strategies import PipelinedExecution, _Strategy
+from .training_options import _TrainingOptions
+
+__all__ = ["Options", "TensorLocationSettings"]
+
+
+class _DistributedOptions(OptionsGroup):
+    def __init__(self):
+        super().__init__(
+            num_distributed_processes=int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")),
+            distributed_process_id=int(os.environ.get("OMPI_COMM_WORLD_RANK", "0")),
+            ipuof_configs={},
+            _gcd_mappings={},
+        )
+
+    def configureProcessId(self, process_id, num_processes):
+        """Say which of several processes this one is. Data loaders divide the data by it."""
+        if not 0 <= process_id < num_processes:
+            raise ValueError(f"Process {process_id} of {num_processes} does not exist: count from 0.")
+        self._set("num_distributed_processes", int(num_processes))
+        return self._set("distributed_process_id", int(process_id))
+
+    @property
+    def processId(self):
+        return self.distributed_process_id
+
+    @property
+    def numProcesses(self):
+        return self.num_distributed_processes
+
+
+class _JitOptions(OptionsGroup):
+    def __init__(self):
+        super().__init__(trace_model=False)
+
+
+def _positive(name, value):
+    if int(value) < 1:
+        raise ValueError(f"{name} is {value}, but must be at least 1.")
+    return int(value)
+
+
+class Options(OptionsGroup):
+    """All options of a model. A setter returns the options, so that calls can follow each other."""
+
+    def __init__(self):
+        super().__init__(
+            replication_factor=1,
+            broadcast_buffers=True,
+            device_iterations=1,
+            log_dir=".",
+            auto_round_num_ipus=False,
+            anchored_tensors={},
+            output_mode=OutputMode.Default.value,
+            output_return_period=1,
+            connection_type=ConnectionType.Always.value,
+            sync_pattern=SyncPattern.Full.value,
+            available_memory_proportion={},
+        )
+        groups = {
+            "Distributed": _DistributedOptions(),
+            "Jit": _JitOptions(),
+            "Precision": _PrecisionOptions(),
+            "TensorLocations": _TensorLocationOptions(),
+            "Training": _TrainingOptions(),
+        }
+        self.__dict__.update(groups)
+        self.__dict__["_groups"] = tuple(groups)
+        self.__dict__["_Popart"] = POPART
+        # Options that PopTorch does not print.
+        self.__dict__["_hidden"] = {
+            "input_group_size": 1,
+            "random_seed": None,
+            "profile_dir": None,
+            "strategy": PipelinedExecution(),
+            "model_name": None,
+            "cache_path": None,
+        }
+        self._read_environment()
+
+    # --- devices -------------------------------------------------------------------------------------------
+    def deviceIterations(self, device_iterations):
+        """Repeat the program so often in each call."""
+        return self._set("device_iterations", _positive("deviceIterations", device_iterations))
+
+    def replicationFactor(self, replication_factor):
+        """Run so many copies of the model on devices of their own."""
+        return self._set("replication_factor", _positive("replicationFactor", replication_factor))
+
+    def inputReplicaGrouping(self, input_group_size, input_group_type=CommGroupType.Consecutive):
+        """Give so many neighbouring replicas the same input."""
+        if CommGroupType(input_group_type) not in (CommGroupType.Consecutive, CommGroupType.NoGrouping):
+            raise ValueError(f"inputReplicaGrouping takes consecutive groups, not {input_group_type!r}.")
+        return self._hide("input_group_size", _positive("inputReplicaGrouping", input_group_size))
+
+    def autoRoundNumIPUs(self, auto_round_num_ipus=True):
+        """Take more IPUs where their number is no power of two. Emulated systems take any number."""
+        return self._set("auto_round_num_ipus", bool(auto_round_num_ipus))
+
+    def connectionType(self, connection_type):
+        """Attach to the devices when the model is compiled, at the first call, or never."""
+        return self._set("connection_type", ConnectionType(connection_type).value)
+
+    def syncPattern(self, sync_pattern):
+        """Refused unless it is SyncPattern.Full: all replicas synchronise with the host together."""
+        if SyncPattern(sync_pattern) != SyncPattern.Full:
+            raise NotImplementedError(f"syncPattern({SyncPattern(sync_pattern)!s}) is not implemented: use Full.")
+        return self
+
+    def useIpuModel(self, use_model):
+        """Accept it: devices are always emulated."""
+        return self
+
+    def useOfflineIpuTarget(self, ipu_version=2):
+        """Compile only: a call is refused."""
+        return self.connectionType(ConnectionType.Never)
+
+    def setAvailableMemoryProportion(self, available_memory_proportion):
+        """Limit the memory of temporaries of products and convolutions: {"IPU0": 0.3}."""
+        for key, value in available_memory_proportion.items():
+            if not (key.startswith("IPU") and key[3:].isdigit()):
+                raise ValueError(f'setAvailableMemoryProportion: "{key}" must be the name of an IPU, as "IPU0".')
+            if not 0 < value <= 1:
+                raise ValueError(f"setAvailableMemoryProportion: {key} is {value}, but must be above 0 and at most 1.")
+        return self._set("available_memory_proportion", dict(available_memory_proportion))
+
+    def setExecutionStrategy(self, strategy):
+        """Choose how stages share the work."""
+        if not isinstance(strategy, _Strategy):
+            raise TypeError(f"{strategy!r} is no execution strategy.")
+        return self._hide("strategy", strategy)
+
+    # --- results and randomness ----------------------------------------------------------------------------
+    def outputMode(self, output_mode, output_return_period=None):
+        """Choose which micro-batches of a call return their results."""
+        mode = OutputMode(output_mode)
+        if mode == OutputMode.EveryN and (output_return_period is None or output_return_period < 1):
+            raise ValueError("OutputMode.EveryN needs an output_return_period of at least 1.")
+        if mode != OutputMode.EveryN and output_return_period is not None:
+            raise ValueError(f"output_return_period belongs to OutputMode.EveryN, but the mode is {mode.name}.")
+        self._set("output_return_period", int(output_return_period or 1))
+        return self._set("output_mode", mode.value)
+
+    #: The older name of outputMode.
+    anchorMode = outputMode
+
+    def broadcastBuffers(self, broadcast_buffers=True):
+        """Refused if False: all replicas share their buffers."""
+        if not broadcast_buffers:
+            raise NotImplementedError("broadcastBuffers(False) is not implemented: replicas share their buffers.")
+        return self
+
+    def randomSeed(self, random_seed):
+        """Seed the random numbers of the devices and the shuffling of data loaders."""
+        return self._hide("random_seed", int(random_seed))
+
+    # --- files ---------------------------------------------------------------------------------------------
+    def enableProfiling(self, profile_dir=None):
+        """Write a profile into PROFILE_DIR/training or PROFILE_DIR/inference, which Pipescope opens."""
+        return self._hide("profile_dir", str(profile_dir or self.log_dir))
+
+    def enableExecutableCaching(self, path):
+        """Accept it. Compiling for the emulated devices is quick, so nothing is cached."""
+        return self._hide("cache_path", str(path))
+
+    def logDir(self, log_dir):
+        """Choose the folder for reports."""
+        return self._set("log_dir", str(log_dir))
+
+    def modelName(self, name):
+        """Name the model in reports. Default: training or inference."""
+        return self._hide("model_name", str(name))
+
+    def loadFromFile(self, path):
+        """Call each line of a file on these options, such as "Training.gradientAccumulation(4)"."""
+        from .options_file import load_options
+
+        load_options(self, path)
+        return self
+
+    # --- copies and text -----------------------------------------------------------------------------------
+    def clone(self):
+        """Return a copy that can be changed."""
+        other = self._thawed()
+        for name in self._groups:
+            other.__dict__[name] = getattr(self, name)._thawed()
+        other.__dict__["_hidden"] = dict(self._hidden)
+        return other
+
+    def toDict(self):
+        """Return all values by name."""
+        values = {**self._values, "input_group_size": self._hidden["input_group_size"]}
+        for name in self._groups:
+            values.update({k: v for k, v in getattr(self, name)._values.items() if k != "_popart_options"})
+        return values
+
+    def __getattr__(self, name):
+        hidden = self.__dict__.get("_hidden", {})
+        return hidden[name] if name in hidden else super().__getattr__(name)
+
+    def __repr__(self):
+        # This is, character by character, how PopTorch 3.0 prints its options.
+        own = "Options(, ".join(f"{k}={v!r}" for k, v in self._values.items())
+        groups = ", , ".join(f"{name}={getattr(self, name)!r}" for name in self._groups)
+        return f"{own}{groups}, , _Popart={POPART!r})"
+
+    def _hide(self, name, value):
+        self._set("log_dir", self.log_dir)
+        self._hidden[name] = value
+        return self
+
+    def _freeze(self):
+        super()._freeze()
+        for name in self._groups:
+            getattr(self, name)._freeze()
+
+    def _read_environment(self):
+        """Set the options in POPTORCH_DEFAULT_OPTIONS, a JSON object such as {"deviceIterations": 10}."""
+        text = os.environ.get("POPTORCH_DEFAULT_OPTIONS")
+        if text:
+            from .options_file import call_option
+
+            for name, value in json.loads(text).items():
+                call_option(self, name, [value], f"POPTORCH_DEFAULT_OPTIONS: {name}")
+        if os.environ.get("POPTORCH_CACHE_DIR"):
+            self.enableExecutableCaching(os.environ["POPTORCH_CACHE_DIR"])

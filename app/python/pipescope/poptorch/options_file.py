@@ -1,0 +1,49 @@
+"""Options from a text file, one call a line."""
+
+import ast
+
+from . import enums
+
+
+def call_option(options, name, values, where):
+    """Call the setter `name`, as "Training.gradientAccumulation", with the values."""
+    target = options
+    *groups, setter = name.split(".")
+    for group in groups:
+        if group not in options._groups:
+            raise ValueError(f"{where}: there is no group of options {group}.")
+        target = getattr(options, group)
+    if setter.startswith("_") or not callable(getattr(type(target), setter, None)):
+        raise ValueError(f"{where}: there is no option {name}.")
+    getattr(target, setter)(*values)
+
+
+def _value(node, where):
+    """A literal, or a member of an enumeration such as poptorch.OutputMode.All."""
+    if isinstance(node, ast.Attribute):
+        kind = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        if hasattr(enums, kind) and hasattr(getattr(enums, kind), node.attr):
+            return getattr(getattr(enums, kind), node.attr)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"{where}: values must be numbers, texts, lists or members of enumerations.") from None
+
+
+def load_options(options, path):
+    """Call each line of the file on the options. Empty lines and lines that begin with # are left out."""
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            text = line.strip()
+            where = f"{path}:{number}"
+            if not text or text.startswith("#"):
+                continue
+            try:
+                call = ast.parse(text, mode="eval").body
+            except SyntaxError:
+                call = None
+            if not isinstance(call, ast.Call) or call.keywords:
+                raise ValueError(f'{where}: "{text}" is no call of an option, as deviceIterations(10).')
+            name = ast.unparse(call.func)
+            name = name[len("options.") :] if name.startswith("options.") else name
+            call_option(options, name, [_value(each, where) for each in call.args], where)

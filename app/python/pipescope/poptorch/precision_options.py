@@ -1,0 +1,72 @@
+"""options.Precision: types of numbers."""
+
+from .enums import HalfFloatCastingBehavior
+from .options_group import POPART, OptionsGroup
+
+# The lists that PopTorch 3.0 prints. They matter within poptorch.autocast only, which this package refuses.
+_HALF = "addbmm addmm addmv addr baddbmm bmm at conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d"
+_HALF += " conv_transpose3d convolution matmul mm mv"
+_PROMOTED = "addcdiv addcmul atan2 bilinear cat cross dot equal index_put stack at"
+
+
+class Policy:
+    """Which operators run in which type within an autocast region."""
+
+    def __init__(self, fp16=None, fp32=None, promote=None, demote=None):
+        self.fp16 = _HALF.split() if fp16 is None else list(fp16)
+        self.fp32 = [] if fp32 is None else list(fp32)
+        self.promote = _PROMOTED.split() if promote is None else list(promote)
+        self.demote = [] if demote is None else list(demote)
+
+    def __repr__(self):
+        return f"<poptorch.autocasting.Policy object at {hex(id(self))}>"
+
+    def _dict(self):
+        return {"fp16": self.fp16, "fp32": self.fp32, "promote": self.promote, "demote": self.demote}
+
+
+class _PrecisionOptions(OptionsGroup):
+    def __init__(self):
+        policy = Policy()
+        super().__init__(
+            autocast_enabled=True,
+            autocast_policy=policy,
+            autocast_policy_dict=policy._dict(),
+            half_float_casting=HalfFloatCastingBehavior.Default,
+            _popart_options=POPART,
+        )
+        self.__dict__["stochastic_rounding"] = False
+        self.__dict__["partials_type"] = "float32"
+
+    def autocastEnabled(self, enabled):
+        """Switch autocast regions on or off. A program without such regions does not change."""
+        return self._set("autocast_enabled", bool(enabled))
+
+    def autocastPolicy(self, policy):
+        """Choose the types within autocast regions."""
+        self._set("autocast_policy", policy)
+        return self._set("autocast_policy_dict", policy._dict())
+
+    def enableStochasticRounding(self, enabled):
+        """Round to half precision up or down at random, without bias."""
+        self._set("autocast_enabled", self.autocast_enabled)
+        self.__dict__["stochastic_rounding"] = bool(enabled)
+        return self
+
+    def setPartialsType(self, dtype):
+        """Choose the type in which products and convolutions are summed: torch.half or torch.float."""
+        names = {"torch.float16": "float16", "torch.float32": "float32", "half": "float16", "float": "float32"}
+        if str(dtype) not in names:
+            raise ValueError(f"setPartialsType takes torch.half or torch.float, but got {dtype}.")
+        self._set("autocast_enabled", self.autocast_enabled)
+        self.__dict__["partials_type"] = names[str(dtype)]
+        return self
+
+    def enableFloatingPointExceptions(self, enabled):
+        """Refused: the emulated devices do not raise exceptions for single operations."""
+        if enabled:
+            raise NotImplementedError(
+                "enableFloatingPointExceptions(True) is not implemented: look at the losses instead, which "
+                "are NaN or infinite after an overflow."
+            )
+        return self

@@ -1,0 +1,226 @@
+#include "app/run/interface/device.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "app/run/interface/emulation.h"
+#include "engine/ops/kernels/choose.h"
+#include "profiler/base/log.h"
+#include "profiler/base/version.h"
+#include "profiler/store/file_sink.h"
+#include "profiler/store/profile_path.h"
+
+namespace pipescope::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string utcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void recordCircumstances(record::Recorder& recorder, const Program& program, const std::string& commandLine) {
+  const config::Configuration& configuration = program.configuration();
+  const devices::System& system = *program.compilation().system;
+  recorder.add(model::Property{"tool_version", base::version()});
+  recorder.add(model::Property{"created_utc", utcNow()});
+  recorder.add(model::Property{"command_line", commandLine});
+  recorder.add(model::Property{
+      "device_model", system.family() + "-" + system.devices().front().kind + " " + base::version()});
+  recorder.add(model::Property{"model", configuration.text("model.name")});
+  recorder.add(model::Property{
+      "times", "emulated by the " + system.family() + " device model; no hardware was involved"});
+  if (configuration.boolean("execution.numerics"))
+    recorder.add(model::Property{
+        "kernels", kernels::kernelTable().name});  // results are bit-identical only with the same kernels
+  for (const config::OptionRow& row : configuration.dump())
+    recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
+}
+
+emulate::RecordLevel recordLevel(const config::Configuration& configuration) {
+  const std::string& level = configuration.text("execution.record");
+  if (level == "off") return emulate::RecordLevel::off;
+  if (level == "stages") return emulate::RecordLevel::stages;
+  return level == "tiles" ? emulate::RecordLevel::tiles : emulate::RecordLevel::steps;
+}
+
+/// Logs the details of a compilation for `--debug`.
+void logCompilation(const compile::Compilation& compilation) {
+  const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
+  say(fmt::format("system {}: {}", compilation.system->name(), compilation.system->description()));
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
+    for (const devices::LoweredDevice& device : executable.lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        std::size_t steps = 0;
+        for (const devices::LoweredSegment& segment : pass.segments) steps += segment.steps.size();
+        say(fmt::format("{}: stage {} {} on device {}: {} ticks in {} steps", executable.plan.name,
+                        pass.stage, model::toString(pass.pass), device.device, pass.ticks().count, steps));
+      }
+    }
+  }
+}
+
+/// Fails if a device model was faster than its own peak. The profile is kept, with a diagnostic.
+base::Status checkPeaks(const compile::RecordedCompilation& recorded) {
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
+    if (!executable.abovePeak.empty()) return base::internalError(executable.abovePeak.front());
+  }
+  return {};
+}
+
+}  // namespace
+
+struct Device::Impl {
+  NoSink none;
+  std::unique_ptr<store::FileSink> file;  ///< null if no profile is written
+  std::string commandLine;
+  std::vector<std::string> notices;
+  std::unique_ptr<Emulation> emulation;
+  Clock::time_point started;
+  bool attached = false, loaded = false, finished = false;
+};
+
+Device::Device(std::shared_ptr<const Program> program, std::unique_ptr<Impl> impl)
+    : program_(std::move(program)), impl_(std::move(impl)) {}
+
+Device::~Device() = default;
+
+base::Result<std::unique_ptr<Device>> Device::create(std::shared_ptr<const Program> program,
+                                                     const ProfileRequest& profile) {
+  auto impl = std::make_unique<Impl>();
+  impl->commandLine = profile.commandLine;
+  impl->notices = profile.notices;
+  emulate::RecordLevel level = emulate::RecordLevel::off;
+  if (!profile.path.empty()) {
+    level = recordLevel(program->configuration());
+    store::FileSinkOptions sink;
+    sink.writer.rules = withInputs(program->configuration(), profile.rules);
+    PIPESCOPE_ASSIGN(const std::filesystem::path output, store::outputPath(profile.path));
+    PIPESCOPE_TRY(store::checkProfileOutput(output, sink.writer.rules));
+    PIPESCOPE_ASSIGN(impl->file, store::FileSink::create(output, sink));
+  }
+  record::Sink& sink = impl->file ? static_cast<record::Sink&>(*impl->file) : impl->none;
+  impl->emulation = std::make_unique<Emulation>(program->compilation(), sink, level);
+  return std::unique_ptr<Device>(new Device(std::move(program), std::move(impl)));
+}
+
+base::Status Device::load() {
+  Emulation& emulation = *impl_->emulation;
+  recordCircumstances(emulation.recorder, *program_, impl_->commandLine);
+  logCompilation(program_->compilation());
+  emulation.load();
+  for (const std::string& notice : impl_->notices)
+    emulation.recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});
+  if (impl_->file) compile::recordForecast(emulation.recorder, program_->compilation(), emulation.recorded);
+  PIPESCOPE_TRY(emulation.recorder.commit());  // from here on the profile exists
+  impl_->started = Clock::now();
+  impl_->loaded = true;
+  return {};
+}
+
+base::Status Device::attach() {
+  if (impl_->finished)
+    return base::badInput("The profile of these devices has ended: create them again to attach to them.");
+  if (impl_->attached) return base::badInput("The program is attached to its devices already.");
+  if (!impl_->loaded) PIPESCOPE_TRY(load());
+  impl_->attached = true;
+  return {};
+}
+
+base::Status Device::detach() {
+  if (!impl_->attached) return base::badInput("The program is not attached to its devices.");
+  impl_->attached = false;
+  return impl_->emulation->recorder.commit();
+}
+
+bool Device::isAttached() const {
+  return impl_->attached;
+}
+
+base::Status Device::finish(const base::Status& how) {
+  impl_->attached = false;
+  if (impl_->finished || !impl_->loaded) return how;
+  impl_->finished = true;
+  record::Recorder& recorder = impl_->emulation->recorder;
+  if (how.ok()) {
+    PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+    return checkPeaks(impl_->emulation->recorded);
+  }
+  const std::string& reason = how.error().message;
+  if (how.error().kind == base::ErrorKind::cancelled)
+    return recorder.finish(model::ProfileState::cancelled, reason);
+  // Unwritten rows are lost, but the file records why it ends early.
+  if (!recorder.finish(model::ProfileState::incomplete, reason).ok() && impl_->file)
+    (void)impl_->file->finish(model::ProfileState::incomplete, reason);
+  return how;
+}
+
+bool Device::isWritten() const {
+  return impl_->file && impl_->file->isAtPath();
+}
+
+base::Result<model::Run> Device::emulate(std::size_t executable, const std::string& name,
+                                         std::int64_t wallStart, std::int64_t wallEnd) {
+  if (!impl_->attached)
+    return base::badInput("The program is not attached to its devices: attach it before a call.");
+  const ExecutableInfo& info = program_->executables()[executable];
+  model::Run run;
+  run.name = name;
+  run.samples = info.inputs.empty() ? 0 : info.rowsPerCall();
+  run.wallStartNs = wallStart;
+  run.wallEndNs = wallEnd;
+  Emulation& emulation = *impl_->emulation;
+  const model::Run recorded = emulation.emulator->call(emulation.recorded.executables[executable], run);
+  base::log(
+      base::LogLevel::debug,
+      fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host", recorded.name, run.samples,
+                  (recorded.end - recorded.start).count, static_cast<double>(wallEnd - wallStart) * 1e-6));
+  PIPESCOPE_TRY(emulation.recorder.commitIfDue(!program_->computes()));
+  return recorded;
+}
+
+double Device::seconds(base::Ticks ticks) const {
+  return impl_->emulation->seconds(ticks);
+}
+
+std::int64_t Device::wallNow() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - impl_->started).count();
+}
+
+model::CounterId Device::addCounter(std::size_t executable, const std::string& name,
+                                    const std::string& unit) {
+  const model::ExecutableId id = impl_->emulation->recorded.executables[executable].id;
+  return impl_->emulation->recorder.add(model::Counter{{}, id, {}, name, unit});
+}
+
+void Device::addSample(model::CounterId counter, const model::Run& run, double value) {
+  impl_->emulation->recorder.add(model::CounterSample{counter, run.end, run.id, value});
+}
+
+void Device::addOutcome(std::size_t executable, const std::string& name, const std::string& unit,
+                        const std::string& basis, double value, model::OutcomeKind kind) {
+  const model::ExecutableId id = impl_->emulation->recorded.executables[executable].id;
+  impl_->emulation->recorder.add(model::Outcome{id, name, unit, basis, value, kind});
+}
+
+base::OutputRules withInputs(const config::Configuration& c, base::OutputRules rules) {
+  for (const char* key : {"model.onnx", "execution.load_weights"}) rules.inputs.emplace_back(c.text(key));
+  const std::filesystem::path data = c.text("data.directory");
+  if (data.empty()) return rules;
+  for (const char* archive : {"train.npz", "test.npz"}) rules.inputs.push_back(data / archive);
+  return rules;
+}
+
+base::Status checkCancelled(const base::Progress& progress) {
+  if (progress.cancelled()) return base::cancelled("The run was stopped by the user.");
+  return {};
+}
+
+}  // namespace pipescope::run

@@ -1,0 +1,263 @@
+#include "app/run/interface/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/run/interface/host_inputs.h"
+#include "app/run/interface/returned_outputs.h"
+#include "app/run/io/host_memory.h"
+#include "app/run/io/weights_file.h"
+#include "app/run/request/onnx_choice.h"
+#include "app/run/request/optimizer_choice.h"
+#include "app/run/request/training_options.h"
+#include "engine/numerics/values.h"
+#include "engine/ops/standard_operators.h"
+
+namespace pipescope::run {
+
+using base::badInput;
+using base::Result;
+using base::Status;
+
+struct WeightValues {
+  numerics::Parameters parameters;
+};
+
+struct Executable::Impl {
+  explicit Impl(const ExecutableInfo& info) : inputs(info) {}
+  std::unique_ptr<numerics::Session> session;
+  HostInputs inputs;
+  numerics::Results results;
+  std::string optimizer;
+  std::map<std::string, double> settings;
+};
+
+Executable::Executable(std::shared_ptr<const Program> program, std::size_t index)
+    : program_(std::move(program)), index_(index), impl_(std::make_unique<Impl>(info())) {}
+
+Executable::~Executable() = default;
+
+Status Executable::checkMemory(const Program& program, std::size_t index) {
+  if (!program.computes()) return {};
+  return app::checkHostMemory(*program.compilation().executables[index].graph, 0);
+}
+
+Result<std::unique_ptr<Executable>> Executable::create(std::shared_ptr<const Program> program,
+                                                       std::size_t index) {
+  if (index >= program->executables().size())
+    return badInput(fmt::format("The program has {} executables, so there is none with the number {}.",
+                                program->executables().size(), index));
+  std::unique_ptr<Executable> executable(new Executable(std::move(program), index));
+  if (executable->program_->computes()) PIPESCOPE_TRY(executable->makeSession());
+  return executable;
+}
+
+Status Executable::makeSession() {
+  const config::Configuration& c = program_->configuration();
+  const compile::CompiledExecutable& compiled = program_->compilation().executables[index_];
+  const bool training = info().kind == model::ExecutableKind::training;
+  PIPESCOPE_TRY(checkMemory(*program_, index_));
+  numerics::SessionOptions options = app::inferenceOptions(c);
+  std::unique_ptr<optimizers::Optimizer> optimizer;
+  if (training) {
+    PIPESCOPE_ASSIGN(optimizer, app::chooseOptimizer(c));
+    PIPESCOPE_ASSIGN(options, app::trainingOptions(c));
+    options.ownWeights = c.boolean("training.check_replicas");
+    impl_->optimizer = c.text("training.optimizer");
+    impl_->settings = app::optimizerSettings(c);
+  }
+  options.replicas = info().replicas;
+  options.inputGroup = info().inputGroup;
+  PIPESCOPE_ASSIGN(impl_->session,
+                   numerics::Session::create(*compiled.graph, ops::standardOperators(), std::move(optimizer),
+                                             program_->threads(), options));
+  return app::checkHostMemory(*compiled.graph, impl_->session->arenaBytes());
+}
+
+const ExecutableInfo& Executable::info() const {
+  return program_->executables()[index_];
+}
+
+bool Executable::computes() const {
+  return impl_->session != nullptr;
+}
+
+Status Executable::checkInputs(const std::vector<HostTensor>& inputs) const {
+  return impl_->inputs.check(inputs);
+}
+
+Status Executable::checkDevice(const Device& device) const {
+  if (device.program() != program_)
+    return badInput(
+        "The devices run another program than this executable's: create devices for its program.");
+  if (device.isAttached()) return {};
+  return badInput("The program is not attached to its devices: attach it before a call.");
+}
+
+Status Executable::compute(const CallRequest& request, const base::Progress& progress, CallResult& result) {
+  PIPESCOPE_TRY(checkInputs(request.inputs));
+  const auto& facts = program_->compilation().executables[index_].facts;
+  numerics::Session& session = *impl_->session;
+  const bool training = session.updater() != nullptr;
+  if (!request.learningRates.empty() &&
+      (!training || static_cast<std::int64_t>(request.learningRates.size()) != facts.iterations)) {
+    return badInput(fmt::format("The call has {} weight updates, but {} learning rates were given.",
+                                training ? facts.iterations : 0, request.learningRates.size()));
+  }
+  ReturnedOutputs returned(facts, info());
+  for (std::int64_t iteration = 0; iteration < facts.iterations; ++iteration) {
+    PIPESCOPE_TRY(checkCancelled(progress));
+    if (!request.learningRates.empty()) {
+      impl_->settings["learning_rate"] = request.learningRates[static_cast<std::size_t>(iteration)];
+      session.optimizer()->setLearningRate(impl_->settings["learning_rate"]);
+    }
+    result.lossScale = lossScale();
+    const numerics::Rows& rows = impl_->inputs.rows(request.inputs, iteration);
+    const numerics::Keep keep = returned.keep(iteration);
+    PIPESCOPE_TRY(training ? session.trainStep(rows, keep, impl_->results)
+                           : session.infer(rows, keep, impl_->results));
+    if (request.stopsIfDiverged && !impl_->results.lossesFinite()) {
+      result.diverged = iteration;
+      return {};
+    }
+    returned.add(iteration, impl_->results);
+  }
+  returned.finish(result);
+  return {};
+}
+
+Result<CallResult> Executable::call(Device& device, const CallRequest& request, base::Progress& progress) {
+  PIPESCOPE_TRY(checkDevice(device));
+  CallResult result;
+  std::int64_t begun = 0, ended = 0;
+  if (computes()) {
+    begun = device.wallNow();
+    PIPESCOPE_TRY(compute(request, progress, result));
+    ended = device.wallNow();
+    if (result.diverged) return result;
+  }
+  PIPESCOPE_ASSIGN(result.run, device.emulate(index_, request.name, begun, ended));
+  result.emulatedSeconds = device.seconds(result.run.end - result.run.start);
+  return result;
+}
+
+Status Executable::needsWeights() const {
+  if (computes()) return {};
+  return badInput("The program computes no numbers, so it has no weights: set execution.numerics.");
+}
+
+std::vector<TensorInfo> Executable::weights() const {
+  std::vector<TensorInfo> all;
+  if (!computes()) return all;
+  const numerics::Parameters& parameters = impl_->session->parameters();
+  for (std::size_t i = 0; i < parameters.count(); ++i)
+    all.push_back({parameters.name(i), parameters.type(i)});
+  return all;
+}
+
+Result<HostTensor> Executable::weight(const std::string& name) const {
+  PIPESCOPE_TRY(needsWeights());
+  const numerics::Parameters& parameters = std::as_const(*impl_->session).parameters();
+  const std::size_t index = parameters.find(name);
+  if (index == parameters.count()) return badInput("The model has no weight \"" + name + "\".");
+  return HostTensor{parameters.type(index), parameters.bytes(index)};
+}
+
+Status Executable::setWeight(const std::string& name, const HostTensor& value) {
+  PIPESCOPE_ASSIGN(const HostTensor now, weight(name));
+  const bool isSame = value.type == now.type;
+  if (value.type.shape != now.type.shape || (!isSame && !numerics::isTrainable(value.type.element)) ||
+      static_cast<std::int64_t>(value.bytes.size()) != value.type.bytes().count) {
+    return badInput(fmt::format("Weight {} is {}, but {} was given.", name, graph::toString(now.type),
+                                graph::toString(value.type)));
+  }
+  numerics::Parameters& parameters = impl_->session->parameters();
+  const std::span<std::byte> to = parameters.bytes(parameters.find(name));
+  if (isSame) {
+    std::ranges::copy(value.bytes, to.begin());
+  } else {
+    std::vector<float> wide(static_cast<std::size_t>(value.type.elements()));
+    numerics::readFloats(value.type.element, value.bytes, 0, wide);
+    numerics::writeFloats(now.type.element, wide, 0, to);
+  }
+  impl_->session->weightsChanged();
+  return {};
+}
+
+Result<std::shared_ptr<const WeightValues>> Executable::weightValues() const {
+  PIPESCOPE_TRY(needsWeights());
+  return std::make_shared<const WeightValues>(WeightValues{impl_->session->parameters()});
+}
+
+Status Executable::setWeights(const WeightValues& values) {
+  PIPESCOPE_TRY(needsWeights());
+  PIPESCOPE_TRY(impl_->session->parameters().assignFrom(values.parameters));
+  impl_->session->weightsChanged();
+  return {};
+}
+
+Status Executable::copyWeights(const Executable& from) {
+  PIPESCOPE_TRY(needsWeights());
+  PIPESCOPE_TRY(from.needsWeights());
+  PIPESCOPE_TRY(impl_->session->parameters().assignFrom(from.impl_->session->parameters()));
+  impl_->session->weightsChanged();
+  return {};
+}
+
+std::vector<std::uint64_t> Executable::weightHashes() const {
+  return computes() ? impl_->session->replicaHashes() : std::vector<std::uint64_t>();
+}
+
+std::int64_t Executable::updates() const {
+  return computes() ? impl_->session->steps() : 0;
+}
+
+const std::map<std::string, double>& Executable::optimizerSettings() const {
+  return impl_->settings;
+}
+
+Status Executable::setOptimizer(const std::map<std::string, double>& changes) {
+  PIPESCOPE_TRY(needsWeights());
+  if (impl_->optimizer.empty()) return badInput("Inference has no optimizer.");
+  std::map<std::string, double> settings = impl_->settings;
+  for (const auto& [name, value] : changes) settings[name] = value;
+  PIPESCOPE_ASSIGN(auto optimizer, optimizers::createOptimizer(impl_->optimizer, settings));
+  PIPESCOPE_TRY(impl_->session->updater()->changeOptimizer(std::move(optimizer)));
+  impl_->settings = std::move(settings);
+  return {};
+}
+
+double Executable::lossScale() const {
+  return computes() && impl_->session->updater() ? impl_->session->updater()->lossScale().value() : 1;
+}
+
+Status Executable::setLossScale(double value) {
+  PIPESCOPE_TRY(needsWeights());
+  if (value == lossScale()) return {};
+  if (!impl_->session->updater() || !app::scalesLoss(program_->configuration()))
+    return badInput(
+        "The loss scale cannot change, because the program was compiled without one: compile it with "
+        "training.loss_scaling.");
+  if (!(value > 0)) return badInput(fmt::format("The loss scale is {}, but must be above 0.", value));
+  impl_->session->updater()->lossScale().restore(value);
+  return {};
+}
+
+double Executable::gradientNorm() const {
+  return computes() && impl_->session->updater() ? impl_->session->updater()->gradientNorm() : 0;
+}
+
+Status Executable::save(const std::string& path) const {
+  PIPESCOPE_TRY(needsWeights());
+  if (path.ends_with(".onnx"))
+    return app::saveOnnxWeights(program_->configuration(), impl_->session->parameters(), path);
+  return app::saveWeights(path, *impl_->session);
+}
+
+Status Executable::load(const std::string& path) {
+  PIPESCOPE_TRY(needsWeights());
+  return app::loadWeights(path, *impl_->session);
+}
+
+}  // namespace pipescope::run

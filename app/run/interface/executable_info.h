@@ -1,0 +1,56 @@
+#pragma once
+// What is known of an executable after compiling: what it takes and returns, its stages, its memory.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/run/interface/host_tensor.h"
+#include "engine/compile/model/compilation.h"
+#include "profiler/model/enums.h"
+
+namespace pipescope::run {
+
+struct StageInfo {
+  int index = 0;
+  int device = 0;  ///< of the first replica
+  std::vector<std::string> blocks;
+  /// Emulated seconds for one micro-batch, without exchanges. Recomputation is part of the backward pass.
+  double forwardSeconds = 0, backwardSeconds = 0;
+};
+
+/// What the executable puts into one memory of a device.
+struct MemoryInfo {
+  int device = 0;
+  std::string kind;  ///< "tile", "hbm" …
+  std::int64_t units = 1;
+  base::Bytes bytes;      ///< over all units
+  base::Bytes mostBytes;  ///< in the fullest unit
+  base::Bytes capacity;   ///< of a unit
+  bool fits = true;
+};
+
+struct ExecutableInfo {
+  std::string name;
+  model::ExecutableKind kind = model::ExecutableKind::training;
+  /// What one micro-batch takes and returns. A call takes the rows of all its micro-batches along the first
+  /// axis. All are empty where a configuration gives costs instead of a model.
+  std::vector<TensorInfo> inputs, outputs;
+  bool hasLoss = false;
+  std::int64_t microBatchSize = 1;
+  std::int64_t microBatches = 1;  ///< of one flush: accumulated in training, device iterations in inference
+  std::int64_t iterations = 1;    ///< flushes of a call: weight updates in training
+  std::int64_t replicas = 1;
+  std::int64_t inputGroup = 1;  ///< so many neighbouring replicas get the same rows
+  std::vector<StageInfo> stages;
+  std::vector<MemoryInfo> memory;
+
+  /// Blocks of one micro-batch along the first axis of an input of one flush.
+  std::int64_t blocksPerIteration() const { return microBatches * (replicas / inputGroup); }
+  /// Samples of one call.
+  std::int64_t rowsPerCall() const { return microBatchSize * blocksPerIteration() * iterations; }
+};
+
+ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
+                                  const devices::System& system);
+
+}  // namespace pipescope::run

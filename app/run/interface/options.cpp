@@ -1,0 +1,36 @@
+#include "app/run/interface/options.h"
+
+#include <cstdlib>
+
+#include "app/run/request/configuration_keys.h"
+
+namespace pipescope::run {
+
+Options::Options() : configuration_(app::configurationKeys()) {}
+
+base::Result<Options> Options::read(const std::string& file) {
+  PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(file));
+  return Options(std::move(configuration));
+}
+
+base::Result<Options> Options::parse(std::string_view toml, const std::string& name) {
+  PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration(toml, name));
+  return Options(std::move(configuration));
+}
+
+base::Status Options::set(std::string_view key, std::string_view value) {
+  return configuration_.setText(key, value, config::Origin::flag);
+}
+
+base::Status Options::useEnvironment() {
+  return configuration_.applyEnvironment(
+      [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+base::Status Options::useModel(const std::string& name, std::shared_ptr<const std::vector<std::byte>> onnx) {
+  PIPESCOPE_TRY(configuration_.set("model.onnx", name, config::Origin::flag));
+  configuration_.setContent("model.onnx", std::move(onnx));
+  return {};
+}
+
+}  // namespace pipescope::run

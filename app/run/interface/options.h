@@ -1,0 +1,39 @@
+#pragma once
+// What is compiled, and how.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/configuration.h"
+
+namespace pipescope::run {
+
+/// The values of all keys of a configuration (`pipescope run --help-keys` lists them), and optionally an ONNX
+/// model in memory. A plain value: copies are independent of each other.
+class Options {
+ public:
+  /// All defaults. There is no model yet.
+  Options();
+  explicit Options(config::Configuration configuration) : configuration_(std::move(configuration)) {}
+  /// Reads a configuration file.
+  static base::Result<Options> read(const std::string& file);
+  /// Reads a configuration from text. `name` stands in error sentences for the name of the file.
+  static base::Result<Options> parse(std::string_view toml, const std::string& name);
+
+  /// Sets one key from text, as `--set KEY=VALUE` does: set("training.learning_rate", "0.01").
+  base::Status set(std::string_view key, std::string_view value);
+  /// Takes values from environment variables such as PIPESCOPE_TRAINING_EPOCHS.
+  base::Status useEnvironment();
+  /// Takes an ONNX model from memory instead of from the file in model.onnx. `name` stands for it in reports
+  /// and error sentences. External data is refused.
+  base::Status useModel(const std::string& name, std::shared_ptr<const std::vector<std::byte>> onnx);
+
+  const config::Configuration& configuration() const { return configuration_; }
+
+ private:
+  config::Configuration configuration_;
+};
+
+}  // namespace pipescope::run

@@ -1,0 +1,64 @@
+#include "app/run/interface/program.h"
+
+#include <fmt/format.h>
+
+#include "app/run/interface/emulation.h"
+#include "app/run/io/weights_file.h"
+#include "app/run/request/accelerator.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/fit_advice.h"
+#include "app/run/request/model_defaults.h"
+#include "app/run/request/onnx_choice.h"
+#include "engine/numerics/thread_pool.h"
+
+namespace pipescope::run {
+
+std::shared_ptr<base::Executor> makeThreads(std::int64_t count) {
+  return std::make_shared<numerics::ThreadPool>(count > 0 ? static_cast<std::size_t>(count)
+                                                          : numerics::ThreadPool::hardwareThreads());
+}
+
+Program::Program(config::Configuration configuration, std::shared_ptr<base::Executor> threads,
+                 compile::Compilation compilation)
+    : configuration_(std::move(configuration)),
+      threads_(std::move(threads)),
+      compilation_(std::move(compilation)),
+      overflow_(compilation_.overflow()) {
+  for (const compile::CompiledExecutable& executable : compilation_.executables)
+    executables_.push_back(describeExecutable(executable, *compilation_.system));
+}
+
+base::Result<std::shared_ptr<const Program>> Program::compile(const Options& options,
+                                                              base::Progress& progress,
+                                                              std::shared_ptr<base::Executor> threads) {
+  progress.report(0, "compiling");
+  PIPESCOPE_ASSIGN(const config::Configuration defaults, app::withModelDefaults(options.configuration()));
+  PIPESCOPE_ASSIGN(app::ChosenSystem chosen, app::chooseSystem(defaults));
+  config::Configuration& configuration = chosen.configuration;
+  if (configuration.text("execution.save_weights").ends_with(".onnx"))
+    PIPESCOPE_TRY(app::checkSaveWeights(configuration));
+  PIPESCOPE_TRY(app::checkWeightFiles(configuration));
+  if (!threads) threads = makeThreads(configuration.integer("execution.threads"));
+  PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get()));
+  app::addFitAdvice(configuration, compilation, *threads);
+  if (chosen.notice) compilation.notices.push_back(*chosen.notice);
+  return std::shared_ptr<const Program>(
+      new Program(std::move(configuration), std::move(threads), std::move(compilation)));
+}
+
+bool Program::computes() const {
+  return compilation_.executables.front().graph != nullptr && configuration_.boolean("execution.numerics");
+}
+
+base::Result<double> Program::callSeconds(std::size_t executable) const {
+  if (executable >= executables_.size())
+    return base::badInput(fmt::format("The program has {} executables, so there is none with the number {}.",
+                                      executables_.size(), executable));
+  NoSink none;
+  Emulation emulation(compilation_, none, emulate::RecordLevel::off);
+  emulation.load();
+  const model::Run run = emulation.emulator->call(emulation.recorded.executables[executable], {});
+  return emulation.seconds(run.end - run.start);
+}
+
+}  // namespace pipescope::run
