@@ -113,6 +113,10 @@ void addExecution(std::vector<Key>& all) {
       "layers_per_stage says. Without these, a builder's or an ONNX model is one stage, and each block of "
       "[[model.layers]] or [[model.blocks]] is a stage.",
       {"stages"}));
+  all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
+                 "Names of the operators with which the stages after the first begin, in the order of the "
+                 "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "
+                 "block."});
   all.push_back(
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "

@@ -92,6 +92,12 @@ void addFixed(std::vector<Key>& all) {
                      "as a pass of their own. −1: half of the backward pass."));
   all.push_back(
       real("fixed.stages[].update", "units", 0, 0, kMost, "Cost of the weight update, once per iteration."));
+  all.push_back(integer("fixed.stages[].sends", "B", 0, 0, 1e15,
+                        "Bytes of activations that a micro-batch sends to the next stage; its gradients come "
+                        "back with as many. They take time where fixed.bandwidth is given."));
+  all.push_back(real("fixed.bandwidth", "B per unit", 0, 0, 1e18,
+                     "Bytes of a transfer between stages that take one unit, beside fixed.exchange. 0: their "
+                     "number does not matter."));
   all.push_back(real("fixed.exchange", "units", 0, 0, kMost,
                      "Time of one transfer between stages, and of the exchange in a pipeline cycle."));
   all.push_back(real("fixed.collective", "units", 0, 0, kMost,

@@ -166,7 +166,8 @@ std::string_view nameOf(FileKind kind) {
                                                "a metrics file",
                                                "an .npz archive",
                                                "an ONNX model",
-                                               "an ONNX tensor"};
+                                               "an ONNX tensor",
+                                               "a planned configuration"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -194,6 +195,8 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isOnnxModel(head);
     case FileKind::onnxTensor:
       return isOnnxTensor(head);
+    case FileKind::plan:
+      return head.starts_with(kPlanTitle);
   }
   return false;
 }

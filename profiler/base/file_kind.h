@@ -18,7 +18,11 @@ enum class FileKind {
   npz,         ///< zip archive of NumPy arrays
   onnxModel,   ///< ModelProto
   onnxTensor,  ///< TensorProto
+  plan,        ///< a configuration that `plan` wrote, which begins with kPlanTitle
 };
+
+/// The comment in the first line of a configuration that `plan` wrote.
+inline constexpr std::string_view kPlanTitle = "# Planned by pipescope";
 
 /// The kind with its article, for sentences: "a Pipescope profile".
 std::string_view nameOf(FileKind kind);

@@ -22,6 +22,7 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "execution.shard_weights",
                           "execution.shard_accumulators",
                           "execution.stages",
+                          "execution.cuts",
                           "execution.checkpoints",
                           "execution.overlap_io",
                           "data.loader_rate",
@@ -102,11 +103,12 @@ base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
   for (const Settings& stage : c.tables("fixed.stages")) {
     run.stages.push_back({stage.real("forward"), stage.real("recompute"), stage.real("backward"),
-                          stage.real("update"), stage.real("weight")});
+                          stage.real("update"), stage.real("weight"), stage.integer("sends")});
   }
   run.chunks = static_cast<int>(c.integer("execution.chunks"));
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
+  run.bandwidth = c.real("fixed.bandwidth");
   run.collective = c.real("fixed.collective");
   PIPESCOPE_ASSIGN(run.deviceOfStage, devicesOfStages(c, run.stages.size()));
   run.recordAllReplicas = c.text("execution.record_replicas") == "all";

@@ -36,6 +36,7 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   layout.schedule = c.text("execution.schedule");
   layout.layersPerStage = c.integers("execution.layers_per_stage");
   layout.splitInto = static_cast<int>(c.integer("execution.stages"));
+  layout.cuts = c.texts("execution.cuts");
   layout.whole = c.tables("model.layers").empty() && c.tables("model.blocks").empty();
   layout.chunks = static_cast<int>(c.integer("execution.chunks"));
   layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");

@@ -13,6 +13,30 @@ std::int64_t SplitProblem::stageCost(std::size_t stage, std::size_t first, std::
   return sum;
 }
 
+// Stages that share a set lie on one device. Devices are numbered in the order of their first stages.
+std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
+  if (!problem.deviceOfStage.empty()) return problem.deviceOfStage;
+  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its device, or itself
+  std::iota(joined.begin(), joined.end(), std::size_t{0});
+  const auto root = [&](std::size_t stage) {
+    while (joined[stage] != stage) stage = joined[stage];
+    return stage;
+  };
+  const auto stageOf = [&](std::size_t unit) {
+    return static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), unit) - first.begin()) - 1;
+  };
+  for (const std::vector<std::size_t>& set : problem.together) {
+    for (const std::size_t unit : set) {
+      const std::size_t a = root(stageOf(set.front())), b = root(stageOf(unit));
+      joined[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::vector<int> device(first.size(), -1);
+  int count = 0;
+  for (std::size_t s = 0; s < first.size(); ++s) device[s] = root(s) == s ? count++ : device[root(s)];
+  return device;
+}
+
 namespace {
 
 /// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
@@ -123,6 +147,7 @@ class Splitter {
       if (unitsCost(stage, first, *end) > bound_) return;
       const std::int64_t cost = costOf(stage, first, *end);
       if (cost > bound_ || works_[*end] == works_[first]) continue;
+      if (p_.fits && !p_.fits(stage, first, *end)) continue;
       for (std::size_t i = 0; i < labels_[stage][first].size(); ++i)
         continueLabel(stage, first, *end, cost, i);
     }
@@ -204,36 +229,12 @@ class Splitter {
       end = label.first;
       at = label.before;
     }
-    split.device = devicesOf(split.first);
+    split.device = devicesOfSplit(p_, split.first);
     std::vector<std::int64_t> loads(p_.stages(), 0);
     for (std::size_t s = 0; s < p_.stages(); ++s)
       loads[fixed_ ? s : static_cast<std::size_t>(split.device[s])] += split.stageCost[s];
     split.largest = *std::ranges::max_element(loads);
     return split;
-  }
-
-  /// Stages that share a set lie on one device. Devices are numbered in the order of their first stages.
-  std::vector<int> devicesOf(const std::vector<std::size_t>& first) const {
-    if (fixed_) return p_.deviceOfStage;
-    std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its device, or itself
-    std::iota(joined.begin(), joined.end(), std::size_t{0});
-    const auto root = [&](std::size_t stage) {
-      while (joined[stage] != stage) stage = joined[stage];
-      return stage;
-    };
-    const auto stageOf = [&](std::size_t unit) {
-      return static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), unit) - first.begin()) - 1;
-    };
-    for (const std::vector<std::size_t>& set : p_.together) {
-      for (const std::size_t unit : set) {
-        const std::size_t a = root(stageOf(set.front())), b = root(stageOf(unit));
-        joined[std::max(a, b)] = std::min(a, b);
-      }
-    }
-    std::vector<int> device(first.size(), -1);
-    int count = 0;
-    for (std::size_t s = 0; s < first.size(); ++s) device[s] = root(s) == s ? count++ : device[root(s)];
-    return device;
   }
 
   const SplitProblem& p_;

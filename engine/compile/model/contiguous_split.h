@@ -2,6 +2,7 @@
 // Divides a row of units among stages so that no device has much more to do than the others. The result is
 // exact for the costs that are given.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct SplitProblem {
   /// By stage: where it lies. Empty: on a device of its own, or with an earlier stage if `together` demands
   /// it.
   std::vector<int> deviceOfStage;
+  /// Whether a stage may hold the units first … end − 1. Empty: it may hold any.
+  std::function<bool(std::size_t stage, std::size_t first, std::size_t end)> fits = {};
 
   std::size_t units() const { return cost.size(); }
   std::size_t stages() const { return recomputes.size(); }
@@ -43,5 +46,9 @@ struct Split {
 /// smallest sum of squared costs, so that the other stages are near equal too. None: no split obeys the
 /// rules.
 std::optional<Split> splitContiguously(const SplitProblem& problem);
+
+/// The devices of stages that begin with these units: SplitProblem::deviceOfStage, or one for each stage that
+/// shares no set of SplitProblem::together with an earlier one.
+std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first);
 
 }  // namespace pipescope::compile

@@ -26,14 +26,18 @@ ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage
     stage.blocks = {fmt::format("stage{}", s)};
     stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
     plan.stages.push_back(std::move(stage));
-    // Boundaries carry no bytes here: they only say who sends to whom.
-    const graph::TensorType nothing{graph::ElementType::float32, {0}};
+    // A boundary without bytes only says who sends to whom.
+    const auto bytesAfter = [&](int sender) {
+      const std::int64_t bytes = run.stages[static_cast<std::size_t>(sender % inPipe)].sends;
+      using graph::ElementType;
+      return graph::TensorType{bytes == 0 ? ElementType::float32 : ElementType::uint8, {bytes}};
+    };
     if ((s + 1) % inPipe != 0)
       plan.boundaries.push_back(
-          {fmt::format("activation{}", s), nothing, s, s + 1, model::TransferKind::activation});
+          {fmt::format("activation{}", s), bytesAfter(s), s, s + 1, model::TransferKind::activation});
     if (run.training && s % inPipe != 0)
       plan.boundaries.push_back(
-          {fmt::format("gradient{}", s), nothing, s, s - 1, model::TransferKind::gradient});
+          {fmt::format("gradient{}", s), bytesAfter(s - 1), s, s - 1, model::TransferKind::gradient});
   }
   return plan;
 }
@@ -77,6 +81,7 @@ base::Result<devices::FixedCosts> costsOf(const FixedRun& run, const schedules::
     }
   }
   costs.exchange = run.exchange;
+  costs.bandwidth = run.bandwidth;
   costs.call = run.call;
   costs.collective = run.collective;
   costs.splitBackward = order.splitBackward;

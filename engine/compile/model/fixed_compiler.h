@@ -19,11 +19,13 @@ struct FixedRun {
   /// Costs in units.
   struct Stage {
     double forward = 0, recompute = 0, backward = 0, update = 0;
-    double weight = -1;  ///< weight gradients within backward; −1: half of it
+    double weight = -1;      ///< weight gradients within backward; −1: half of it
+    std::int64_t sends = 0;  ///< bytes of activations to the next stage; their gradients have as many
   };
   /// Those of one pipe: a schedule with two (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
+  double bandwidth = 0;  ///< see FixedCosts
   int replicas = 1;
   double collective = 0;  ///< sum of a stage's gradients over replicas
   std::vector<emulate::DeviceScale> scales;

@@ -20,6 +20,14 @@
 #include "engine/schedules/phases.h"
 
 namespace pipescope::compile {
+
+bool recomputes(const ModelRequest& request, int stages) {
+  if (!request.recompute.checkpoints.empty()) return true;
+  if (request.recompute.mode != RecomputeRequest::Mode::automatic)
+    return request.recompute.mode == RecomputeRequest::Mode::always;
+  return request.layout.strategy == Strategy::pipelined && stages > 1;
+}
+
 namespace {
 
 /// A graph on its way to a plan.
@@ -28,14 +36,6 @@ struct StagedGraph {
   std::vector<StageSpec> stages;
   std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
 };
-
-/// Whether training in so many stages recomputes.
-bool recomputes(const ModelRequest& request, int stages) {
-  if (!request.recompute.checkpoints.empty()) return true;
-  if (request.recompute.mode != RecomputeRequest::Mode::automatic)
-    return request.recompute.mode == RecomputeRequest::Mode::always;
-  return request.layout.strategy == Strategy::pipelined && stages > 1;
-}
 
 class ModelCompiler {
  public:
@@ -284,6 +284,10 @@ class ModelCompiler {
 
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
   PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
+  if (!request.layout.cuts.empty()) {
+    PIPESCOPE_ASSIGN(const ModelRequest split, splitAtCuts(request));
+    return compileSplit(split, executor);
+  }
   if (request.layout.splitInto == 0) return ModelCompiler(request, executor).compile();
   const bool again = recomputes(request, request.layout.splitInto);
   PIPESCOPE_ASSIGN(const SplitRequest split, splitIntoStages(request, again, [&](const ModelRequest& plain) {
@@ -292,6 +296,10 @@ base::Result<Compilation> compileModel(const ModelRequest& request, base::Execut
   PIPESCOPE_ASSIGN(Compilation compiled, ModelCompiler(split.request, executor).compile());
   compiled.notices.insert(compiled.notices.begin(), split.notices.begin(), split.notices.end());
   return compiled;
+}
+
+base::Result<Compilation> compileSplit(const ModelRequest& split, base::Executor& executor) {
+  return ModelCompiler(split, executor).compile();
 }
 
 }  // namespace pipescope::compile

@@ -12,4 +12,10 @@ namespace pipescope::compile {
 /// `executor`; the result does not depend on it.
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor);
 
+/// Compiles a request whose stages a split has already named (StageSplits::applied).
+base::Result<Compilation> compileSplit(const ModelRequest& split, base::Executor& executor);
+
+/// Whether training in so many stages computes activations again.
+bool recomputes(const ModelRequest& request, int stages);
+
 }  // namespace pipescope::compile

@@ -37,7 +37,9 @@ struct LayoutRequest {
   bool whole = false;                        ///< without stages: all blocks are one stage
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
-  int chunks = 0;                            ///< stages on each device; 0: as the schedule wants it
+  /// Instead of `stages`: the operators with which the stages after the first begin (stage_split.h).
+  std::vector<std::string> cuts;
+  int chunks = 0;                      ///< stages on each device; 0: as the schedule wants it
   bool separateBackwardPhase = false;  ///< of phases: the last phase's backward pass is a phase of its own
 };
 

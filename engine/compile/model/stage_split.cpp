@@ -7,10 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include "engine/compile/model/contiguous_split.h"
+#include "engine/compile/model/model_compiler.h"
 #include "engine/compile/model/split_blocks.h"
 #include "engine/compile/model/split_costs.h"
-#include "engine/compile/model/split_places.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -47,7 +46,7 @@ ModelRequest oneStage(const ModelRequest& request) {
   return one;
 }
 
-class StageSplitter {
+class StageSplitter : public StageSplits {
  public:
   StageSplitter(const ModelRequest& request, bool recomputes, const Compile& compile)
       : request_(request),
@@ -58,25 +57,91 @@ class StageSplitter {
         stages_(static_cast<std::size_t>(request.layout.splitInto)) {}
 
   base::Result<SplitRequest> run() {
-    PIPESCOPE_ASSIGN(places_, splitPlaces(request_, recomputes_));
-    problem_.recomputes = places_.recomputes;
+    PIPESCOPE_TRY(prepare());
+    PIPESCOPE_TRY(search());
+    PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
+    return SplitRequest{std::move(changed), notices()};
+  }
+
+  /// Asks the device model for the costs of the problem.
+  base::Status prepare() {
+    PIPESCOPE_TRY(lay());
     PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_)));
+    system_ = estimate.system;
     PIPESCOPE_ASSIGN(const SplitCosts costs, splitCosts(estimate.executables.front(), forward_, order_,
                                                         request_.recompute.checkpoints));
     problem_.cost = costs.cost;
     problem_.again = costs.again;
+    forwardCost_ = costs.forward;
     problem_.fixed.assign(stages_, 0);
-    borders_ = splitBorders(forward_, order_);
     findWorking(costs);
-    findSharedParameters();
     addExchange(costs, *estimate.system);
-    if (!places_.free) problem_.deviceOfStage = places_.device;
+    return {};
+  }
+
+  base::Result<ModelRequest> splitAt(const std::vector<std::string>& cuts) {
+    PIPESCOPE_TRY(lay());
+    std::vector<std::size_t> first{0};
+    for (const std::string& name : cuts) {
+      const auto at = std::ranges::find_if(order_, [&](NodeId id) { return forward_.node(id).name == name; });
+      if (at == order_.end()) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {}, but the model has no operator of this name in its forward pass.",
+            name));
+      }
+      const auto unit = static_cast<std::size_t>(at - order_.begin());
+      if (unit <= first.back()) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {} after {}, but it does not come later in the model: name the first "
+            "operator of each stage after the first, in the order of the model.",
+            name, nameOf(first.back())));
+      }
+      if (!borders_[unit]) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {}, but a stage cannot begin there, because the operator uses weights that "
+            "the operators before it arrange: name an earlier or a later one.",
+            name));
+      }
+      first.push_back(unit);
+    }
+    return applied(first);
+  }
+
+  const SplitProblem& problem() const override { return problem_; }
+  const std::vector<std::int64_t>& forward() const override { return forwardCost_; }
+  const SplitPlaces& places() const override { return places_; }
+  const std::string& nameOf(std::size_t unit) const override { return forward_.node(order_[unit]).name; }
+  const std::string& blockOf(std::size_t unit) const override { return forward_.node(order_[unit]).block; }
+  base::Result<std::vector<std::size_t>> shortestLongestStage() override {
     PIPESCOPE_TRY(search());
-    PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
-    return SplitRequest{std::move(changed), notices(*estimate.system)};
+    std::ranges::fill(problem_.fixed, 0);
+    return best_.first;
+  }
+  base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const override {
+    Split split;
+    split.first = first;
+    split.device = devicesOfSplit(problem_, first);
+    return applied(split);
+  }
+  std::vector<std::size_t> depths() const override {
+    std::vector<std::size_t> all = cutDepths();
+    for (std::size_t cut = 0; cut < all.size(); ++cut) {
+      if (!borders_[cut] || cut == 0) all[cut] = SIZE_MAX;
+    }
+    return all;
   }
 
  private:
+  /// Finds where stages lie and where they may begin.
+  base::Status lay() {
+    PIPESCOPE_ASSIGN(places_, splitPlaces(request_, recomputes_));
+    problem_.recomputes = places_.recomputes;
+    borders_ = splitBorders(forward_, order_);
+    findSharedParameters();
+    if (!places_.free) problem_.deviceOfStage = places_.device;
+    return {};
+  }
+
   /// Searches, compiles what was found, and searches again with what that has shown.
   base::Status search() {
     constexpr int kRounds = 4;
@@ -179,7 +244,7 @@ class StageSplitter {
   }
 
   /// By cut: 0 between blocks, otherwise 1 + the number of layers around both operators.
-  std::vector<std::size_t> depths() const {
+  std::vector<std::size_t> cutDepths() const {
     std::vector<std::size_t> depth(order_.size(), 0);
     for (std::size_t cut = 1; cut < order_.size(); ++cut) {
       const Node &before = forward_.node(order_[cut - 1]), &after = forward_.node(order_[cut]);
@@ -190,7 +255,7 @@ class StageSplitter {
 
   /// The split at the outermost borders that is nearly as good as the best one.
   base::Result<Split> solve() {
-    const std::vector<std::size_t> depth = depths();
+    const std::vector<std::size_t> depth = cutDepths();
     const std::set<std::size_t> levels(std::next(depth.begin()), depth.end());
     std::vector<Split> found;
     for (const std::size_t level : levels) {
@@ -250,10 +315,10 @@ class StageSplitter {
     return changed;
   }
 
-  std::vector<std::string> notices(const devices::System& system) const {
+  std::vector<std::string> notices() const {
     const auto time = [&](std::int64_t ticks) {
       const double us =
-          static_cast<double>(ticks) * 1e6 / static_cast<double>(system.devices().front().ticksPerSecond);
+          static_cast<double>(ticks) * 1e6 / static_cast<double>(system_->devices().front().ticksPerSecond);
       return us >= 1000 ? fmt::format("{:.3g} ms", us * 1e-3) : fmt::format("{:.3g} µs", us);
     };
     const std::map<int, std::int64_t> loads = loadsOf(best_);
@@ -286,17 +351,39 @@ class StageSplitter {
   std::vector<bool> borders_;     ///< see splitBorders
   std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set
   Split best_;                    ///< of those that were compiled
+  std::vector<std::int64_t> forwardCost_;
+  std::shared_ptr<const devices::System> system_;  ///< of the estimate
 };
+
+/// Refuses another way to say what the stages are.
+base::Status checkOnlyOne(const LayoutRequest& layout, const char* key) {
+  if (layout.stages.empty() && layout.layersPerStage.empty()) return {};
+  return base::badInput(fmt::format("{} and {} both say what the stages are: leave one out.", key,
+                                    layout.stages.empty() ? "execution.layers_per_stage" : "[[stages]]"));
+}
 
 }  // namespace
 
+base::Result<std::unique_ptr<StageSplits>> StageSplits::make(const ModelRequest& request, bool recomputes,
+                                                             const Compile& compile) {
+  auto splitter = std::make_unique<StageSplitter>(request, recomputes, compile);
+  PIPESCOPE_TRY(splitter->prepare());
+  return std::unique_ptr<StageSplits>(std::move(splitter));
+}
+
+base::Result<ModelRequest> splitAtCuts(const ModelRequest& request) {
+  PIPESCOPE_TRY(checkOnlyOne(request.layout, "execution.cuts"));
+  if (request.layout.splitInto > 0)
+    return base::badInput("execution.cuts and execution.stages both say what the stages are: leave one out.");
+  ModelRequest cut = request;
+  cut.layout.splitInto = static_cast<int>(request.layout.cuts.size()) + 1;
+  const Compile none;
+  return StageSplitter(cut, recomputes(cut, cut.layout.splitInto), none).splitAt(request.layout.cuts);
+}
+
 base::Result<SplitRequest> splitIntoStages(const ModelRequest& request, bool recomputes,
                                            const Compile& compile) {
-  if (!request.layout.stages.empty() || !request.layout.layersPerStage.empty()) {
-    return base::badInput(
-        fmt::format("execution.stages and {} both say what the stages are: leave one out.",
-                    request.layout.stages.empty() ? "execution.layers_per_stage" : "[[stages]]"));
-  }
+  PIPESCOPE_TRY(checkOnlyOne(request.layout, "execution.stages"));
   if (request.layout.splitInto == 1) {
     SplitRequest one{request, {}};
     one.request.layout.whole = true;

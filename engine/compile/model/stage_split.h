@@ -1,11 +1,14 @@
 #pragma once
 // Splits a model into stages of near equal cost, as execution.stages asks for.
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/compile/model/compilation.h"
+#include "engine/compile/model/contiguous_split.h"
 #include "engine/compile/model/model_request.h"
+#include "engine/compile/model/split_places.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -17,6 +20,34 @@ struct SplitRequest {
 
 /// Compiles a request without a split.
 using Compile = std::function<base::Result<Compilation>(const ModelRequest&)>;
+
+/// What a search over the splits of one model into LayoutRequest::splitInto stages must know. The units of
+/// SplitProblem are the forward operators of the first executable in an order in which they can run.
+class StageSplits {
+ public:
+  virtual ~StageSplits() = default;
+  /// The costs of SplitProblem come from the device model. `request` and `compile` must live longer.
+  static base::Result<std::unique_ptr<StageSplits>> make(const ModelRequest& request, bool recomputes,
+                                                         const Compile& compile);
+  virtual const SplitProblem& problem() const = 0;
+  /// By unit: the part of its cost that the forward pass has.
+  virtual const std::vector<std::int64_t>& forward() const = 0;
+  /// By unit: how deep a cut before it would lie: 0 between blocks, otherwise 1 + the number of layers around
+  /// both operators. Units that no stage may begin with have the largest number.
+  virtual std::vector<std::size_t> depths() const = 0;
+  virtual const SplitPlaces& places() const = 0;
+  virtual const std::string& nameOf(std::size_t unit) const = 0;
+  virtual const std::string& blockOf(std::size_t unit) const = 0;
+  /// What splitIntoStages finds: by stage its first unit.
+  virtual base::Result<std::vector<std::size_t>> shortestLongestStage() = 0;
+  /// The request with the stages that begin with these units, for compileSplit.
+  virtual base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const = 0;
+};
+
+/// The request with the stages of LayoutRequest::cuts, for compileSplit. Refused: stages that are given in
+/// another way too, operators that the model does not have, and operators that stages cannot begin with in
+/// this order.
+base::Result<ModelRequest> splitAtCuts(const ModelRequest& request);
 
 /// The request with its model split into LayoutRequest::splitInto stages. The stages are contiguous, and the
 /// load of the longest is as small as the device model's estimate says that it can be: forward, backward and,

@@ -67,7 +67,12 @@ class FixedSystem : public System {
   }
 
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
-    return std::vector<Ticks>(concurrent.size(), ticksOf(costs_.exchange));
+    std::vector<Ticks> ticks;
+    for (const Flow& flow : concurrent) {
+      const double sent = costs_.bandwidth > 0 ? static_cast<double>(flow.bytes.count) / costs_.bandwidth : 0;
+      ticks.push_back(ticksOf(costs_.exchange + sent));
+    }
+    return ticks;
   }
   /// No links, because the cost of an exchange is given, whatever else is under way.
   std::vector<std::int64_t> linksOf(const Flow&) const override { return {}; }

@@ -78,7 +78,8 @@ const std::map<FileKind, std::string>& samples() {
       // ir_version 8, producer_name "x", an empty graph, and an opset import
       {FileKind::onnxModel, "\x08\x08\x12\x01x\x3A\0\x42\x02\x10\x11"s},
       // dims 2, data_type float, name "x", raw_data of 8 bytes
-      {FileKind::onnxTensor, "\x08\x02\x10\x01\x42\x01x\x4A\x08"s + std::string(8, '\1')}};
+      {FileKind::onnxTensor, "\x08\x02\x10\x01\x42\x01x\x4A\x08"s + std::string(8, '\1')},
+      {FileKind::plan, "# Planned by pipescope from costs.txt\n[system]\n"}};
   return all;
 }
 

@@ -1,0 +1,274 @@
+// pipescope plan finds the best split of a model into stages.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "app/cli/command.h"
+#include "app/cli/plan_frameworks.h"
+#include "app/cli/plan_model_report.h"
+#include "app/cli/plan_report.h"
+#include "app/cli/progress_display.h"
+#include "app/run/request/configuration_keys.h"
+#include "app/run/request/plan_request.h"
+#include "app/run/request/planned_fixed.h"
+#include "engine/numerics/thread_pool.h"
+#include "engine/schedules/schedule.h"
+#include "profiler/base/output_file.h"
+
+namespace pipescope::cli {
+namespace {
+
+struct PlanOptions {
+  std::string file, profile, output, write, format = "text", bandwidth, memory, schedule = "1f1b",
+                                            progress = "bar";
+  std::vector<std::string> vary, settings;
+  int stages = 0, microBatches = 0, chunks = 0, devices = 0;
+  std::int64_t microBatchSize = 1;
+  bool overwrite = false;
+};
+
+/// A number of bytes with a unit or without one: "16e9", "16 GB", "16GiB", "12.5GB/s".
+base::Result<double> bytesOf(const std::string& text, const char* flag) {
+  const char *begin = text.data(), *end = begin + text.size();
+  double value = 0;
+  const auto read = std::from_chars(begin, end, value);
+  std::string unit(read.ptr, end);
+  if (const std::size_t first = unit.find_first_not_of(' '); first != std::string::npos) unit.erase(0, first);
+  if (unit.ends_with("/s") && std::string_view(flag) == "--bandwidth") unit.resize(unit.size() - 2);
+  if (unit.ends_with('B')) unit.pop_back();
+  const bool binary = unit.size() == 2 && unit.ends_with('i');
+  const std::string_view prefixes = "kMGTP";
+  const std::size_t power = unit.empty() ? 0 : prefixes.find(unit.front() == 'K' ? 'k' : unit.front()) + 1;
+  const bool known = unit.empty() || (power > 0 && (unit.size() == 1 || binary));
+  value *= std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power));
+  if (read.ec != std::errc() || !known || !std::isfinite(value) || value < 1 || value > 9e18) {
+    return base::badInput(
+        fmt::format("{} must be a number of bytes{} of at least 1, such as 16e9 or 16GB, but is \"{}\".",
+                    flag, std::string_view(flag) == "--bandwidth" ? " per second" : "", text));
+  }
+  return value;
+}
+
+base::Result<plan::CostRequest> costRequest(const PlanOptions& options, const CLI::App& command) {
+  plan::CostRequest request;
+  if (options.microBatches == 0) {
+    for (const char* flag : {"--schedule", "--chunks", "--output"}) {
+      if (command.count(flag) == 0) continue;
+      return base::badInput(fmt::format(
+          "{} needs --micro-batches: without them there is no weight update, only the longest stage.",
+          std::string_view(flag) == "--output" ? "-o" : flag));
+    }
+  }
+  request.stages = options.stages;
+  request.microBatches = options.microBatches;
+  request.schedule = options.schedule;
+  request.chunks = options.chunks;
+  if (!options.bandwidth.empty()) {
+    PIPESCOPE_ASSIGN(request.bandwidth, bytesOf(options.bandwidth, "--bandwidth"));
+  }
+  if (!options.memory.empty()) {
+    PIPESCOPE_ASSIGN(const double bytes, bytesOf(options.memory, "--memory"));
+    request.memory = static_cast<std::int64_t>(bytes);
+  }
+  return request;
+}
+
+base::Status writePlan(const PlanOptions& options, const std::string& input, const std::string& toml) {
+  const base::OutputRules rules{{input}, options.overwrite, kOverwriteAdvice};
+  PIPESCOPE_ASSIGN(base::OutputFile file,
+                   base::OutputFile::create(options.output, base::FileKind::plan, rules));
+  PIPESCOPE_TRY(file.write(toml));
+  return file.close();
+}
+
+FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
+  FrameworkSplit split;
+  for (const plan::StageCost& stage : planned.best.stages) {
+    split.layers.emplace_back();
+    for (std::size_t i = stage.first; i < stage.first + stage.count; ++i)
+      split.layers.back().push_back(planned.layers.layers[i].id);
+    split.devices.push_back(stage.device);
+    if (stage.first > 0) split.starts.push_back(split.layers.back().front());
+  }
+  return split;
+}
+
+FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
+  const plan::ModelPlan& model = planned.best.plan;
+  FrameworkSplit split{model.blocks, model.cuts, {}};
+  for (const plan::TriedStage& stage : model.best.stages) split.devices.push_back(stage.device);
+  for (std::size_t s = 1; s < model.blocks.size(); ++s) split.starts[s - 1] = model.blocks[s].front();
+  return split;
+}
+
+base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
+  for (const char* flag : {"--devices", "--vary", "--set"}) {
+    if (command.count(flag) == 0) continue;
+    return base::badInput(
+        fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));
+  }
+  if (options.stages == 0) return base::badInput("--profile needs --stages N, the number of stages to plan.");
+  ProfilePlan planned;
+  planned.file = options.profile;
+  planned.samplesPerMicroBatch = options.microBatchSize;
+  PIPESCOPE_ASSIGN(planned.request, costRequest(options, command));
+  PIPESCOPE_ASSIGN(planned.layers, plan::readLayerProfile(options.profile));
+  if (!options.output.empty()) {
+    PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::plan,
+                                    {{options.profile}, options.overwrite, kOverwriteAdvice}));
+  }
+  catchInterrupts();
+  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  base::Result<plan::CostPlan> best = plan::planCosts(planned.layers, planned.request, *progress);
+  finishProgress(*progress);
+  if (!best.ok()) return best.error();
+  planned.best = std::move(best).value();
+  if (!options.output.empty()) {
+    PIPESCOPE_TRY(
+        writePlan(options, options.profile, app::plannedToml(planned.best, planned.layers, options.profile)));
+  }
+  if (!options.write.empty()) return writeForFramework(options.write, frameworkSplit(planned));
+  return options.format == "json" ? toJson(planned) : toText(planned);
+}
+
+/// The configuration with the environment and the flags.
+base::Result<config::Configuration> planConfigurationOf(const PlanOptions& options) {
+  PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
+  PIPESCOPE_TRY(configuration.applyEnvironment(
+      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  if (options.devices > 0) {
+    PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
+  }
+  for (const std::string& setting : options.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
+    const base::Status status =
+        configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
+    if (!status.ok()) return base::badInput("--set: " + status.error().message);
+  }
+  return configuration;
+}
+
+base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& command) {
+  for (const char* flag : {"--micro-batches", "--schedule", "--chunks", "--bandwidth", "--memory",
+                           "--micro-batch-size", "--stages"}) {
+    if (command.count(flag) == 0) continue;
+    return base::badInput(
+        fmt::format("{} belongs to --profile. For a configuration, --set KEY=VALUE sets a key and --vary KEY "
+                    "lets the plan choose it.",
+                    flag));
+  }
+  PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
+  std::vector<app::PlanChoice> choices;
+  for (const std::string& text : options.vary) {
+    PIPESCOPE_ASSIGN(app::PlanChoice choice, app::planChoice(text));
+    choices.push_back(std::move(choice));
+  }
+  if (!options.output.empty()) {
+    PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::plan,
+                                    {{options.file}, options.overwrite, kOverwriteAdvice}));
+  }
+  catchInterrupts();
+  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  const std::int64_t threads = configuration.integer("execution.threads");
+  numerics::ThreadPool pool(threads > 0 ? static_cast<std::size_t>(threads)
+                                        : numerics::ThreadPool::hardwareThreads());
+  const base::Result<app::ConfigurationPlan> planned =
+      app::planConfiguration(configuration, choices, pool, *progress);
+  finishProgress(*progress);
+  if (!planned.ok()) return planned.error();
+  if (!options.output.empty())
+    PIPESCOPE_TRY(writePlan(options, options.file, app::plannedToml(*planned, options.file)));
+  if (!options.write.empty()) return writeForFramework(options.write, frameworkSplit(*planned));
+  return options.format == "json" ? toJson(*planned) : toText(*planned, options.file);
+}
+
+void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
+  command.add_option("config", options.file, "Configuration (TOML) whose model is to be divided");
+  command
+      .add_option("--devices", options.devices,
+                  "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--vary", options.vary,
+                  "A key that the plan may choose: --vary schedule tries the usual values, --vary "
+                  "micro_batch_size=2,4,8 these. The samples of a weight update stay the same; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option("--set", options.settings,
+                  "Set any key: --set training.gradient_accumulation=16; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--progress", options.progress, "How to show progress on standard error")
+      ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
+      ->capture_default_str();
+}
+
+void addProfileOptions(CLI::App& command, PlanOptions& options) {
+  command.add_option("--profile", options.profile,
+                     "Plan from measured costs: a layer profile of PipeDream's, or CSV with the columns id, "
+                     "forward_ms, backward_ms, activation_bytes, parameter_bytes and, for a graph, inputs");
+  command.add_option("--stages", options.stages, "Stages to plan")->check(CLI::Range(1, 1024));
+  command
+      .add_option("--micro-batches", options.microBatches,
+                  "Micro-batches of a weight update. The plan then has the shortest update as emulated, with "
+                  "fill and drain; without, the smallest longest stage")
+      ->check(CLI::Range(1, 100000));
+  command
+      .add_option("--schedule", options.schedule,
+                  "With --micro-batches, the schedule: " + schedules::scheduleNames())
+      ->capture_default_str();
+  command
+      .add_option("--chunks", options.chunks,
+                  "Stages on each device, for schedules that take several; 0: as the schedule wants it")
+      ->check(CLI::Range(0, 64));
+  command.add_option(
+      "--bandwidth", options.bandwidth,
+      "Bytes per second between neighbouring stages (12.5GB/s); every output that crosses a cut "
+      "is paid there and back. Without, copies take no time");
+  command.add_option("--memory", options.memory,
+                     "Bytes of a device (16GB) for weights, their gradients, and the activations of all "
+                     "micro-batches that are under way. Without, there is no limit");
+  command
+      .add_option("--micro-batch-size", options.microBatchSize,
+                  "Samples that a micro-batch of the profile has")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+}
+
+std::function<int()> setUpPlan(CLI::App& command) {
+  auto options = std::make_shared<PlanOptions>();
+  addConfigurationOptions(command, *options);
+  addProfileOptions(command, *options);
+  command.add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.add_option("-o,--output", options->output, "Configuration to write, which `pipescope run` runs");
+  command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
+  command
+      .add_option("--write", options->write,
+                  "Print the split in the words of a framework instead of the report: megatron, deepspeed, "
+                  "torchtitan or poptorch")
+      ->check(CLI::IsMember(frameworkNames()));
+  return [options, &command] {
+    if (options->profile.empty() == options->file.empty()) {
+      return fail(
+          base::badInput("`pipescope plan` needs either a configuration or a layer profile: pipescope "
+                         "plan CONFIG.toml, or pipescope plan --profile FILE --stages N."));
+    }
+    const base::Result<std::string> text =
+        options->profile.empty() ? planFile(*options, command) : planProfile(*options, command);
+    return text.ok() ? print(*text) : fail(text.error());
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(plan) {
+  registry.add({"plan", "Find the best split of a model into stages", setUpPlan,
+                "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
+}
+
+}  // namespace pipescope::cli

@@ -1,0 +1,22 @@
+#pragma once
+// Says a split in the words of frameworks, so that it can be used there.
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::cli {
+
+/// A split into contiguous stages.
+struct FrameworkSplit {
+  std::vector<std::vector<std::string>> layers;  ///< by stage; empty if a stage ends within a layer
+  std::vector<std::string> starts;               ///< what the stages after the first begin with
+  std::vector<int> devices;                      ///< by stage
+};
+
+/// "megatron", "deepspeed", "torchtitan", "poptorch".
+std::vector<std::string> frameworkNames();
+/// The split as text for the framework. Refused: a split that the framework has no words for.
+base::Result<std::string> writeForFramework(const std::string& framework, const FrameworkSplit& split);
+
+}  // namespace pipescope::cli

@@ -1,0 +1,283 @@
+#include "app/cli/plan_model_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::cli {
+namespace {
+
+using app::ConfigurationPlan;
+using plan::TriedPlan;
+using plan::TriedStage;
+using sections::Cell;
+using sections::Format;
+
+/// Plans that differ by less are called equal.
+constexpr double kEqualPlans = 0.01;
+
+std::string settingsText(const std::vector<app::PlanSetting>& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, value);
+  return text;
+}
+
+std::string rateText(const TriedPlan& tried) {
+  return fmt::format("{} samples/s{}", sections::formatCell(tried.samplesPerSecond, Format::number),
+                     tried.value.missing > 0 ? ", but it does not fit" : "");
+}
+
+/// Of samples per second, against the present plan.
+std::optional<double> gainOf(const ConfigurationPlan& planned) {
+  if (!planned.present || planned.present->samplesPerSecond <= 0) return std::nullopt;
+  return planned.best.plan.best.samplesPerSecond / planned.present->samplesPerSecond - 1;
+}
+
+std::size_t longestStage(const TriedPlan& tried) {
+  const auto longest = std::ranges::max_element(tried.stages, {}, &TriedStage::time);
+  return static_cast<std::size_t>(longest - tried.stages.begin());
+}
+
+std::string gainSentence(const ConfigurationPlan& planned) {
+  if (!planned.present) return "The present configuration cannot run: " + planned.presentRefusal;
+  const TriedPlan &now = *planned.present, &best = planned.best.plan.best;
+  if (now.value.missing > 0 && best.value.missing == 0)
+    return "The plan fits, and the present configuration does not.";
+  if (best.value.missing > now.value.missing)
+    return "Nothing that was tried fits better than the present configuration.";
+  const double gain = gainOf(planned).value_or(0);
+  if (gain == 0) return "The plan is as fast as the present configuration.";
+  const std::string much = fmt::format("{:.1f} %", 100 * (gain > 0 ? gain : 1 / (1 + gain) - 1));
+  const std::string equal = gain > -kEqualPlans && gain < kEqualPlans
+                                ? " They count as equal, because the difference is below 1 %."
+                                : "";
+  if (gain < 0)
+    return "The present configuration is " + much + " faster than the best plan that was found." + equal;
+  return "The plan is " + much + " faster than the present configuration." + equal;
+}
+
+std::string bandSentence(const ConfigurationPlan& planned) {
+  if (!planned.errorBand) return "The device model of this system has not been checked against measurements.";
+  return fmt::format(
+      "Error band of the device model: emulated times are within a factor of {:.2f} of measured ones in nine "
+      "of "
+      "ten cases. Two plans of one model share most of these errors, so that the gain is surer than the "
+      "rates.",
+      std::exp(*planned.errorBand));
+}
+
+/// What keeps the plan from being faster.
+std::string limitSentence(const ConfigurationPlan& planned) {
+  const TriedPlan& best = planned.best.plan.best;
+  if (best.value.missing > 0) {
+    return fmt::format("Memory limits the plan: the fullest device lacks {}. {}",
+                       sections::formatCell(best.value.missing, Format::bytes),
+                       best.overflow.empty() ? "" : best.overflow.front());
+  }
+  if (best.stages.size() == 1)
+    return "The model is one stage: a faster plan needs more devices or other options.";
+  const std::size_t longest = longestStage(best);
+  const TriedStage& stage = best.stages[longest];
+  const double balanced = planned.best.plan.balancedSamplesPerSecond;
+  const double more = best.samplesPerSecond > 0 ? balanced / best.samplesPerSecond - 1 : 0;
+  const bool single = stage.operators == 1;
+  std::string text = fmt::format("Stage {} takes longest{}.", longest,
+                                 single ? ", and it is one operator, which cannot be divided" : "");
+  if (more >= kEqualPlans) {
+    text += fmt::format(
+        " Stages that all took equally long would be about {:.1f} % faster than the plan: no other split "
+        "gains "
+        "more.",
+        more * 100);
+  } else {
+    text += " The stages are nearly equal: a faster plan needs other options, such as more micro-batches.";
+  }
+  return text;
+}
+
+std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
+  std::vector<std::string> remarks{gainSentence(planned), limitSentence(planned), bandSentence(planned)};
+  if (planned.runnerUp) {
+    const std::string settings = settingsText(planned.runnerUpSettings);
+    remarks.push_back(fmt::format("Runner-up: {}{}.", rateText(*planned.runnerUp),
+                                  settings.empty() ? "" : " with " + settings));
+  }
+  return remarks;
+}
+
+std::string blocksText(const TriedStage& stage) {
+  std::string words;
+  for (const std::string& block : stage.blocks) words += (words.empty() ? "" : " ") + block;
+  return words;
+}
+
+sections::Table planTable(const char* key, const char* title, const TriedPlan& tried) {
+  sections::Table table{key, title, "per micro-batch", {}, {}};
+  table.columns = {
+      {"stage", "Stage", Format::index, ""},          {"device", "Device", Format::index, ""},
+      {"blocks", "Blocks", Format::list, ""},         {"operators", "Operators", Format::count, ""},
+      {"forward", "Forward", Format::seconds, ""},    {"recompute", "Recompute", Format::seconds, ""},
+      {"backward", "Backward", Format::seconds, ""},  {"host", "Host", Format::seconds, ""},
+      {"parameters", "Parameters", Format::bytes, ""}};
+  const bool missing = tried.value.missing > 0;
+  if (missing) table.columns.push_back({"missing", "Lacks", Format::bytes, ""});
+  for (std::size_t s = 0; s < tried.stages.size(); ++s) {
+    const TriedStage& stage = tried.stages[s];
+    const auto seconds = [&](std::int64_t ticks) {
+      return Cell(static_cast<double>(ticks) / tried.ticksPerSecond);
+    };
+    table.rows.push_back({static_cast<std::int64_t>(s), static_cast<std::int64_t>(stage.device),
+                          blocksText(stage), stage.operators, seconds(stage.forward),
+                          seconds(stage.recompute), seconds(stage.backward), seconds(stage.host),
+                          stage.parameters});
+    if (missing) table.rows.back().emplace_back(stage.missing);
+  }
+  return table;
+}
+
+/// The best plan of each variant, the best variant first.
+sections::Table variantTable(const ConfigurationPlan& planned) {
+  sections::Table table{"variants", "Variants", "the best plan of each", {}, {}};
+  table.columns = {{"stages", "Stages", Format::index, ""},
+                   {"rate", "Samples per second", Format::rate, ""},
+                   {"missing", "Lacks", Format::bytes, ""},
+                   {"settings", "Settings", Format::plain, ""}};
+  std::vector<const app::VariantResult*> all;
+  for (const app::VariantResult& variant : planned.variants) all.push_back(&variant);
+  std::ranges::stable_sort(all, {}, [](const app::VariantResult* variant) {
+    const std::int64_t missing = variant->value ? variant->value->missing : INT64_MAX;
+    return std::pair(missing, -variant->samplesPerSecond);
+  });
+  for (const app::VariantResult* variant : all) {
+    const bool runs = variant->value.has_value();
+    const std::string settings = settingsText(variant->settings);
+    table.rows.push_back({std::int64_t{variant->stages}, runs ? Cell(variant->samplesPerSecond) : Cell(),
+                          runs ? Cell(variant->value->missing) : Cell(),
+                          runs ? settings : settings + (settings.empty() ? "" : ": ") + variant->refusal});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string toText(const ConfigurationPlan& planned, const std::string& file) {
+  const plan::ModelPlan& model = planned.best.plan;
+  sections::Section section{"plan", fmt::format("Plan of {}", file), {}, {}, {}};
+  const auto add = [&](const char* label, const std::string& value) {
+    section.facts.push_back({"", label, value, Format::plain, ""});
+  };
+  add("Plan", rateText(model.best));
+  if (planned.present) add("Present", rateText(*planned.present));
+  if (!planned.best.settings.empty()) add("Settings", settingsText(planned.best.settings));
+  add("Schedule", fmt::format("{}, {} micro-batches of {}, {} replica{}, recompute {}", model.best.schedule,
+                              model.best.microBatches, model.best.microBatchSize, model.best.replicas,
+                              model.best.replicas == 1 ? "" : "s", model.best.recompute));
+  add("Tried",
+      fmt::format("{} plan{} compiled and emulated{}", planned.compiled, planned.compiled == 1 ? "" : "s",
+                  model.exact && planned.variants.size() == 1 ? ", which are all" : ""));
+  if (planned.variants.size() > 1) section.tables.push_back(variantTable(planned));
+  section.tables.push_back(planTable("plan", "Stages of the plan", model.best));
+  if (planned.present) section.tables.push_back(planTable("present", "Stages at present", *planned.present));
+  section.remarks = modelRemarks(planned);
+  return sections::toText(section);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json modelNumber(double value) {
+  return std::strtod(sections::plainNumber(value).c_str(), nullptr);
+}
+
+Json stagesJson(const TriedPlan& tried) {
+  Json all = Json::array();
+  const auto ms = [&](std::int64_t ticks) {
+    return modelNumber(static_cast<double>(ticks) / tried.ticksPerSecond * 1e3);
+  };
+  for (const TriedStage& stage : tried.stages) {
+    Json json;
+    json["layers"] = stage.blocks;
+    json["first_operator"] = stage.first;
+    json["last_operator"] = stage.last;
+    json["device"] = stage.device;
+    json["forward_ms"] = ms(stage.forward);
+    json["recompute_ms"] = ms(stage.recompute);
+    json["backward_ms"] = ms(stage.backward);
+    json["host_ms"] = ms(stage.host);
+    json["activation_bytes"] = stage.activations;
+    json["parameter_bytes"] = stage.parameters;
+    json["missing_bytes"] = stage.missing;
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json triedJson(const TriedPlan& tried) {
+  Json json;
+  const TriedStage& longest = tried.stages[longestStage(tried)];
+  json["largest_stage_ms"] = modelNumber(static_cast<double>(longest.time()) / tried.ticksPerSecond * 1e3);
+  json["stages"] = stagesJson(tried);
+  json["samples_per_second"] = modelNumber(tried.samplesPerSecond);
+  json["fits"] = tried.value.missing == 0;
+  json["missing_bytes"] = tried.value.missing;
+  json["schedule"] = tried.schedule;
+  json["recompute"] = tried.recompute;
+  json["micro_batches"] = tried.microBatches;
+  json["micro_batch_size"] = tried.microBatchSize;
+  json["replicas"] = tried.replicas;
+  json["devices"] = tried.devices;
+  return json;
+}
+
+Json settingsJson(const std::vector<app::PlanSetting>& settings) {
+  Json json = Json::object();
+  for (const auto& [key, value] : settings) json[key] = value;
+  return json;
+}
+
+Json variantsJson(const ConfigurationPlan& planned) {
+  Json all = Json::array();
+  for (const app::VariantResult& variant : planned.variants) {
+    const bool runs = variant.value.has_value();
+    Json json;
+    json["settings"] = settingsJson(variant.settings);
+    json["stages"] = variant.stages;
+    json["samples_per_second"] = runs ? modelNumber(variant.samplesPerSecond) : Json();
+    json["missing_bytes"] = runs ? Json(variant.value->missing) : Json();
+    json["refusal"] = runs ? Json() : Json(variant.refusal);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string toJson(const ConfigurationPlan& planned) {
+  const plan::ModelPlan& model = planned.best.plan;
+  Json json = triedJson(model.best);
+  json["cuts"] = model.cuts;
+  json["settings"] = settingsJson(planned.best.settings);
+  const std::optional<double> gain = gainOf(planned);
+  json["gain"] = gain ? modelNumber(*gain) : Json();
+  json["equal"] = gain ? Json(*gain > -kEqualPlans && *gain < kEqualPlans) : Json();
+  json["error_band_p90"] = planned.errorBand ? modelNumber(*planned.errorBand) : Json();
+  json["limiting_stage"] = longestStage(model.best);
+  json["balanced_samples_per_second"] = modelNumber(model.balancedSamplesPerSecond);
+  json["exact"] = model.exact && planned.variants.size() == 1;
+  json["plans_tried"] = planned.compiled;
+  json["variants"] = variantsJson(planned);
+  json["present"] = planned.present ? triedJson(*planned.present) : Json();
+  json["runner_up"] = planned.runnerUp ? triedJson(*planned.runnerUp) : Json();
+  json["runner_up_settings"] = planned.runnerUp ? settingsJson(planned.runnerUpSettings) : Json();
+  json["remarks"] = modelRemarks(planned);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pipescope::cli

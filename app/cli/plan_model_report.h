@@ -1,0 +1,13 @@
+#pragma once
+// How `pipescope plan CONFIG` shows a plan.
+#include <string>
+
+#include "app/run/request/plan_request.h"
+
+namespace pipescope::cli {
+
+std::string toText(const app::ConfigurationPlan& planned, const std::string& file);
+/// The keys are the same for every plan; null stands for what it does not have.
+std::string toJson(const app::ConfigurationPlan& planned);
+
+}  // namespace pipescope::cli

@@ -1,0 +1,22 @@
+#pragma once
+// How `pipescope plan --profile` shows a plan.
+#include <cstdint>
+#include <string>
+
+#include "engine/plan/cost_planner.h"
+
+namespace pipescope::cli {
+
+struct ProfilePlan {
+  std::string file;
+  plan::CostRequest request;
+  std::int64_t samplesPerMicroBatch = 1;
+  plan::LayerProfile layers;
+  plan::CostPlan best;
+};
+
+std::string toText(const ProfilePlan& planned);
+/// The keys are the same for every plan; null stands for what it does not have.
+std::string toJson(const ProfilePlan& planned);
+
+}  // namespace pipescope::cli

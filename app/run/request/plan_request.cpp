@@ -1,0 +1,292 @@
+#include "app/run/request/plan_request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/run/request/accelerator.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_checks.h"
+#include "app/run/request/model_defaults.h"
+#include "app/run/request/model_translation.h"
+#include "app/run/request/user_folders.h"
+#include "engine/devices/core/bands.h"
+#include "engine/devices/system_registry.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+
+/// One combination of choices.
+struct Variant {
+  std::vector<PlanSetting> settings;
+  int stages = 1;
+};
+
+bool isBetter(const plan::Value& a, double rateOfA, const plan::Value& b, double rateOfB) {
+  return a.missing != b.missing ? a.missing < b.missing : rateOfA > rateOfB;
+}
+
+/// A part of the whole work.
+class PartOfProgress : public base::Progress {
+ public:
+  PartOfProgress(base::Progress& whole, std::size_t part, std::size_t parts)
+      : whole_(whole), part_(static_cast<double>(part)), parts_(static_cast<double>(parts)) {}
+  void report(double fraction, std::string_view what) override {
+    whole_.report((part_ + fraction) / parts_, what);
+  }
+  bool cancelled() const override { return whole_.cancelled(); }
+
+ private:
+  base::Progress& whole_;
+  double part_, parts_;
+};
+
+class ConfigurationPlanner {
+ public:
+  ConfigurationPlanner(const Configuration& configuration, const std::vector<PlanChoice>& choices,
+                       base::Executor& executor, base::Progress& progress)
+      : given_(configuration), choices_(choices), executor_(executor), progress_(progress) {}
+
+  base::Result<ConfigurationPlan> plan() {
+    PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
+    if (devices::hasGivenCosts(chosen.text("system.name"), userConfigurationFolder())) {
+      return base::badInput(fmt::format(
+          "System {} has costs that are given for whole stages, so there is nothing to divide: plan from the "
+          "costs of layers with --profile, or choose another system.",
+          chosen.text("system.name")));
+    }
+    addPresent();
+    PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(chosen));
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
+      PartOfProgress progress(progress_, i, variants.size());
+      PIPESCOPE_TRY(tryVariant(variants[i], progress));
+    }
+    if (!best_) {
+      const std::string& refusal = result_.variants.front().refusal;
+      return base::badInput(variants.size() > 1 ? "None of the variants can run. The first one: " + refusal
+                                                : refusal);
+    }
+    result_.best = *std::move(best_);
+    addRunnerUp();
+    return std::move(result_);
+  }
+
+ private:
+  static base::Result<Configuration> resolved(const Configuration& given) {
+    PIPESCOPE_ASSIGN(const Configuration defaults, withModelDefaults(given));
+    PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
+    return chosen.configuration;
+  }
+
+  void addPresent() {
+    progress_.report(0, "compiling the present plan");
+    const base::Result<compile::Compilation> compilation = compileRun(given_, &executor_);
+    if (!compilation.ok()) {
+      result_.presentRefusal = compilation.error().message;
+      return;
+    }
+    result_.present = plan::tryOut(*compilation);
+    const auto& device = compilation->system->devices().front();
+    const auto bands = devices::embeddedBands();
+    if (!bands.ok()) return;
+    for (const devices::Band& band : *bands) {
+      const bool isTime = band.quantity == "cycles" || band.quantity == "time";
+      if (band.device != device.kind || !isTime) continue;
+      result_.errorBand = std::max(result_.errorBand.value_or(0), band.p90);
+    }
+  }
+
+  /// Stages to plan where no choice says it: as many as devices now hold stages, with their chunks.
+  int presentStages(const Configuration& c) const {
+    if (result_.present) {
+      if (c.integer("execution.chunks") > 0) return static_cast<int>(result_.present->stages.size());
+      int devices = 0;
+      for (const plan::TriedStage& stage : result_.present->stages)
+        devices = std::max(devices, stage.device + 1);
+      return std::max(1, devices);
+    }
+    const std::int64_t devices = c.integer("system.devices");
+    const std::size_t stages = c.tables("stages").size();
+    if (stages > 0) return static_cast<int>(stages);
+    return static_cast<int>(std::clamp<std::int64_t>(devices, 1, 1024));
+  }
+
+  /// Devices of all replicas: those that are given, or those that the present plan uses.
+  std::int64_t devices(const Configuration& c) const {
+    if (c.integer("system.devices") > 0) return c.integer("system.devices");
+    return result_.present ? result_.present->devices : 1;
+  }
+
+  base::Result<std::vector<Variant>> variantsOf(const Configuration& c) const {
+    std::vector<Variant> variants(1);
+    variants.front().stages = presentStages(c);
+    const bool given = given_.origin("system.devices") == config::Origin::flag;
+    std::vector<PlanChoice> choices = choices_;
+    const auto isStages = [](const PlanChoice& choice) { return choice.key == "execution.stages"; };
+    if (given && std::ranges::none_of(choices, isStages)) choices.push_back({"execution.stages", {}});
+    for (PlanChoice& choice : choices) {
+      if (isStages(choice) && choice.values.empty()) {
+        for (std::int64_t n = devices(c); n > 0; --n) {
+          if (devices(c) % n == 0) choice.values.push_back(std::to_string(n));
+        }
+      }
+      std::vector<Variant> more;
+      for (const Variant& variant : variants) {
+        for (const std::string& value : choice.values) {
+          PIPESCOPE_ASSIGN(Variant changed, with(variant, choice.key, value, c));
+          more.push_back(std::move(changed));
+        }
+      }
+      constexpr std::size_t kMost = 200;
+      if (more.size() > kMost) {
+        return base::badInput(fmt::format(
+            "The choices have {} combinations or more, but a plan tries at most {}: give fewer values.",
+            more.size(), kMost));
+      }
+      variants = std::move(more);
+    }
+    return variants;
+  }
+
+  base::Result<Variant> with(Variant variant, const std::string& key, std::string value,
+                             const Configuration& c) const {
+    if (key == "execution.stages") {
+      const std::int64_t stages = std::atoll(value.c_str());
+      if (stages < 1 || stages > 1024 || std::to_string(stages) != value) {
+        return base::badInput(
+            fmt::format("--vary stages={}: the number of stages is a whole number from 1 to 1024.", value));
+      }
+      variant.stages = static_cast<int>(stages);
+      return variant;
+    }
+    if (value.size() > 1 && (value[0] == '/' || value[0] == '*')) {
+      const std::int64_t now = c.integer(key), by = std::atoll(value.c_str() + 1);
+      value = std::to_string(std::max<std::int64_t>(1, value[0] == '*' ? now * by : now / by));
+    }
+    variant.settings.emplace_back(key, std::move(value));
+    return variant;
+  }
+
+  /// The configuration of a variant: replicas fill the devices, and an update keeps its samples.
+  base::Result<Configuration> configured(Variant& variant) const {
+    Configuration c = given_;
+    for (const auto& [key, value] : variant.settings) {
+      const base::Status status = c.setText(key, value, config::Origin::flag);
+      if (!status.ok()) return base::badInput("--vary: " + status.error().message);
+    }
+    PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
+    const auto isSet = [&](const char* key) {
+      return std::ranges::any_of(variant.settings,
+                                 [&](const PlanSetting& each) { return each.first == key; });
+    };
+    const auto set = [&](const char* key, std::int64_t value) -> base::Status {
+      if (c.integer(key) == value) return {};
+      PIPESCOPE_TRY(c.set(key, value, config::Origin::flag));
+      variant.settings.emplace_back(key, std::to_string(value));
+      return {};
+    };
+    const bool infers = chosen.text("execution.mode") == "inference";
+    const char* factor = infers ? "inference.replication_factor" : "training.replication_factor";
+    const std::int64_t now = result_.present ? result_.present->replicas : 1;
+    std::int64_t replicas = isSet(factor) ? c.integer(factor) : now;
+    if (variant.stages != presentStages(chosen) && !isSet(factor)) {
+      replicas = std::max<std::int64_t>(1, devices(chosen) / variant.stages);
+      PIPESCOPE_TRY(set(factor, replicas));
+    }
+    if (infers) return c;
+    const std::int64_t samples =
+        chosen.integer("training.micro_batch_size") * chosen.integer("training.gradient_accumulation") * now;
+    const std::int64_t each = c.integer("training.micro_batch_size") * replicas;
+    if (samples % each != 0) {
+      return base::badInput(fmt::format(
+          "A weight update has {} samples, which {} replica{} with micro-batches of {} cannot share.",
+          samples, replicas, replicas == 1 ? "" : "s", c.integer("training.micro_batch_size")));
+    }
+    if (!isSet("training.gradient_accumulation"))
+      PIPESCOPE_TRY(set("training.gradient_accumulation", samples / each));
+    return c;
+  }
+
+  base::Result<plan::ModelPlan> planOf(const Configuration& given, int stages, base::Progress& progress) {
+    PIPESCOPE_ASSIGN(const Configuration c, resolved(given));
+    PIPESCOPE_TRY(checkConfiguration(c));
+    PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
+    const std::vector<compile::StageRequest> start = request.layout.stages;
+    for (const compile::StageRequest& stage : start) {
+      if (stage.settings.empty()) continue;
+      return base::badInput(
+          fmt::format("[[stages]] gives {} to single stages, which other stages cannot keep: set "
+                      "execution.{} for all, or let --vary choose it.",
+                      stage.settings.front().name, stage.settings.front().name));
+    }
+    request.layout.stages.clear();
+    request.layout.layersPerStage.clear();
+    request.layout.cuts.clear();
+    request.layout.whole = false;
+    request.layout.splitInto = stages;
+    return plan::planModel(request, start, executor_, progress);
+  }
+
+  base::Status tryVariant(Variant variant, base::Progress& progress) {
+    const base::Result<Configuration> c = configured(variant);
+    result_.variants.push_back({variant.settings, variant.stages, std::nullopt, 0, {}});
+    VariantResult& entry = result_.variants.back();
+    if (!c.ok()) {
+      entry.refusal = c.error().message;
+      return {};
+    }
+    base::Result<plan::ModelPlan> found = planOf(*c, variant.stages, progress);
+    if (!found.ok()) {
+      if (found.error().kind == base::ErrorKind::cancelled) return found.error();
+      entry.refusal = found.error().message;
+      return {};
+    }
+    entry.value = found->best.value;
+    entry.samplesPerSecond = found->best.samplesPerSecond;
+    result_.compiled += found->compiled;
+    PlannedVariant planned{variant.settings, variant.stages, std::move(found).value(), *c};
+    const plan::TriedPlan& tried = planned.plan.best;
+    const auto better = [&](const plan::TriedPlan& other) {
+      return isBetter(tried.value, tried.samplesPerSecond, other.value, other.samplesPerSecond);
+    };
+    if (!best_ || better(best_->plan.best)) {
+      if (best_) second_ = *std::move(best_);
+      best_ = std::move(planned);
+    } else if (!second_ || better(second_->plan.best)) {
+      second_ = std::move(planned);
+    }
+    return {};
+  }
+
+  void addRunnerUp() {
+    const std::optional<plan::TriedPlan>& own = result_.best.plan.runnerUp;
+    result_.runnerUp = own;
+    result_.runnerUpSettings = result_.best.settings;
+    if (!second_) return;
+    const plan::TriedPlan& other = second_->plan.best;
+    if (own && !isBetter(other.value, other.samplesPerSecond, own->value, own->samplesPerSecond)) return;
+    result_.runnerUp = other;
+    result_.runnerUpSettings = second_->settings;
+  }
+
+  const Configuration& given_;
+  const std::vector<PlanChoice>& choices_;
+  base::Executor& executor_;
+  base::Progress& progress_;
+  ConfigurationPlan result_{.best = {{}, 1, {}, given_}};
+  std::optional<PlannedVariant> best_, second_;
+};
+
+}  // namespace
+
+base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,
+                                                  const std::vector<PlanChoice>& choices,
+                                                  base::Executor& executor, base::Progress& progress) {
+  return ConfigurationPlanner(configuration, choices, executor, progress).plan();
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,67 @@
+#pragma once
+// From a configuration to the best plan of its model: what `pipescope plan CONFIG` asks.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/configuration.h"
+#include "engine/plan/model_planner.h"
+#include "profiler/base/executor.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::app {
+
+/// A key that the plan may choose, with the values that are tried. Without values, common ones are tried.
+struct PlanChoice {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+/// Reads "key", "key=a,b" or a part of a key: "schedule" means execution.schedule. `stages` is the number of
+/// stages. Refused: an unknown key, and one that has no values to try.
+base::Result<PlanChoice> planChoice(const std::string& text);
+
+/// A key and its value.
+using PlanSetting = std::pair<std::string, std::string>;
+
+struct PlannedVariant {
+  std::vector<PlanSetting> settings;  ///< what differs from the configuration
+  int stages = 1;
+  plan::ModelPlan plan;
+  config::Configuration configuration;  ///< with the settings, but the stages are those of the original
+};
+
+/// The best plan of one combination of choices.
+struct VariantResult {
+  std::vector<PlanSetting> settings;
+  int stages = 1;
+  std::optional<plan::Value> value;  ///< none if it cannot run
+  double samplesPerSecond = 0;
+  std::string refusal;
+};
+
+struct ConfigurationPlan {
+  std::optional<plan::TriedPlan> present;  ///< none if the configuration cannot run
+  std::string presentRefusal;              ///< then the reason
+  PlannedVariant best;
+  /// The best other plan: another split of the same variant, or another variant.
+  std::optional<plan::TriedPlan> runnerUp;
+  std::vector<PlanSetting> runnerUpSettings;
+  std::vector<VariantResult> variants;
+  std::int64_t compiled = 0;  ///< plans of all variants
+  /// The error band of times on this device: p90 of |ln(emulated ÷ measured)|, the widest of all kinds of
+  /// layers and steps that were measured. None if nothing was checked.
+  std::optional<double> errorBand;
+};
+
+/// Searches the splits of every combination of the choices. Micro-batch size and gradient accumulation keep
+/// the samples of a weight update. Refused: systems whose costs are given, too many combinations, and models
+/// that no combination can run.
+base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
+                                                  const std::vector<PlanChoice>& choices,
+                                                  base::Executor& executor, base::Progress& progress);
+
+/// The configuration of the best plan, as TOML that runs as planned.
+std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);
+
+}  // namespace pipescope::app

@@ -1,0 +1,270 @@
+#include "engine/plan/model_planner.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/compile/block_pattern.h"
+#include "engine/compile/model/model_compiler.h"
+#include "engine/compile/model/stage_split.h"
+#include "engine/plan/stage_table.h"
+
+namespace pipescope::plan {
+namespace {
+
+/// Cuts within a block or layer must make the plan faster by more than this.
+constexpr double kWorthOfBlocks = 0.003;
+
+/// Says when to stop, but shows nothing: for short searches within the work.
+class StopOnly : public base::Progress {
+ public:
+  explicit StopOnly(const base::Progress& whole) : whole_(whole) {}
+  void report(double, std::string_view) override {}
+  bool cancelled() const override { return whole_.cancelled(); }
+
+ private:
+  const base::Progress& whole_;
+};
+
+class ModelPlanner {
+ public:
+  ModelPlanner(const compile::ModelRequest& request, const std::vector<compile::StageRequest>& start,
+               base::Executor& executor, base::Progress& progress)
+      : request_(request), start_(start), executor_(executor), progress_(progress), stop_(progress) {
+    stages_ = static_cast<std::size_t>(request.layout.splitInto);
+  }
+
+  base::Result<ModelPlan> plan() {
+    const compile::Compile compileOne = [&](const compile::ModelRequest& plain) {
+      return compile::compileSplit(plain, executor_);
+    };
+    PIPESCOPE_ASSIGN(splits_,
+                     compile::StageSplits::make(
+                         request_, compile::recomputes(request_, request_.layout.splitInto), compileOne));
+    table_.emplace(*splits_, request_);
+    depths_ = splits_->depths();
+    PIPESCOPE_TRY(trySeeds());
+    const bool exact = isSmall();
+    if (exact) {
+      PIPESCOPE_TRY(tryAll());
+    } else {
+      PIPESCOPE_TRY(improve());
+    }
+    if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
+    return result(exact);
+  }
+
+ private:
+  using Tried = std::map<Cuts, std::optional<TriedPlan>>;
+
+  base::Status trySeeds() {
+    // The model may have no split at all; then this says why.
+    PIPESCOPE_ASSIGN(const Cuts seed, splits_->shortestLongestStage());
+    PIPESCOPE_TRY(compileCuts(seed));
+    if (const std::optional<Cuts> start = startCuts()) PIPESCOPE_TRY(compileCuts(*start));
+    return {};
+  }
+
+  /// The cuts of the plan that the user has, if its stages are contiguous.
+  std::optional<Cuts> startCuts() const {
+    if (start_.size() != stages_) return std::nullopt;
+    compile::LayoutRequest layout = request_.layout;
+    layout.splitInto = 0;
+    layout.stages = start_;
+    const auto specs = compile::layOutStages(layout, *request_.executables.front().forward);
+    if (!specs.ok()) return std::nullopt;
+    const std::map<std::string, int> stageOf = compile::stageOfBlocks(*specs);
+    Cuts cuts{0};
+    for (std::size_t u = 0; u < depths_.size(); ++u) {
+      const auto stage = static_cast<std::size_t>(stageOf.at(splits_->blockOf(u)));
+      if (stage + 1 == cuts.size()) continue;
+      if (stage != cuts.size() || depths_[u] == SIZE_MAX) return std::nullopt;
+      cuts.push_back(u);
+    }
+    if (cuts.size() != stages_) return std::nullopt;
+    return cuts;
+  }
+
+  /// Compiles and emulates a split. One that the compiler refuses is remembered as impossible.
+  base::Status compileCuts(const Cuts& cuts) {
+    if (tried_.contains(cuts)) return {};
+    // How many plans a large model needs is not known before; most need fewer than this.
+    constexpr double kMostPlans = 40;
+    progress_.report(std::min(0.95, static_cast<double>(tried_.size()) / kMostPlans), "trying out plans");
+    PIPESCOPE_ASSIGN(compile::ModelRequest request, splits_->applied(cuts));
+    request.executables.resize(1);
+    const base::Result<compile::Compilation> compilation = compile::compileSplit(request, executor_);
+    if (!compilation.ok()) {
+      if (firstRefusal_.message.empty()) firstRefusal_ = compilation.error();
+      tried_.emplace(cuts, std::nullopt);
+      return {};
+    }
+    TriedPlan tried = tryOut(*compilation);
+    tried.cuts = cuts;
+    table_->learn(tried);
+    tried_.emplace(cuts, std::move(tried));
+    return {};
+  }
+
+  std::vector<std::size_t> bordersOf(std::size_t deepest) const {
+    std::vector<std::size_t> borders;
+    for (std::size_t u = 1; u < depths_.size(); ++u) {
+      if (depths_[u] <= deepest) borders.push_back(u);
+    }
+    return borders;
+  }
+  SearchSpace spaceOf(std::size_t deepest) const {
+    SearchSpace space;
+    space.units = depths_.size();
+    space.stages = stages_;
+    space.borders = bordersOf(deepest);
+    return space;
+  }
+
+  bool isSmall() const {
+    constexpr std::int64_t kMostSplits = 150;
+    constexpr std::size_t kMostUnits = 64;
+    return depths_.size() <= kMostUnits && countSplits(spaceOf(SIZE_MAX - 1)) <= kMostSplits;
+  }
+
+  base::Status tryAll() {
+    const Evaluate evaluate = [&](const Cuts& cuts) -> base::Result<std::optional<Value>> {
+      if (!table_->estimate(cuts)) return std::optional<Value>();  // a stage would have nothing to compute
+      PIPESCOPE_TRY(compileCuts(cuts));
+      const std::optional<TriedPlan>& tried = tried_.at(cuts);
+      return tried ? std::optional(tried->value) : std::nullopt;
+    };
+    PIPESCOPE_ASSIGN(const auto found, searchSplits(spaceOf(SIZE_MAX - 1), evaluate, {}, stop_));
+    (void)found;
+    return {};
+  }
+
+  base::Status improve() {
+    std::set<std::size_t> levels(std::next(depths_.begin()), depths_.end());
+    levels.erase(SIZE_MAX);
+    for (const std::size_t level : levels) PIPESCOPE_TRY(improveAt(level));
+    return {};
+  }
+
+  /// Compiles what the table says is the best split with these borders until it is one that was compiled.
+  base::Status improveAt(std::size_t level) {
+    constexpr int kMostRounds = 6;
+    for (int round = 0; round < kMostRounds && !progress_.cancelled(); ++round) {
+      SearchSpace space = spaceOf(level);
+      space.mostInAll = 300;
+      space.mostTried = 400;
+      space.kicks = 5;
+      std::vector<const TriedPlan*> known = ranked();
+      for (std::size_t i = 0; i < std::min<std::size_t>(known.size(), 3); ++i)
+        space.starts.push_back(known[i]->cuts);
+      const Evaluate evaluate = [&](const Cuts& cuts) -> base::Result<std::optional<Value>> {
+        return table_->estimate(cuts);
+      };
+      const Bound bound = [&](const Cuts& cuts) { return table_->bound(cuts); };
+      PIPESCOPE_ASSIGN(const std::optional<Found> found, searchSplits(space, evaluate, bound, stop_));
+      if (!found) return {};
+      if (!tried_.contains(found->cuts)) {
+        PIPESCOPE_TRY(compileCuts(found->cuts));
+      } else if (found->runnerUp && !tried_.contains(found->runnerUp->first)) {
+        PIPESCOPE_TRY(compileCuts(found->runnerUp->first));
+      } else {
+        return {};
+      }
+    }
+    return {};
+  }
+
+  std::size_t depthOf(const TriedPlan& tried) const {
+    std::size_t depth = 0;
+    for (std::size_t s = 1; s < tried.cuts.size(); ++s) depth = std::max(depth, depths_[tried.cuts[s]]);
+    return depth;
+  }
+
+  /// The plans that can be, best first. Of two that are equal, the one with the outer cuts comes first.
+  std::vector<const TriedPlan*> ranked() const {
+    std::vector<const TriedPlan*> all;
+    for (const auto& [cuts, tried] : tried_) {
+      if (tried) all.push_back(&*tried);
+    }
+    std::ranges::stable_sort(all, {}, [](const TriedPlan* plan) { return plan->value; });
+    if (all.empty()) return all;
+    const Value least = all.front()->value;
+    const auto isEqual = [&](const TriedPlan* plan) {
+      return plan->value.missing == least.missing &&
+             static_cast<double>(plan->value.time) < (1 + kWorthOfBlocks) * static_cast<double>(least.time);
+    };
+    const auto end = std::ranges::find_if_not(all, isEqual);
+    std::stable_sort(all.begin(), end,
+                     [&](const TriedPlan* a, const TriedPlan* b) { return depthOf(*a) < depthOf(*b); });
+    return all;
+  }
+
+  base::Result<ModelPlan> result(bool exact) const {
+    const std::vector<const TriedPlan*> all = ranked();
+    if (all.empty()) return firstRefusal_;
+    ModelPlan plan;
+    PIPESCOPE_ASSIGN(const compile::ModelRequest request, splits_->applied(all[0]->cuts));
+    PIPESCOPE_ASSIGN(const compile::Compilation compilation, compile::compileSplit(request, executor_));
+    plan.best = tryOut(compilation);
+    plan.best.cuts = all[0]->cuts;
+    if (all.size() > 1) plan.runnerUp = *all[1];
+    for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(plan.best.cuts[s]));
+    nameBlocks(plan);
+    const std::vector<int> devices = compile::devicesOfSplit(splits_->problem(), plan.best.cuts);
+    if (devices != splits_->places().device) plan.devices = devices;
+    const std::optional<Value> estimate = table_->estimate(plan.best.cuts);
+    const std::int64_t balanced = table_->balanced(plan.best.cuts);
+    if (estimate && balanced > 0) {
+      plan.balancedSamplesPerSecond =
+          plan.best.samplesPerSecond * static_cast<double>(estimate->time) / static_cast<double>(balanced);
+    }
+    plan.exact = exact;
+    plan.compiled = static_cast<std::int64_t>(all.size());
+    return plan;
+  }
+
+  /// Names the blocks of the stages if every name stands for one block, which lies in one stage.
+  void nameBlocks(ModelPlan& plan) const {
+    const std::vector<std::string> blocks = compile::blocksOf(*request_.executables.front().forward);
+    std::vector<std::vector<std::string>> named(stages_);
+    std::set<std::string> seen;
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const std::size_t end = s + 1 < stages_ ? plan.best.cuts[s + 1] : depths_.size();
+      for (std::size_t u = plan.best.cuts[s]; u < end; ++u) {
+        const std::string& block = splits_->blockOf(u);
+        if (std::ranges::find(named[s], block) != named[s].end()) continue;
+        if (!seen.insert(block).second || compile::blocksNamed(block, blocks).size() != 1) return;
+        named[s].push_back(block);
+      }
+    }
+    plan.blocks = std::move(named);
+  }
+
+  const compile::ModelRequest& request_;
+  const std::vector<compile::StageRequest>& start_;
+  base::Executor& executor_;
+  base::Progress& progress_;
+  StopOnly stop_;
+  std::size_t stages_ = 1;
+  std::unique_ptr<compile::StageSplits> splits_;
+  std::optional<StageTable> table_;
+  std::vector<std::size_t> depths_;
+  Tried tried_;
+  base::Error firstRefusal_;
+};
+
+}  // namespace
+
+base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
+                                  const std::vector<compile::StageRequest>& start, base::Executor& executor,
+                                  base::Progress& progress) {
+  if (compile::isPhased(request.layout.strategy)) {
+    return base::badInput(
+        "A plan divides pipelines and sharded models, but execution.strategy is " +
+        compile::toString(request.layout.strategy) +
+        ", whose phases load and store tensors: plan with another strategy, or cut the phases by hand.");
+  }
+  return ModelPlanner(request, start, executor, progress).plan();
+}
+
+}  // namespace pipescope::plan

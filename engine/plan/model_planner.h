@@ -1,0 +1,40 @@
+#pragma once
+// The best contiguous split of a model into a number of stages, by compiling and emulating.
+#include <optional>
+
+#include "engine/compile/model/model_request.h"
+#include "engine/plan/tried_plan.h"
+#include "profiler/base/executor.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::plan {
+
+struct ModelPlan {
+  TriedPlan best;
+  std::optional<TriedPlan> runnerUp;  ///< the best of the other splits that were compiled
+  /// The names of the operators with which the stages after the first begin.
+  std::vector<std::string> cuts;
+  /// By stage the model's blocks that it holds. Empty: a stage ends within a block.
+  std::vector<std::vector<std::string>> blocks;
+  /// By stage, where they differ from those that the schedule gives to stages.
+  std::vector<int> devices;
+  /// Samples per second, as estimated, if all stages took as long as their mean.
+  double balancedSamplesPerSecond = 0;
+  bool exact = false;         ///< all splits were compiled
+  std::int64_t compiled = 0;  ///< splits that were compiled
+};
+
+/// Plans LayoutRequest::splitInto stages; other ways to say what the stages are must be empty. `start` names
+/// the stages of a plan that is tried as well, if they are contiguous.
+///
+/// The costs of stages are estimated from those of the operators, and known once a stage was compiled. The
+/// search repeats: find the best split for the costs that are known, with the schedule emulated on given
+/// costs; compile it; correct the costs. Small models have all their splits compiled. Cuts between blocks are
+/// preferred to others that gain less than 0.3 %.
+///
+/// Refused: phased strategies, and what the compiler refuses.
+base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
+                                  const std::vector<compile::StageRequest>& start, base::Executor& executor,
+                                  base::Progress& progress);
+
+}  // namespace pipescope::plan

@@ -1,0 +1,50 @@
+#pragma once
+// What stages of a model cost: estimated from their operators, or known because they were compiled.
+#include <map>
+#include <tuple>
+
+#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compile/model/model_request.h"
+#include "engine/compile/model/stage_split.h"
+#include "engine/plan/tried_plan.h"
+
+namespace pipescope::plan {
+
+class StageTable {
+ public:
+  StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request)
+      : splits_(splits), request_(request), errors_(splits.problem().stages()) {}
+
+  /// Learns what the stages of a plan that was compiled cost.
+  void learn(const TriedPlan& tried);
+  /// The value of a split by what is known: the schedule runs on devices with these costs. Bytes are missing
+  /// where a stage is known to lack them, or holds another that does. None if a stage has nothing to compute.
+  std::optional<Value> estimate(const Cuts& cuts) const;
+  /// A value that estimate() is not below. Quick.
+  Value bound(const Cuts& cuts) const;
+  /// Ticks of a call if all stages took as long as their mean.
+  std::int64_t balanced(const Cuts& cuts) const;
+
+ private:
+  struct Passes {
+    double forward = 0, recompute = 0, backward = 0;
+  };
+  /// Whether two stages of the same operators do the same: first and last stages have copies from and to the
+  /// host, and the last one keeps what it reads again.
+  using Range = std::tuple<bool, std::size_t, std::size_t>;  ///< recomputes, first, end
+  Range rangeOf(std::size_t stage, std::size_t first, std::size_t end) const {
+    return {splits_.problem().recomputes[stage], first, end};
+  }
+  Passes sumOf(std::size_t stage, std::size_t first, std::size_t end) const;
+  Passes passesOf(std::size_t stage, std::size_t first, std::size_t end) const;
+  std::int64_t missingOf(std::size_t stage, std::size_t first, std::size_t end) const;
+  compile::FixedRun runOf(const std::vector<Passes>& stages, const Cuts& cuts) const;
+
+  const compile::StageSplits& splits_;
+  const compile::ModelRequest& request_;
+  std::map<Range, Passes> known_;
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::int64_t> missing_;  ///< stage, first, end
+  std::vector<Passes> errors_;  ///< by stage: known − estimated, of the plan that was compiled last
+};
+
+}  // namespace pipescope::plan

@@ -1,0 +1,105 @@
+#include "engine/plan/tried_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/plan/emulated_time.h"
+
+namespace pipescope::plan {
+namespace {
+
+std::int64_t missingIn(const devices::LoweredMemory& memory, const devices::MemorySpaceInfo& space) {
+  if (memory.overflow.empty()) return 0;
+  std::map<std::int64_t, std::int64_t> change;  // of the bytes, at the unit of that number
+  for (const devices::UnitRun& run : memory.units) {
+    change[run.firstUnit] += run.bytes.count;
+    change[run.firstUnit + run.unitCount] -= run.bytes.count;
+  }
+  std::int64_t bytes = 0, most = 0;
+  for (const auto& [unit, by] : change) most = std::max(most, bytes += by);
+  // A family may keep a part of its memory for itself.
+  return std::max<std::int64_t>(most - space.bytesPerUnit.count, 1);
+}
+
+void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
+  for (const compile::PlanTensor& tensor : plan.tensors) {
+    if (tensor.use == compile::TensorUse::weight && !tensor.shared)
+      stage.parameters += tensor.type.bytes().count;
+  }
+  for (const compile::PassPlan& pass : plan.passes) {
+    if (pass.pass != model::Pass::forward) continue;
+    for (const compile::PlanOperator& op : pass.operators) {
+      for (const compile::PlanTensorId id : op.outputs)
+        stage.activations += plan.tensors[static_cast<std::size_t>(id.value)].type.bytes().count;
+    }
+    stage.operators = static_cast<std::int64_t>(pass.operators.size());
+    if (pass.operators.empty()) continue;
+    stage.first = pass.operators.front().name;
+    stage.last = pass.operators.back().name;
+  }
+}
+
+void addTimes(const devices::LoweredDevice& device, std::int64_t missing, std::vector<TriedStage>& stages) {
+  for (const devices::LoweredPass& pass : device.passes) {
+    // With several pipes, each stage exists once more.
+    if (static_cast<std::size_t>(pass.stage) >= stages.size()) continue;
+    TriedStage& stage = stages[static_cast<std::size_t>(pass.stage)];
+    stage.missing = missing;
+    for (const devices::LoweredSegment& segment : pass.segments) {
+      const model::Pass kind = segment.pass.value_or(pass.pass);
+      const std::int64_t ticks = segment.ticks.count;
+      if (kind == model::Pass::forward) stage.forward += ticks;
+      if (kind == model::Pass::recompute) stage.recompute += ticks;
+      if (kind == model::Pass::backward || kind == model::Pass::weightGradient) stage.backward += ticks;
+      if (kind == model::Pass::hostIn || kind == model::Pass::hostOut) stage.host += ticks;
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t missingBytes(const devices::LoweredDevice& device, const devices::DeviceInfo& info) {
+  std::int64_t missing = 0;
+  for (const devices::LoweredMemory& memory : device.memory)
+    missing = std::max(missing, missingIn(memory, info.memory.at(static_cast<std::size_t>(memory.space))));
+  return missing;
+}
+
+TriedPlan tryOut(const compile::Compilation& compilation) {
+  const compile::CompiledExecutable& executable = compilation.executables.front();
+  TriedPlan tried;
+  const std::size_t pipes = static_cast<std::size_t>(executable.order.pipes);
+  for (std::size_t s = 0; s < executable.plan.stages.size() / pipes; ++s) {
+    const compile::StagePlan& plan = executable.plan.stages[s];
+    TriedStage stage;
+    stage.blocks = plan.blocks;
+    stage.device = plan.device;
+    addTensors(plan, stage);
+    tried.stages.push_back(std::move(stage));
+  }
+  for (const compile::CompiledExecutable& each : compilation.executables) {
+    for (const devices::LoweredDevice& device : each.lowered) {
+      const auto index = static_cast<std::size_t>(device.device);
+      const std::int64_t missing = missingBytes(device, compilation.system->devices()[index]);
+      tried.value.missing = std::max(tried.value.missing, missing);
+      if (&each == &executable) addTimes(device, missing, tried.stages);
+    }
+  }
+  tried.overflow = compilation.overflow();
+  const emulate::ExecutableFacts& facts = executable.facts;
+  tried.value.time = callTicks(compilation).count;
+  tried.ticksPerSecond = static_cast<double>(compilation.system->devices().front().ticksPerSecond);
+  const double seconds = static_cast<double>(tried.value.time) / tried.ticksPerSecond;
+  const auto samples = static_cast<double>(facts.rows() * facts.iterations);
+  if (seconds > 0) tried.samplesPerSecond = samples / seconds;
+  tried.devices = compilation.devicesUsed;
+  tried.replicas = static_cast<int>(facts.replicas);
+  tried.microBatches = facts.microBatches;
+  tried.microBatchSize = facts.microBatchSize;
+  tried.schedule = facts.schedule;
+  tried.recompute = facts.recompute;
+  return tried;
+}
+
+}  // namespace pipescope::plan

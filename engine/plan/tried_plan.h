@@ -1,0 +1,43 @@
+#pragma once
+// A plan of a model that was compiled and emulated, with the figures that a report shows.
+#include <string>
+#include <vector>
+
+#include "engine/compile/model/compilation.h"
+#include "engine/plan/split_search.h"
+
+namespace pipescope::plan {
+
+/// One stage of a compiled plan. Times are in ticks for a micro-batch.
+struct TriedStage {
+  std::vector<std::string> blocks;
+  std::string first, last;     ///< its first and last forward operator
+  std::int64_t operators = 0;  ///< of the forward pass
+  int device = 0;
+  std::int64_t forward = 0, recompute = 0, backward = 0;
+  std::int64_t host = 0;         ///< copies from and to the host
+  std::int64_t parameters = 0;   ///< bytes of its weights
+  std::int64_t activations = 0;  ///< bytes of the results of its forward operators
+  std::int64_t missing = 0;      ///< bytes that its device lacks
+  std::int64_t time() const { return forward + recompute + backward + host; }
+};
+
+struct TriedPlan {
+  Cuts cuts;    ///< empty for a plan that was not made by cutting
+  Value value;  ///< missing bytes of the fullest memory; ticks of a call
+  double samplesPerSecond = 0;
+  double ticksPerSecond = 1;
+  int devices = 0, replicas = 1;
+  std::int64_t microBatches = 1, microBatchSize = 1;
+  std::string schedule, recompute;
+  std::vector<TriedStage> stages;
+  std::vector<std::string> overflow;  ///< see Compilation::overflow
+};
+
+/// Emulates the first executable of a compilation.
+TriedPlan tryOut(const compile::Compilation& compilation);
+
+/// Bytes that the fullest unit of a device's memories lacks; 0: all fit.
+std::int64_t missingBytes(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
+
+}  // namespace pipescope::plan
