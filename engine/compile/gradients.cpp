@@ -50,9 +50,9 @@ class Differentiator {
     }
   }
   void mark(TensorId id) {
-    if (id.valid()) trainable_[static_cast<std::size_t>(id.value)] = true;
+    if (id.valid()) trainable_[id] = true;
   }
-  bool trainable(TensorId id) const { return id.valid() && trainable_[static_cast<std::size_t>(id.value)]; }
+  bool trainable(TensorId id) const { return id.valid() && trainable_[id]; }
 
   /// The gradient of the loss with respect to itself, which is 1. It is made when a node first needs it.
   TensorId one();
@@ -65,7 +65,7 @@ class Differentiator {
   const ops::OperatorRegistry& registry_;
   TensorId root_;
   std::size_t forwardNodes_;
-  std::vector<bool> trainable_;
+  base::IdVector<TensorId, bool> trainable_;
   std::map<TensorId, NodeId> firstConsumer_;
   std::map<TensorId, std::vector<TensorId>> contributions_;  ///< one for each consumer that was visited
   std::map<TensorId, TensorId> gradients_;                   ///< the sum of the contributions

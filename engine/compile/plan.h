@@ -97,7 +97,7 @@ struct StagePlan {
   int index = 0;
   int device = 0;  ///< index in the target
   std::vector<std::string> blocks;
-  std::vector<PlanTensor> tensors;
+  base::IdVector<PlanTensorId, PlanTensor> tensors;
   /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
   /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
   /// over replicas) and update. A pass without work is left out. What is recomputed stands in the backward

@@ -184,7 +184,7 @@ void StageBuilder::addStash(TensorId id) {
       std::max<std::int64_t>(1, options_.stashEntries[static_cast<std::size_t>(stage_)]);
   const Home ring =
       makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
-  plan_.tensors[static_cast<std::size_t>(ring.id.value)].copies = entries;
+  plan_.tensors[ring.id].copies = entries;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   if (ring.remote) {
     addRemoteCopy(Pass::forward, tensor.name + "/stash", false, tensorFor(id), ring.id);
@@ -301,7 +301,7 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
       ring = rings_.emplace(id, entries).first;
     }
     const PlanTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
-    if (plan_.tensors[static_cast<std::size_t>(ring->second.value)].remote) {
+    if (plan_.tensors[ring->second].remote) {
       addRemoteCopy(Pass::weightGradient, tensor.name + "/weight_restore", true, ring->second, restored);
     } else {
       pass(Pass::weightGradient)

@@ -35,7 +35,7 @@ StageBuilder::Home StageBuilder::makeHome(const std::string& name, const TensorT
 
 void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from,
                                  PlanTensorId to) {
-  const base::Bytes bytes = plan_.tensors[static_cast<std::size_t>(from.value)].type.bytes();
+  const base::Bytes bytes = plan_.tensors[from].type.bytes();
   const char* copies = toDevice ? "RemoteLoad" : "RemoteStore";
   std::vector<PlanOperator>& operators = pass(kind).operators;
   // Copies that follow each other are one exchange, as in PopART.
@@ -187,8 +187,7 @@ void StageBuilder::addUpdate() {
   for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
   for (const auto& [element, weights] : updatedShares_) {
     std::int64_t elements = 0;
-    for (const PlanTensorId id : weights)
-      elements += plan_.tensors[static_cast<std::size_t>(id.value)].type.elements();
+    for (const PlanTensorId id : weights) elements += plan_.tensors[id].type.elements();
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
                   weights, element, elements);
   }
@@ -220,7 +219,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   op.work = options_.optimizer.work(share ? shareOf(tensor.type) : tensor.type);
   std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // from the chip to where it is kept
   const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
-    const PlanTensor row = plan_.tensors[static_cast<std::size_t>(kept.value)];
+    const PlanTensor row = plan_.tensors[kept];
     if (!row.remote) return kept;
     const PlanTensorId loaded = add(name + "/updated", row.type, TensorUse::gradient);
     addRemoteCopy(Pass::update, name + "/fetch", true, kept, loaded);
@@ -255,7 +254,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
     }
   }
   for (const auto& [from, to] : stores) {
-    const std::string name = plan_.tensors[static_cast<std::size_t>(to.value)].name;
+    const std::string name = plan_.tensors[to].name;
     addRemoteCopy(Pass::update, name + "/store", false, from, to);
   }
 }

@@ -14,21 +14,22 @@ class TensorUses {
   /// it on.
   TensorUses(const StagePlan& stage, const std::vector<BoundaryTensor>& boundaries);
 
-  /// The tensor whose memory this one uses; −1: none.
-  std::int64_t root(PlanTensorId tensor) const;
+  /// The tensor whose memory this one uses. It is not valid if `tensor` is not.
+  PlanTensorId root(PlanTensorId tensor) const;
   /// Position of the last operator that reads the memory; −1: none does.
   std::int64_t lastRead(PlanTensorId tensor) const { return at(lastRead_, tensor); }
   /// How many operator inputs and other stages read it.
   std::int64_t reads(PlanTensorId tensor) const { return at(reads_, tensor); }
 
  private:
-  std::int64_t at(const std::vector<std::int64_t>& values, PlanTensorId tensor) const {
-    const std::int64_t own = root(tensor);
-    return own < 0 ? -1 : values[static_cast<std::size_t>(own)];
+  std::int64_t at(const base::IdVector<PlanTensorId, std::int64_t>& values, PlanTensorId tensor) const {
+    const PlanTensorId own = root(tensor);
+    return own.valid() ? values[own] : -1;
   }
   void read(PlanTensorId tensor, std::int64_t position);
 
-  std::vector<std::int64_t> alias_, lastRead_, reads_;
+  base::IdVector<PlanTensorId, PlanTensorId> alias_;
+  base::IdVector<PlanTensorId, std::int64_t> lastRead_, reads_;
 };
 
 /// True if a tensor needs its memory only during a part of the program.

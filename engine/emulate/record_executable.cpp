@@ -99,8 +99,7 @@ class ExecutableRecorder {
         const bool in = pass.pass == model::Pass::hostIn;
         if (!in && pass.pass != model::Pass::hostOut) continue;
         for (const compile::PlanOperator& op : pass.operators) {
-          const compile::PlanTensor& tensor =
-              stage.tensors[static_cast<std::size_t>((in ? op.outputs : op.inputs).front().value)];
+          const compile::PlanTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
           const Bytes bytes = tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks);
           all += bytes;
           recorder_.add(model::Variable{{},

@@ -31,7 +31,7 @@ NodeId Graph::addNode(Node node) {
   for (const TensorId output : node.outputs) {
     if (!output.valid()) continue;
     PIPESCOPE_CHECK(output.value < static_cast<std::int64_t>(tensors_.size()), node.name);
-    tensors_[static_cast<std::size_t>(output.value)].producer = node.id;
+    tensors_[output].producer = node.id;
   }
   nodes_.push_back(std::move(node));
   return nodes_.back().id;
@@ -39,12 +39,12 @@ NodeId Graph::addNode(Node node) {
 
 const Tensor& Graph::tensor(TensorId id) const {
   PIPESCOPE_CHECK(id.valid() && id.value < static_cast<std::int64_t>(tensors_.size()), "no such tensor");
-  return tensors_[static_cast<std::size_t>(id.value)];
+  return tensors_[id];
 }
 
 const Node& Graph::node(NodeId id) const {
   PIPESCOPE_CHECK(id.valid() && id.value < static_cast<std::int64_t>(nodes_.size()), "no such node");
-  return nodes_[static_cast<std::size_t>(id.value)];
+  return nodes_[id];
 }
 
 const Initializer& Graph::initializer(TensorId parameter) const {

@@ -88,8 +88,8 @@ class Graph {
   /// Appends a node whose inputs exist. The outputs get this node as their producer.
   NodeId addNode(Node node);
 
-  const std::vector<Tensor>& tensors() const { return tensors_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Tensor>& tensors() const { return tensors_.items(); }
+  const std::vector<Node>& nodes() const { return nodes_.items(); }
   const Tensor& tensor(TensorId id) const;
   const Node& node(NodeId id) const;
   const Initializer& initializer(TensorId parameter) const;
@@ -105,8 +105,8 @@ class Graph {
   std::vector<StateUpdate> stateUpdates;  ///< training only
 
  private:
-  std::vector<Tensor> tensors_;
-  std::vector<Node> nodes_;
+  base::IdVector<TensorId, Tensor> tensors_;
+  base::IdVector<NodeId, Node> nodes_;
   std::map<TensorId, Initializer> initializers_;
   std::map<TensorId, std::vector<std::byte>> constants_;
 };

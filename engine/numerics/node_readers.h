@@ -15,10 +15,10 @@ class NodeReaders {
       : readers_(graph.tensors().size()), producers_(graph.tensors().size()) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const graph::TensorId input : nodes[i].inputs) {
-        if (input.valid()) readers_[at(input)].push_back(i);
+        if (input.valid()) readers_[input].push_back(i);
       }
       for (const graph::TensorId output : nodes[i].outputs) {
-        if (output.valid()) producers_[at(output)] = i;
+        if (output.valid()) producers_[output] = i;
       }
     }
     kept_.insert(graph.outputs.begin(), graph.outputs.end());
@@ -28,7 +28,7 @@ class NodeReaders {
   }
 
   /// The nodes that read the tensor. A node occurs once for each input that is this tensor.
-  const std::vector<std::size_t>& of(graph::TensorId id) const { return readers_[at(id)]; }
+  const std::vector<std::size_t>& of(graph::TensorId id) const { return readers_[id]; }
   /// True if something besides nodes needs the tensor: an output, the loss, a weight gradient, running
   /// statistics.
   bool kept(graph::TensorId id) const { return kept_.contains(id); }
@@ -38,13 +38,11 @@ class NodeReaders {
     return of(id).front();
   }
   /// None for inputs, weights and constants.
-  std::optional<std::size_t> producer(graph::TensorId id) const { return producers_[at(id)]; }
+  std::optional<std::size_t> producer(graph::TensorId id) const { return producers_[id]; }
 
  private:
-  static std::size_t at(graph::TensorId id) { return static_cast<std::size_t>(id.value); }
-
-  std::vector<std::vector<std::size_t>> readers_;
-  std::vector<std::optional<std::size_t>> producers_;
+  base::IdVector<graph::TensorId, std::vector<std::size_t>> readers_;
+  base::IdVector<graph::TensorId, std::optional<std::size_t>> producers_;
   std::set<graph::TensorId> kept_;
 };
 

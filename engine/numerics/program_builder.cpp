@@ -96,15 +96,14 @@ void ProgramBuilder::findLastUses() {
   for (const graph::Node& node : nodes_) {
     for (const TensorId input : node.inputs) {
       if (!input.valid()) continue;
-      lastUse_[static_cast<std::size_t>(input.value)] = node.id.value;
-      ++readers_[static_cast<std::size_t>(input.value)];
+      lastUse_[input] = node.id.value;
+      ++readers_[input];
     }
   }
   const auto end = static_cast<std::int64_t>(nodes_.size());
-  for (const TensorId output : graph_.outputs) lastUse_[static_cast<std::size_t>(output.value)] = end;
-  if (graph_.loss) lastUse_[static_cast<std::size_t>(graph_.loss->value)] = end;
-  for (const graph::StateUpdate& update : graph_.stateUpdates)
-    lastUse_[static_cast<std::size_t>(update.result.value)] = end;
+  for (const TensorId output : graph_.outputs) lastUse_[output] = end;
+  if (graph_.loss) lastUse_[*graph_.loss] = end;
+  for (const graph::StateUpdate& update : graph_.stateUpdates) lastUse_[update.result] = end;
 }
 
 Status ProgramBuilder::makeKernels() {
@@ -128,11 +127,11 @@ Status ProgramBuilder::makeKernels() {
 /// null.
 const graph::Node* ProgramBuilder::reluBehind(const graph::Node& node) const {
   if (!definitionOf(node).kernelWithRelu || !node.outputs[0].valid()) return nullptr;
-  const auto output = static_cast<std::size_t>(node.outputs[0].value);
+  const TensorId output = node.outputs[0];
   if (!isFloatingPoint(graph_.tensor(node.outputs[0]).type.element)) return nullptr;
   if (readers_[output] != 1 || place(node.outputs[0]).kind != Place::Kind::none) return nullptr;
   if (lastUse_[output] >= static_cast<std::int64_t>(nodes_.size())) return nullptr;
-  const graph::Node& reader = nodes_[static_cast<std::size_t>(lastUse_[output])];
+  const graph::Node& reader = nodes_[graph::NodeId(lastUse_[output])];
   return reader.op == "Relu" ? &reader : nullptr;
 }
 
@@ -154,7 +153,7 @@ void ProgramBuilder::makeBuffers() {
     const std::int64_t at = node.id.value;
     for (const TensorId output : node.outputs) {
       if (!output.valid() || place(output).kind == Place::Kind::gradient) continue;
-      const std::int64_t last = std::max(at, lastUse_[static_cast<std::size_t>(output.value)]);
+      const std::int64_t last = std::max(at, lastUse_[output]);
       std::int64_t buffer = output == node.outputs[0] ? takeOver(node) : -1;
       if (buffer < 0) {
         buffer = static_cast<std::int64_t>(buffers_.size());
@@ -164,7 +163,7 @@ void ProgramBuilder::makeBuffers() {
       place(output).kind = Place::Kind::arena;
       place(output).at = buffer;
     }
-    const std::int64_t scratchBytes = kernels_[static_cast<std::size_t>(at)].scratchBytes;
+    const std::int64_t scratchBytes = kernels_[node.id].scratchBytes;
     scratch_.push_back(scratchBytes > 0 ? static_cast<std::int64_t>(buffers_.size()) : -1);
     if (scratchBytes > 0) buffers_.push_back({scratchBytes, at, at});
   }
@@ -181,16 +180,15 @@ void ProgramBuilder::placeInArena() {
 }
 
 void ProgramBuilder::makeSteps() {
-  std::vector<bool> done(nodes_.size(), false);
+  base::IdVector<graph::NodeId, bool> done(nodes_.size());
   for (const graph::Node& node : nodes_) {
-    const auto index = static_cast<std::size_t>(node.id.value);
     // A Relu within the kernel of another node works on the same memory.
-    if (done[index]) {
+    if (done[node.id]) {
       PIPESCOPE_CHECK(place(node.inputs[0]).at == place(node.outputs[0]).at, node.name);
       continue;
     }
-    if (const graph::Node* relu = reluOf_[index]) done[static_cast<std::size_t>(relu->id.value)] = true;
-    Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index], 0};
+    if (const graph::Node* relu = reluOf_[node.id]) done[relu->id] = true;
+    Program::Step step{std::move(kernels_[node.id]), {}, {}, scratch_[node.id], 0};
     if (node.op == "ReplicaSum") step.group = graph::intAttribute(node, "replicas", 1);
     program_.exchanges_ = program_.exchanges_ || step.group > 1;
     for (const TensorId input : node.inputs) step.inputs.push_back(input.valid() ? place(input) : Place());

@@ -23,22 +23,23 @@ class ProgramBuilder {
   void makeBuffers();
   void placeInArena();
   void makeSteps();
-  Place& place(graph::TensorId id) { return places_[static_cast<std::size_t>(id.value)]; }
-  const Place& place(graph::TensorId id) const { return places_[static_cast<std::size_t>(id.value)]; }
+  Place& place(graph::TensorId id) { return places_[id]; }
+  const Place& place(graph::TensorId id) const { return places_[id]; }
 
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
-  std::vector<graph::Node> nodes_;  ///< of the graph, partly combined
+  base::IdVector<graph::NodeId, graph::Node> nodes_;  ///< of the graph, partly combined
   Program program_;
-  /// by tensor; before placeInArena(), `at` of a tensor in the arena is its buffer
-  std::vector<Place> places_;
-  /// by tensor: the last node that reads it, or one past the last node if it is kept
-  std::vector<std::int64_t> lastUse_;
-  std::vector<std::int64_t> readers_;       ///< by tensor: how many inputs of nodes are this tensor
-  std::vector<ops::Kernel> kernels_;        ///< by node
-  std::vector<const graph::Node*> reluOf_;  ///< by node: the Relu that its kernel also computes, or null
+  /// Before placeInArena(), `at` of a tensor in the arena is its buffer
+  base::IdVector<graph::TensorId, Place> places_;
+  /// the last node that reads the tensor, or one past the last node if it is kept
+  base::IdVector<graph::TensorId, std::int64_t> lastUse_;
+  base::IdVector<graph::TensorId, std::int64_t> readers_;  ///< how many inputs of nodes are this tensor
+  base::IdVector<graph::NodeId, ops::Kernel> kernels_;
+  /// the Relu that the kernel of the node also computes, or null
+  base::IdVector<graph::NodeId, const graph::Node*> reluOf_;
   std::vector<Lifetime> buffers_;
-  std::vector<std::int64_t> scratch_;  ///< by node: buffer of its scratch memory, or −1
+  base::IdVector<graph::NodeId, std::int64_t> scratch_;  ///< buffer of the scratch memory of a node, or −1
 };
 
 }  // namespace pipescope::numerics

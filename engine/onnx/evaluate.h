@@ -9,6 +9,8 @@
 namespace pipescope::onnx {
 
 using Values = std::vector<std::shared_ptr<const TensorValue>>;
+/// The values of a graph. A value that is not known (yet, or any more) is null.
+using ValuesById = base::IdVector<ValueId, std::shared_ptr<const TensorValue>>;
 
 struct Evaluation {
   const ops::OperatorRegistry& registry;

@@ -148,7 +148,7 @@ class GraphReader : public UpgradeContext {
 
   Status setConstant(const std::string& name, TensorValue value) {
     const ValueId id = known_.at(name);
-    ModelValue& known = graph_.values[static_cast<std::size_t>(id.value)];
+    ModelValue& known = graph_.values[id];
     known.element = value.type.element;
     known.shape.emplace();
     for (const std::int64_t extent : value.type.shape) known.shape->push_back({extent, {}});

@@ -469,7 +469,7 @@ Status Instantiator::checkAssumptions() const {
 }
 
 Result<Instance> Instantiator::run() {
-  Frame frame{model_.graph, "", std::vector<Slot>(model_.graph.values.size())};
+  Frame frame{model_.graph, "", base::IdVector<ValueId, Slot>(model_.graph.values.size())};
   PIPESCOPE_TRY(addInputs(frame));
   addWeights(frame);
   PIPESCOPE_TRY(addNodes(frame));

@@ -27,8 +27,8 @@ class Instantiator {
   struct Frame {
     const ModelGraph& graph;
     std::string path;
-    std::vector<Slot> slots;
-    Slot& at(ValueId id) { return slots[static_cast<std::size_t>(id.value)]; }
+    base::IdVector<ValueId, Slot> slots;
+    Slot& at(ValueId id) { return slots[id]; }
   };
 
   base::Status addInputs(Frame& frame);

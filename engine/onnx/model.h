@@ -47,7 +47,7 @@ struct ModelNode {
 
 struct ModelGraph {
   std::string name;
-  std::vector<ModelValue> values;
+  base::IdVector<ValueId, ModelValue> values;
   std::vector<ValueId> inputs;  ///< without those that have an initializer
   /// Values of the enclosing graph that this graph, or a graph within it, reads: the outer and the inner id.
   std::vector<std::pair<ValueId, ValueId>> captured;
@@ -57,7 +57,7 @@ struct ModelGraph {
   std::vector<ValueId> weights;
   std::vector<ModelNode> nodes;
 
-  const ModelValue& value(ValueId id) const { return values[static_cast<std::size_t>(id.value)]; }
+  const ModelValue& value(ValueId id) const { return values[id]; }
 };
 
 struct Model {

@@ -70,7 +70,7 @@ ValueId predictionsBehind(const ModelGraph& graph, ValueId scores) {
 
 /// Labels come as int32. If the file uses another whole number, a Cast follows.
 void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
-  ModelValue& value = graph.values[static_cast<std::size_t>(labels.value)];
+  ModelValue& value = graph.values[labels];
   const ElementType asked = value.element.value_or(ElementType::int64);
   if (asked != ElementType::int64) return;
   const ValueId cast(static_cast<std::int64_t>(graph.values.size()));

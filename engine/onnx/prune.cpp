@@ -8,17 +8,17 @@ using graph::TensorId;
 namespace {
 
 std::vector<bool> neededNodes(const Graph& graph) {
-  std::vector<bool> tensors(graph.tensors().size(), false), nodes(graph.nodes().size(), false);
+  base::IdVector<TensorId, bool> tensors(graph.tensors().size());
+  std::vector<bool> nodes(graph.nodes().size(), false);
   const auto need = [&](TensorId id) {
-    if (id.valid()) tensors[static_cast<std::size_t>(id.value)] = true;
+    if (id.valid()) tensors[id] = true;
   };
   for (const TensorId id : graph.outputs) need(id);
   if (graph.loss) need(*graph.loss);
   for (const graph::StateUpdate& update : graph.stateUpdates) need(update.result);
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const graph::Node& node = graph.nodes()[i];
-    for (const TensorId output : node.outputs)
-      nodes[i] = nodes[i] || (output.valid() && tensors[static_cast<std::size_t>(output.value)]);
+    for (const TensorId output : node.outputs) nodes[i] = nodes[i] || (output.valid() && tensors[output]);
     if (!nodes[i]) continue;
     for (const TensorId input : node.inputs) need(input);
   }
@@ -32,7 +32,7 @@ class Copier {
 
   TensorId operator()(TensorId id) {
     if (!id.valid()) return id;
-    TensorId& known = ids_[static_cast<std::size_t>(id.value)];
+    TensorId& known = ids_[id];
     if (known.valid()) return known;
     const graph::Tensor& tensor = from_.tensor(id);
     if (tensor.role == graph::TensorRole::parameter) {
@@ -49,7 +49,7 @@ class Copier {
 
  private:
   const Graph& from_;
-  std::vector<TensorId> ids_;
+  base::IdVector<TensorId, TensorId> ids_;
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ Result<bool> conditionOf(const ModelNode& node, const Slot& slot) {
 
 Result<std::vector<Slot>> Instantiator::addBody(Frame& outer, const ModelGraph& body, const std::string& path,
                                                 const std::vector<Slot>& inputs) {
-  Frame frame{body, path, std::vector<Slot>(body.values.size())};
+  Frame frame{body, path, base::IdVector<ValueId, Slot>(body.values.size())};
   for (std::size_t i = 0; i < inputs.size(); ++i) frame.at(body.inputs[i]) = inputs[i];
   for (const auto& [from, to] : body.captured) {
     // A constant becomes a tensor only once, in the graph that holds it.

@@ -36,9 +36,7 @@ class StageFusion {
   }
 
  private:
-  const graph::TensorType& typeOf(PlanTensorId id) const {
-    return stage_.tensors[static_cast<std::size_t>(id.value)].type;
-  }
+  const graph::TensorType& typeOf(PlanTensorId id) const { return stage_.tensors[id].type; }
 
   bool follows(const PlanOperator& first, const PlanOperator& second) const {
     if (first.work.empty() || second.work.empty() || first.outputs.size() != 1 ||
@@ -46,8 +44,8 @@ class StageFusion {
         first.again != second.again)
       return false;
     const PlanTensorId between = first.outputs[0];
-    if (!between.valid() || uses_.root(between) != between.value || uses_.reads(between) != 1 ||
-        !isPassing(stage_.tensors[static_cast<std::size_t>(between.value)].use))
+    if (!between.valid() || uses_.root(between) != between || uses_.reads(between) != 1 ||
+        !isPassing(stage_.tensors[between].use))
       return false;
     if (std::ranges::count(second.inputs, between) != 1) return false;
     const ops::Map *last = mapOf(first.work.back()), *next = mapOf(second.work.front());

@@ -38,9 +38,7 @@ class StageInPlace {
   }
 
  private:
-  const graph::TensorType& typeOf(PlanTensorId id) const {
-    return stage_.tensors[static_cast<std::size_t>(id.value)].type;
-  }
+  const graph::TensorType& typeOf(PlanTensorId id) const { return stage_.tensors[id].type; }
 
   /// True for an accumulator or a weight. Its new value always replaces the old one, also with this pass
   /// switched off.
@@ -59,7 +57,7 @@ class StageInPlace {
     const graph::TensorType& made = typeOf(op.outputs[0]);
     return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
       if (!input.valid() || uses_.lastRead(input) != position) return false;
-      const PlanTensor& root = stage_.tensors[static_cast<std::size_t>(uses_.root(input))];
+      const PlanTensor& root = stage_.tensors[uses_.root(input)];
       return isPassing(root.use) && root.type.element == made.element && root.type.bytes() == made.bytes();
     });
   }

@@ -30,15 +30,15 @@ class PassOrder {
       : count_(pass.operators.size()), next_(count_), touched_(count_), inPlace_(count_) {
     for (std::size_t i = 0; i < count_; ++i) order_.push_back(i);
     place_ = order_;
-    std::map<std::int64_t, std::size_t> known;
+    std::map<PlanTensorId, std::size_t> known;
     const std::int64_t end = position + static_cast<std::int64_t>(count_);
     for (std::size_t i = 0; i < count_; ++i) {
       const PlanOperator& op = pass.operators[i];
       for (const auto* list : {&op.inputs, &op.outputs}) {
         for (const PlanTensorId id : *list) {
-          const std::int64_t root = uses.root(id);
-          if (root < 0) continue;
-          const PlanTensor& tensor = stage.tensors[static_cast<std::size_t>(root)];
+          const PlanTensorId root = uses.root(id);
+          if (!root.valid()) continue;
+          const PlanTensor& tensor = stage.tensors[root];
           if (!isPassing(tensor.use)) continue;
           const auto [found, added] = known.try_emplace(root, tensors_.size());
           if (added) {
@@ -117,9 +117,7 @@ class PassOrder {
     for (std::size_t i = 0; i < count_; ++i) {
       for (const auto* list : {&pass.operators[i].inputs, &pass.operators[i].outputs}) {
         for (const PlanTensorId id : *list) {
-          if (id.valid())
-            bytes[i] +=
-                static_cast<double>(stage.tensors[static_cast<std::size_t>(id.value)].type.bytes().count);
+          if (id.valid()) bytes[i] += static_cast<double>(stage.tensors[id].type.bytes().count);
         }
       }
       all += bytes[i];

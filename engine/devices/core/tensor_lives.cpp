@@ -80,7 +80,7 @@ void TensorLives::leavePass(std::int32_t endStep) {
 
 std::vector<LifeInterval> TensorLives::of(std::size_t tensor) const {
   std::vector<LifeInterval> intervals;
-  if (compile::isAlwaysLive(stage_->tensors[tensor].use)) return intervals;
+  if (compile::isAlwaysLive(stage_->tensors.items()[tensor].use)) return intervals;
   for (const Life& life : lives_[tensor]) {
     if (life.interval.first < life.interval.end) intervals.push_back(life.interval);
   }
@@ -88,7 +88,7 @@ std::vector<LifeInterval> TensorLives::of(std::size_t tensor) const {
 }
 
 bool TensorLives::crosses(std::size_t tensor) const {
-  if (compile::isAlwaysLive(stage_->tensors[tensor].use)) return false;
+  if (compile::isAlwaysLive(stage_->tensors.items()[tensor].use)) return false;
   return std::any_of(lives_[tensor].begin(), lives_[tensor].end(),
                      [](const Life& life) { return !life.host && (life.arrived || !life.read); });
 }

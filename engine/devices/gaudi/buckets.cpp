@@ -9,7 +9,7 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
                         const char* name) {
   ListedKernel copy;
   for (const std::size_t gradient : bucket.gradients) {
-    const graph::TensorType& type = stage.tensors[gradient].type;
+    const graph::TensorType& type = stage.tensors.items()[gradient].type;
     copy.kernel.arithmetic += tpcKernel(card, name, type.elements(), type.element, 1).arithmetic;
   }
   copy.kernel.engine = Engine::tpc;
@@ -52,7 +52,7 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
       for (const compile::PlanTensorId id : op.inputs) {
         if (!id.valid()) continue;
         bucket.gradients.push_back(uses.root(static_cast<std::size_t>(id.value)));
-        bucket.bytes += stage.tensors[bucket.gradients.back()].type.bytes().count;
+        bucket.bytes += stage.tensors.items()[bucket.gradients.back()].type.bytes().count;
       }
       if (!bucket.gradients.empty()) buckets.push_back(std::move(bucket));
     }

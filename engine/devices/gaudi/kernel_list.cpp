@@ -71,7 +71,7 @@ StageUses::StageUses(const StagePlan& stage)
     }
   }
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-    if (isAlwaysLive(stage.tensors[i].use) || readers_[root(i)] == 0) outlives_[root(i)] = true;
+    if (isAlwaysLive(stage.tensors.items()[i].use) || readers_[root(i)] == 0) outlives_[root(i)] = true;
   }
 }
 

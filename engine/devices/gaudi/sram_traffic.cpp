@@ -29,7 +29,7 @@ class TrafficCounter {
     bool readFromHbm = false;
   };
 
-  std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors[tensor].type.bytes().count; }
+  std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }
 
   /// A kernel hands slices to the next one on a different engine if at most kernels of other engines stand
   /// between them in the recipe. At most one may stand there, because SRAM holds the slices of two kernels

@@ -87,7 +87,7 @@ class StageLowering {
     StageState& state = states_.emplace(&stage, stage).first->second;
     const std::set<std::int64_t> outputs = outputsOf(stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-      const compile::PlanTensor& tensor = stage.tensors[i];
+      const compile::PlanTensor& tensor = stage.tensors.items()[i];
       LoweredVariable variable;
       variable.name = tensor.name;
       const bool output = !isAlwaysLive(tensor.use) && outputs.contains(static_cast<std::int64_t>(i));
@@ -148,7 +148,7 @@ class StageLowering {
     });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
-        if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();
+        if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
       }
     }
     return lowered;

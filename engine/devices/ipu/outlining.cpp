@@ -50,11 +50,11 @@ class ArgumentFinder {
     for (std::size_t i = call.first; i < call.first + call.count; ++i) {
       const PlanOperator& op = pass.operators[i];
       for (const PlanTensorId id : op.inputs) {
-        const std::int64_t root = uses_.root(id);
+        const std::int64_t root = uses_.root(id).value;
         if (root >= 0 && !own.contains(root) && outer.insert(root).second) arguments.read.push_back(root);
       }
       for (const PlanTensorId id : op.outputs) {
-        const std::int64_t root = uses_.root(id);
+        const std::int64_t root = uses_.root(id).value;
         if (root < 0) continue;
         const std::int64_t read = uses_.lastRead(id);
         const bool leaves = outer.contains(root) || read > last || read < 0;
@@ -83,7 +83,7 @@ std::int64_t copiedBytes(const std::vector<Candidate>& calls, std::vector<std::i
   const Candidate& first = calls.front();
   for (std::size_t k = 0; k < (first.arguments.*list).size(); ++k) {
     const compile::PlanTensor& tensor =
-        first.stage->tensors[static_cast<std::size_t>((first.arguments.*list)[k])];
+        first.stage->tensors.items()[static_cast<std::size_t>((first.arguments.*list)[k])];
     if (!tensor.remote && !isShared(calls, list, k)) bytes += tensor.type.bytes().count * tensor.copies;
   }
   return bytes;

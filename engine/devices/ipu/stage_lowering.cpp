@@ -179,7 +179,7 @@ class StageLowering {
     addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums) { return peak(type, sums); });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
-        if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();
+        if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
       }
     }
     return lowered;
@@ -346,10 +346,10 @@ class StageLowering {
         const auto each = [&](std::int64_t bytes) {
           return transformed(runs, [bytes](std::int64_t n) { return n > 0 ? bytes : 0; });
         };
-        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangeCode",
+        memory_.addAlwaysLive(stage.tensors.items()[i].name, "globalExchangeCode",
                               each(kExchangeBase + kExchangePerMessage), stage.index);
-        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangePacketHeader", each(kPacketHeader),
-                              stage.index);
+        memory_.addAlwaysLive(stage.tensors.items()[i].name, "globalExchangePacketHeader",
+                              each(kPacketHeader), stage.index);
       }
     }
   }

@@ -22,8 +22,7 @@ Result<Body> bodyOf(const ControlFlowCall& call, const std::string& name, std::s
                                 call.title(), graph.inputs.size(), graph.outputs.size(), inputs, outputs));
   }
   Body body{&graph, {}};
-  for (const auto& [outer, inner] : graph.captured)
-    body.captured.push_back(call.outer[static_cast<std::size_t>(outer.value)]);
+  for (const auto& [outer, inner] : graph.captured) body.captured.push_back(call.outer[outer]);
   return body;
 }
 

@@ -34,8 +34,8 @@ class GraphRunner {
 struct ControlFlowCall {
   const onnx::ModelNode& node;
   onnx::Values inputs;
-  const onnx::Values& outer;  ///< values of the graph that holds the node, indexed by ValueId
-  const std::string& path;    ///< of the graph that holds the node
+  const onnx::ValuesById& outer;  ///< values of the graph that holds the node
+  const std::string& path;        ///< of the graph that holds the node
 
   /// "Loop name", for error sentences.
   std::string title() const;

@@ -11,21 +11,15 @@ using onnx::ModelNode;
 using onnx::ValueId;
 using onnx::Values;
 
-namespace {
-std::size_t indexOf(ValueId id) {
-  return static_cast<std::size_t>(id.value);
-}
-}  // namespace
-
 NodeOrder::NodeOrder(const ModelGraph& graph)
     : missing(graph.nodes.size()), readers(graph.nodes.size()), uses(graph.values.size()) {
   const std::size_t noNode = graph.nodes.size();
-  std::vector<std::size_t> maker(graph.values.size(), noNode);
+  base::IdVector<ValueId, std::size_t> maker(graph.values.size(), noNode);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto read = [&](ValueId id) {
       if (!id.valid()) return;
-      ++uses[indexOf(id)];
-      const std::size_t from = maker[indexOf(id)];
+      ++uses[id];
+      const std::size_t from = maker[id];
       if (from == noNode) return;
       ++missing[i];
       readers[from].push_back(i);
@@ -35,11 +29,11 @@ NodeOrder::NodeOrder(const ModelGraph& graph)
       for (const auto& [outer, inner] : body->captured) read(outer);
     }
     for (const ValueId id : graph.nodes[i].outputs) {
-      if (id.valid()) maker[indexOf(id)] = i;
+      if (id.valid()) maker[id] = i;
     }
     if (missing[i] == 0) ready.push_back(i);
   }
-  for (const ValueId id : graph.outputs) ++uses[indexOf(id)];
+  for (const ValueId id : graph.outputs) ++uses[id];
 }
 
 GraphRun::GraphRun(const ModelGraph& graph, const NodeOrder& order, base::Executor& executor)
@@ -53,7 +47,7 @@ GraphRun::GraphRun(const ModelGraph& graph, const NodeOrder& order, base::Execut
 }
 
 void GraphRun::set(ValueId id, std::shared_ptr<const graph::TensorValue> value) {
-  values_[indexOf(id)] = std::move(value);
+  values_[id] = std::move(value);
 }
 
 Result<Values> GraphRun::run(const NodeFunction& runNode) {
@@ -70,7 +64,7 @@ Result<Values> GraphRun::run(const NodeFunction& runNode) {
     wave = std::move(next);
   }
   Values outputs;
-  for (const ValueId id : graph_.outputs) outputs.push_back(values_[indexOf(id)]);
+  for (const ValueId id : graph_.outputs) outputs.push_back(values_[id]);
   return outputs;
 }
 
@@ -87,7 +81,7 @@ Status GraphRun::runWave(const std::vector<std::size_t>& wave, const NodeFunctio
     const ModelNode& node = graph_.nodes[wave[i]];
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId id = node.outputs[o];
-      if (id.valid() && uses_[indexOf(id)] > 0) values_[indexOf(id)] = (*results[i])[o];
+      if (id.valid() && uses_[id] > 0) values_[id] = (*results[i])[o];
     }
   }
   for (const std::size_t index : wave) release(graph_.nodes[index]);
@@ -96,7 +90,7 @@ Status GraphRun::runWave(const std::vector<std::size_t>& wave, const NodeFunctio
 
 void GraphRun::release(const ModelNode& node) {
   const auto drop = [this](ValueId id) {
-    if (id.valid() && --uses_[indexOf(id)] == 0) values_[indexOf(id)].reset();
+    if (id.valid() && --uses_[id] == 0) values_[id].reset();
   };
   for (const ValueId id : node.inputs) drop(id);
   for (const auto& [name, body] : node.bodies) {

@@ -19,7 +19,8 @@ struct NodeOrder {
 
   std::vector<std::size_t> missing;               ///< by node: how many nodes it waits for
   std::vector<std::vector<std::size_t>> readers;  ///< by node: the nodes that wait for it
-  std::vector<std::size_t> uses;  ///< by value: how often it is read; an output of the graph counts as a read
+  /// how often a value is read; an output of the graph counts as a read
+  base::IdVector<onnx::ValueId, std::size_t> uses;
   std::vector<std::size_t> ready;  ///< nodes that wait for no other
 };
 
@@ -28,7 +29,7 @@ class GraphRun {
   /// Computes the outputs of a node from the values of the graph so far, which are indexed by ValueId.
   /// Several threads call it at once.
   using NodeFunction =
-      std::function<base::Result<onnx::Values>(const onnx::ModelNode& node, const onnx::Values& values)>;
+      std::function<base::Result<onnx::Values>(const onnx::ModelNode& node, const onnx::ValuesById& values)>;
 
   /// All arguments must outlive the run.
   GraphRun(const onnx::ModelGraph& graph, const NodeOrder& order, base::Executor& executor);
@@ -46,8 +47,9 @@ class GraphRun {
   const onnx::ModelGraph& graph_;
   const NodeOrder& order_;
   base::Executor& executor_;
-  std::vector<std::size_t> missing_, uses_;
-  onnx::Values values_;
+  std::vector<std::size_t> missing_;
+  base::IdVector<onnx::ValueId, std::size_t> uses_;
+  onnx::ValuesById values_;
 };
 
 }  // namespace pipescope::numerics

@@ -52,11 +52,11 @@ Status Interpreter::countStep(const ModelNode& node) {
                               node.op, node.name, options_.maxSteps));
 }
 
-Result<Values> Interpreter::runNode(const ModelNode& node, const Values& values, const std::string& path) {
+Result<Values> Interpreter::runNode(const ModelNode& node, const onnx::ValuesById& values,
+                                    const std::string& path) {
   PIPESCOPE_TRY(countStep(node));
   Values inputs;
-  for (const ValueId id : node.inputs)
-    inputs.push_back(id.valid() ? values[static_cast<std::size_t>(id.value)] : nullptr);
+  for (const ValueId id : node.inputs) inputs.push_back(id.valid() ? values[id] : nullptr);
   if (onnx::isControlFlow(node.op)) {
     const ControlFlowCall call{node, std::move(inputs), values, path};
     return node.op == "If"     ? runIf(call, *this)
@@ -83,7 +83,8 @@ Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, con
   GraphRun run(graph, orderOf(graph), executor_);
   for (std::size_t i = 0; i < inputs.size(); ++i) run.set(graph.inputs[i], std::move(inputs[i]));
   for (std::size_t i = 0; i < captured.size(); ++i) run.set(graph.captured[i].second, captured[i]);
-  return run.run([&](const ModelNode& node, const Values& values) { return runNode(node, values, path); });
+  return run.run(
+      [&](const ModelNode& node, const onnx::ValuesById& values) { return runNode(node, values, path); });
 }
 
 Status Interpreter::checkInputs(const std::vector<TensorValue>& inputs) const {

@@ -45,7 +45,7 @@ class Interpreter : private GraphRunner {
   base::Status checkInputs(const std::vector<graph::TensorValue>& inputs) const;
   const NodeOrder& orderOf(const onnx::ModelGraph& graph);
   /// `values` are those of the graph that holds the node, `path` is that graph's place.
-  base::Result<onnx::Values> runNode(const onnx::ModelNode& node, const onnx::Values& values,
+  base::Result<onnx::Values> runNode(const onnx::ModelNode& node, const onnx::ValuesById& values,
                                      const std::string& path);
 
   base::Result<onnx::Values> runGraph(const onnx::ModelGraph& graph, onnx::Values inputs,

@@ -145,9 +145,8 @@ TEST(LocalSums, TiedWeightsShareAnAccumulator) {
     }
     for (const PassPlan& pass : stage.passes) {
       for (const PlanOperator& op : pass.operators) {
-        const bool table =
-            !op.outputs.empty() && op.outputs[0].valid() &&
-            stage.tensors[static_cast<std::size_t>(op.outputs[0].value)].type.elements() == 64 * 8;
+        const bool table = !op.outputs.empty() && op.outputs[0].valid() &&
+                           stage.tensors[op.outputs[0]].type.elements() == 64 * 8;
         added += table && op.kind == "Accumulate" ? 1 : 0;
         updates += table && op.kind == "sgd" ? 1 : 0;
       }

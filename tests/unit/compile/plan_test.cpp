@@ -151,13 +151,14 @@ TEST(Plan, EveryInputOfAPassHasAMaker) {
     for (const StagePlan& stage : four.stages) {
       std::vector<bool> made(stage.tensors.size());
       for (std::size_t t = 0; t < made.size(); ++t)
-        made[t] = isAlwaysLive(stage.tensors[t].use) || stage.tensors[t].use == TensorUse::input ||
-                  stage.tensors[t].use == TensorUse::gradient;
+        made[t] = isAlwaysLive(stage.tensors.items()[t].use) ||
+                  stage.tensors.items()[t].use == TensorUse::input ||
+                  stage.tensors.items()[t].use == TensorUse::gradient;
       for (const PassPlan& pass : stage.passes) {
         for (const PlanOperator& op : pass.operators) {
           for (const PlanTensorId input : op.inputs)
             EXPECT_TRUE(made[static_cast<std::size_t>(input.value)])
-                << op.name << " reads " << stage.tensors[static_cast<std::size_t>(input.value)].name;
+                << op.name << " reads " << stage.tensors[input].name;
           for (const PlanTensorId output : op.outputs) made[static_cast<std::size_t>(output.value)] = true;
         }
       }

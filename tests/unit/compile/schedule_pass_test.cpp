@@ -71,8 +71,7 @@ Cost costOf(const StagePlan& stage, const std::vector<PlanOperator>& operators) 
   const auto used = [&](const PlanOperator& op) {
     double bytes = 0;
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const PlanTensorId id : *list)
-        bytes += static_cast<double>(stage.tensors[static_cast<std::size_t>(id.value)].type.bytes().count);
+      for (const PlanTensorId id : *list) bytes += static_cast<double>(stage.tensors[id].type.bytes().count);
     }
     return bytes;
   };
@@ -82,7 +81,7 @@ Cost costOf(const StagePlan& stage, const std::vector<PlanOperator>& operators) 
     std::int64_t live = 0;
     for (std::size_t t = 0; t < stage.tensors.size(); ++t) {
       const PlanTensorId id(static_cast<std::int64_t>(t));
-      if (isAlwaysLive(stage.tensors[t].use)) continue;
+      if (isAlwaysLive(stage.tensors.items()[t].use)) continue;
       std::size_t first = operators.size(), last = 0, made = operators.size();
       for (std::size_t i = 0; i < operators.size(); ++i) {
         if (!uses(operators[i], id)) continue;
@@ -92,7 +91,7 @@ Cost costOf(const StagePlan& stage, const std::vector<PlanOperator>& operators) 
       }
       if (first == operators.size()) continue;
       const std::size_t born = made < operators.size() ? made : 0;
-      live += born <= at && at <= last ? stage.tensors[t].type.bytes().count : 0;
+      live += born <= at && at <= last ? stage.tensors.items()[t].type.bytes().count : 0;
     }
     cost.sum += live * (1 + static_cast<std::int64_t>(used(operators[at]) * 1e6 / all));
     cost.peak = std::max(cost.peak, live);

@@ -66,7 +66,7 @@ void expectReadable(const StagePlan& stage) {
     for (const PlanOperator& op : pass.operators) {
       for (const PlanTensorId id : op.inputs) {
         if (!id.valid()) continue;
-        const PlanTensor& tensor = stage.tensors[static_cast<std::size_t>(id.value)];
+        const PlanTensor& tensor = stage.tensors[id];
         const bool there = isAlwaysLive(tensor.use) || tensor.use == TensorUse::input || made.contains(id);
         EXPECT_TRUE(there || tensor.use == TensorUse::gradient) << op.name << " reads " << tensor.name;
       }
