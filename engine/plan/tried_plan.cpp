@@ -31,7 +31,7 @@ void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
     if (pass.pass != model::Pass::forward) continue;
     for (const compile::PlanOperator& op : pass.operators) {
       for (const compile::PlanTensorId id : op.outputs)
-        stage.activations += plan.tensors[static_cast<std::size_t>(id.value)].type.bytes().count;
+        stage.activations += plan.tensors[id].type.bytes().count;
     }
     stage.operators = static_cast<std::int64_t>(pass.operators.size());
     if (pass.operators.empty()) continue;

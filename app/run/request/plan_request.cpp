@@ -95,8 +95,8 @@ class ConfigurationPlanner {
     if (!bands.ok()) return;
     for (const devices::Band& band : *bands) {
       const bool isTime = band.quantity == "cycles" || band.quantity == "time";
-      if (band.device != device.kind || !isTime) continue;
-      result_.errorBand = std::max(result_.errorBand.value_or(0), band.p90);
+      if (band.device != device.kind || !isTime || !band.p90) continue;
+      result_.errorBand = std::max(result_.errorBand.value_or(0), *band.p90);
     }
   }
 
