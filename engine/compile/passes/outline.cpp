@@ -45,7 +45,7 @@ bool mayBeOutlined(const PlanOperator& op) {
 
 /// Elementwise operators and moves are worth little by themselves. Optimizers are worth much, because their
 /// long expressions make much code (C: popart/op/adamupdater.hpp).
-double valueOf(const OutlinePlace& place) {
+double outlineValue(const OutlinePlace& place) {
   if (place.pass->pass == model::Pass::update) return kHighValue;
   const bool little = std::ranges::all_of(place.get().work, [](const ops::Work& work) {
     return std::holds_alternative<ops::Map>(work.item) || std::holds_alternative<ops::Random>(work.item) ||
@@ -82,7 +82,7 @@ class Outliner {
   std::vector<Function> find() {
     sums_.assign(places_.size() + 1, 0);
     for (std::size_t i = 0; i < places_.size(); ++i)
-      sums_[i + 1] = sums_[i] + (places_[i].pass ? valueOf(places_[i]) * std::sqrt(bytesRead(i)) : 0);
+      sums_[i + 1] = sums_[i] + (places_[i].pass ? outlineValue(places_[i]) * std::sqrt(bytesRead(i)) : 0);
     std::vector<Function> found;
     for (std::size_t before = SIZE_MAX; before != found.size();) {
       before = found.size();

@@ -12,17 +12,17 @@
 namespace pipescope::compile {
 namespace {
 
-using Runs = std::set<std::pair<std::size_t, std::vector<std::size_t>>>;  ///< lengths and starts
+using RunSet = std::set<std::pair<std::size_t, std::vector<std::size_t>>>;  ///< lengths and starts
 
-Runs found(const std::vector<std::int64_t>& numbers) {
-  Runs runs;
+RunSet foundRuns(const std::vector<std::int64_t>& numbers) {
+  RunSet runs;
   for (const RepeatedRun& run : repeatedRuns(numbers))
     EXPECT_TRUE(runs.insert({run.length, run.starts}).second) << "the same run twice";
   return runs;
 }
 
-Runs byTrying(const std::vector<std::int64_t>& numbers) {
-  Runs runs;
+RunSet byTrying(const std::vector<std::int64_t>& numbers) {
+  RunSet runs;
   for (std::size_t length = 1; length < numbers.size(); ++length) {
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> starts;
     for (std::size_t at = 0; at + length <= numbers.size(); ++at) {
@@ -50,14 +50,14 @@ TEST(RepeatedRuns, AreThoseFoundByTryingAll) {
   for (int round = 0; round < 300; ++round) {
     std::vector<std::int64_t> numbers(random() % 30);
     for (std::int64_t& number : numbers) number = static_cast<std::int64_t>(random() % 4) - 1;
-    EXPECT_EQ(found(numbers), byTrying(numbers)) << testing::PrintToString(numbers);
+    EXPECT_EQ(foundRuns(numbers), byTrying(numbers)) << testing::PrintToString(numbers);
   }
 }
 
 TEST(RepeatedRuns, SeparatorsEqualNothing) {
-  EXPECT_TRUE(found({-1, -1, -1, -1}).empty());
-  EXPECT_EQ(found({1, 2, -1, 1, 2, -1}), (Runs{{2, {0, 3}}, {1, {1, 4}}}));
-  EXPECT_TRUE(found({}).empty());
+  EXPECT_TRUE(foundRuns({-1, -1, -1, -1}).empty());
+  EXPECT_EQ(foundRuns({1, 2, -1, 1, 2, -1}), (RunSet{{2, {0, 3}}, {1, {1, 4}}}));
+  EXPECT_TRUE(foundRuns({}).empty());
 }
 
 }  // namespace
