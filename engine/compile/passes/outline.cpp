@@ -1,174 +1,244 @@
-// Turns blocks that do the same with different tensors into calls of one function: repeated layers, or a
-// layer and its recomputed forward pass. The plan only says which calls are alike. A device keeps the code
-// once if that saves more memory than copying the arguments takes, and reports it.
+// Turns runs of operators that do the same with different tensors into calls of one function: repeated
+// layers, a layer and its recomputed forward pass, products of equal shape, updates of parameters of equal
+// shape. The plan only says which calls are alike. A device keeps the code once if that saves memory, and
+// reports it.
+//
+// What a function is worth follows PopART (C: popart/subgraph/iosubgraphcostmodel.cpp, SessionOptions): the
+// sum over its operators of a value times the root of the bytes that they read, less the root of the bytes of
+// each tensor that goes in or out. Runs worth at least the threshold become functions. As in PopART, no run
+// reaches across passes, or from repeated to other operators (subgraphoutline.cpp).
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <queue>
+#include <set>
 
+#include "engine/compile/passes/operator_signature.h"
 #include "engine/compile/passes/pass.h"
+#include "engine/compile/passes/repeated_runs.h"
+#include "engine/compile/tensor_uses.h"
 
 namespace pipescope::compile {
 namespace {
 
-/// A text that is equal for operators that compute the same, whatever the names of their tensors.
-class Signature {
- public:
-  explicit Signature(const StagePlan& stage) : stage_(stage) {}
+/// PopART's Op::getHighSubgraphValue, getLowSubgraphValue and SessionOptions::outlineThreshold.
+constexpr double kHighValue = 1000, kLowValue = 0.1, kOutlineThreshold = 1;
 
-  std::string of(const PassPlan& pass, std::size_t first, std::size_t count) {
-    text_.clear();
-    local_.clear();
-    for (std::size_t i = first; i < first + count; ++i) addOperator(pass.operators[i]);
-    return std::move(text_);
-  }
+/// An operator of one device, in the order of its stages and passes.
+struct OutlinePlace {
+  StagePlan* stage = nullptr;
+  PassPlan* pass = nullptr;
+  std::size_t op = 0;         ///< of the pass
+  std::int64_t position = 0;  ///< of the stage, as TensorUses counts
 
- private:
-  void add(std::int64_t number) { text_ += std::to_string(number) + ","; }
-  void add(const std::string& word) { text_ += word + ","; }
-  void add(const std::vector<std::int64_t>& list) {
-    for (const std::int64_t each : list) add(each);
-    text_ += ";";
-  }
-  void add(graph::ElementType type) { add(static_cast<std::int64_t>(type)); }
-
-  void addOperator(const PlanOperator& op) {
-    text_ += op.kind + "(";
-    for (const ops::Work& work : op.work) {
-      add(static_cast<std::int64_t>(work.item.index()));
-      add(std::vector{work.repeat, work.concurrent});
-      std::visit([&](const auto& item) { addItem(item); }, work.item);
-    }
-    for (const PlanOperator::Chain& chain : op.chains)
-      add(std::vector{static_cast<std::int64_t>(chain.first), static_cast<std::int64_t>(chain.count)});
-    for (const auto* list : {&op.inputs, &op.outputs}) {
-      text_ += "|";
-      for (const PlanTensorId id : *list) addTensor(id);
-    }
-    text_ += ")";
-  }
-
-  /// Tensors are numbered in the order in which they first appear.
-  void addTensor(PlanTensorId id) {
-    if (!id.valid()) return add(std::int64_t{-1});
-    const auto number = local_.try_emplace(id, static_cast<std::int64_t>(local_.size())).first->second;
-    const PlanTensor& tensor = stage_.tensors[id];
-    add(std::vector{number, static_cast<std::int64_t>(tensor.use), tensor.copies});
-    add(graph::toString(tensor.type));
-  }
-
-  void addItem(const ops::Contraction& c) {
-    add(std::vector{static_cast<std::int64_t>(c.phase), c.batch, c.groups, c.inputChannels, c.outputChannels,
-                    std::int64_t{c.transposed}, std::int64_t{c.trained}});
-    for (const auto* list : {&c.field, &c.kernel, &c.output, &c.stride, &c.dilation, &c.padding}) add(*list);
-    add(c.type);
-    add(c.accumulate);
-  }
-  void addItem(const ops::Map& m) {
-    add(ops::toString(m.function));
-    add(std::vector{m.elements, m.operands, std::int64_t{m.inPlace}});
-    add(m.type);
-  }
-  void addItem(const ops::Reduce& r) {
-    add(ops::toString(r.function));
-    add(std::vector{r.outputs, r.depth, std::int64_t{r.contiguous}, r.run, r.rows});
-    add(r.type);
-  }
-  void addItem(const ops::Pool& p) {
-    add(ops::toString(p.function));
-    add(std::vector{std::int64_t{p.backward}, p.batch, p.channels});
-    for (const auto* list : {&p.field, &p.kernel, &p.output, &p.stride}) add(*list);
-    add(p.type);
-  }
-  void addItem(const ops::Gather& g) {
-    add(std::vector{g.rows, g.rowElements, g.tableRows});
-    add(g.type);
-  }
-  void addItem(const ops::Scatter& s) {
-    add(std::vector{s.rows, s.rowElements, s.tableRows, std::int64_t{s.accumulate}});
-    add(s.type);
-  }
-  void addItem(const ops::Rearrange& r) {
-    add(std::vector{r.elements, r.runElements});
-    add(r.type);
-  }
-  void addItem(const ops::Sort& s) {
-    add(std::vector{s.rows, s.rowElements, s.keep});
-    add(s.type);
-  }
-  void addItem(const ops::Random& r) {
-    add(r.elements);
-    add(r.type);
-  }
-  void addItem(const ops::Collective& c) {
-    add(std::vector{static_cast<std::int64_t>(c.kind), c.elements, c.group});
-    add(c.type);
-  }
-  void addItem(const ops::HostCopy& h) {
-    add(std::vector{std::int64_t{h.toDevice}, h.bytes.count, std::int64_t{h.remote}});
-  }
-
-  const StagePlan& stage_;
-  std::string text_;
-  std::map<PlanTensorId, std::int64_t> local_;
+  const PlanOperator& get() const { return pass->operators[op]; }
 };
 
-struct Candidate {
-  StagePlan* stage;
-  PassPlan* pass;
-  PlanCall call;
-};
-
-/// Finds runs of operators that belong to one block, and groups them by device and signature. A run of a few
-/// operators is too short to be a layer.
-using Candidates = std::map<std::tuple<int, std::string>, std::vector<Candidate>>;
-constexpr std::size_t kFewestOperators = 3;
-
-void findStretches(StagePlan& stage, Candidates& found) {
-  Signature signature(stage);
-  for (PassPlan& pass : stage.passes) {
-    std::size_t end = 0;
-    for (std::size_t first = 0; first < pass.operators.size(); first = end) {
-      const std::string& block = pass.operators[first].block;
-      const bool again = pass.operators[first].again;
-      end = first + 1;
-      while (end < pass.operators.size() && pass.operators[end].block == block &&
-             pass.operators[end].again == again)
-        ++end;
-      if (block.empty() || end - first < kFewestOperators) continue;
-      found[{stage.device, signature.of(pass, first, end - first)}].push_back(
-          {&stage, &pass, {"", block, first, end - first}});
-    }
-  }
+/// Remote buffers and streams have code of their own for each tensor, and collectives wait for other devices.
+bool mayBeOutlined(const PlanOperator& op) {
+  return std::ranges::none_of(op.work, [](const ops::Work& work) {
+    return std::holds_alternative<ops::HostCopy>(work.item) ||
+           std::holds_alternative<ops::Collective>(work.item);
+  });
 }
 
-/// Names functions after the block and pass of their first call. A block whose backward pass is interrupted
-/// may give its name to several functions.
+/// Elementwise operators and moves are worth little by themselves. Optimizers are worth much, because their
+/// long expressions make much code (C: popart/op/adamupdater.hpp).
+double outlineValue(const OutlinePlace& place) {
+  if (place.pass->pass == model::Pass::update) return kHighValue;
+  const bool little = std::ranges::all_of(place.get().work, [](const ops::Work& work) {
+    return std::holds_alternative<ops::Map>(work.item) || std::holds_alternative<ops::Random>(work.item) ||
+           std::holds_alternative<ops::Rearrange>(work.item);
+  });
+  return little ? kLowValue : kHighValue;
+}
+
+class Outliner {
+ public:
+  Outliner(const std::vector<StagePlan*>& stages, const std::vector<BoundaryTensor>& boundaries) {
+    OperatorNumbers numbers;
+    for (StagePlan* stage : stages) {
+      uses_.emplace(stage, TensorUses(*stage, boundaries));
+      std::int64_t position = 0;
+      for (PassPlan& pass : stage->passes) {
+        for (std::size_t i = 0; i < pass.operators.size(); ++i) {
+          const PlanOperator& op = pass.operators[i];
+          if (i == 0 || op.again != pass.operators[i - 1].again) addBorder();
+          places_.push_back({stage, &pass, i, position++});
+          numbers_.push_back(mayBeOutlined(op) ? numbers.of(*stage, op) : -1);
+        }
+      }
+    }
+  }
+
+  struct Function {
+    double gain = 0;  ///< what the function is worth, for all calls but one
+    std::size_t length = 0;
+    std::vector<std::size_t> starts;  ///< places_
+  };
+
+  /// Takes the functions that gain most first. What a function has cut is looked at anew.
+  std::vector<Function> find() {
+    sums_.assign(places_.size() + 1, 0);
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      sums_[i + 1] = sums_[i] + (places_[i].pass ? outlineValue(places_[i]) * std::sqrt(bytesRead(i)) : 0);
+    std::vector<Function> found;
+    for (std::size_t before = SIZE_MAX; before != found.size();) {
+      before = found.size();
+      takeBest(repeatedRuns(numbers_), found);
+    }
+    return found;
+  }
+
+  const OutlinePlace& at(std::size_t place) const { return places_[place]; }
+
+ private:
+  void addBorder() {
+    places_.push_back({});
+    numbers_.push_back(-1);
+  }
+
+  struct Candidate {
+    double gain = 0;  ///< an upper bound, as long as the function is not known
+    const RepeatedRun* run = nullptr;
+    std::optional<Function> function;
+
+    bool operator<(const Candidate& other) const { return gain < other.gain; }
+  };
+
+  void takeBest(const std::vector<RepeatedRun>& runs, std::vector<Function>& found) {
+    std::priority_queue<Candidate> queue;
+    for (const RepeatedRun& run : runs) {
+      const double most = sums_[run.starts.front() + run.length] - sums_[run.starts.front()];
+      queue.push({most * static_cast<double>(run.starts.size() - 1), &run, {}});
+    }
+    while (!queue.empty()) {
+      Candidate top = queue.top();
+      queue.pop();
+      if (!top.function) {
+        if (!areFree(top.run->starts, top.run->length)) continue;
+        top.function = best(*top.run);
+        top.gain = top.function->gain;
+        if (top.gain > 0) queue.push(std::move(top));
+      } else if (areFree(top.function->starts, top.function->length)) {
+        for (const std::size_t start : top.function->starts)
+          std::fill_n(numbers_.begin() + static_cast<std::ptrdiff_t>(start), top.function->length, -1);
+        found.push_back(std::move(*top.function));
+      }
+    }
+  }
+
+  bool areFree(const std::vector<std::size_t>& starts, std::size_t length) const {
+    return std::ranges::all_of(starts, [&](std::size_t start) {
+      return std::all_of(numbers_.begin() + static_cast<std::ptrdiff_t>(start),
+                         numbers_.begin() + static_cast<std::ptrdiff_t>(start + length),
+                         [](std::int64_t number) { return number >= 0; });
+    });
+  }
+
+  /// The largest set of occurrences that are connected alike and do not overlap.
+  Function best(const RepeatedRun& run) const {
+    Function function;
+    const auto [skip, length] = trimmed(run.starts.front(), run.length);
+    if (length == 0) return function;
+    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> alike;
+    for (const std::size_t each : run.starts) {
+      const OutlinePlace& place = places_[each + skip];
+      std::vector<std::size_t>& starts = alike[connectionsOf(*place.pass, place.op, length)];
+      if (starts.empty() || starts.back() + length <= each + skip) starts.push_back(each + skip);
+    }
+    for (auto& [connections, starts] : alike) {
+      const double gain = worth(starts.front(), length) * static_cast<double>(starts.size() - 1);
+      if (gain > function.gain) function = {gain, length, std::move(starts)};
+    }
+    return function;
+  }
+
+  /// Leaves operators out at both ends while that makes the run worth more. Returns how many are skipped and
+  /// how many remain; 0: the run is worth too little.
+  std::pair<std::size_t, std::size_t> trimmed(std::size_t start, std::size_t length) const {
+    std::size_t skip = 0;
+    double most = worth(start, length);
+    for (bool shorter = true; shorter && length > 1;) {
+      const double later = worth(start + skip + 1, length - 1), sooner = worth(start + skip, length - 1);
+      shorter = std::max(later, sooner) >= most;
+      if (!shorter) break;
+      most = std::max(later, sooner);
+      skip += later >= sooner ? 1 : 0;
+      --length;
+    }
+    return {skip, most >= kOutlineThreshold ? length : 0};
+  }
+
+  double bytesRead(std::size_t place) const {
+    double bytes = 0;
+    for (const PlanTensorId id : places_[place].get().inputs) bytes += bytesOf(place, id);
+    return bytes;
+  }
+  double bytesOf(std::size_t place, PlanTensorId id) const {
+    if (!id.valid()) return 0;
+    return static_cast<double>(places_[place].stage->tensors[id].type.bytes().count);
+  }
+
+  double worth(std::size_t start, std::size_t length) const {
+    const OutlinePlace& first = places_[start];
+    const TensorUses& uses = uses_.at(first.stage);
+    double sum = sums_[start + length] - sums_[start];
+    std::set<PlanTensorId> read, made;
+    for (std::size_t i = start; i < start + length; ++i) {
+      for (const PlanTensorId id : places_[i].get().inputs) {
+        if (!made.contains(id)) read.insert(id);
+      }
+      made.insert(places_[i].get().outputs.begin(), places_[i].get().outputs.end());
+    }
+    const std::int64_t end = first.position + static_cast<std::int64_t>(length);
+    for (const PlanTensorId id : read) sum -= std::sqrt(bytesOf(start, id));
+    for (const PlanTensorId id : made) {
+      const std::int64_t last = uses.lastRead(id);
+      if (last < 0 || last >= end || read.contains(id)) sum -= std::sqrt(bytesOf(start, id));
+    }
+    return sum;
+  }
+
+  std::vector<OutlinePlace> places_;
+  std::vector<std::int64_t> numbers_;  ///< of the operators at places_; negative: taken, or a border
+  std::vector<double> sums_;           ///< of the operators' values, before each place
+  std::map<const StagePlan*, TensorUses> uses_;
+};
+
+/// Names functions after the block and pass of their first call. A block may give its name to several
+/// functions.
 class FunctionNames {
  public:
-  std::string unused(const Candidate& first) {
-    const bool again = first.pass->operators[first.call.first].again;
-    const model::Pass pass = again ? model::Pass::recompute : first.pass->pass;
-    const std::string name = first.call.name + "/" + model::toString(pass) + "/function";
-    const int before = used_[{first.stage->device, name}]++;
+  std::string unused(const OutlinePlace& first) {
+    const model::Pass pass = first.get().again ? model::Pass::recompute : first.pass->pass;
+    const std::string name = nameOf(first) + "/" + model::toString(pass) + "/function";
+    const int before = used_[name]++;
     return before == 0 ? name : name + std::to_string(before);
+  }
+  static const std::string& nameOf(const OutlinePlace& place) {
+    return place.get().block.empty() ? place.get().name : place.get().block;
   }
 
  private:
-  std::map<std::pair<int, std::string>, int> used_;
+  std::map<std::string, int> used_;
 };
 
 PassEffect outline(ExecutablePlan& plan) {
   PassEffect effect;
   effect.counts = "calls of functions whose code is kept once";
-  Candidates found;
-  FunctionNames names;
-  for (StagePlan& stage : plan.stages) findStretches(stage, found);
-  for (auto& [key, calls] : found) {
-    if (calls.size() < 2) continue;
-    const std::string function = names.unused(calls.front());
-    for (Candidate& each : calls) {
-      each.call.function = function;
-      each.pass->calls.push_back(each.call);
+  std::map<int, std::vector<StagePlan*>> devices;
+  for (StagePlan& stage : plan.stages) devices[stage.device].push_back(&stage);
+  for (const auto& [device, stages] : devices) {
+    Outliner outliner(stages, plan.boundaries);
+    FunctionNames names;
+    for (const Outliner::Function& function : outliner.find()) {
+      const std::string name = names.unused(outliner.at(function.starts.front()));
+      for (const std::size_t start : function.starts) {
+        const OutlinePlace& first = outliner.at(start);
+        first.pass->calls.push_back({name, FunctionNames::nameOf(first), first.op, function.length});
+      }
     }
   }
   for (StagePlan& stage : plan.stages) {
@@ -181,9 +251,8 @@ PassEffect outline(ExecutablePlan& plan) {
 
 PIPESCOPE_REGISTER_PASS(outline) {
   registry.add({"outline",
-                "Repeated layers become calls of one function. A device keeps its code once where that saves "
-                "more memory "
-                "than copies of the arguments take.",
+                "Repeated layers, products and updates become calls of one function. A device keeps its code "
+                "once where that saves more memory than copies of the arguments take.",
                 50, nullptr, outline});
 }
 

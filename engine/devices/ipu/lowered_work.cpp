@@ -57,6 +57,15 @@ void LoweredWork::hold(const std::string& name, TileRuns bytes, std::size_t firs
     temporaries.push_back({name, std::move(bytes), place, first, end});
 }
 
+void LoweredWork::moveTo(const Chip& chip, std::int64_t firstTile) {
+  if (firstTile == 0) return;
+  for (ProgramStep& step : steps) {
+    step.cycles = rotated(step.cycles, firstTile, chip.tiles);
+    step.senders = rotated(step.senders, firstTile, chip.tiles);
+  }
+  for (Temporary& temporary : temporaries) temporary.bytes = rotated(temporary.bytes, firstTile, chip.tiles);
+}
+
 std::int64_t LoweredWork::cycles() const {
   std::int64_t sum = 0;
   for (const ProgramStep& step : steps) sum += step.sync + spreadOf(step.cycles).most;

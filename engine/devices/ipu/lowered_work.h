@@ -35,8 +35,11 @@ struct ProgramStep {
   /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
-  /// Of an exchange: the pieces that the busiest tile receives and sends, which decide the size of its code.
+  /// Of an exchange: the pieces that the busiest receiver receives, and sends if `senders` is empty. They
+  /// decide the size of its code.
   std::int64_t messages = 0;
+  /// Of an exchange whose senders are other tiles than its receivers: the pieces that each tile sends.
+  TileRuns senders = {};
 };
 
 /// Memory that is live during some of the steps.
@@ -65,6 +68,8 @@ struct LoweredWork {
                 std::int64_t pieceBytes, const TileRuns& sent = {});
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
+  /// Lets the work begin on another tile of the chip.
+  void moveTo(const Chip& chip, std::int64_t firstTile);
   /// Cycles of all steps, one after another.
   std::int64_t cycles() const;
 };

@@ -1,10 +1,10 @@
 #include "engine/devices/ipu/outlining.h"
 
 #include <algorithm>
-#include <set>
 
-#include "engine/compile/tensor_uses.h"
 #include "engine/devices/core/program_order.h"
+#include "engine/devices/core/tensor_lives.h"
+#include "engine/devices/ipu/call_arguments.h"
 #include "engine/devices/ipu/step_code.h"
 
 namespace pipescope::devices::ipu {
@@ -13,124 +13,194 @@ namespace {
 using compile::PassPlan;
 using compile::PlanCall;
 using compile::PlanOperator;
-using compile::PlanTensorId;
 using compile::StagePlan;
 
-/// The memory that a call reads from outside and hands out, in the order of first use. The calls of a
-/// function differ only in their tensors.
-struct Arguments {
-  std::vector<std::int64_t> read, made;  ///< roots of tensors (TensorUses)
-};
-
+/// A proposed call with its arguments.
 struct Candidate {
   const StagePlan* stage;
   const PassPlan* pass;
-  PlanCall call;
-  Arguments arguments;
+  const PlanCall* call;
+  std::size_t position;  ///< of its first operator in the device's program
+  std::vector<CallArgument> arguments;
 };
 
-std::int64_t positionOf(const StagePlan& stage, const PassPlan& wanted) {
-  std::int64_t position = 0;
-  for (const PassPlan& pass : stage.passes) {
-    if (&pass == &wanted) break;
-    position += static_cast<std::int64_t>(pass.operators.size());
+struct OperatorBytes {
+  std::int64_t code = 0;       ///< of one copy, on all tiles
+  std::int64_t temporary = 0;  ///< the most that lives at once while the operator runs, on all tiles
+  std::int64_t live = 0;       ///< tensors that live while it runs and are not always live
+};
+
+/// Bytes of temporaries at the step at which most of them live.
+std::int64_t mostTemporaries(const LoweredWork& work) {
+  std::vector<std::int64_t> change(work.steps.size() + 1);
+  for (const Temporary& temporary : work.temporaries) {
+    const std::int64_t bytes = spreadOf(temporary.bytes).total;
+    change[std::min(temporary.first, work.steps.size())] += bytes;
+    change[std::min(temporary.end, work.steps.size())] -= bytes;
   }
-  return position;
+  std::int64_t live = 0, most = 0;
+  for (const std::int64_t each : change) most = std::max(most, live += each);
+  return most;
 }
 
-class ArgumentFinder {
- public:
-  ArgumentFinder(const StagePlan& stage, const compile::TensorUses& uses) : stage_(stage), uses_(uses) {}
+/// The operators of a device in program order, and where the passes begin.
+struct DeviceProgram {
+  std::vector<OperatorBytes> operators;
+  std::map<const PassPlan*, std::size_t> begin;
+  std::int64_t peak = 0;
 
-  Arguments find(const PassPlan& pass, const PlanCall& call) const {
-    const std::int64_t last =
-        positionOf(stage_, pass) + static_cast<std::int64_t>(call.first + call.count) - 1;
-    Arguments arguments;
-    std::set<std::int64_t> own, outer;
-    for (std::size_t i = call.first; i < call.first + call.count; ++i) {
-      const PlanOperator& op = pass.operators[i];
-      for (const PlanTensorId id : op.inputs) {
-        const std::int64_t root = uses_.root(id).value;
-        if (root >= 0 && !own.contains(root) && outer.insert(root).second) arguments.read.push_back(root);
-      }
-      for (const PlanTensorId id : op.outputs) {
-        const std::int64_t root = uses_.root(id).value;
-        if (root < 0) continue;
-        const std::int64_t read = uses_.lastRead(id);
-        const bool leaves = outer.contains(root) || read > last || read < 0;
-        if (own.insert(root).second && leaves && !op.work.empty()) arguments.made.push_back(root);
-      }
-    }
-    return arguments;
+  /// The most that lives at once during an operator, if `held` and one of the two copies come on top.
+  std::int64_t need(std::size_t op, std::int64_t held, const OutlinedCall::Copies& copies) const {
+    return operators[op].live + held + std::max({operators[op].temporary, copies.moved, copies.out});
   }
-
- private:
-  const StagePlan& stage_;
-  const compile::TensorUses& uses_;
 };
 
+void addLives(DeviceProgram& program, const std::vector<OrderedPass>& order) {
+  std::map<const StagePlan*, TensorLives> lives;
+  for (const OrderedPass& each : order) {
+    TensorLives& own = lives.try_emplace(each.stage, *each.stage).first->second;
+    auto at = static_cast<std::int32_t>(program.begin.at(each.pass));
+    own.enterPass(each.pass->pass, at);
+    for (const PlanOperator& op : each.pass->operators) {
+      own.operatorAt(op, at, at + 1);
+      ++at;
+    }
+    own.leavePass(at);
+  }
+  std::vector<std::int64_t> change(program.operators.size() + 1);
+  for (const auto& [stage, own] : lives) {
+    for (std::size_t i = 0; i < stage->tensors.size(); ++i) {
+      const compile::PlanTensor& tensor = stage->tensors.items()[i];
+      if (tensor.remote || tensor.shared) continue;
+      for (const LifeInterval life : own.of(i)) {
+        change[static_cast<std::size_t>(life.first)] += tensor.type.bytes().count * tensor.copies;
+        change[static_cast<std::size_t>(life.end)] -= tensor.type.bytes().count * tensor.copies;
+      }
+    }
+  }
+  std::int64_t live = 0;
+  for (std::size_t i = 0; i < program.operators.size(); ++i) {
+    program.operators[i].live = live += change[i];
+    program.peak = std::max(program.peak, program.need(i, 0, {}));
+  }
+}
+
+base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, LoweringContext context) {
+  DeviceProgram program;
+  for (const OrderedPass& each : order) {
+    program.begin[each.pass] = program.operators.size();
+    for (const PlanOperator& op : each.pass->operators) {
+      OperatorBytes& bytes = program.operators.emplace_back();
+      context.what = op.name + " (" + op.kind + ")";
+      for (const ops::Work& work : op.work) {
+        PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerWork(work.item, context));
+        for (const ProgramStep& step : lowered.steps) bytes.code += copyOfStepBytes(step, context.chip);
+        bytes.temporary = std::max(bytes.temporary, mostTemporaries(lowered));
+      }
+    }
+  }
+  addLives(program, order);
+  return program;
+}
+
 /// Argument k needs no copy if all calls use the same tensor for it.
-bool isShared(const std::vector<Candidate>& calls, std::vector<std::int64_t> Arguments::*list,
-              std::size_t k) {
+bool isShared(const std::vector<Candidate>& calls, std::size_t k) {
   return std::ranges::all_of(calls, [&](const Candidate& each) {
-    return each.stage == calls.front().stage && k < (each.arguments.*list).size() &&
-           (each.arguments.*list)[k] == (calls.front().arguments.*list)[k];
+    return each.stage == calls.front().stage && each.arguments.size() == calls.front().arguments.size() &&
+           each.arguments[k].root == calls.front().arguments[k].root;
   });
 }
 
-std::int64_t copiedBytes(const std::vector<Candidate>& calls, std::vector<std::int64_t> Arguments::*list) {
+OutlinedCall outlinedCall(const std::vector<Candidate>& calls, std::size_t index) {
+  const Candidate& own = calls[index];
+  OutlinedCall call{own.call->function, own.call->name, own.call->first, own.call->count, index == 0, {}, {}};
+  call.copies.resize(call.count);
+  for (std::size_t k = 0; k < own.arguments.size(); ++k) {
+    if (isShared(calls, k)) continue;
+    const CallArgument& argument = own.arguments[k];
+    const bool read = argument.firstRead != CallArgument::kNever,
+               made = argument.lastMade != CallArgument::kNever;
+    if (read) {
+      OutlinedCall::Copies& copies = call.copies[argument.firstRead];
+      copies.in += argument.bytes;
+      if (argument.needed) {
+        call.held.push_back({argument.firstRead,
+                             made ? std::max(argument.lastRead, argument.lastMade) : argument.lastRead,
+                             argument.bytes});
+      } else {
+        copies.moved += argument.bytes;
+      }
+    }
+    if (made && argument.needed) call.copies[argument.lastMade].out += argument.bytes;
+  }
+  return call;
+}
+
+/// Code of the copies of one call on all tiles.
+base::Result<std::int64_t> codeOfCopies(const OutlinedCall& call, const LoweringContext& context) {
   std::int64_t bytes = 0;
-  const Candidate& first = calls.front();
-  for (std::size_t k = 0; k < (first.arguments.*list).size(); ++k) {
-    const compile::PlanTensor& tensor =
-        first.stage->tensors.items()[static_cast<std::size_t>((first.arguments.*list)[k])];
-    if (!tensor.remote && !isShared(calls, list, k)) bytes += tensor.type.bytes().count * tensor.copies;
+  for (const OutlinedCall::Copies& copies : call.copies) {
+    for (const std::int64_t each : {copies.in, copies.out}) {
+      if (each == 0) continue;
+      PIPESCOPE_ASSIGN(const LoweredWork copy,
+                       lowerWork(ops::Rearrange{each, each, graph::ElementType::uint8}, context));
+      for (const ProgramStep& step : copy.steps) bytes += copyOfStepBytes(step, context.chip);
+    }
   }
   return bytes;
 }
 
-/// Bytes of one copy of the function's code on all tiles.
-base::Result<std::int64_t> functionCodeBytes(const Candidate& call, LoweringContext context) {
-  std::int64_t bytes = 0;
-  for (std::size_t i = call.call.first; i < call.call.first + call.call.count; ++i) {
-    const PlanOperator& op = call.pass->operators[i];
-    context.what = op.name + " (" + op.kind + ")";
-    for (const ops::Work& work : op.work) {
-      PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerWork(work.item, context));
-      for (const ProgramStep& step : lowered.steps) bytes += copyOfStepBytes(step, context.chip);
-    }
+/// The peak if the call is outlined.
+std::int64_t peakWith(const OutlinedCall& call, std::size_t position, const DeviceProgram& program) {
+  std::vector<std::int64_t> held(call.count);
+  for (const OutlinedCall::Held& each : call.held) {
+    for (std::size_t i = each.first; i <= each.last; ++i) held[i] += each.bytes;
   }
-  return bytes;
+  std::int64_t most = program.peak;
+  for (std::size_t i = 0; i < call.count; ++i)
+    most = std::max(most, program.need(position + i, held[i], call.copies[i]));
+  return most;
 }
 
 }  // namespace
 
 base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& stages,
                                           const LoweringContext& context) {
+  const std::vector<OrderedPass> order = programOrder(stages);
+  Outlining result;
+  if (std::ranges::all_of(order, [](const OrderedPass& each) { return each.pass->calls.empty(); }))
+    return result;
+  PIPESCOPE_ASSIGN(DeviceProgram program, measure(order, context));
   std::map<std::string, std::vector<Candidate>> functions;
   std::map<const StagePlan*, compile::TensorUses> uses;
-  for (const OrderedPass& ordered : programOrder(stages)) {
-    for (const PlanCall& call : ordered.pass->calls) {
+  for (const OrderedPass& each : order) {
+    for (const PlanCall& call : each.pass->calls) {
       const auto found =
-          uses.try_emplace(ordered.stage, *ordered.stage, std::vector<compile::BoundaryTensor>()).first;
-      const ArgumentFinder finder(*ordered.stage, found->second);
-      functions[call.function].push_back(
-          {ordered.stage, ordered.pass, call, finder.find(*ordered.pass, call)});
+          uses.try_emplace(each.stage, *each.stage, std::vector<compile::BoundaryTensor>()).first;
+      functions[call.function].push_back({each.stage, each.pass, &call,
+                                          program.begin.at(each.pass) + call.first,
+                                          argumentsOf(*each.stage, found->second, *each.pass, call)});
     }
   }
-  Outlining result;
   for (const auto& [name, calls] : functions) {
     if (calls.size() < 2) continue;
-    PIPESCOPE_ASSIGN(const std::int64_t code, functionCodeBytes(calls.front(), context));
-    const std::int64_t in = copiedBytes(calls, &Arguments::read), out = copiedBytes(calls, &Arguments::made);
-    const auto others = static_cast<std::int64_t>(calls.size()) - 1;
-    if (others * code <= in + out) continue;
-    for (const Candidate& each : calls) {
-      result.byPass_[each.pass].push_back(
-          {name, each.call.name, each.call.first, each.call.count, &each == &calls.front(), in, out});
+    std::int64_t code = 0, copies = 0, peak = program.peak;
+    for (std::size_t i = 0; i < calls.front().call->count; ++i)
+      code += program.operators[calls.front().position + i].code;
+    std::vector<OutlinedCall> outlined;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      outlined.push_back(outlinedCall(calls, i));
+      PIPESCOPE_ASSIGN(const std::int64_t own, codeOfCopies(outlined.back(), context));
+      copies += own;
+      peak = std::max(peak, peakWith(outlined.back(), calls[i].position, program));
     }
-    result.calls_ += others + 1;
-    result.saved_ += Bytes(others * code - in - out);
+    const std::int64_t saved = (static_cast<std::int64_t>(calls.size()) - 1) * code - copies;
+    if (saved <= peak - program.peak) continue;
+    result.calls_ += static_cast<std::int64_t>(calls.size());
+    result.saved_ += Bytes(saved - (peak - program.peak));
+    program.peak = peak;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      result.byPass_[calls[i].pass].push_back(std::move(outlined[i]));
   }
   for (auto& [pass, calls] : result.byPass_) std::ranges::sort(calls, {}, &OutlinedCall::first);
   return result;
@@ -139,10 +209,10 @@ base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& s
 const OutlinedCall* Outlining::callAt(const PassPlan& pass, std::size_t op) const {
   const auto calls = byPass_.find(&pass);
   if (calls == byPass_.end()) return nullptr;
-  for (const OutlinedCall& call : calls->second) {
-    if (op >= call.first && op < call.first + call.count) return &call;
-  }
-  return nullptr;
+  const auto after = std::ranges::upper_bound(calls->second, op, {}, &OutlinedCall::first);
+  if (after == calls->second.begin()) return nullptr;
+  const OutlinedCall& call = *std::prev(after);
+  return op < call.first + call.count ? &call : nullptr;
 }
 
 std::vector<LoweredCall> Outlining::callsOf(const PassPlan& pass) const {

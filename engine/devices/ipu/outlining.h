@@ -1,8 +1,11 @@
 #pragma once
 // Decides which calls that a plan proposes share the code of their function on an IPU. Poplar's Call copies
 // arguments that differ between calls into tensors of the function, and results out of them. This takes
-// memory while the function runs, and time at each call. It saves the code, exchange code and vertex state of
-// all calls but one.
+// memory and time at each call. It saves the code, exchange code and vertex state of all calls but one.
+//
+// An argument is copied right before the operator that uses it first, and a result right after the operator
+// that makes it (C: PopART's SubgraphCopyingStrategy::JustInTime, which Graphcore's BERT sets). An argument
+// that nobody needs after the call leaves its place to the copy.
 #include <map>
 #include <string>
 #include <utility>
@@ -14,15 +17,26 @@
 namespace pipescope::devices::ipu {
 
 struct OutlinedCall {
+  /// Bytes copied before and after an operator. Of the bytes copied in, `moved` leave their old place.
+  struct Copies {
+    std::int64_t in = 0, moved = 0, out = 0;
+  };
+  /// A copy that lives beside its original during some operators of the call, the last one included.
+  struct Held {
+    std::size_t first = 0, last = 0;
+    std::int64_t bytes = 0;
+  };
   std::string function, name;
-  std::size_t first = 0, count = 0;        ///< operators of the pass
-  bool keepsCode = false;                  ///< whether it is the first call of its function in program order
-  std::int64_t bytesIn = 0, bytesOut = 0;  ///< bytes copied before and after the call
+  std::size_t first = 0, count = 0;  ///< operators of the pass
+  bool keepsCode = false;            ///< whether it is the first call of its function in program order
+  std::vector<Copies> copies;        ///< by operator of the call
+  std::vector<Held> held;
 };
 
 class Outlining {
  public:
-  /// Looks at the calls in all passes of a device's stages, and outlines a function if that saves memory.
+  /// Looks at the calls in all passes of a device's stages, and outlines a function if that saves more memory
+  /// than it adds to the peak.
   static base::Result<Outlining> choose(const std::vector<const compile::StagePlan*>& stages,
                                         const LoweringContext& context);
 

@@ -19,7 +19,7 @@ base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContex
     // All elements stay together: a copy between tensors with the same layout, 64 bits a cycle (X).
     const auto cycles = [&](std::int64_t n) { return ceilDiv(n, chip.vectorBytes); };
     lowered.compute(chip, "OnTileCopy", transformed(bytes, cycles),
-                    {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
+                    {"popops::OnTileCopy", kCodeCopy, stateOfEdges(2), 0});
     return lowered;
   }
   lowered.exchange(chip, "Rearrange/Exchange", bytes, 1, run);

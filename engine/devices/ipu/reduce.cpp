@@ -81,13 +81,15 @@ std::int64_t localCycles(const Chip& chip, const ops::Reduce& work, const LocalP
                                whole && isHalf(work.type));
 }
 
-/// The results of a stage on each tile: whole vectors, on as many tiles as there are vectors.
-TileRuns spreadVectors(const Chip& chip, std::int64_t count, std::int64_t width) {
-  const std::int64_t vectors = ceilDiv(count, width), tiles = std::min(chip.tiles, vectors);
-  const std::int64_t each = vectors / tiles, more = vectors % tiles;
+/// The results of a stage on each tile. `parts` tiles add up shares of the same vector of outputs, so that no
+/// tile adds all (C: PopLibs' intermediateToIntermediate deals these pieces to tiles in turn). A tile has
+/// several pieces if there are more pieces than tiles.
+TileRuns spreadPieces(const Chip& chip, std::int64_t outputs, std::int64_t parts, std::int64_t width) {
+  const std::int64_t pieces = ceilDiv(outputs, width) * parts, tiles = std::min(chip.tiles, pieces);
+  const std::int64_t each = pieces / tiles, more = pieces % tiles, piece = std::min(outputs, width);
   TileRuns runs;
-  if (more > 0) runs.push_back({0, more, std::min(count, (each + 1) * width)});
-  runs.push_back({more, tiles - more, std::min(count, each * width)});
+  if (more > 0) runs.push_back({0, more, std::min(outputs * parts, (each + 1) * piece)});
+  runs.push_back({more, tiles - more, std::min(outputs * parts, each * piece)});
   return runs;
 }
 
@@ -107,16 +109,23 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
   const TileRuns elements = spreadEvenly(chip, work.outputs * work.depth, bytes);
   const Spread spread = spreadOf(elements);
   const LocalPart local = localPart(work, spread.most);
-  const std::size_t first = lowered.compute(
-      chip, "Reduce/OnTile",
-      transformed(elements, [&](std::int64_t n) { return localCycles(chip, work, localPart(work, n)); }),
-      {type, kCodeReduce, kStateReduce, 4 * std::min<std::int64_t>(local.outputs, 64)});
   const std::int64_t parts = ceilDiv(work.depth, local.depth);
-  std::size_t from = first;
   // Partial sums of float16 are kept in float32 (C: PopLibs popops).
-  const std::int64_t partialBytes = parts > 1 ? std::max<std::int64_t>(4, bytes) : bytes;
-  TileRuns partials =
-      transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * partialBytes; });
+  std::int64_t partialBytes = parts > 1 ? std::max<std::int64_t>(4, bytes) : bytes;
+  TileRuns partials;
+  std::size_t from = 0;
+  if (local.depth == 1 && parts > 1) {
+    // No tile holds two elements of a result, so the elements are sent as they are.
+    partialBytes = bytes;
+    partials = transformed(elements, [&](std::int64_t n) { return n * bytes; });
+  } else {
+    from = lowered.compute(
+        chip, "Reduce/OnTile",
+        transformed(elements, [&](std::int64_t n) { return localCycles(chip, work, localPart(work, n)); }),
+        {type, kCodeReduce, kStateReduce, 4 * std::min<std::int64_t>(local.outputs, 64)});
+    partials =
+        transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * partialBytes; });
+  }
   std::int64_t left = parts;
   // Many partial results meet in two stages of about equal depth (C: PopLibs popops), few in one.
   std::vector<std::int64_t> depths;
@@ -126,19 +135,28 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
   } else if (parts > 1) {
     depths.push_back(parts);
   }
+  int stage = 0;
   for (const std::int64_t depth : depths) {
     // After this stage, `left` partial results of each output remain, spread evenly again.
     left = ceilDiv(left, depth);
-    const TileRuns results = spreadVectors(chip, work.outputs * left, half ? 8 : 4);
-    const std::string name = "Reduce/Stage" + std::to_string(lowered.steps.size() / 2 + 1);
+    const TileRuns results = spreadPieces(chip, work.outputs, left, half ? 8 : 4);
+    const std::string name = "Reduce/Stage" + std::to_string(++stage);
     const auto arriving = [&](std::int64_t n) { return n * depth * partialBytes; };
-    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), kSmallPieces,
-                     spreadOf(results).most * partialBytes);
+    const std::int64_t piece = spreadOf(results).most * partialBytes;
+    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), kSmallPieces, piece);
+    // Each partial result goes to the one tile that adds it, so most tiles send a piece and receive none.
+    if (!lowered.steps.empty() && lowered.steps.back().kind == model::StepKind::exchange) {
+      lowered.steps.back().messages = std::min(chip.tiles, depth);
+      lowered.steps.back().senders =
+          transformed(partials, [&](std::int64_t bytesHere) { return ceilDiv(bytesHere, piece); });
+    }
     const auto cycles = [&](std::int64_t n) { return scatteredReduceCycles(chip, {depth, n}, half, half); };
     const std::size_t last = lowered.compute(chip, name, transformed(results, cycles),
                                              {"poplin::ReduceAdd", kCodeReduceAdd, kStateReduce, 4 * depth});
-    lowered.hold("Partials" + std::to_string(from), partials, from, last);
+    // The operand itself is held by whoever made it.
+    if (from > 0 || last > 1) lowered.hold("Partials" + std::to_string(from), partials, from, last);
     lowered.hold("Arriving" + std::to_string(last), transformed(results, arriving), last - 1, last + 1);
+    partialBytes = parts > 1 ? std::max<std::int64_t>(4, bytes) : bytes;
     partials = transformed(results, [&](std::int64_t n) { return n * partialBytes; });
     from = last;
   }

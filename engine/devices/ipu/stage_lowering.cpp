@@ -150,11 +150,11 @@ class StageLowering {
       if (op.again) pass.operators.back().pass = kind;
       const OutlinedCall* call = outlining_.callAt(plan, i);
       cut(pass, segment, ownPass(plan.pass, op));
-      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, kind, *call, segment));
-      keepsCode_ = !call || call->keepsCode;
-      PIPESCOPE_TRY(lowerOperator(stage, kind, op, static_cast<int>(i), segment));
-      keepsCode_ = true;
-      if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, kind, *call, segment));
+      if (call) {
+        PIPESCOPE_TRY(lowerInCall(stage, kind, op, static_cast<int>(i), *call, segment));
+      } else {
+        PIPESCOPE_TRY(lowerOperator(stage, kind, op, static_cast<int>(i), segment));
+      }
     }
     lives.leavePass(memory_.steps());
     pass.calls = outlining_.callsOf(plan);
@@ -221,42 +221,50 @@ class StageLowering {
     if (keepsCode_) addCode(path + "/" + step.name, step, stage);
   }
 
-  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way.
-  base::Status copyForCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, const char* name,
-                           std::int64_t bytes, LoweredSegment& segment) {
+  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. Of the
+  /// bytes, `both` live at their old and new place while the copy runs.
+  base::Status copyForCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
+                           const char* name, std::int64_t bytes, Temporary both, LoweredSegment& segment) {
     if (bytes == 0) return {};
     LoweringContext context = context_;
-    context.what = call.name + "/" + name;
-    PIPESCOPE_ASSIGN(const LoweredWork copy,
+    context.what = op.name + "/" + name;
+    PIPESCOPE_ASSIGN(LoweredWork copy,
                      lowerWork(ops::Rearrange{bytes, bytes, graph::ElementType::uint8}, context));
     copyCycles_ += copy.cycles();
+    copy.hold(both.name, both.bytes, 0, copy.steps.size());
+    copy.moveTo(context_.chip, firstTileOf(stage, op));
+    const std::int32_t first = memory_.steps();
     for (const ProgramStep& step : copy.steps)
-      addProgram(segment, step, context.what, static_cast<int>(call.first), 1, pass, stage.index);
+      addProgram(segment, step, context.what, index, 1, pass, stage.index);
+    for (const Temporary& temporary : copy.temporaries)
+      memory_.addTemporary(temporary.name, temporary, first, stage.index);
     return {};
   }
 
-  base::Status beginCall(const StagePlan& stage, Pass pass, const OutlinedCall& call,
-                         LoweredSegment& segment) {
-    callFirst_ = memory_.steps();
-    return copyForCall(stage, pass, call, "CopyIn", call.bytesIn, segment);
-  }
-
-  base::Status endCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
-    const std::int32_t bodyEnd = memory_.steps();
-    PIPESCOPE_TRY(copyForCall(stage, pass, call, "CopyOut", call.bytesOut, segment));
-    // Results exist once in the function while it runs, and twice while they are copied to the caller.
-    holdForCall(stage, call.function + "/arguments", call.bytesIn, callFirst_, bodyEnd);
-    holdForCall(stage, call.function + "/results", call.bytesOut, bodyEnd, memory_.steps());
-    return {};
-  }
-
-  void holdForCall(const StagePlan& stage, const std::string& name, std::int64_t bytes, std::int32_t first,
-                   std::int32_t end) {
-    if (bytes == 0) return;
-    const auto steps = static_cast<std::size_t>(end - first);
-    memory_.addTemporary(name,
-                         {"", spreadEvenly(context_.chip, bytes, 1), Temporary::Place::anywhere, 0, steps},
-                         first, stage.index);
+  /// Lowers an operator of a call between the copies of the arguments that it uses first and of the results
+  /// that it makes.
+  base::Status lowerInCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
+                           const OutlinedCall& call, LoweredSegment& segment) {
+    const std::size_t own = static_cast<std::size_t>(index) - call.first;
+    const OutlinedCall::Copies& copies = call.copies[own];
+    const auto both = [&](const char* what, std::int64_t bytes) {
+      return Temporary{call.function + what, spreadEvenly(context_.chip, bytes, 1)};
+    };
+    if (own == 0) callSteps_.clear();
+    callSteps_.push_back(memory_.steps());
+    PIPESCOPE_TRY(
+        copyForCall(stage, pass, op, index, "CopyIn", copies.in, both("/arguments", copies.moved), segment));
+    keepsCode_ = call.keepsCode;
+    PIPESCOPE_TRY(lowerOperator(stage, pass, op, index, segment));
+    keepsCode_ = true;
+    for (const OutlinedCall::Held& held : call.held) {
+      if (held.last != own) continue;
+      Temporary argument = both("/arguments", held.bytes);
+      argument.bytes = rotated(argument.bytes, firstTileOf(stage, op), context_.chip.tiles);
+      argument.end = static_cast<std::size_t>(memory_.steps() - callSteps_[held.first]);
+      memory_.addTemporary(argument.name, argument, callSteps_[held.first], stage.index);
+    }
+    return copyForCall(stage, pass, op, index, "CopyOut", copies.out, both("/results", copies.out), segment);
   }
 
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
@@ -268,7 +276,8 @@ class StageLowering {
       context.what = op.name + " (" + op.kind + ")";
       if (pass == Pass::update) context.streamingBytesPerSecond = context_.updateStreamingBytesPerSecond;
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
-      PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerAt(op, i, context));
+      PIPESCOPE_ASSIGN(LoweredWork lowered, lowerAt(op, i, context));
+      if (!hasItsTiles(work)) lowered.moveTo(context_.chip, firstTileOf(stage, op));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
       for (const ProgramStep& step : lowered.steps)
@@ -282,6 +291,24 @@ class StageLowering {
     }
     tensors_[&stage].lives.operatorAt(op, first, memory_.steps());
     return {};
+  }
+
+  /// Whether the work uses all tiles, or those for input and output.
+  bool hasItsTiles(const ops::Work& work) const {
+    return std::holds_alternative<ops::Collective>(work.item) ||
+           (std::holds_alternative<ops::HostCopy>(work.item) && context_.ioTiles > 0);
+  }
+
+  /// Work is done where its result lies, or else where its first operand does.
+  std::int64_t firstTileOf(const StagePlan& stage, const PlanOperator& op) const {
+    const std::vector<std::size_t>& variables = tensors_.at(&stage).variables;
+    for (const auto* list : {&op.outputs, &op.inputs}) {
+      for (const compile::PlanTensorId id : *list) {
+        if (id.valid() && variables[static_cast<std::size_t>(id.value)] != kNowhere)
+          return memory_.startOf(variables[static_cast<std::size_t>(id.value)]);
+      }
+    }
+    return 0;
   }
 
   std::int64_t allTiles() const { return context_.chip.tiles + context_.ioTiles; }
@@ -361,9 +388,9 @@ class StageLowering {
   LoweredMemory streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
-  std::vector<std::int64_t> control_;  ///< bytes of the pass's control code on each tile
-  bool keepsCode_ = true;              ///< false: another call holds the operator's code
-  std::int32_t callFirst_ = 0;         ///< the step at which the call began
+  std::vector<std::int64_t> control_;    ///< bytes of the pass's control code on each tile
+  bool keepsCode_ = true;                ///< false: another call holds the operator's code
+  std::vector<std::int32_t> callSteps_;  ///< at which the operators of the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 

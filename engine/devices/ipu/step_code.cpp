@@ -1,8 +1,28 @@
 #include "engine/devices/ipu/step_code.h"
 
+#include <algorithm>
+
 #include "engine/devices/ipu/code_sizes.h"
 
 namespace pipescope::devices::ipu {
+namespace {
+
+/// Exchange code on receivers and on senders.
+TileRuns codeOfPieces(const ProgramStep& step) {
+  std::int64_t tiles = 0;
+  for (const TileRuns* runs : {&step.cycles, &step.senders}) {
+    for (const TileRun& run : *runs) tiles = std::max(tiles, run.first + run.count);
+  }
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(tiles));
+  addTo(bytes, transformed(step.cycles, [&](std::int64_t cycles) {
+          return cycles > 0 ? kExchangePerMessage * step.messages : 0;
+        }));
+  addTo(bytes, transformed(step.senders, [](std::int64_t pieces) { return kExchangePerMessage * pieces; }));
+  for (std::int64_t& each : bytes) each += each > 0 ? kExchangeBase : 0;
+  return toRuns(bytes);
+}
+
+}  // namespace
 
 std::vector<CodePart> codeOf(const ProgramStep& step) {
   const auto onTiles = [&](std::int64_t bytes) {
@@ -14,7 +34,8 @@ std::vector<CodePart> codeOf(const ProgramStep& step) {
     parts.push_back({"copyDescriptor", onTiles(kCopyDescriptor)});
   if (step.kind == model::StepKind::globalExchange)
     parts.push_back({"globalExchangeCode", onTiles(exchange)});
-  if (step.kind == model::StepKind::exchange) parts.push_back({"internalExchangeCode", onTiles(exchange)});
+  if (step.kind == model::StepKind::exchange)
+    parts.push_back({"internalExchangeCode", step.senders.empty() ? onTiles(exchange) : codeOfPieces(step)});
   if (step.program == "StreamCopyMid") {
     parts.push_back({"hostExchangeCode", onTiles(exchange)});
     parts.push_back({"hostExchangePacketHeader", onTiles(kPacketHeader)});

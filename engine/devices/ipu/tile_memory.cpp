@@ -47,6 +47,7 @@ std::size_t TileMemory::addTensor(const std::string& name, const std::string& ca
   variable.unitCategory = constant ? "constant" : "variable";
   const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes),
                                      [&](std::int64_t n) { return n * elementBytes; });
+  variable.start = nextTile_;
   variable.runs = rotated(share, nextTile_, chip_.tiles);
   nextTile_ = (nextTile_ + spreadOf(share).active) % chip_.tiles;
   add(std::move(variable));

@@ -46,6 +46,8 @@ class TileMemory {
   /// Marks the variable as live in steps [first, end).
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
+  /// The tile that holds the first element of a tensor.
+  std::int64_t startOf(std::size_t variable) const { return variables_[variable].start; }
 
   /// Adds what every program has (vertex code and stack), and works out liveness, addresses and overflow.
   LoweredMemory finish(const std::string& deviceName);
@@ -56,6 +58,7 @@ class TileMemory {
     TileRuns runs;
     Temporary::Place place = Temporary::Place::anywhere;
     std::string unitCategory;  ///< libpva's name
+    std::int64_t start = 0;    ///< of a tensor: its first tile
   };
   using PerTile = std::vector<std::int64_t>;
 

@@ -58,7 +58,16 @@ TileRuns rotated(const TileRuns& runs, std::int64_t offset, std::int64_t tiles) 
     if (before < run.count) moved.push_back({0, run.count - before, run.value});
   }
   std::sort(moved.begin(), moved.end(), [](const TileRun& a, const TileRun& b) { return a.first < b.first; });
-  return moved;
+  TileRuns joined;
+  for (const TileRun& run : moved) {
+    TileRun* last = joined.empty() ? nullptr : &joined.back();
+    if (last && last->value == run.value && last->first + last->count == run.first) {
+      last->count += run.count;
+    } else {
+      joined.push_back(run);
+    }
+  }
+  return joined;
 }
 
 }  // namespace pipescope::devices::ipu

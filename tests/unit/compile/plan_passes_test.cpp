@@ -217,15 +217,61 @@ TEST(Outline, FunctionsOfOneBlockHaveDifferentNames) {
 
 TEST(Outline, LooksAtHowTensorsAreConnected) {
   PlanPassesMaker make;
-  addLayer(make, Pass::forward, "layer0");
-  const auto x = make.tensor("x"), w = make.tensor("w", TensorUse::weight), y = make.tensor("y"),
-             z = make.tensor("z");
-  make.add(Pass::forward, "Linear", {product()}, {x, w}, {y}, "layer1");
-  make.add(Pass::forward, "Relu", {map(ops::MapFunction::relu)}, {y}, {z}, "layer1");
-  make.add(Pass::forward, "Add", {map(ops::MapFunction::add, 2)}, {z, z}, {make.tensor("out")},
-           "layer1");  // differs: z + z, not z + x
+  for (const bool crossed : {false, true}) {
+    const std::string block = crossed ? "layer1" : "layer0";
+    const auto a = make.tensor("a"), b = make.tensor("b"), w = make.tensor("w", TensorUse::weight),
+               x = make.tensor("x"), y = make.tensor("y");
+    make.add(Pass::forward, "Linear", {product()}, {a, w}, {x}, block);
+    make.add(Pass::forward, "Linear", {product(16)}, {b, w}, {y}, block);
+    make.add(Pass::forward, "Linear", {product(32)}, {crossed ? y : x, w}, {make.tensor("z")}, block);
+  }
   runPlanPasses("outline", make.plan);
-  EXPECT_TRUE(make.stage().passes[0].calls.empty());
+  // The layers differ in what their third products read, so each product is a call of its own.
+  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  ASSERT_FALSE(calls.empty());
+  for (const PlanCall& call : calls) EXPECT_LT(call.count, 3u);
+}
+
+/// As in PopART, elementwise operators alone are worth too little, and optimizers are not.
+TEST(Outline, TakesSingleOperatorsThatAreWorthIt) {
+  PlanPassesMaker make;
+  const auto add = [&](Pass pass, const std::string& name, ops::Work work) {
+    make.add(pass, "Operator", {std::move(work)}, {make.tensor("in")}, {make.tensor("out")}, "");
+    make.stage().passes.back().operators.back().name = name;
+  };
+  add(Pass::forward, "relu0", map(ops::MapFunction::relu));
+  add(Pass::forward, "other", map(ops::MapFunction::exp));
+  add(Pass::forward, "relu1", map(ops::MapFunction::relu));
+  add(Pass::forward, "product0", product());
+  add(Pass::forward, "other", map(ops::MapFunction::tanh));
+  add(Pass::forward, "product1", product());
+  add(Pass::update, "step0", map(ops::MapFunction::adam));
+  add(Pass::update, "other", map(ops::MapFunction::multiply));
+  add(Pass::update, "step1", map(ops::MapFunction::adam));
+  runPlanPasses("outline", make.plan);
+  const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
+  ASSERT_EQ(forward.size(), 2u);
+  EXPECT_EQ(forward[0].name, "product0");
+  EXPECT_EQ(forward[1].name, "product1");
+  const std::vector<PlanCall>& update = make.stage().passes[1].calls;
+  ASSERT_EQ(update.size(), 2u);
+  EXPECT_EQ(update[0].function, "step0/update/function");
+  EXPECT_EQ(update[1].name, "step1");
+}
+
+/// Remote buffers and collectives cut functions.
+TEST(Outline, LeavesTransfersOut) {
+  PlanPassesMaker make;
+  for (int i = 0; i < 2; ++i) {
+    const auto state = make.tensor("state"), moved = make.tensor("moved");
+    make.add(Pass::update, "load", {{ops::HostCopy{true, base::Bytes(64), true}, 1, ""}}, {}, {state}, "");
+    make.add(Pass::update, "step", {map(ops::MapFunction::adam)}, {state}, {moved}, "");
+    make.add(Pass::update, "store", {{ops::HostCopy{false, base::Bytes(64), true}, 1, ""}}, {moved}, {}, "");
+  }
+  runPlanPasses("outline", make.plan);
+  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  ASSERT_EQ(calls.size(), 2u);
+  for (const PlanCall& call : calls) EXPECT_EQ(call.count, 1u);
 }
 
 TEST(Outline, DoesNotReachAcrossDevices) {

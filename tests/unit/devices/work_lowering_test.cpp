@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/devices/ipu/map_cost.h"
+#include "engine/devices/ipu/step_code.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {
@@ -217,6 +218,49 @@ TEST(WorkLowering, ReduceInStages) {
   const LoweredWork rows = mk2.lower(ops::Reduce{ops::ReduceFunction::sum, 256, 4096, false, kFloat});
   EXPECT_GT(rows.steps.size(), 1u);
   for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectStepsSound(*work, mk2.chip());
+}
+
+/// The 1,472 tiles of an Mk2 send one partial sum each to the 38 tiles that add 39 of them, and these send
+/// one each to one tile.
+TEST(WorkLowering, ReductionsHaveExchangeCodeOnSendersAndReceivers) {
+  Lowering mk2(chipOf("mk2"));
+  const LoweredWork scalar = mk2.lower(ops::Reduce{ops::ReduceFunction::sum, 1, 1472 * 64, true, kFloat});
+  ASSERT_EQ(scalar.steps.size(), 5u);
+  const auto codeOn = [&](std::size_t step) {
+    const std::vector<CodePart> parts = codeOf(scalar.steps[step]);
+    EXPECT_EQ(parts.size(), 1u);
+    std::vector<std::int64_t> tiles(1472);
+    addTo(tiles, parts.at(0).bytes);
+    return tiles;
+  };
+  const std::vector<std::int64_t> first = codeOn(1), second = codeOn(3);
+  EXPECT_EQ(first[0], 16 + 8 * 39 + 8);
+  EXPECT_EQ(first[37], first[0]);
+  EXPECT_EQ(first[38], 16 + 8);
+  EXPECT_EQ(first[1471], 16 + 8);
+  EXPECT_EQ(second[0], 16 + 8 * 38 + 8);
+  EXPECT_EQ(second[1], 16 + 8);
+  EXPECT_EQ(second[38], 0);
+}
+
+TEST(WorkLowering, MovedWorkKeepsWhatItDoes) {
+  Lowering mk2(chipOf("mk2"));
+  LoweredWork work = mk2.lower(ops::Reduce{ops::ReduceFunction::sum, 1, 1472 * 64, true, kFloat});
+  const LoweredWork before = work;
+  work.moveTo(mk2.chip(), 1450);
+  ASSERT_EQ(work.steps.size(), before.steps.size());
+  for (std::size_t i = 0; i < work.steps.size(); ++i) {
+    const Spread now = spreadOf(work.steps[i].cycles), then = spreadOf(before.steps[i].cycles);
+    EXPECT_EQ(now.total, then.total);
+    EXPECT_EQ(now.most, then.most);
+    EXPECT_EQ(now.active, then.active);
+  }
+  // The 38 tiles of the first stage begin at tile 1450 and go on at tile 0.
+  ASSERT_EQ(work.steps[2].cycles.size(), 2u);
+  EXPECT_EQ(work.steps[2].cycles[0].count, 38 - (1472 - 1450));
+  EXPECT_EQ(work.steps[2].cycles[1].first, 1450);
+  // What all tiles do alike stays one run.
+  EXPECT_EQ(rotated({{0, 1472, 7}}, 900, 1472).size(), 1u);
 }
 
 TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {

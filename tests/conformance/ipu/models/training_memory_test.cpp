@@ -100,22 +100,30 @@ TrainingMemory trainingMemory(const Compilation& model, std::size_t device) {
   return found;
 }
 
+/// Both models ran with 624 KiB on a tile, so they must fit here.
 TEST(TrainingMemory, WhatRanOnHardware) {
   const Compilation resnet = compileModel(kMlperfResnet, {{"execution.checkpoints", listOf(kSplits)}});
-  const auto show = [](const char* what, std::int64_t bytes, double before, double most) {
+  const auto show = [](const std::string& what, std::int64_t bytes, double most) {
     const double kib = static_cast<double>(bytes) / 1024;
-    std::printf("%-72s %8.1f KiB of 624\n", what, kib);
+    std::printf("%-72s %8.1f KiB of 624\n", what.c_str(), kib);
     EXPECT_LE(kib, most) << what;
-    EXPECT_LT(kib, before) << what;
   };
-  // `before`: with all recomputed activations alive at once. `most`: today, rounded up; the aim is 624.
-  show("ResNet-50, micro-batch 20, six checkpoints", trainingMemory(resnet, 0).fullestTile, 1375, 1100);
-  const Compilation bert = compileModel(kMlperfBert);
-  const double most[] = {620, 935, 915, 1100}, before[] = {721, 1119, 1116, 1445};
+  // `most` is what the fullest tile needs today, rounded up. Before repeated operators shared their code and
+  // work began where its result lies, it was 1,098 KiB, and 619, 933, 914 and 1,096 KiB for BERT with scores
+  // of all tokens.
+  show("ResNet-50, micro-batch 20, six checkpoints", trainingMemory(resnet, 0).fullestTile, 570);
+  EXPECT_TRUE(resnet.overflow().empty());
+  const std::string bert = "BERT-Large, 3, 7, 7, 7 layers, 512 tokens, micro-batch 2";
+  // The sequences of a pack have 76 masked tokens and one more for each sequence but the first
+  // (`mask_tokens` and `max_sequences_per_pack` of Graphcore's configuration pod16-closed).
+  const Compilation masked = compileModel(kMlperfBert, {{"model.max_predictions", "78"}}),
+                    whole = compileModel(kMlperfBert);
+  const double most[] = {450, 550, 530, 620}, mostOfWhole[] = {450, 550, 530, 640};
+  EXPECT_TRUE(masked.overflow().empty());
   for (std::size_t ipu = 0; ipu < 4; ++ipu) {
-    const std::string what =
-        "BERT-Large, 3, 7, 7, 7 layers, 512 tokens, micro-batch 2, IPU" + std::to_string(ipu);
-    show(what.c_str(), trainingMemory(bert, ipu).fullestTile, before[ipu], most[ipu]);
+    const std::string name = ", IPU" + std::to_string(ipu);
+    show(bert + name, trainingMemory(masked, ipu).fullestTile, most[ipu]);
+    show(bert + ", all scored" + name, trainingMemory(whole, ipu).fullestTile, mostOfWhole[ipu]);
   }
 }
 

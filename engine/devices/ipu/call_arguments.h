@@ -1,0 +1,26 @@
+#pragma once
+// What the calls of a function read from outside and hand out.
+#include <cstdint>
+#include <vector>
+
+#include "engine/compile/plan.h"
+#include "engine/compile/tensor_uses.h"
+
+namespace pipescope::devices::ipu {
+
+/// A tensor that a call reads from outside, changes, or hands out. Operators are counted from the call's
+/// first.
+struct CallArgument {
+  static constexpr std::size_t kNever = SIZE_MAX;
+  std::int64_t root = -1;  ///< the tensor, or the one whose memory it uses (TensorUses)
+  std::int64_t bytes = 0;
+  std::size_t firstRead = kNever, lastRead = kNever, lastMade = kNever;
+  bool needed = false;  ///< after the call
+};
+
+/// The arguments in the order of their first use, which is the same in all calls of a function. Tensors in
+/// streaming memory are none.
+std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const compile::TensorUses& uses,
+                                      const compile::PassPlan& pass, const compile::PlanCall& call);
+
+}  // namespace pipescope::devices::ipu
