@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/run/request/compile_run.h"
+#include "app/run/request/float8_request.h"
 
 namespace pipescope::app {
 namespace {
@@ -74,6 +75,10 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
     changes.push_back({"execution.io_tiles", std::to_string(std::min(2 * tiles, mostIoTiles))});
   if (c.text("execution.precision") == "float32") {
     for (const char* half : {"float16", "bfloat16"}) changes.push_back({"execution.precision", half});
+  } else if (usesFloat8(c)) {
+    changes.push_back({"execution.float8_products", "all"});
+  } else if (float8SupportOf(c).ok()) {
+    changes.push_back({"execution.precision", "float8"});
   }
   return changes;
 }

@@ -23,7 +23,8 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   const std::int64_t weights = weightsPerUnit(shape), units = unitsOf(chip, shape);
   if (units == 0) return;
   std::vector<std::int64_t> unitChoices{units};
-  if (units > 8) unitChoices.push_back(8);
+  // (C: PopLibs has ConvPartial1x1Out and ConvPartialnx1 of quarter and half with 16 units only.)
+  if (units > 8 && !shape.quarter) unitChoices.push_back(8);
   for (const std::int64_t used : unitChoices) {
     for (std::int64_t in = weights; in >= chip.vectorBytes / shape.operandBytes(); in /= 2) {
       // If a product uses fewer units than the chip has, or fewer channels than a unit holds, rows of the
@@ -296,7 +297,8 @@ std::int64_t weightsPerUnit(const ConvShape& shape) {
 std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
   addAmp(chip, shape, vertices);
-  if (shape.quarter) return vertices;  // PopLibs has no other vertices for float8 (C)
+  // PopLibs has no multiply-accumulate vertices for float8, but SLIC ones (C), which are not modelled yet.
+  if (shape.quarter) return vertices;
   addSlic(shape, vertices);
   addMac(chip, shape, vertices);
   addOuterProduct(shape, vertices);

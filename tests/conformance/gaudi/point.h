@@ -11,7 +11,7 @@ namespace pipescope::conformance {
 struct Point {
   std::string device;  ///< chip or system
   int cards = 1;
-  std::string workload;                           ///< gemm, all_reduce, all_gather, train, prefill, decode, scaling
+  std::string workload;  ///< gemm, all_reduce, all_gather, train, prefill, decode, scaling
   std::map<std::string, std::string> parameters;  ///< "key=value" pairs
   double measured = 0;
   double tolerance = 0;  ///< the allowed error as a share of `measured`; 0: the point is not judged

@@ -1,7 +1,7 @@
 #pragma once
-// The numbers of the patterns 0x00 to 0x7F of each float8 type, worked out in exact fractions: from one pattern
-// to the next, the distance stays the same for twice the patterns of a fraction and then doubles with every
-// exponent. Special patterns are put in by hand.
+// The numbers of the patterns 0x00 to 0x7F of each float8 type, worked out in exact fractions: from one
+// pattern to the next, the distance stays the same for twice the patterns of a fraction and then doubles with
+// every exponent. Special patterns are put in by hand.
 #include <array>
 #include <limits>
 

@@ -69,6 +69,27 @@ std::int64_t pastTheEnds(const compile::Compilation& compilation) {
   return sum;
 }
 
+/// Weights of 131 GB in bfloat16 are 66 GB in float8, which Gaudi2 holds and multiplies. Gaudi does not.
+TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
+  for (const auto& [system, helps] : {std::pair("gaudi2", true), {"gaudi", false}}) {
+    config::Configuration configuration = wideNetwork(system, "8000000");
+    for (const auto& [key, value] :
+         {std::pair("execution.mode", "inference"), {"execution.precision", "bfloat16"}}) {
+      const base::Status set = configuration.setText(key, value, config::Origin::flag);
+      ASSERT_TRUE(set.ok()) << set.error().message;
+    }
+    const auto compiled = compileRun(configuration);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    base::SerialExecutor serial;
+    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial);
+    const auto found = std::ranges::find(proposals, "float8", &FitProposal::value);
+    ASSERT_EQ(found != proposals.end(), helps) << system;
+    if (!helps) continue;
+    EXPECT_EQ(found->key, "execution.precision");
+    EXPECT_EQ(found->all().count, 0);
+  }
+}
+
 TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   const config::Configuration configuration = wideNetwork("pod4");
   const auto compiled = compileRun(configuration);

@@ -67,20 +67,28 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
 }
 
 /// Tests points that did not serve to calibrate the model. They have no tolerance, but half of them must be
-/// within a fifth.
+/// within a fifth. Points whose program did what the model cannot do yet are held to 40 %.
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
   std::map<std::string, std::pair<int, int>> within;  // by workload: points within a fifth, and all points
+  int unlike = 0;
   const std::vector<PointResult>& results = allResults();
   for (std::size_t i = results.size() - heldOut->size(); i < results.size(); ++i) {
     const PointResult& result = results[i];
     ASSERT_EQ(result.fault, "") << result.point.device << " " << result.point.source;
     EXPECT_EQ(result.point.tolerance, 0);
+    const double error = result.ours / result.point.measured - 1;
+    if (result.point.source.ends_with("fused attention")) {
+      EXPECT_LE(std::abs(error), 0.4) << result.point.source;
+      ++unlike;
+      continue;
+    }
     auto& [near, all] = within[result.point.workload];
-    near += std::abs(result.ours / result.point.measured - 1) <= 0.2 ? 1 : 0;
+    near += std::abs(error) <= 0.2 ? 1 : 0;
     ++all;
   }
+  EXPECT_EQ(unlike, 5);
   EXPECT_GE(within.at("decode").second, 40);
   for (const auto& [workload, counts] : within) {
     std::printf("%-10s %d of %d within 20 %%\n", workload.c_str(), counts.first, counts.second);
@@ -130,6 +138,26 @@ TEST(GaudiReport, RatesAreTurnedIntoTimes) {
   EXPECT_NE(bands.find("kind = \"collective\"\nquantity = \"time\"\npoints = 2"), std::string::npos) << bands;
   EXPECT_NE(toText({slower}).find("OUTSIDE"), std::string::npos);
   EXPECT_NE(toText({faulty}).find("No."), std::string::npos);
+}
+
+TEST(GaudiReport, BandsLeaveOutPointsThatChoseAFigure) {
+  const auto points = parsePoints(
+      "device,cards,workload,parameters,measured,chose\ngaudi2,1,train,,100,\ngaudi2,1,decode,,100,hbm_"
+      "effective\n",
+      "points.csv");
+  ASSERT_TRUE(points.ok()) << points.error().message;
+  ASSERT_EQ(points->at(1).chose, "hbm_effective");
+  std::vector<PointResult> results{{points->at(1), 90, ""}};
+  for (const double ours : {80.0, 90.0, 100.0, 110.0}) results.push_back({points->at(0), ours, ""});
+  EXPECT_EQ(toBands(results).find("decoding"), std::string::npos);
+  EXPECT_NE(toBands(results).find("points = 4"), std::string::npos);
+  EXPECT_EQ(toBands(results).find("p90"), std::string::npos) << "four points";
+  results.push_back({points->at(0), 120, ""});
+  EXPECT_NE(toBands(results).find("points = 5"), std::string::npos);
+  EXPECT_NE(toBands(results).find("p90 = 0.223"), std::string::npos) << toBands(results);  // ln(100 / 80)
+  const std::string text = toText(results);
+  EXPECT_LT(text.find("Points by which no figure was chosen"),
+            text.find("Points by which a figure was chosen"));
 }
 
 std::string refusal(const std::string& rows) {
