@@ -14,10 +14,12 @@ enum class FileKind {
   csv,           ///< comma-separated values with a line of headings
   svg,
   png,
-  metrics,     ///< JSON lines of `run --metrics`
-  npz,         ///< zip archive of NumPy arrays
-  onnxModel,   ///< ModelProto
-  onnxTensor,  ///< TensorProto
+  metrics,        ///< JSON lines of `run --metrics`
+  npz,            ///< zip archive of NumPy arrays
+  onnxModel,      ///< ModelProto
+  onnxTensor,     ///< TensorProto
+  perfettoTrace,  ///< packets of Perfetto's protobuf format
+  chakraTrace,    ///< nodes of a Chakra execution trace
 };
 
 /// The kind with its article, for sentences: "a Pipescope profile".
