@@ -7,9 +7,11 @@
 
 #include "app/cli/command.h"
 #include "profiler/base/output_file.h"
+#include "profiler/export/chakra.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/csv.h"
 #include "profiler/export/gzip.h"
+#include "profiler/export/perfetto.h"
 #include "profiler/export/sqlite.h"
 #include "profiler/export/svg.h"
 #include "profiler/store/profile_reader.h"
@@ -29,6 +31,8 @@ bool isGzip(const std::string& path) {
 
 base::FileKind kindOf(const ExportOptions& options) {
   if (options.format == "sqlite") return base::FileKind::database;
+  if (!isGzip(options.output) && options.format == "perfetto") return base::FileKind::perfettoTrace;
+  if (!isGzip(options.output) && options.format == "chakra") return base::FileKind::chakraTrace;
   if (isGzip(options.output)) return base::FileKind::gzippedTrace;
   if (options.format == "chrome") return base::FileKind::chromeTrace;
   return options.format == "svg" ? base::FileKind::svg : base::FileKind::csv;
@@ -67,6 +71,8 @@ base::Status writeText(const ExportOptions& options, const store::ProfileReader&
   if (!options.allCalls) {
     PIPESCOPE_ASSIGN(request.run, chosenCall(options, *catalog, *executable));
   }
+  if (options.format == "perfetto") return exporting::exportPerfetto(request, write, progress);
+  if (options.format == "chakra") return exporting::exportChakra(request, write, progress);
   return exporting::exportChrome(request, write, progress);
 }
 
@@ -121,27 +127,33 @@ base::Status refuseOthers(const std::vector<Particular>& all, const std::string&
 std::function<int()> setUpExport(CLI::App& command) {
   auto options = std::make_shared<ExportOptions>();
   command.add_option("profile", options->profile, "Profile to export")->required();
-  command.add_option("--to", options->format, "chrome (for Perfetto), csv, sqlite or svg")
-      ->required()
-      ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
   command
-      .add_option(
-          "-o,--output", options->output,
-          "File to write; - is standard output, and a name that ends in .gz compresses chrome, csv and "
-          "svg")
+      .add_option("--to", options->format,
+                  "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
+                  "simulators), csv, "
+                  "sqlite or svg")
+      ->required()
+      ->check(CLI::IsMember({"chrome", "perfetto", "chakra", "csv", "sqlite", "svg"}));
+  command
+      .add_option("-o,--output", options->output,
+                  "File to write; - is standard output, and a name that ends in .gz compresses every format "
+                  "but sqlite")
       ->required();
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   const std::vector<Particular> particular = {
       {command.add_option("--executable", options->executable,
-                          "training (default), inference … (chrome, svg)"),
-       {"chrome", "svg"}},
-      {command.add_option("--call", options->call,
-                          "This call of the executable, from 1, instead of the last one (chrome)"),
-       {"chrome"}},
-      {command.add_flag("--all", options->allCalls, "Every call of the executable (chrome)"), {"chrome"}},
+                          "training (default), inference … (chrome, perfetto, chakra, svg)"),
+       {"chrome", "perfetto", "chakra", "svg"}},
+      {command.add_option(
+           "--call", options->call,
+           "This call of the executable, from 1, instead of the last one (chrome, perfetto, chakra)"),
+       {"chrome", "perfetto", "chakra"}},
+      {command.add_flag("--all", options->allCalls, "Every call of the executable (chrome, perfetto)"),
+       {"chrome", "perfetto"}},
       {command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str(), {"csv"}},
-      {command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)"),
-       {"chrome"}}};
+      {command.add_flag("!--no-steps", options->steps,
+                        "Passes only, without the steps in them (chrome, perfetto)"),
+       {"chrome", "perfetto"}}};
   return [options, particular] {
     base::Status status = refuseOthers(particular, options->format);
     if (status.ok()) status = runExport(*options);

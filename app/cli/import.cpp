@@ -1,10 +1,12 @@
 // pipescope import makes a profile of the traces that other tools recorded.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "app/cli/command.h"
@@ -21,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct ImportOptions {
   std::vector<std::string> traces;
-  std::string output, rules, progress = "bar";
+  std::string output, rules, ranks, progress = "bar";
   std::string clock = "auto";
   bool showRules = false, overwrite = false;
 };
@@ -30,6 +32,31 @@ importing::ClockChoice clockNamed(const std::string& name) {
   if (name == "absolute") return importing::ClockChoice::absolute;
   if (name == "first-event") return importing::ClockChoice::firstEvent;
   return name == "align" ? importing::ClockChoice::align : importing::ClockChoice::automatic;
+}
+
+/// Reads a list such as 0-7,32.
+base::Result<std::set<std::int64_t>> ranksNamed(const std::string& text) {
+  constexpr std::int64_t kMostRanks = 1'000'000;
+  std::set<std::int64_t> ranks;
+  const auto number = [](std::string_view part) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (failed != std::errc() || end != part.data() + part.size() || value < 0 || value >= kMostRanks)
+      return std::nullopt;
+    return value;
+  };
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const std::size_t dash = part.find('-');
+    const auto first = number(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    if (!first || !last || *last < *first)
+      return base::badInput(fmt::format("--ranks {} is no list of ranks; write it as 0-7,32.", text));
+    for (std::int64_t rank = *first; rank <= *last; ++rank) ranks.insert(rank);
+  }
+  return ranks;
 }
 
 base::Result<importing::Rules> readRules(const std::string& path) {
@@ -71,6 +98,7 @@ base::Status runImport(const ImportOptions& options) {
   request.temporaryFolder = folder.empty() ? fs::path(".") : folder;
   if (rules) request.rules = &*rules;
   request.clock = clockNamed(options.clock);
+  PIPESCOPE_ASSIGN(request.ranks, ranksNamed(options.ranks));
 
   // One thread reads the trace while the other one parses; more have nothing to do.
   numerics::ThreadPool pool(2);
@@ -94,8 +122,8 @@ std::function<int()> setUpImport(CLI::App& command) {
   auto options = std::make_shared<ImportOptions>();
   command.add_option(
       "traces", options->traces,
-      "Traces in Chrome's JSON format, as PyTorch's profiler writes them: files, compressed files, "
-      "zip or tar archives, or folders with a file for each rank");
+      "Traces in Chrome's JSON format, as PyTorch's profiler writes them, or CSV files of Gaudi's hardware "
+      "profiler: files, compressed files, zip or tar archives, or folders with a file for each rank");
   command.add_option("-o,--output", options->output, "Profile to write");
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--rules", options->rules,
@@ -108,6 +136,7 @@ std::function<int()> setUpImport(CLI::App& command) {
           "at 0) or align (by the passes of neighbouring stages)")
       ->check(CLI::IsMember({"auto", "absolute", "first-event", "align"}))
       ->capture_default_str();
+  command.add_option("--ranks", options->ranks, "Import only the traces of these ranks, such as 0-7,32");
   command.add_option("--progress", options->progress, "bar, plain, json or off")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

@@ -103,7 +103,11 @@ base::Result<std::string> render(const ReportOptions& options, const std::vector
 
 base::Result<std::string> printedSections(const ReportOptions& options, const OpenReport& profile) {
   std::vector<Section> made;
-  for (const std::string& name : options.sections.empty() ? allSections() : options.sections) {
+  const bool whole = options.sections.empty();
+  for (const std::string& name : whole ? allSections() : options.sections) {
+    const sections::SectionDefinition* definition = sections::sectionRegistry().find(name);
+    const bool shown = definition == nullptr || !definition->recordedOnly || profile.catalog->measured();
+    if (whole && options.format == "text" && !shown) continue;
     PIPESCOPE_ASSIGN(Section section, makeNamed(name, *profile.context));
     made.push_back(std::move(section));
   }

@@ -153,6 +153,39 @@ bool isOnnxTensor(std::string_view head) {
   return isMessage(head, types, 2);
 }
 
+/// The text of the next block, whose length stands before it; none at the end of the head or within a block.
+std::optional<std::string_view> takeBlock(std::string_view& head) {
+  const std::optional<std::uint64_t> size = takeVarint(head);
+  if (!size || *size > head.size()) return std::nullopt;
+  const std::string_view block = head.substr(0, static_cast<std::size_t>(*size));
+  head.remove_prefix(block.size());
+  return block;
+}
+
+/// Nothing but packets: field 1, a block. The exporter's first packets are short.
+bool isPerfettoTrace(std::string_view head) {
+  bool any = false;
+  while (!head.empty()) {
+    if (head.front() != '\x0A') return false;
+    head.remove_prefix(1);
+    if (!takeBlock(head)) return any;
+    any = true;
+  }
+  return any;
+}
+
+/// The metadata, then nodes, which have an id and a name (et_def.proto of mlcommons/chakra).
+bool isChakraTrace(std::string_view head) {
+  constexpr std::pair<int, signed char> kMetadata[] = {{1, 2}, {2, 2}};
+  constexpr std::pair<int, signed char> kNode[] = {{1, 0}, {2, 2}, {3, 0}, {4, 8},  {5, 8}, {6, 0},
+                                                   {7, 0}, {8, 2}, {9, 2}, {10, 2}, {11, 2}};
+  static const WireTypes metadata = wireTypes(kMetadata), node = wireTypes(kNode);
+  const std::optional<std::string_view> first = takeBlock(head);
+  if (!first || !isMessage(*first, metadata, 1)) return false;
+  const std::optional<std::string_view> second = takeBlock(head);
+  return !second || isMessage(*second, node, 2);
+}
+
 }  // namespace
 
 std::string_view nameOf(FileKind kind) {
@@ -167,7 +200,9 @@ std::string_view nameOf(FileKind kind) {
                                                "an .npz archive",
                                                "an ONNX model",
                                                "an ONNX tensor",
-                                               "a planned configuration"};
+                                               "a planned configuration",
+                                               "a Perfetto trace",
+                                               "a Chakra trace"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -197,6 +232,10 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isOnnxTensor(head);
     case FileKind::plan:
       return head.starts_with(kPlanTitle);
+    case FileKind::perfettoTrace:
+      return isPerfettoTrace(head);
+    case FileKind::chakraTrace:
+      return isChakraTrace(head);
   }
   return false;
 }

@@ -14,11 +14,13 @@ enum class FileKind {
   csv,           ///< comma-separated values with a line of headings
   svg,
   png,
-  metrics,     ///< JSON lines of `run --metrics`
-  npz,         ///< zip archive of NumPy arrays
-  onnxModel,   ///< ModelProto
-  onnxTensor,  ///< TensorProto
-  plan,        ///< a configuration that `plan` wrote, which begins with kPlanTitle
+  metrics,        ///< JSON lines of `run --metrics`
+  npz,            ///< zip archive of NumPy arrays
+  onnxModel,      ///< ModelProto
+  onnxTensor,     ///< TensorProto
+  plan,           ///< a configuration that `plan` wrote, which begins with kPlanTitle
+  perfettoTrace,  ///< packets of Perfetto's protobuf format
+  chakraTrace,    ///< nodes of a Chakra execution trace
 };
 
 /// The comment in the first line of a configuration that `plan` wrote.

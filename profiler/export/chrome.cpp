@@ -134,7 +134,8 @@ class Chrome {
 
   base::Status names() {
     for (const model::Device& device : catalog_.devices)
-      PIPESCOPE_TRY(process(pid(device.id), device.name + " (emulated " + device.kind + ")"));
+      PIPESCOPE_TRY(process(pid(device.id),
+                            device.name + (catalog_.measured() ? "" : " (emulated " + device.kind + ")")));
     if (std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(),
                     [](const auto& lane) { return !lane.device.valid(); }))
       PIPESCOPE_TRY(process(pid({}), "host"));

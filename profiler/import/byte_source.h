@@ -15,6 +15,37 @@ class ByteSource {
   virtual base::Result<std::size_t> read(std::span<char> buffer) = 0;
 };
 
+/// A source whose first bytes were looked at already.
+class PeekedSource : public ByteSource {
+ public:
+  PeekedSource(std::string head, ByteSource& rest) : head_(std::move(head)), rest_(rest) {}
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    if (at_ == head_.size()) return rest_.read(buffer);
+    const std::size_t count = head_.copy(buffer.data(), buffer.size(), at_);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string head_;
+  std::size_t at_ = 0;
+  ByteSource& rest_;
+};
+
+/// Reads the first bytes, at most `most`; fewer only at the end or after an error, which the next read meets
+/// again.
+inline std::string readHead(ByteSource& source, std::size_t most) {
+  std::string head(most, '\0');
+  std::size_t have = 0;
+  while (have < head.size()) {
+    auto count = source.read(std::span(head).subspan(have));
+    if (!count.ok() || *count == 0) break;
+    have += *count;
+  }
+  head.resize(have);
+  return head;
+}
+
 /// Reads a text in memory.
 class TextSource : public ByteSource {
  public:

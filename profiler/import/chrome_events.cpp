@@ -6,11 +6,16 @@
 #include <limits>
 #include <optional>
 
+#include "profiler/import/text_mending.h"
+
 namespace pipescope::importing {
 namespace {
 
 namespace od = simdjson::ondemand;
 
+/// More numbers in one event are no series of a counter.
+constexpr std::size_t kMostSeries = 64;
+constexpr double kMostDevices = 1e6;
 constexpr std::int64_t kPicosecondsPerMicrosecond = 1'000'000;
 /// Farther from the first event than this (53 days) no event of a run can be.
 constexpr Picoseconds kFarthest = Picoseconds{std::numeric_limits<std::int64_t>::max()} / 2;
@@ -18,33 +23,6 @@ constexpr Picoseconds kFarthest = Picoseconds{std::numeric_limits<std::int64_t>:
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;
-}
-
-/// Replaces bytes that are not UTF-8, and control characters, so that the parser accepts the text.
-void mendText(std::string& text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t at) {
-      return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-    };
-    const unsigned first = byte(i);
-    const std::size_t length = first < 0x80                    ? 1
-                               : first >= 0xC2 && first < 0xE0 ? 2
-                               : first >= 0xE0 && first < 0xF0 ? 3
-                               : first >= 0xF0 && first < 0xF5 ? 4
-                                                               : 0;
-    bool valid = length > 0;
-    for (std::size_t k = 1; valid && k < length; ++k) valid = (byte(i + k) & 0xC0U) == 0x80U;
-    if (length == 3)
-      valid = valid && !(first == 0xE0 && byte(i + 1) < 0xA0) && !(first == 0xED && byte(i + 1) > 0x9F);
-    if (length == 4)
-      valid = valid && !(first == 0xF0 && byte(i + 1) < 0x90) && !(first == 0xF4 && byte(i + 1) > 0x8F);
-    if (!valid || (length == 1 && first < 0x20)) {
-      text[i] = valid && first != 0 ? ' ' : '?';
-      ++i;
-    } else {
-      i += length;
-    }
-  }
 }
 
 }  // namespace
@@ -66,7 +44,7 @@ struct ChromeEvents::Parser {
     std::string_view name, category, metadataText;
     std::string process, thread, identity;
     bool hasProcess = false, hasThread = false, hasIdentity = false;
-    std::optional<double> value;
+    std::vector<std::pair<std::string, double>> series;  // numbers among the arguments
     std::optional<std::int64_t> sortIndex;
     TraceEvent event;
   };
@@ -143,13 +121,14 @@ struct ChromeEvents::Parser {
           members.event.add({*known, false, *number});
       }
     }
-    if (members.phase == 'C' || members.phase == 0) {
-      // A counter's arguments are its series; the first one counts here.
+    // A counter's arguments are its series. PyTorch states its memory in instant events. The phase may come
+    // later.
+    if (members.phase == 'C' || members.phase == 'i' || members.phase == 0) {
       double number = 0;
       od::json_type type{};
-      if (!members.value && value.type().get(type) == simdjson::SUCCESS && type == od::json_type::number &&
-          value.get_double().get(number) == simdjson::SUCCESS)
-        members.value = number;
+      if (members.series.size() < kMostSeries && value.type().get(type) == simdjson::SUCCESS &&
+          type == od::json_type::number && value.get_double().get(number) == simdjson::SUCCESS)
+        members.series.emplace_back(key, number);
     }
   }
 
@@ -200,7 +179,7 @@ struct ChromeEvents::Parser {
     members.phase = 0;
     members.time = members.duration = members.name = members.category = members.metadataText = {};
     members.hasProcess = members.hasThread = members.hasIdentity = false;
-    members.value.reset();
+    members.series.clear();
     members.sortIndex.reset();
     members.event.argumentCount = 0;
     for (auto entry : object) {
@@ -319,8 +298,41 @@ struct ChromeEvents::Parser {
     event.name = tables.names.add(members.name);
     event.category = tables.names.add(members.category);
     event.id = members.hasIdentity ? tables.names.add(members.identity).value : -1;
-    event.value = members.value.value_or(0);
+    event.value = 0;
+    if (event.kind == EventKind::counter) return counter(event);
+    if (event.kind == EventKind::instant && members.name == "[memory]") return memory(event);
     return receive(event);
+  }
+
+  /// A counter with several series becomes one counter for each.
+  base::Status counter(TraceEvent& event) {
+    const std::string name(members.name);
+    for (const auto& [series, value] : members.series) {
+      if (members.series.size() > 1)
+        event.name = tables.names.add(name.empty() ? series : name + ", " + series);
+      event.value = value;
+      PIPESCOPE_TRY(receive(event));
+    }
+    return {};
+  }
+
+  /// PyTorch's profiler states in such an event what the allocator of a device holds afterwards.
+  base::Status memory(TraceEvent& event) {
+    double device = -1;
+    for (const auto& [key, value] : members.series)
+      if (key == "Device Id" && value < kMostDevices) device = value;
+    const std::string where =
+        device < 0 ? ", host" : ", device " + std::to_string(static_cast<std::int64_t>(device));
+    event.kind = EventKind::counter;
+    event.argumentCount = 0;
+    for (const auto& [key, value] : members.series) {
+      if (key != "Total Allocated" && key != "Total Reserved") continue;
+      event.name =
+          tables.names.add((key == "Total Allocated" ? "allocated memory" : "reserved memory") + where);
+      event.value = value;
+      PIPESCOPE_TRY(receive(event));
+    }
+    return {};
   }
 
   /// Parses one event by itself, after damage was found in its window.

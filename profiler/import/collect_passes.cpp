@@ -5,7 +5,7 @@
 namespace pipescope::importing {
 
 bool isPass(const Meaning& meaning) {
-  return meaning.pass && (meaning.stage || meaning.pass == model::Pass::update);
+  return meaning.pass && !meaning.sends && (meaning.stage || meaning.pass == model::Pass::update);
 }
 
 base::Result<std::vector<RecordedPass>> collectPasses(TraceData& trace, const Rules& rules) {
@@ -28,6 +28,7 @@ base::Result<std::vector<RecordedPass>> collectPasses(TraceData& trace, const Ru
                         meaning.microBatch.value_or(-1),
                         meaning.step,
                         meaning.replica,
+                        {},
                         {}});
     return {};
   };

@@ -120,6 +120,14 @@ base::Status EventSorter::add(const TraceEvent& event) {
   return {};
 }
 
+base::Status EventSorter::holdAtMost(std::size_t bytes) {
+  if (held_.size() + keys_.size() * sizeof(Key) <= bytes) return {};
+  PIPESCOPE_TRY(spill());
+  held_.shrink_to_fit();
+  keys_.shrink_to_fit();
+  return {};
+}
+
 void EventSorter::sortHeld() {
   std::sort(keys_.begin(), keys_.end());
 }

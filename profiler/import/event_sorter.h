@@ -25,6 +25,8 @@ class EventSorter {
 
   base::Status add(const TraceEvent& event);
   std::int64_t size() const { return count_; }
+  /// Writes what is held to a temporary file if it takes more than `bytes`, to make room for other traces.
+  base::Status holdAtMost(std::size_t bytes);
 
   /// Calls `visit` for all events, ordered by thread, then start. Of events with the same start, the longer
   /// one comes first, because it encloses the other, and else the one that was added first. No event may be

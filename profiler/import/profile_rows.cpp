@@ -8,6 +8,7 @@
 
 #include "profiler/base/version.h"
 #include "profiler/import/collect_passes.h"
+#include "profiler/import/flow_pairs.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -19,6 +20,11 @@ constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
 /// Steps of a segment. A reader decodes a segment as a whole, so it must not grow with the trace.
 constexpr std::size_t kStepsOfSegment = 4096;
 const model::ExecutableId kExecutable(0);
+
+/// True if a rule says what the slice is, not only where it ran.
+bool isRecognised(const Meaning& meaning) {
+  return meaning.pass || meaning.kind || meaning.sends || meaning.marksStep;
+}
 
 /// Collects the slices of one lane into segments.
 struct LaneRows {
@@ -49,6 +55,16 @@ struct ProfileRows::TraceRows {
   std::map<std::tuple<model::DeviceId, NameId, NameId>, model::ProgramId> programs;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   std::map<ThreadId, std::int64_t> passEnd;  // of the last pass of each thread
+  FlowPairs flows;
+  /// The end of an arrow. A slice with begin and end gets its lane only when it ends.
+  struct FlowEnd {
+    EventKind kind;
+    NameId category;
+    ThreadId thread;
+    std::int64_t id, time;
+    std::size_t level;
+  };
+  std::vector<FlowEnd> flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
 
@@ -93,7 +109,8 @@ struct ProfileRows::TraceRows {
     return device;
   }
 
-  LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device) {
+  LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
+                   const Meaning& meaning) {
     const std::tuple key(event.thread, level, device);
     const auto found = lanes.find(key);
     if (found != lanes.end()) return found->second;
@@ -103,7 +120,7 @@ struct ProfileRows::TraceRows {
                                             : "thread " + thread.key;
     if (level > 0) name += fmt::format(", level {}", level + 1);
     const bool host = !accelerators.empty() && !trace.isAccelerator(thread.process);
-    const auto role = host ? model::LaneRole::hostThread : model::LaneRole::compute;
+    const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
     LaneRows lane;
     lane.device = device;
     lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
@@ -131,12 +148,29 @@ struct ProfileRows::TraceRows {
     return rows.passLanes_.at(device).lane;
   }
 
+  static RecordedPass recordedPass(const Meaning& meaning, model::DeviceId device, model::LaneId lane,
+                                   Ticks from, Ticks to) {
+    return RecordedPass{device,
+                        lane,
+                        from,
+                        to,
+                        *meaning.pass,
+                        meaning.stage.value_or(-1),
+                        meaning.microBatch.value_or(-1),
+                        meaning.step,
+                        meaning.replica,
+                        {},
+                        meaning.group};
+  }
+
   base::Status slice(const Slice& slice, const TraceEvent& event) {
     const Meaning& meaning = rules.meaningOf(event);
     const model::DeviceId device = deviceOf(event, meaning);
-    LaneRows& lane = laneOf(event, slice.lane, device);
+    LaneRows& lane = laneOf(event, slice.lane, device, meaning);
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
+    flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from);
     ++rows.slices_;
+    rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
     // Within a pass there may be events that match as well, such as the optimizer's own name within an
@@ -148,12 +182,18 @@ struct ProfileRows::TraceRows {
     if (pass) passEnd[event.thread] = slice.end;
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
-      rows.passes_.add(RecordedPass{device, passLane(device, meaning, from, to, lane.lane), from, to,
-                                    *meaning.pass, meaning.stage.value_or(-1),
-                                    meaning.microBatch.value_or(-1), meaning.step, meaning.replica,
-                                    text(event.name)});
+      RecordedPass row =
+          recordedPass(meaning, device, passLane(device, meaning, from, to, lane.lane), from, to);
+      row.name = text(event.name);
+      row.program = programOf(device, event);
+      const bool collective = *meaning.pass == model::Pass::collective;
+      row.kind =
+          meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
+      rows.passes_.add(std::move(row));
       return {};
     }
+    if (meaning.sends && meaning.pass && meaning.stage)
+      rows.passes_.addMessage(recordedPass(meaning, device, lane.lane, from, to), *meaning.sends);
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
@@ -195,6 +235,11 @@ struct ProfileRows::TraceRows {
     return recorder().commitIfDue();
   }
 
+  void flow(const TraceEvent& event, std::size_t level) {
+    flowEnds.push_back({event.kind, event.category, event.thread, event.id, event.time, level});
+  }
+  void pairFlows();
+
   void counter(const TraceEvent& event) {
     model::CounterId& id = counters[{event.process, event.name}];
     if (!id.valid()) {
@@ -208,20 +253,48 @@ struct ProfileRows::TraceRows {
   }
 };
 
+void ProfileRows::TraceRows::pairFlows() {
+  TraceEvent event;
+  for (const FlowEnd& end : flowEnds) {
+    const auto lane = lanes.lower_bound({end.thread, end.level, model::DeviceId()});
+    if (lane == lanes.end() || std::get<0>(lane->first) != end.thread ||
+        std::get<1>(lane->first) != end.level)
+      continue;
+    event.kind = end.kind;
+    event.id = end.id;
+    event.category = end.category;
+    flows.addFlow(event, text(end.category), lane->second.lane, ticks(end.time));
+  }
+  flows.write(recorder());
+}
+
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, std::int64_t start) {
   TraceRows rows(*this, trace, devicePrefix, start);
   PIPESCOPE_TRY(visitSlices(
       trace, trace.tables.findings,
       [&rows](const Slice& slice, const TraceEvent& event) { return rows.slice(slice, event); },
-      [&rows](const TraceEvent& event) { rows.counter(event); }));
+      [&rows](const TraceEvent& event) { rows.counter(event); },
+      [&rows](const TraceEvent& event, std::size_t level) { rows.flow(event, level); }));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  rows.pairFlows();
   return {};
 }
 
-void ProfileRows::end(const std::string& source) {
+void ProfileRows::end(const std::string& source, Picoseconds zero) {
   passes_.write(recorder_);
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
+  recorder_.add(model::Property{"times", "recorded by another tool"});
+  const PassCoverage& coverage = passes_.coverage();
+  const std::pair<const char*, std::int64_t> counts[] = {
+      {"coverage_slices", slices_},
+      {"coverage_recognised_slices", recognised_},
+      {"coverage_messages", coverage.messages},
+      {"coverage_paired_messages", coverage.pairedMessages},
+      {"coverage_collectives", coverage.collectives},
+      {"coverage_matched_collectives", coverage.matchedCollectives}};
+  for (const auto& [key, count] : counts) recorder_.add(model::Property{key, std::to_string(count)});
+  recorder_.add(model::Property{"trace_zero_picoseconds", fmt::format("{}", zero)});
   recorder_.add(model::Target{"imported", "imported", "a trace that another tool recorded", devices_,
                               devices_, model::TickMeaning::time});
   model::Run run;

@@ -21,7 +21,8 @@ class ProfileRows {
   /// `devicePrefix` comes before the names of its devices.
   base::Status add(TraceData& trace, const std::string& devicePrefix, std::int64_t start);
   /// Writes what is known only after the last trace. `source` names the traces for people.
-  void end(const std::string& source);
+  /// `zero` is the time that became 0, in the clock of the first trace.
+  void end(const std::string& source, Picoseconds zero);
 
   std::int64_t slices() const { return slices_; }
 
@@ -37,7 +38,7 @@ class ProfileRows {
     base::Ticks end = base::Ticks(INT64_MIN);  ///< of its last pass
   };
   std::map<model::DeviceId, PassLane> passLanes_;
-  std::int64_t slices_ = 0, devices_ = 0;
+  std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
   base::Ticks last_;
 };
 

@@ -17,12 +17,14 @@ namespace {
 /// libstdc++'s matcher needs stack in proportion to the text, so longer texts are cut.
 constexpr std::size_t kLongestText = 2000;
 
-constexpr std::string_view kFacts[] = {"device", "stage", "replica", "micro_batch", "step", "pass", "kind"};
+constexpr std::string_view kFacts[] = {"device", "stage", "replica", "micro_batch", "step",
+                                       "pass",   "kind",  "message", "group",       "engine"};
 
 template <class Enum>
 std::optional<Enum> enumNamed(std::string_view name, int count) {
   for (int i = 0; i < count; ++i) {
     std::string text = model::toString(static_cast<Enum>(i));
+    if (text == name) return static_cast<Enum>(i);
     std::replace(text.begin(), text.end(), ' ', '_');
     if (text == name) return static_cast<Enum>(i);
   }
@@ -49,11 +51,23 @@ void setNumber(Meaning& meaning, std::string_view fact, std::int64_t number) {
   if (fact == "step") meaning.step = number;
 }
 
+std::optional<bool> sendNamed(std::string_view text) {
+  if (text == "send") return true;
+  if (text == "receive" || text == "recv") return false;
+  return std::nullopt;
+}
+
 void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
   if (fact == "device") {
     meaning.device = text;
   } else if (fact == "replica") {
     meaning.replica = text;
+  } else if (fact == "engine") {
+    meaning.engine = enumNamed<model::LaneRole>(text, 8);
+  } else if (fact == "group") {
+    meaning.group = text;
+  } else if (fact == "message") {
+    meaning.sends = sendNamed(text);
   } else if (fact == "pass") {
     meaning.pass = enumNamed<model::Pass>(text, 11);
   } else if (fact == "kind") {
@@ -139,6 +153,10 @@ struct RuleParser {
       if (text != "step") return error("marks \"" + text + "\"; it can mark \"step\"");
     } else if (constant && key == "pass" && !enumNamed<model::Pass>(text, 11)) {
       return error("states the pass \"" + text + "\", which does not exist");
+    } else if (constant && key == "engine" && !enumNamed<model::LaneRole>(text, 8)) {
+      return error("states the engine \"" + text + "\", which does not exist");
+    } else if (constant && key == "message" && !sendNamed(text)) {
+      return error("states the message \"" + text + "\"; it can be \"send\" or \"receive\"");
     } else if (constant && key == "kind" && !enumNamed<model::StepKind>(text, 7)) {
       return error("states the kind \"" + text + "\", which does not exist");
     }

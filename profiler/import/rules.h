@@ -17,11 +17,15 @@ namespace pipescope::importing {
 /// What an event means. Facts that no rule states are left out.
 struct Meaning {
   std::string device, replica;
+  /// Members of a collective state the same group.
+  std::string group;
   std::optional<std::int32_t> stage, microBatch;
   std::optional<std::int64_t> step;
   std::optional<model::Pass> pass;
   std::optional<model::StepKind> kind;
-  bool marksStep = false;  ///< spans a training step of its process
+  std::optional<model::LaneRole> engine;  ///< what the event's thread stands for
+  std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
+  bool marksStep = false;                 ///< spans a training step of its process
 };
 
 /// An ordered list of rules. The form of the file stands in resources/import/rules.toml.

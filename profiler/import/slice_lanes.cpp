@@ -78,6 +78,14 @@ base::Status SliceLanes::add(const TraceEvent& event) {
       open_.push_back({lane, event});
       return {};
     }
+    case EventKind::flowStart:
+    case EventKind::flowStep:
+    case EventKind::flowEnd: {
+      std::size_t lane = busyUntil_.size();
+      while (lane > 0 && busyUntil_[lane - 1] < event.time) --lane;
+      if (flow_ && lane > 0) flow_(event, lane - 1);
+      return {};
+    }
     default:
       return {};
   }
@@ -95,14 +103,15 @@ base::Status SliceLanes::finish(std::int64_t traceEnd) {
 }
 
 base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
-                         const std::function<void(const TraceEvent&)>& counter) {
+                         const std::function<void(const TraceEvent&)>& counter,
+                         const SliceLanes::EmitFlow& flow) {
   std::optional<SliceLanes> lanes;
   ThreadId thread;
   const auto take = [&](const TraceEvent& event) -> base::Status {
     if (event.thread != thread) {
       if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
       thread = event.thread;
-      lanes.emplace(findings, slice);
+      lanes.emplace(findings, slice, flow);
     }
     if (event.kind != EventKind::counter) return lanes->add(event);
     counter(event);

@@ -22,9 +22,12 @@ class SliceLanes {
  public:
   /// Gets each slice with its event; of a slice with begin and end the begin event.
   using Emit = std::function<base::Status(const Slice&, const TraceEvent&)>;
-  SliceLanes(Findings& findings, Emit emit) : findings_(findings), emit_(std::move(emit)) {}
+  /// Gets a flow event with the lane of the innermost slice that encloses it.
+  using EmitFlow = std::function<void(const TraceEvent&, std::size_t lane)>;
+  SliceLanes(Findings& findings, Emit emit, EmitFlow flow = {})
+      : findings_(findings), emit_(std::move(emit)), flow_(std::move(flow)) {}
 
-  /// Takes a complete, begin, end or instant event, or an asynchronous begin, instant or end.
+  /// Takes a complete, begin, end, instant or flow event, or an asynchronous begin, instant or end.
   base::Status add(const TraceEvent& event);
   /// Ends the slices that were never ended at `traceEnd`.
   base::Status finish(std::int64_t traceEnd);
@@ -41,6 +44,7 @@ class SliceLanes {
 
   Findings& findings_;
   Emit emit_;
+  EmitFlow flow_;
   std::vector<std::int64_t> busyUntil_;  // of each lane
   std::vector<Open> open_;               // slices whose end has not come, in the order of their starts
   std::vector<TraceEvent> earlyEnds_;    // ends without a begin, at the time of the last event
@@ -48,6 +52,7 @@ class SliceLanes {
 
 /// Arranges all events of a trace, thread by thread. Counters go to `counter`.
 base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
-                         const std::function<void(const TraceEvent&)>& counter);
+                         const std::function<void(const TraceEvent&)>& counter,
+                         const SliceLanes::EmitFlow& flow = {});
 
 }  // namespace pipescope::importing

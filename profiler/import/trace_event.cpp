@@ -16,6 +16,8 @@ constexpr ArgumentName kArgumentNames[] = {
     {"bytes", Argument::bytes},
     {"Bytes", Argument::memoryBytes},
     {"step", Argument::step},
+    {"iteration", Argument::step},
+    {"stage", Argument::stage},
     {"mb_id", Argument::microBatch},
     {"micro_batch", Argument::microBatch},
     {"model_chunk", Argument::modelChunk},

@@ -71,8 +71,9 @@ enum class Argument : std::uint8_t {
   source,       ///< rank that a message comes from
   destination,  ///< rank that a message goes to
   memoryBytes,  ///< of a counter or allocation
+  stage,        ///< pipeline stage
 };
-constexpr std::size_t kArguments = 17;
+constexpr std::size_t kArguments = 18;
 
 /// Finds an argument by a name under which PyTorch, CUDA's and ROCm's tracers, Megatron and others state it.
 std::optional<Argument> argumentNamed(std::string_view name);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -51,35 +52,22 @@ class MemberSource : public ByteSource {
  public:
   MemberSource(archive* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
   base::Result<std::size_t> read(std::span<char> buffer) override {
+    // Readers look at the first bytes twice; an error must not get lost in between.
+    if (failed_) return *failed_;
     if (ended_) return std::size_t{0};
     const la_ssize_t count = archive_read_data(handle_, buffer.data(), buffer.size());
     if (count > 0) return static_cast<std::size_t>(count);
     ended_ = true;
     if (count == 0) return std::size_t{0};
-    return base::badInput(fmt::format("{} ends early or is damaged: {}.", name_, reasonOf(handle_)));
+    failed_ = base::badInput(fmt::format("{} ends early or is damaged: {}.", name_, reasonOf(handle_)));
+    return *failed_;
   }
 
  private:
   archive* handle_;
   std::string name_;
   bool ended_ = false;
-};
-
-/// A source whose first bytes were looked at already.
-class PeekedSource : public ByteSource {
- public:
-  PeekedSource(std::string head, ByteSource& rest) : head_(std::move(head)), rest_(rest) {}
-  base::Result<std::size_t> read(std::span<char> buffer) override {
-    if (at_ == head_.size()) return rest_.read(buffer);
-    const std::size_t count = head_.copy(buffer.data(), buffer.size(), at_);
-    at_ += count;
-    return count;
-  }
-
- private:
-  std::string head_;
-  std::size_t at_ = 0;
-  ByteSource& rest_;
+  std::optional<base::Error> failed_;
 };
 
 constexpr std::size_t kMagicBytes = 512;
@@ -90,18 +78,6 @@ bool looksPacked(std::string_view head) {
        {"\x1f\x8b"sv, "PK\x03\x04"sv, "\x28\xb5\x2f\xfd"sv, "\xfd\x37zXZ"sv, "BZh"sv})
     if (head.starts_with(magic)) return true;
   return head.size() > 262 && head.substr(257, 5) == "ustar";
-}
-
-base::Result<std::string> readHead(ByteSource& source) {
-  std::string head(kMagicBytes, '\0');
-  std::size_t have = 0;
-  while (have < head.size()) {
-    auto count = source.read(std::span(head).subspan(have));
-    if (!count.ok() || *count == 0) break;  // The reader of the content meets the same error.
-    have += *count;
-  }
-  head.resize(have);
-  return head;
 }
 
 class Walk {
@@ -154,7 +130,7 @@ class Walk {
 
   base::Status content(archive* handle, const std::string& name, int depth) {
     MemberSource member(handle, name);
-    PIPESCOPE_ASSIGN(std::string head, readHead(member));
+    std::string head = readHead(member, kMagicBytes);
     const bool packed = looksPacked(head);
     PeekedSource whole(std::move(head), member);
     if (!packed) return visit_(TraceFile{name, path_, whole, [this] { return fraction(); }});

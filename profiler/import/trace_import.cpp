@@ -22,18 +22,31 @@ constexpr Picoseconds kThreeYears = Picoseconds{3 * 365 * 86'400} * 1'000'000'00
 /// Traces whose first events lie within a day of each other have clocks with the same zero.
 constexpr Picoseconds kDay = Picoseconds{86'400} * 1'000'000'000'000;
 
+/// Memory that each trace may keep while the next one is read.
+constexpr std::size_t kHeldOfOthers = 1 << 20;
+
 using Traces = std::vector<std::unique_ptr<TraceData>>;
 
 base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progress) {
   Traces traces;
+  std::set<std::int64_t> found;
   base::SerialExecutor serial;
   base::Executor& executor = request.executor != nullptr ? *request.executor : serial;
   const auto take = [&](const TraceFile& file) -> base::Status {
+    if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
     PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, executor, progress));
-    traces.push_back(std::move(trace));
+    const auto rank = trace->rank();
+    if (rank) found.insert(*rank);
+    if (request.ranks.empty() || (rank && request.ranks.contains(*rank))) traces.push_back(std::move(trace));
     return {};
   };
   for (const auto& path : request.paths) PIPESCOPE_TRY(visitTraceFiles(path, take));
+  for (const std::int64_t rank : request.ranks)
+    if (!found.contains(rank))
+      return base::badInput(
+          found.empty() ? std::string("The traces state no ranks, so --ranks cannot choose among them.")
+                        : fmt::format("No trace is of rank {}; the traces are of ranks {}.", rank,
+                                      fmt::join(found, ", ")));
   return traces;
 }
 
@@ -151,6 +164,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
+  const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.zero.front();
   ProfileRows rows(recorder, *request.rules);
   const std::string source =
       traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size());
@@ -170,7 +184,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   if (!clocks.finding.empty()) summary.findings.push_back(clocks.finding);
   for (const std::string& finding : summary.findings)
     recorder.add(model::Diagnostic{model::Severity::warning, "import", finding, {}, {}});
-  rows.end(source);
+  rows.end(source, zero);
   summary.files = static_cast<std::int64_t>(traces.size());
   summary.slices = rows.slices();
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));

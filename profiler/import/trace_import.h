@@ -1,6 +1,7 @@
 #pragma once
 // Makes a profile of the traces that other tools recorded.
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ImportRequest {
   std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
   const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
   ClockChoice clock = ClockChoice::automatic;
+  std::set<std::int64_t> ranks;        ///< only traces of these ranks; empty: all
   base::Executor* executor = nullptr;  ///< null: everything runs on the calling thread
 };
 

@@ -6,16 +6,66 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "profiler/import/chakra_trace.h"
 #include "profiler/import/chrome_events.h"
+#include "profiler/import/gaudi_csv.h"
+#include "profiler/import/perfetto_trace.h"
 
 namespace pipescope::importing {
 namespace {
+
+/// Bytes that are enough to recognise a format.
+constexpr std::size_t kHeadBytes = 4096;
 
 /// Categories of work that runs on an accelerator, in the traces of PyTorch's profiler.
 bool isAcceleratorCategory(std::string_view category) {
   constexpr std::string_view kCategories[] = {"kernel",    "gpu_memcpy", "gpu_memset", "gpu_user_annotation",
                                               "cuda_sync", "Kernel",     "Memcpy",     "Memset"};
   return std::find(std::begin(kCategories), std::end(kCategories), category) != std::end(kCategories);
+}
+
+/// Newer versions of PyTorch's profiler count from a time that they state apart.
+void addBaseTime(TraceTables& tables) {
+  constexpr Picoseconds kSinceThen = Picoseconds{3 * 365 * 86'400} * 1'000'000'000'000;
+  const auto base = tables.members.find("baseTimeNanoseconds");
+  if (base == tables.members.end() || !tables.origin || *tables.origin > kSinceThen) return;
+  if (const auto time = parseTime(base->second, 1000)) *tables.origin += *time;
+}
+
+base::Status readJson(const TraceFile& file, ByteSource& bytes, TraceData& data, base::Executor& executor,
+                      base::Progress& progress) {
+  ChromeEvents events(data.tables, [&](const TraceEvent& event) { return data.add(event); });
+  JsonWindows windows(bytes);
+  // While a window is parsed, the next one is read and cut.
+  JsonWindows::Window current, following;
+  bool more = windows.next(current);
+  while (more) {
+    bool another = false;
+    base::Status parsed;
+    executor.parallelFor(2, [&](std::size_t part) {
+      if (part == 0) {
+        parsed = events.parse(current);
+      } else {
+        another = windows.next(following);
+      }
+    });
+    PIPESCOPE_TRY(parsed);
+    progress.report(file.fraction(), "reading " + file.name);
+    if (progress.cancelled()) return base::cancelled("The import was stopped.");
+    std::swap(current, following);
+    more = another;
+  }
+  if (!windows.foundEvents())
+    return base::badInput(
+        fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
+                    "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
+                    file.name));
+  data.tables.members = windows.members();
+  addBaseTime(data.tables);
+  for (const std::string& finding : windows.findings()) data.tables.findings.add(finding);
+  if (windows.oversizedEvents() > 0)
+    data.tables.findings.add("An event is larger than 16 MB and is left out.", windows.oversizedEvents());
+  return {};
 }
 
 }  // namespace
@@ -29,9 +79,13 @@ base::Status TraceData::add(const TraceEvent& event) {
   if (kind == CategoryKind::notAsked)
     kind = isAcceleratorCategory(tables.names.text(event.category)) ? CategoryKind::accelerator
                                                                     : CategoryKind::host;
-  if (accelerators_.size() < tables.processes.size()) accelerators_.resize(tables.processes.size());
-  if (kind == CategoryKind::accelerator) accelerators_[event.process] = true;
+  if (kind == CategoryKind::accelerator) markAccelerator(event.process);
   return events.add(event);
+}
+
+void TraceData::markAccelerator(ProcessId process) {
+  if (accelerators_.size() < tables.processes.size()) accelerators_.resize(tables.processes.size());
+  accelerators_[process] = true;
 }
 
 bool TraceData::isAccelerator(ProcessId process) const {
@@ -56,35 +110,15 @@ base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
                                                    base::Executor& executor, base::Progress& progress) {
   auto data = std::make_unique<TraceData>(file.name, temporaryFolder);
-  ChromeEvents events(data->tables, [&](const TraceEvent& event) { return data->add(event); });
-  JsonWindows windows(file.bytes);
-  // While a window is parsed, the next one is read and cut.
-  JsonWindows::Window current, following;
-  bool more = windows.next(current);
-  while (more) {
-    bool another = false;
-    base::Status parsed;
-    executor.parallelFor(2, [&](std::size_t part) {
-      if (part == 0) {
-        parsed = events.parse(current);
-      } else {
-        another = windows.next(following);
-      }
-    });
-    PIPESCOPE_TRY(parsed);
-    progress.report(file.fraction(), "reading " + file.name);
-    if (progress.cancelled()) return base::cancelled("The import was stopped.");
-    std::swap(current, following);
-    more = another;
-  }
-  if (!windows.foundEvents())
-    return base::badInput(fmt::format(
-        "{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler writes it.",
-        file.name));
-  data->tables.members = windows.members();
-  for (const std::string& finding : windows.findings()) data->tables.findings.add(finding);
-  if (windows.oversizedEvents() > 0)
-    data->tables.findings.add("An event is larger than 16 MB and is left out.", windows.oversizedEvents());
+  std::string head = readHead(file.bytes, kHeadBytes);
+  using Reader = base::Status (*)(ByteSource&, TraceData&, const ReadReport&);
+  const Reader reader = looksLikeGaudiCsv(head)   ? readGaudiCsv
+                        : looksLikeChakra(head)   ? readChakra
+                        : looksLikePerfetto(head) ? readPerfetto
+                                                  : nullptr;
+  PeekedSource bytes(std::move(head), file.bytes);
+  PIPESCOPE_TRY(reader != nullptr ? reader(bytes, *data, {file.name, file.fraction, progress})
+                                  : readJson(file, bytes, *data, executor, progress));
   return data;
 }
 

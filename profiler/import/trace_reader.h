@@ -28,6 +28,7 @@ struct TraceData {
   base::Status add(const TraceEvent& event);
   /// True if the process stands for an accelerator: it holds kernels and copies, and its threads are queues.
   bool isAccelerator(ProcessId process) const;
+  void markAccelerator(ProcessId process);
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json").
   std::optional<std::int64_t> rank() const;

@@ -127,6 +127,7 @@ std::string snakeCase(const std::string& name) {
     if (begins && !key.empty() && key.back() != '_') key += '_';
     key += static_cast<char>(std::tolower(c));
   }
+  while (key.ends_with('_')) key.pop_back();
   return key;
 }
 

@@ -108,6 +108,7 @@ struct SectionDefinition {
   std::string name, title, doc;
   int order = 0;  ///< position in the output of `report` without --section
   std::function<base::Result<Section>(const Context&)> make;
+  bool recordedOnly = false;  ///< emulated runs have nothing to show here, so a whole report leaves it out
 };
 
 class SectionRegistry {

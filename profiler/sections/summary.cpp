@@ -148,9 +148,12 @@ base::Result<Section> makeSummary(const Context& context) {
        "True if the model does not fit: no real device could run it, so its times and rates are "
        "hypothetical.",
        false},
-      {"samples_per_second", hypothetical ? "Hypothetical samples per second" : "Emulated samples per second",
+      {"samples_per_second",
+       catalog.measured() ? "Samples per second"
+       : hypothetical     ? "Hypothetical samples per second"
+                          : "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
-       "Samples ÷ emulated time of the last call."},
+       catalog.measured() ? "Samples ÷ recorded time." : "Samples ÷ emulated time of the last call."},
       {"bound_by", "Bound by", largest(shares), Format::plain,
        "The part with the largest share of the devices' time."},
       {"time_shares", "Where the time goes", shares, Format::fraction,

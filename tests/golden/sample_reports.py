@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds the reports of a sample to what programs may rely on.
 
-sample_reports.py PIPESCOPE SAMPLE.toml [OPTION…] runs the sample without numerics and with these options of `run`, and checks
-that
+sample_reports.py PIPESCOPE SAMPLE.toml|TRACE [OPTION…] runs the sample without numerics and with these options of `run`, or
+imports the trace, and checks that
 - the JSON of all sections together, of each section alone and of a comparison with itself obeys the schema that
   `report --schema` and `diff --schema` print;
 - keys are in snake_case, no number has more than 12 significant digits unless it is an integer, and `device` is always the
@@ -71,7 +71,10 @@ class Reports:
     def __init__(self, binary, sample, folder, options):
         self.binary, self.profile = binary, os.path.join(folder, "sample.pop")
         status = 1 if "--require-fit" in options else 0
-        self.run("run", sample, "-o", self.profile, "--progress", "off", "--no-numerics", *options, status=status)
+        if sample.endswith(".toml"):
+            self.run("run", sample, "-o", self.profile, "--progress", "off", "--no-numerics", *options, status=status)
+        else:
+            self.run("import", sample, "-o", self.profile, "--progress", "off", *options)
 
     def run(self, *arguments, status=0):
         done = subprocess.run([self.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -93,7 +96,8 @@ def wrong_names(report):
     names = {row["index"]: row["name"] for row in report["execution"]["devices"]}
     found = []
     for path, key, value, around in members(report):
-        if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key):
+        # Figures by stage or iteration have its number as key.
+        if not re.fullmatch(r"[0-9]+|[a-z][a-z0-9]*(_[a-z0-9]+)*", key):
             found.append(f"{path} is not in snake_case")
         if key == "device" and value is not None and "device_name" in around:
             expected = names.get(value, around["device_name"])  # other replicas are not in `execution`

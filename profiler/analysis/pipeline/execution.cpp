@@ -7,6 +7,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/intervals.h"
+#include "profiler/analysis/launches.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/segment_use.h"
 
@@ -174,6 +175,7 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
   }
   PIPESCOPE_ASSIGN(const std::vector<model::Transfer> transfers, rowsOfRun<model::Transfer>(source, run));
   for (const model::Transfer& transfer : transfers) {
+    if (isLaunch(catalog, transfer)) continue;
     for (const bool incoming : {false, true}) {
       const model::LaneId lane = incoming ? transfer.toLane : transfer.fromLane;
       if (DeviceSums* device = sums.find(catalog.deviceOf(lane)))

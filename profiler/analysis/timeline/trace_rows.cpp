@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "profiler/analysis/launches.h"
 #include "profiler/analysis/timeline/trace_draft.h"
 #include "profiler/analysis/timeline/trace_tracks.h"
 
@@ -77,6 +78,7 @@ class RowsReader {
 
   base::Status readTransfers() {
     PIPESCOPE_TRY(forEachRow<model::Transfer>(0.8, "reading transfers", [&](model::Transfer row) {
+      if (isLaunch(draft_.catalog, row)) return;
       const std::int32_t from = draft_.trace->deviceOfLane(row.fromLane),
                          to = draft_.trace->deviceOfLane(row.toLane);
       if (row.end < row.start || (from < 0 && to < 0)) {

@@ -79,7 +79,14 @@ const std::map<FileKind, std::string>& samples() {
       {FileKind::onnxModel, "\x08\x08\x12\x01x\x3A\0\x42\x02\x10\x11"s},
       // dims 2, data_type float, name "x", raw_data of 8 bytes
       {FileKind::onnxTensor, "\x08\x02\x10\x01\x42\x01x\x4A\x08"s + std::string(8, '\1')},
-      {FileKind::plan, "# Planned by pipescope from costs.txt\n[system]\n"}};
+      {FileKind::plan, "# Planned by pipescope from costs.txt\n[system]\n"},
+      // Two packets: a time (8), and a sequence (10).
+      {FileKind::perfettoTrace, "\x0A\x02\x40\x05\x0A\x02\x50\x01"s},
+      // A version; then a node with id 1, name "a" and type COMP.
+      {FileKind::chakraTrace,
+       "\x05\x0A\x03"
+       "1.0\x07\x08\x01\x12\x01"
+       "a\x18\x04"s}};
   return all;
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+#include <cstdint>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// How much of an imported trace the rules recognised. All 0 for other profiles.
+struct Coverage {
+  std::int64_t slices = 0, recognisedSlices = 0;
+  std::int64_t messages = 0, pairedMessages = 0;         ///< sides of messages between stages
+  std::int64_t collectives = 0, matchedCollectives = 0;  ///< members that state a group
+};
+Coverage coverageOf(const Catalog& catalog);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,220 @@
+#include "profiler/analysis/pipeline/accelerator_times.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <unordered_map>
+
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/intervals.h"
+#include "profiler/analysis/launches.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Kernels and copies, by the categories that PyTorch's profiler and others use. What else stands on an
+/// accelerator's lane, such as annotations and synchronisation, is no work.
+bool isWork(std::string_view category) {
+  std::string lower;
+  for (const char c : category) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* word : {"kernel", "memcpy", "memset"})
+    if (lower.find(word) != std::string::npos) return true;
+  return false;
+}
+
+struct Work {
+  Ticks start, end;
+  model::LaneId lane;
+  model::ProgramId program;
+  bool communicates = false;
+  std::optional<Ticks> launch;  // start of the launch on the host
+};
+
+struct ProgramNames {
+  std::string name, category;
+  bool work = false;
+};
+
+class AcceleratorReader {
+ public:
+  AcceleratorReader(const model::ProfileSource& source, const Catalog& catalog)
+      : source_(source), catalog_(catalog) {}
+
+  Result<AcceleratorReport> read() {
+    PIPESCOPE_TRY(readWork());
+    PIPESCOPE_TRY(readLaunches());
+    for (auto& [device, works] : works_) {
+      std::stable_sort(works.begin(), works.end(),
+                       [](const Work& a, const Work& b) { return a.start < b.start; });
+      report_.devices.push_back(timesOf(device, works));
+    }
+    sumKernels();
+    matchCollectives();
+    return std::move(report_);
+  }
+
+ private:
+  const ProgramNames& namesOf(model::ProgramId id) {
+    const auto [place, added] = names_.try_emplace(id.value);
+    if (added && catalog_.programs.contains(id)) {
+      const model::Program program = catalog_.programs[id];
+      place->second = {catalog_.namePath(program.debugContext), program.kind, isWork(program.kind)};
+    }
+    return place->second;
+  }
+
+  base::Status readWork() {
+    std::unordered_map<std::int64_t, Ticks> starts;
+    PIPESCOPE_TRY(forAllRows<model::Placement>(source_, [&](const model::Placement& placement) {
+      starts[placement.segment.value] = placement.start;
+    }));
+    return forAllRows<model::Step>(source_, [&](const model::Step& step) {
+      const model::Lane* lane = catalog_.lanes.find(step.lane);
+      const auto start = starts.find(step.segment.value);
+      if (lane == nullptr || start == starts.end() || lane->role == model::LaneRole::hostThread) return;
+      if (!namesOf(step.program).work) return;
+      const Ticks from = start->second + step.offset;
+      works_[lane->device].push_back({from,
+                                      from + step.ticks,
+                                      step.lane,
+                                      step.program,
+                                      step.kind == model::StepKind::globalExchange,
+                                      {}});
+    });
+  }
+
+  base::Status readLaunches() {
+    std::map<std::pair<model::LaneId, Ticks>, std::vector<Ticks>> launches;
+    PIPESCOPE_TRY(forAllRows<model::Transfer>(source_, [&](const model::Transfer& transfer) {
+      if (isLaunch(catalog_, transfer)) launches[{transfer.toLane, transfer.end}].push_back(transfer.start);
+    }));
+    for (auto& [device, works] : works_) {
+      for (Work& work : works) {
+        const auto found = launches.find({work.lane, work.start});
+        if (found == launches.end() || found->second.empty()) continue;
+        work.launch = found->second.back();
+        found->second.pop_back();
+      }
+    }
+    return {};
+  }
+
+  AcceleratorTimes timesOf(model::DeviceId device, const std::vector<Work>& works) {
+    AcceleratorTimes times;
+    times.device = device;
+    times.start = works.front().start;
+    std::map<std::string, Intervals> categories;
+    Intervals busy, compute, communication;
+    double delays = 0;
+    Ticks busyUntil = times.start;
+    for (const Work& work : works) {
+      const ProgramNames& names = namesOf(work.program);
+      WorkSum& sum = times.categories[names.category];
+      ++sum.count;
+      sum.sum += work.end - work.start;
+      categories[names.category].add(work.start, work.end);
+      ++times.count;
+      if (work.start > busyUntil && work.launch)
+        times.hostIdle += std::clamp(*work.launch, busyUntil, work.start) - busyUntil;
+      busyUntil = std::max(busyUntil, work.end);
+      busy.add(work.start, work.end);
+      if (names.category.find("ernel") != std::string::npos)
+        (work.communicates ? communication : compute).add(work.start, work.end);
+      if (!work.launch) continue;
+      ++times.launched;
+      delays += static_cast<double>((work.start - *work.launch).count);
+    }
+    times.end = busyUntil;
+    times.busy = busy.unionLength();
+    times.idle = times.end - times.start - times.busy;
+    times.compute = compute.unionLength();
+    times.communication = communication.unionLength();
+    times.exposedCommunication = times.communication - commonLength(communication, compute);
+    if (times.launched > 0) times.meanLaunchDelay = delays / static_cast<double>(times.launched);
+    times.longestQueue = longestQueue(works);
+    for (auto& [category, sum] : times.categories) sum.active = categories[category].unionLength();
+    return times;
+  }
+
+  static std::int64_t longestQueue(const std::vector<Work>& works) {
+    std::vector<std::pair<Ticks, int>> changes;  // a start before a launch at the same time
+    for (const Work& work : works) {
+      if (!work.launch) continue;
+      changes.emplace_back(*work.launch, 1);
+      changes.emplace_back(work.start, -1);
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t length = 0, longest = 0;
+    for (const auto& [time, change] : changes) longest = std::max(longest, length += change);
+    return longest;
+  }
+
+  void sumKernels() {
+    std::map<std::pair<std::string, std::string>, WorkSum> sums;
+    for (const auto& [device, works] : works_) {
+      for (const Work& work : works) {
+        const ProgramNames& names = namesOf(work.program);
+        WorkSum& sum = sums[{names.name, names.category}];
+        ++sum.count;
+        sum.sum += work.end - work.start;
+      }
+    }
+    for (const auto& [names, sum] : sums) report_.kernels.push_back({names.first, names.second, sum});
+    std::stable_sort(report_.kernels.begin(), report_.kernels.end(),
+                     [](const KernelSum& a, const KernelSum& b) { return a.work.sum > b.work.sum; });
+  }
+
+  void matchCollectives() {
+    // Of each name the kernels of each device, in the order of their starts.
+    std::map<std::string, std::map<model::DeviceId, std::vector<const Work*>>> byName;
+    for (const auto& [device, works] : works_) {
+      for (const Work& work : works) {
+        if (!work.communicates) continue;
+        ++report_.communicationKernels;
+        byName[namesOf(work.program).name][device].push_back(&work);
+      }
+    }
+    if (works_.size() < 2) return;
+    for (const auto& [name, devices] : byName) {
+      const std::size_t count = devices.begin()->second.size();
+      const bool all = devices.size() == works_.size() &&
+                       std::all_of(devices.begin(), devices.end(),
+                                   [&](const auto& entry) { return entry.second.size() == count; });
+      for (std::size_t n = 0; all && n < count; ++n) {
+        MatchedCollective match;
+        match.name = name;
+        match.number = static_cast<std::int64_t>(n);
+        match.start = Ticks(INT64_MAX);
+        match.lastStart = match.end = Ticks(INT64_MIN);
+        for (const auto& [device, works] : devices) {
+          ++match.ranks;
+          match.start = std::min(match.start, works[n]->start);
+          match.end = std::max(match.end, works[n]->end);
+          if (works[n]->start > match.lastStart) match.last = device;
+          match.lastStart = std::max(match.lastStart, works[n]->start);
+        }
+        for (const auto& [device, works] : devices)
+          match.waited += std::min(match.lastStart, works[n]->end) - works[n]->start;
+        report_.matched += match.ranks;
+        report_.collectives.push_back(std::move(match));
+      }
+    }
+    std::stable_sort(report_.collectives.begin(), report_.collectives.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  AcceleratorReport report_;
+  std::map<model::DeviceId, std::vector<Work>> works_;
+  std::unordered_map<std::int64_t, ProgramNames> names_;
+};
+
+}  // namespace
+
+Result<AcceleratorReport> acceleratorReport(const model::ProfileSource& source, const Catalog& catalog) {
+  if (!catalog.measured()) return AcceleratorReport();
+  return AcceleratorReader(source, catalog).read();
+}
+
+}  // namespace pipescope::analysis

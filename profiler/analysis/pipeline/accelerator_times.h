@@ -1,0 +1,62 @@
+#pragma once
+// What the accelerators of an imported trace did: kernels, copies, communication, and why they were idle.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+struct WorkSum {
+  std::int64_t count = 0;
+  Ticks sum;     ///< of all lengths
+  Ticks active;  ///< time in which at least one of them runs
+};
+
+struct AcceleratorTimes {
+  model::DeviceId device;
+  Ticks start, end;               ///< first start and last end of its kernels and copies
+  Ticks busy;                     ///< time in which at least one kernel or copy runs
+  Ticks idle;                     ///< the rest
+  Ticks hostIdle;                 ///< part of idle before the host began to launch what ran next
+  std::int64_t launched = 0;      ///< kernels and copies whose launch is known
+  std::int64_t count = 0;         ///< kernels and copies
+  double meanLaunchDelay = 0;     ///< ticks from the launch's start to the kernel's start, of those launched
+  std::int64_t longestQueue = 0;  ///< most kernels that were launched and had not started
+  Ticks compute;                  ///< time in which a kernel that does not communicate runs
+  Ticks communication;            ///< time in which a kernel communicates …
+  Ticks exposedCommunication;     ///< … and no other kernel computes
+  std::map<std::string, WorkSum> categories;  ///< by the trace's own names: kernel, gpu_memcpy …
+};
+
+struct KernelSum {
+  std::string name, category;
+  WorkSum work;
+};
+
+/// One communication kernel of each rank, matched by order.
+struct MatchedCollective {
+  std::string name;
+  std::int64_t number = 0;  ///< among those of this name, from 0
+  std::int64_t ranks = 0;
+  model::DeviceId last;  ///< the rank that started last: the others waited for it
+  Ticks start, lastStart, end;
+  Ticks waited;  ///< sum over ranks of the wait for the last start
+};
+
+struct AcceleratorReport {
+  std::vector<AcceleratorTimes> devices;
+  std::vector<KernelSum> kernels;  ///< over all devices, longest sum first
+  std::vector<MatchedCollective> collectives;
+  std::int64_t communicationKernels = 0;  ///< over all devices
+  std::int64_t matched = 0;               ///< of these
+};
+
+/// Empty if the profile is no imported trace with accelerators.
+///
+/// The n-th communication kernel of a name on one device belongs to the n-th on the others, if all devices
+/// have equally many of this name; others stay unmatched.
+Result<AcceleratorReport> acceleratorReport(const model::ProfileSource& source, const Catalog& catalog);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,228 @@
+#include "profiler/export/chakra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "chakra.pb.h"
+
+namespace pipescope::exporting {
+namespace {
+
+namespace chakra_wire = formats::chakra;
+using base::Ticks;
+using model::Pass;
+
+__extension__ using WidePicoseconds = __int128;
+
+void setNumber(chakra_wire::Node& node, const char* name, std::int64_t value) {
+  chakra_wire::Attribute& attribute = *node.add_attr();
+  attribute.set_name(name);
+  attribute.set_int64_val(value);
+}
+
+/// Of a collective by its name; gradients are summed where the name says nothing else.
+chakra_wire::CollectiveType collectiveType(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  if (has("gather") || has("Gather")) return chakra_wire::ALL_GATHER;
+  if (has("scatter") || has("Scatter")) return chakra_wire::REDUCE_SCATTER;
+  if (has("all-to-all") || has("alltoall") || has("AllToAll")) return chakra_wire::ALL_TO_ALL;
+  return has("broadcast") || has("Broadcast") ? chakra_wire::BROADCAST : chakra_wire::ALL_REDUCE;
+}
+
+class ChakraFile {
+ public:
+  ChakraFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
+      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+
+  base::Status run() {
+    PIPESCOPE_TRY(read());
+    if (placements_.empty())
+      return base::badInput("The profile holds no passes of stages, so there is nothing for a Chakra trace.");
+    chakra_wire::GlobalMetadata metadata;
+    metadata.set_version("0.0.4");
+    chakra_wire::Attribute& tool = *metadata.add_attr();
+    tool.set_name("tool");
+    tool.set_string_val("pipescope " + catalog_.property("tool_version"));
+    PIPESCOPE_TRY(add(metadata));
+    for (std::size_t i = 0; i < placements_.size(); ++i) {
+      if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
+      PIPESCOPE_TRY(pass(i));
+    }
+    PIPESCOPE_TRY(messages());
+    return buffer_.empty() ? base::Status() : write_(buffer_);
+  }
+
+ private:
+  /// Replica, iteration, micro-batch, pass, stage.
+  using PassKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, Pass, std::int32_t>;
+
+  static PassKey keyOf(const model::Placement& p, std::int32_t stage) {
+    return {p.replica, p.iteration, p.microBatch, p.pass, stage};
+  }
+
+  template <class Row, class Visit>
+  base::Status rows(Visit&& visit) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
+      for (const Row& row : *block)
+        if (!request_.run || row.run == *request_.run) visit(row);
+    }
+    return {};
+  }
+
+  base::Status read() {
+    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
+      const bool known =
+          model::isComputePass(row.pass) || row.pass == Pass::update || row.pass == Pass::collective;
+      if (known && row.stage >= 0 && row.end >= row.start) placements_.push_back(row);
+    }));
+    std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.start, a.end) < std::tie(b.start, b.end);
+    });
+    for (std::size_t i = 0; i < placements_.size(); ++i) {
+      byId_[placements_[i].id] = i;
+      byPass_.try_emplace(keyOf(placements_[i], placements_[i].stage), i);
+    }
+    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) {
+      const bool message =
+          row.kind == model::TransferKind::activation || row.kind == model::TransferKind::gradient;
+      if (message && byId_.contains(row.from) && row.end >= row.start) transfers_.push_back(row);
+    }));
+    std::stable_sort(transfers_.begin(), transfers_.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    // Ids: the passes, then a send and a receive for each transfer.
+    for (std::size_t t = 0; t < transfers_.size(); ++t) {
+      const model::Placement& from = placements_[byId_[transfers_[t].from]];
+      const bool forward = transfers_[t].kind == model::TransferKind::activation;
+      const auto to = byPass_.find(keyOf(from, from.stage + (forward ? 1 : -1)));
+      if (to != byPass_.end()) inputs_.emplace(to->second, t);
+    }
+    return {};
+  }
+
+  std::uint64_t idOfPass(std::size_t i) const { return i + 1; }
+  std::uint64_t idOfSend(std::size_t t) const { return placements_.size() + 2 * t + 1; }
+
+  std::int64_t picoseconds(Ticks ticks, model::DeviceId device) const {
+    const std::int64_t clock = std::max<std::int64_t>(catalog_.timebase(device).ticksPerSecond, 1);
+    return static_cast<std::int64_t>(static_cast<WidePicoseconds>(ticks.count) * 1'000'000'000'000 / clock);
+  }
+
+  void setTimes(chakra_wire::Node& node, Ticks start, Ticks end, model::DeviceId device) const {
+    constexpr std::int64_t kPerMicro = 1'000'000;
+    const std::int64_t from = picoseconds(start, device), length = picoseconds(end, device) - from;
+    node.set_start_time_micros(static_cast<std::uint64_t>(std::max<std::int64_t>(from, 0) / kPerMicro));
+    node.set_duration_micros(static_cast<std::uint64_t>((length + kPerMicro / 2) / kPerMicro));
+    setNumber(node, "duration_ps", length);
+  }
+
+  base::Status pass(std::size_t i) {
+    const model::Placement& p = placements_[i];
+    const bool collective = p.pass == Pass::collective;
+    chakra_wire::Node node;
+    node.set_id(idOfPass(i));
+    node.set_type(collective ? chakra_wire::COMM_COLL_NODE : chakra_wire::COMP_NODE);
+    node.set_name(p.microBatch < 0
+                      ? fmt::format("stage{}/{}", p.stage, model::toString(p.pass))
+                      : fmt::format("stage{}/{}/mb{}", p.stage, model::toString(p.pass), p.microBatch));
+    setTimes(node, p.start, p.end, p.device);
+    setNumber(node, "rank", p.device.value);
+    setNumber(node, "stage", p.stage);
+    if (p.microBatch >= 0) setNumber(node, "micro_batch", p.microBatch);
+    if (p.iteration >= 0) setNumber(node, "iteration", p.iteration);
+    if (collective) {
+      const model::Segment* segment = catalog_.segments.find(p.segment);
+      setNumber(node, "comm_type", collectiveType(segment == nullptr ? "" : segment->name));
+    }
+    const auto [last, first] = lastOn_.try_emplace(p.device, i);
+    if (!first) {
+      node.add_ctrl_deps(idOfPass(last->second));
+      last->second = i;
+    }
+    for (auto [input, end] = inputs_.equal_range(i); input != end; ++input)
+      node.add_data_deps(idOfSend(input->second) + 1);
+    return add(node);
+  }
+
+  base::Status messages() {
+    std::map<std::tuple<model::DeviceId, model::DeviceId>, std::size_t> lastBetween;
+    for (std::size_t t = 0; t < transfers_.size(); ++t) {
+      const model::Transfer& transfer = transfers_[t];
+      const std::size_t producer = byId_[transfer.from];
+      const model::Placement& from = placements_[producer];
+      const model::DeviceId to = catalog_.deviceOf(transfer.toLane);
+      const std::string what =
+          fmt::format("stage{}/{}/mb{}", from.stage, model::toString(transfer.kind), from.microBatch);
+      chakra_wire::Node send, receive;
+      send.set_id(idOfSend(t));
+      send.set_type(chakra_wire::COMM_SEND_NODE);
+      send.set_name("send " + what);
+      setTimes(send, transfer.start, transfer.end, from.device);
+      send.add_data_deps(idOfPass(producer));
+      // A link that was busy delays the transfer.
+      const auto [last, isFirst] = lastBetween.try_emplace({from.device, to}, t);
+      if (!isFirst) {
+        const model::Transfer& before = transfers_[last->second];
+        if (before.end > from.end && before.end <= transfer.start) send.add_ctrl_deps(idOfSend(last->second));
+        last->second = t;
+      }
+      receive.set_id(idOfSend(t) + 1);
+      receive.set_type(chakra_wire::COMM_RECV_NODE);
+      receive.set_name("receive " + what);
+      setTimes(receive, transfer.end, transfer.end, from.device);
+      receive.add_data_deps(idOfSend(t));
+      for (chakra_wire::Node* node : {&send, &receive}) {
+        setNumber(*node, "rank", node == &send ? from.device.value : to.value);
+        setNumber(*node, "comm_src", from.device.value);
+        setNumber(*node, "comm_dst", to.value);
+        setNumber(*node, "comm_tag", static_cast<std::int64_t>(t));
+        setNumber(*node, "comm_size", transfer.bytes.count);
+        PIPESCOPE_TRY(add(*node));
+      }
+    }
+    return {};
+  }
+
+  template <class Message>
+  base::Status add(const Message& message) {
+    message.SerializeToString(&packed_);
+    for (std::size_t size = packed_.size();; size >>= 7U) {
+      if (size < 0x80) {
+        buffer_ += static_cast<char>(size);
+        break;
+      }
+      buffer_ += static_cast<char>((size & 0x7FU) | 0x80U);
+    }
+    buffer_ += packed_;
+    if (buffer_.size() < std::size_t{1} << 20) return {};
+    PIPESCOPE_TRY(write_(buffer_));
+    buffer_.clear();
+    return {};
+  }
+
+  const ChromeRequest& request_;
+  const analysis::Catalog& catalog_;
+  const Writer& write_;
+  base::Progress& progress_;
+  std::string buffer_, packed_;
+  std::vector<model::Placement> placements_;
+  std::vector<model::Transfer> transfers_;
+  std::map<model::PlacementId, std::size_t> byId_;
+  std::map<PassKey, std::size_t> byPass_;
+  std::multimap<std::size_t, std::size_t> inputs_;  // transfers by the pass that needs them
+  std::map<model::DeviceId, std::size_t> lastOn_;
+};
+
+}  // namespace
+
+base::Status exportChakra(const ChromeRequest& request, const Writer& write, base::Progress& progress) {
+  return ChakraFile(request, write, progress).run();
+}
+
+}  // namespace pipescope::exporting

@@ -1,0 +1,13 @@
+#pragma once
+#include "profiler/export/chrome.h"
+
+namespace pipescope::exporting {
+
+/// Writes one call as an execution trace of MLCommons Chakra, with the nodes of all devices in one file: a
+/// COMP node for each pass of a stage and micro-batch, SEND and RECV nodes for each transfer between stages,
+/// and COLL nodes for collectives. A node may start when all that it depends on has ended: data dependencies
+/// are inputs, control dependencies the order on its device or link. Durations are whole microseconds, as the
+/// format wants; the attribute duration_ps has them exactly. Fails if the profile holds no passes.
+base::Status exportChakra(const ChromeRequest& request, const Writer& write, base::Progress& progress);
+
+}  // namespace pipescope::exporting

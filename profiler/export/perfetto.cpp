@@ -1,0 +1,312 @@
+#include "profiler/export/perfetto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "perfetto.pb.h"
+#include "profiler/analysis/launches.h"
+
+namespace pipescope::exporting {
+namespace {
+
+namespace perfetto_wire = formats::perfetto;
+using base::Ticks;
+
+__extension__ using WideTicks = __int128;  // products of ticks and clocks
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr std::uint32_t kOurSequence = 1;
+
+class PerfettoFile {
+ public:
+  PerfettoFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
+      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+
+  base::Status run() {
+    PIPESCOPE_TRY(begin());
+    PIPESCOPE_TRY(readSteps());
+    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
+    PIPESCOPE_TRY(transfers());
+    PIPESCOPE_TRY(counters());
+    return flush(0);
+  }
+
+ private:
+  base::Status flush(std::size_t above) {
+    if (buffer_.size() <= above) return {};
+    PIPESCOPE_TRY(write_(buffer_));
+    buffer_.clear();
+    return {};
+  }
+
+  base::Status add(perfetto_wire::TracePacket& packet) {
+    packet.set_trusted_packet_sequence_id(kOurSequence);
+    packet.SerializeToString(&packed_);
+    buffer_ += '\x0A';
+    for (std::size_t size = packed_.size();; size >>= 7U) {
+      if (size < 0x80) {
+        buffer_ += static_cast<char>(size);
+        break;
+      }
+      buffer_ += static_cast<char>((size & 0x7FU) | 0x80U);
+    }
+    buffer_ += packed_;
+    return flush(std::size_t{1} << 20);
+  }
+
+  template <class Row, class Visit>
+  base::Status rows(Visit&& visit) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
+      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
+      for (const Row& row : *block) PIPESCOPE_TRY(visit(row));
+    }
+    return {};
+  }
+
+  bool isWanted(model::RunId run) const {
+    if (request_.run) return run == *request_.run;
+    const model::Run* known = catalog_.runs.find(run);
+    return known == nullptr || known->executable == request_.executable;
+  }
+
+  /// The first packet begins the sequence; then come the processes.
+  base::Status begin() {
+    perfetto_wire::TracePacket packet;
+    packet.set_incremental_state_cleared(true);
+    packet.set_sequence_flags(1);
+    PIPESCOPE_TRY(add(packet));
+    for (std::int64_t i = 0; i <= static_cast<std::int64_t>(catalog_.devices.size()); ++i) {
+      const bool host = i == static_cast<std::int64_t>(catalog_.devices.size());
+      if (host && std::none_of(catalog_.lanes.begin(), catalog_.lanes.end(),
+                               [](const model::Lane& lane) { return !lane.device.valid(); }))
+        break;
+      const std::string name = host ? "host" : catalog_.devices[model::DeviceId(i)].name;
+      perfetto_wire::TracePacket process;
+      perfetto_wire::TrackDescriptor& descriptor = *process.mutable_track_descriptor();
+      descriptor.set_uuid(processTrack(host ? model::DeviceId() : model::DeviceId(i)));
+      descriptor.mutable_process()->set_pid(static_cast<std::int32_t>(i + 1));
+      descriptor.mutable_process()->set_process_name(catalog_.measured() || host ? name
+                                                                                 : name + " (emulated)");
+      PIPESCOPE_TRY(add(process));
+    }
+    return {};
+  }
+
+  std::uint64_t processTrack(model::DeviceId device) const {
+    return static_cast<std::uint64_t>(device.valid() ? device.value
+                                                     : static_cast<std::int64_t>(catalog_.devices.size())) +
+           1;
+  }
+
+  /// The track of a device with that name, which is described at its first use.
+  base::Result<std::uint64_t> track(model::DeviceId device, const std::string& name, bool counter = false) {
+    const auto [place, isNew] = tracks_.try_emplace({device.value, name}, firstTrack() + tracks_.size());
+    if (!isNew) return place->second;
+    perfetto_wire::TracePacket packet;
+    perfetto_wire::TrackDescriptor& descriptor = *packet.mutable_track_descriptor();
+    descriptor.set_uuid(place->second);
+    descriptor.set_parent_uuid(processTrack(device));
+    descriptor.set_name(name);
+    if (counter) descriptor.mutable_counter();
+    PIPESCOPE_TRY(add(packet));
+    return place->second;
+  }
+  std::uint64_t firstTrack() const { return catalog_.devices.size() + 2; }
+
+  /// Slices of a track must not overlap, so an overlapping slice goes to another track.
+  base::Result<std::uint64_t> freeTrack(model::DeviceId device, const std::string& name, std::int64_t start,
+                                        std::int64_t end) {
+    std::vector<std::int64_t>& ends = reached_[{device.value, name}];
+    std::size_t place = 0;
+    while (place < ends.size() && ends[place] > start) ++place;
+    if (place == ends.size()) ends.push_back(end);
+    ends[place] = end;
+    return track(device, place == 0 ? name : fmt::format("{} ({})", name, place + 1));
+  }
+
+  std::int64_t nanoseconds(Ticks ticks, model::DeviceId device) const {
+    const std::int64_t clock = std::max<std::int64_t>(catalog_.timebase(device).ticksPerSecond, 1);
+    return static_cast<std::int64_t>(
+        (static_cast<WideTicks>(ticks.count) * kNanosecondsPerSecond + clock / 2) / clock);
+  }
+
+  /// The number of a text, which the packet states at the text's first use.
+  std::uint64_t intern(std::unordered_map<std::string, std::uint64_t>& known, const std::string& text,
+                       google::protobuf::RepeatedPtrField<perfetto_wire::InternedString>* stated) {
+    const auto [place, isNew] = known.try_emplace(text, known.size() + 1);
+    if (isNew) {
+      perfetto_wire::InternedString& entry = *stated->Add();
+      entry.set_iid(place->second);
+      entry.set_name(text);
+    }
+    return place->second;
+  }
+
+  struct Slice {
+    std::uint64_t track = 0;
+    std::string name, category;
+    std::int64_t start = 0, end = 0;
+    std::vector<std::pair<std::string, std::int64_t>> annotations = {};
+    std::uint64_t flow = 0;  // 0: none
+    bool flowEnds = false;
+  };
+
+  base::Status slice(const Slice& of) {
+    perfetto_wire::TracePacket packet;
+    packet.set_timestamp(static_cast<std::uint64_t>(std::max<std::int64_t>(of.start, 0)));
+    perfetto_wire::TrackEvent& event = *packet.mutable_track_event();
+    event.set_type(perfetto_wire::TrackEvent::SLICE_BEGIN);
+    event.set_track_uuid(of.track);
+    perfetto_wire::InternedData stated;
+    event.set_name_iid(intern(names_, of.name, stated.mutable_event_names()));
+    event.add_category_iids(intern(categories_, of.category, stated.mutable_event_categories()));
+    for (const auto& [name, value] : of.annotations) {
+      perfetto_wire::DebugAnnotation& annotation = *event.add_debug_annotations();
+      annotation.set_name_iid(intern(annotations_, name, stated.mutable_debug_annotation_names()));
+      annotation.set_int_value(value);
+    }
+    if (of.flow != 0) of.flowEnds ? event.add_terminating_flow_ids(of.flow) : event.add_flow_ids(of.flow);
+    if (stated.event_names_size() + stated.event_categories_size() + stated.debug_annotation_names_size() > 0)
+      *packet.mutable_interned_data() = stated;
+    PIPESCOPE_TRY(add(packet));
+    perfetto_wire::TracePacket close;
+    close.set_timestamp(static_cast<std::uint64_t>(std::max(of.end, std::max<std::int64_t>(of.start, 0))));
+    close.mutable_track_event()->set_type(perfetto_wire::TrackEvent::SLICE_END);
+    close.mutable_track_event()->set_track_uuid(of.track);
+    return add(close);
+  }
+
+  base::Status readSteps() {
+    if (!request_.steps) return {};
+    return rows<model::Step>([&](const model::Step& row) {
+      steps_[row.segment].push_back(row);
+      return base::Status();
+    });
+  }
+
+  base::Status placement(const model::Placement& row) {
+    const model::Segment* segment = catalog_.segments.find(row.segment);
+    if (segment == nullptr || row.end < row.start || segment->executable != request_.executable ||
+        !isWanted(row.run))
+      return {};
+    const std::int64_t start = nanoseconds(row.start, row.device), end = nanoseconds(row.end, row.device);
+    // Recorded work that belongs to no pass is shown by its steps alone.
+    if (row.pass != model::Pass::other || row.stage >= 0) {
+      PIPESCOPE_ASSIGN(const std::uint64_t passes, freeTrack(row.device, "passes", start, end));
+      const std::string name = row.microBatch < 0
+                                   ? model::toString(row.pass)
+                                   : fmt::format("{} {}", model::toString(row.pass), row.microBatch);
+      PIPESCOPE_TRY(
+          slice({passes,
+                 name,
+                 "pass",
+                 start,
+                 end,
+                 {{"stage", row.stage}, {"micro_batch", row.microBatch}, {"iteration", row.iteration}}}));
+    }
+    const auto found = steps_.find(row.segment);
+    if (found == steps_.end()) return {};
+    for (const model::Step& step : found->second) {
+      const Ticks from = row.start + step.offset;
+      const model::Lane* lane = catalog_.lanes.find(step.lane);
+      PIPESCOPE_ASSIGN(const std::uint64_t own, track(row.device, lane == nullptr ? "unknown" : lane->name));
+      PIPESCOPE_TRY(slice({own, nameOf(step.program, step.kind), model::toString(step.kind),
+                           nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)}));
+    }
+    return {};
+  }
+
+  const std::string& nameOf(model::ProgramId id, model::StepKind kind) {
+    const auto [place, added] = programNames_.try_emplace(id.value);
+    if (!added) return place->second;
+    if (catalog_.programs.contains(id)) {
+      const model::Program program = catalog_.programs[id];
+      place->second = catalog_.namePath(program.debugContext);
+      if (place->second.empty()) place->second = program.kind;
+    }
+    if (place->second.empty()) place->second = model::toString(kind);
+    return place->second;
+  }
+
+  base::Status transfers() {
+    std::vector<model::Transfer> all;
+    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) {
+      if (isWanted(row.run) && row.end >= row.start && !analysis::isLaunch(catalog_, row)) all.push_back(row);
+      return base::Status();
+    }));
+    const auto clockOf = [&](const model::Transfer& row) {
+      const model::DeviceId from = catalog_.deviceOf(row.fromLane);
+      return from.valid() ? from : catalog_.deviceOf(row.toLane);
+    };
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+      return nanoseconds(a.start, clockOf(a)) < nanoseconds(b.start, clockOf(b));
+    });
+    for (const model::Transfer& row : all) {
+      const model::DeviceId from = catalog_.deviceOf(row.fromLane), to = catalog_.deviceOf(row.toLane);
+      const std::int64_t start = nanoseconds(row.start, clockOf(row)),
+                         end = nanoseconds(row.end, clockOf(row));
+      const bool both = from.valid() && to.valid();
+      for (const bool sends : {true, false}) {
+        const model::DeviceId own = sends ? from : to, other = sends ? to : from;
+        if (!own.valid()) continue;
+        const std::string name =
+            (sends ? "to " : "from ") + (other.valid() ? catalog_.devices[other].name : std::string("host"));
+        PIPESCOPE_ASSIGN(const std::uint64_t place, freeTrack(own, name, start, end));
+        PIPESCOPE_TRY(slice({place,
+                             model::toString(row.kind),
+                             "transfer",
+                             start,
+                             end,
+                             {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}},
+                             both ? static_cast<std::uint64_t>(row.id.value) + 1 : 0,
+                             !sends}));
+      }
+    }
+    return {};
+  }
+
+  base::Status counters() {
+    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
+    const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
+    return rows<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
+      const model::Counter* counter = all.find(row.counter);
+      if (counter == nullptr || !std::isfinite(row.value)) return {};
+      if (counter->executable != request_.executable || !isWanted(row.run)) return {};
+      const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
+      PIPESCOPE_ASSIGN(const std::uint64_t own, track(device, counter->name, true));
+      perfetto_wire::TracePacket packet;
+      packet.set_timestamp(
+          static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds(row.time, device), 0)));
+      packet.mutable_track_event()->set_type(perfetto_wire::TrackEvent::COUNTER);
+      packet.mutable_track_event()->set_track_uuid(own);
+      packet.mutable_track_event()->set_double_counter_value(row.value);
+      return add(packet);
+    });
+  }
+
+  const ChromeRequest& request_;
+  const analysis::Catalog& catalog_;
+  const Writer& write_;
+  base::Progress& progress_;
+  std::string buffer_, packed_;
+  std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
+  std::map<std::pair<std::int64_t, std::string>, std::uint64_t> tracks_;  // by device and name
+  std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;
+  std::unordered_map<std::string, std::uint64_t> names_, categories_, annotations_;
+  std::unordered_map<std::int64_t, std::string> programNames_;
+};
+
+}  // namespace
+
+base::Status exportPerfetto(const ChromeRequest& request, const Writer& write, base::Progress& progress) {
+  return PerfettoFile(request, write, progress).run();
+}
+
+}  // namespace pipescope::exporting

@@ -1,0 +1,267 @@
+#include "profiler/import/chakra_trace.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "chakra.pb.h"
+#include "profiler/import/message_stream.h"
+#include "profiler/import/text_mending.h"
+
+namespace pipescope::importing {
+namespace {
+
+namespace chakra_wire = formats::chakra;
+
+constexpr std::int64_t kPicosecondsPerMicro = 1'000'000;
+/// In µs: nodes farther from the start, or longer, are damaged (53 days).
+constexpr std::uint64_t kMostMicros = 4'600'000'000'000;
+
+/// In picoseconds; a time with a duration must fit into 64 bits.
+constexpr std::int64_t kFarthestNode = static_cast<std::int64_t>(kMostMicros) * kPicosecondsPerMicro;
+
+const char* nameOfType(chakra_wire::NodeType type) {
+  switch (type) {
+    case chakra_wire::METADATA_NODE:
+      return "METADATA";
+    case chakra_wire::MEM_LOAD_NODE:
+      return "MEM_LOAD";
+    case chakra_wire::MEM_STORE_NODE:
+      return "MEM_STORE";
+    case chakra_wire::COMP_NODE:
+      return "COMP";
+    case chakra_wire::COMM_SEND_NODE:
+      return "COMM_SEND";
+    case chakra_wire::COMM_RECV_NODE:
+      return "COMM_RECV";
+    case chakra_wire::COMM_COLL_NODE:
+      return "COMM_COLL";
+    default:
+      return "node";
+  }
+}
+
+/// The value of an attribute that is a whole number.
+std::optional<std::int64_t> wholeValue(const chakra_wire::Attribute& attribute) {
+  switch (attribute.value_case()) {
+    case chakra_wire::Attribute::kInt32Val:
+      return attribute.int32_val();
+    case chakra_wire::Attribute::kInt64Val:
+      return attribute.int64_val();
+    case chakra_wire::Attribute::kUint32Val:
+      return attribute.uint32_val();
+    case chakra_wire::Attribute::kUint64Val:
+      return static_cast<std::int64_t>(attribute.uint64_val());
+    case chakra_wire::Attribute::kBoolVal:
+      return attribute.bool_val() ? 1 : 0;
+    default:
+      return std::nullopt;
+  }
+}
+
+class ChakraReader {
+ public:
+  explicit ChakraReader(TraceData& data) : data_(data) { data_.tables.origin = 0; }
+
+  void takeMetadata(const chakra_wire::GlobalMetadata& metadata) {
+    for (const chakra_wire::Attribute& attribute : metadata.attr())
+      if (attribute.name() == "pid")
+        if (const auto pid = wholeValue(attribute)) process_ = std::to_string(*pid);
+  }
+
+  void take(const chakra_wire::Node& node) {
+    if (node.duration_micros() > kMostMicros) {
+      data_.tables.findings.add("A node lasts more than 50 days and is left out.");
+      return;
+    }
+    Held held;
+    held.id = node.id();
+    held.start = node.start_time_micros();
+    const TraceEvent event = eventOf(node);
+    held.process = event.process;
+    held.thread = event.thread;
+    held.name = event.name;
+    held.category = event.category;
+    held.duration = event.duration;
+    held.firstArgument = arguments_.size();
+    held.argumentCount = event.argumentCount;
+    arguments_.insert(arguments_.end(), event.arguments.begin(),
+                      event.arguments.begin() + event.argumentCount);
+    held.firstDependency = dependencies_.size();
+    dependencies_.insert(dependencies_.end(), node.data_deps().begin(), node.data_deps().end());
+    held.endData = dependencies_.size();
+    dependencies_.insert(dependencies_.end(), node.ctrl_deps().begin(), node.ctrl_deps().end());
+    held.endDependency = dependencies_.size();
+    first_ = std::min(first_, held.start);
+    stated_ = stated_ || held.start > 0;
+    nodes_.push_back(held);
+  }
+
+  base::Status finish() {
+    if (!stated_ && !nodes_.empty()) {
+      data_.tables.findings.add(
+          "The trace states no start times, so each node starts when what it depends on has ended.");
+      std::int64_t circular = placeByDependencies(true);
+      // Some converters let operators wait for those that they call, and the other way round.
+      if (circular > 0 && placeByDependencies(false) == 0) {
+        data_.tables.findings.add(
+            "The control dependencies of the trace contradict its data dependencies, which alone are used.");
+        circular = 0;
+      }
+      if (circular > 0)
+        data_.tables.findings.add(
+            "A node depends on itself by way of others; it is shown at its earliest time.", circular);
+    }
+    for (Held& held : nodes_) {
+      if (stated_) {
+        if (held.start - first_ > kMostMicros) {
+          data_.tables.findings.add("An event lies more than 50 days from the first event and is left out.");
+          continue;
+        }
+        held.time = static_cast<std::int64_t>(held.start - first_) * kPicosecondsPerMicro;
+      }
+      PIPESCOPE_TRY(data_.add(eventOf(held)));
+    }
+    return {};
+  }
+
+ private:
+  /// A node, in less room than its event takes.
+  struct Held {
+    std::uint64_t id = 0, start = 0;
+    std::int64_t time = 0, duration = 0;
+    ProcessId process;
+    ThreadId thread;
+    NameId name, category;
+    std::size_t firstDependency = 0, endData = 0, endDependency = 0, firstArgument = 0;
+    std::uint8_t argumentCount = 0;
+  };
+
+  TraceEvent eventOf(const Held& held) const {
+    TraceEvent event;
+    event.process = held.process;
+    event.thread = held.thread;
+    event.name = held.name;
+    event.category = held.category;
+    event.time = held.time;
+    event.duration = held.duration;
+    event.id = -1;
+    for (std::size_t i = 0; i < held.argumentCount; ++i) event.add(arguments_[held.firstArgument + i]);
+    return event;
+  }
+
+  TraceEvent eventOf(const chakra_wire::Node& node) {
+    TraceTables& tables = data_.tables;
+    TraceEvent event;
+    event.kind = EventKind::complete;
+    event.id = -1;
+    event.duration = static_cast<std::int64_t>(node.duration_micros()) * kPicosecondsPerMicro;
+    std::string process = process_, thread = "0";
+    bool host = true;
+    for (const chakra_wire::Attribute& attribute : node.attr()) {
+      const auto number = wholeValue(attribute);
+      if (attribute.name() == "is_cpu_op" && number) host = *number != 0;
+      if (attribute.name() == "rank" && number) process = "rank " + std::to_string(*number);
+      if ((attribute.name() == "tid" || attribute.name() == "stream") && number)
+        thread = attribute.name() + " " + std::to_string(*number);
+      const auto known = argumentNamed(attribute.name());
+      if (!known) continue;
+      if (number) event.add({*known, false, *number});
+      if (attribute.value_case() == chakra_wire::Attribute::kStringVal)
+        event.add({*known, true, tables.names.add(mended(attribute.string_val())).value});
+    }
+    event.process = tables.process(process);
+    if (!host) data_.markAccelerator(event.process);
+    event.thread = tables.thread(event.process, thread);
+    tables.threads[event.thread].name = thread;
+    event.name = tables.names.add(mended(node.name()));
+    event.category = tables.names.add(nameOfType(node.type()));
+    return event;
+  }
+
+  /// Nodes may depend on nodes that stand later in the file. Returns how many wait for each other in a
+  /// circle.
+  std::int64_t placeByDependencies(bool control) {
+    for (Held& held : nodes_) held.time = 0;
+    std::unordered_map<std::uint64_t, std::size_t> byId;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) byId.emplace(nodes_[i].id, i);
+    std::vector<std::size_t> open(nodes_.size(), 0), ready;
+    std::vector<std::pair<std::size_t, std::size_t>> followers;  // node, follower
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const std::size_t end = control ? nodes_[i].endDependency : nodes_[i].endData;
+      for (std::size_t d = nodes_[i].firstDependency; d < end; ++d) {
+        const auto before = byId.find(dependencies_[d]);
+        if (before == byId.end() || before->second == i) continue;
+        followers.emplace_back(before->second, i);
+        ++open[i];
+      }
+      if (open[i] == 0) ready.push_back(i);
+    }
+    std::sort(followers.begin(), followers.end());
+    for (std::size_t at = 0; at < ready.size(); ++at) {
+      const Held& done = nodes_[ready[at]];
+      auto next = std::lower_bound(followers.begin(), followers.end(), std::pair(ready[at], std::size_t{0}));
+      for (; next != followers.end() && next->first == ready[at]; ++next) {
+        Held& follower = nodes_[next->second];
+        follower.time = std::min(std::max(follower.time, done.time + done.duration), kFarthestNode);
+        if (--open[next->second] == 0) ready.push_back(next->second);
+      }
+    }
+    return static_cast<std::int64_t>(nodes_.size() - ready.size());
+  }
+
+  TraceData& data_;
+  std::string process_ = "0";
+  std::vector<Held> nodes_;
+  std::vector<std::uint64_t> dependencies_;
+  std::vector<ArgumentValue> arguments_;
+  std::uint64_t first_ = std::numeric_limits<std::uint64_t>::max();
+  bool stated_ = false;
+};
+
+}  // namespace
+
+bool looksLikeChakra(std::string_view head) {
+  TextSource source{std::string(head)};
+  MessageStream stream(source);
+  const auto size = stream.number();
+  std::string block;
+  chakra_wire::GlobalMetadata metadata;
+  if (!size || *size == 0 || !stream.block(*size, block) || !metadata.ParseFromString(block)) return false;
+  if (metadata.version().empty() && metadata.attr_size() == 0) return false;
+  const auto next = stream.number();
+  if (!next) return true;
+  chakra_wire::Node node;
+  if (!stream.block(*next, block)) return *next > head.size() / 2;
+  return node.ParseFromString(block) && !node.name().empty();
+}
+
+base::Status readChakra(ByteSource& bytes, TraceData& data, const ReadReport& report) {
+  MessageStream stream(bytes);
+  ChakraReader reader(data);
+  std::string block;
+  chakra_wire::GlobalMetadata metadata;
+  chakra_wire::Node node;
+  for (std::int64_t count = 0;; ++count) {
+    const auto size = stream.number();
+    if (!size || !stream.block(*size, block)) break;
+    if (count == 0) {
+      if (metadata.ParseFromString(block)) reader.takeMetadata(metadata);
+      continue;
+    }
+    if (block.empty() || !node.ParseFromString(block)) {
+      data.tables.findings.add("A node is damaged and is left out.");
+      continue;
+    }
+    reader.take(node);
+    if (count % 4096 != 0) continue;
+    report.progress.report(report.fraction(), "reading " + report.name);
+    if (report.progress.cancelled()) return base::cancelled("The import was stopped.");
+  }
+  if (!stream.failure().empty()) data.tables.findings.add(stream.failure());
+  return reader.finish();
+}
+
+}  // namespace pipescope::importing

@@ -1,0 +1,76 @@
+#include "profiler/analysis/coverage.h"
+
+#include <fmt/format.h>
+
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+/// Passes of stages, and how many of them state what reports need.
+struct PassCounts {
+  std::int64_t passes = 0, withMicroBatch = 0, withIteration = 0;
+};
+
+base::Result<PassCounts> passCounts(const Context& context) {
+  PassCounts counts;
+  PIPESCOPE_TRY(analysis::forAllRows<model::Placement>(context.source, [&](const model::Placement& row) {
+    if (!model::isComputePass(row.pass) || row.stage < 0) return;
+    ++counts.passes;
+    counts.withMicroBatch += row.microBatch >= 0 ? 1 : 0;
+    counts.withIteration += row.iteration >= 0 ? 1 : 0;
+  }));
+  return counts;
+}
+
+base::Result<Section> makeCoverage(const Context& context) {
+  Section section{"coverage", "Coverage", {}, {}, {}};
+  Table table{"coverage", "Recognised in the trace", "counts of the whole trace", {}, {}};
+  table.columns = {{"what", "What", Format::plain, ""},
+                   {"recognised", "Recognised", Format::count, ""},
+                   {"all", "Of", Format::count, ""},
+                   {"share", "Share", Format::fraction, ""},
+                   {"needed_for", "Needed for", Format::plain, ""}};
+  const bool measured = context.catalog.measured();
+  if (measured) {
+    const analysis::Coverage coverage = analysis::coverageOf(context.catalog);
+    PIPESCOPE_ASSIGN(const PassCounts passes, passCounts(context));
+    PIPESCOPE_ASSIGN(const analysis::AcceleratorReport accelerators,
+                     analysis::acceleratorReport(context.source, context.catalog));
+    std::int64_t kernels = 0, launched = 0;
+    for (const analysis::AcceleratorTimes& times : accelerators.devices) {
+      kernels += times.count;
+      launched += times.launched;
+    }
+    const auto row = [&](const char* what, std::int64_t recognised, std::int64_t all, const char* neededFor) {
+      table.rows.push_back(
+          {what, recognised, all,
+           all > 0 ? Cell(static_cast<double>(recognised) / static_cast<double>(all)) : Cell(), neededFor});
+      if (recognised == 0 && all > 0)
+        section.remarks.push_back(
+            fmt::format("{}: 0 of {}, so there is no verdict on {}.", what, all, neededFor));
+    };
+    row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
+    row("passes with a micro-batch", passes.withMicroBatch, passes.passes, "waits and stragglers");
+    row("passes within a training step", passes.withIteration, passes.passes, "step times");
+    row("messages with both sides", coverage.pairedMessages, coverage.messages, "late senders and receivers");
+    row("collectives with all members", coverage.matchedCollectives, coverage.collectives, "stragglers");
+    row("communication kernels matched over ranks", accelerators.matched, accelerators.communicationKernels,
+        "collectives");
+    row("kernels and copies with a launch", launched, kernels, "waits for the host");
+  }
+  section.tables.push_back(std::move(table));
+  if (!measured) lack(section, "Coverage is that of an imported trace; an emulated run records everything.");
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(coverage) {
+  registry.add(
+      {"coverage", "Coverage", "How much of an imported trace was recognised", 12, makeCoverage, true});
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,193 @@
+#include "profiler/analysis/pipeline/accelerator_times.h"
+
+#include <fmt/format.h>
+
+#include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::AcceleratorReport;
+using analysis::AcceleratorTimes;
+
+Cell share(base::Ticks part, base::Ticks whole) {
+  if (whole.count <= 0) return {};
+  return static_cast<double>(part.count) / static_cast<double>(whole.count);
+}
+
+/// The name of a kernel without arguments of functions and templates, of bearable length for people.
+std::string shortKernel(const std::string& name) {
+  constexpr std::size_t kLongest = 60;
+  std::string text;
+  int depth = 0;
+  for (const char c : name.starts_with("void ") ? name.substr(5) : name) {
+    if (c == '<' || (c == '(' && !text.empty() && !text.ends_with("::"))) ++depth;
+    if (depth == 0) text += c;
+    if ((c == '>' || c == ')') && depth > 0) --depth;
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  if (text.empty()) text = name;
+  if (text.size() <= kLongest) return text;
+  // Not within a character of several bytes.
+  std::size_t start = text.size() - (kLongest - 3);
+  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
+  return "…" + text.substr(start);
+}
+
+Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
+  Table table{"devices",
+              "Devices",
+              words.basis("from the first start to the last end of kernels and copies"),
+              {},
+              {}};
+  table.columns = {
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
+      {"span_cycles", "Span", Format::ticks, ""},
+      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
+      {"idle_cycles", "Idle", Format::ticks, "the rest"},
+      {"host_idle_cycles", "  for the host", Format::ticks,
+       "idle before the host began to launch what ran next; the rest of the idle time is the device's"},
+      {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
+      {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
+      {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},
+      {"idle_share", "Idle share", Format::fraction, "of the span"},
+      {"kernels", "Kernels, copies", Format::count, ""},
+      {"launches_found", "Launches", Format::count, "kernels and copies whose launch is known"},
+      {"launch_delay_cycles", "Launch delay", Format::ticks,
+       "from the launch's start to the kernel's start, mean"},
+      {"longest_queue", "Queue", Format::count, "most that were launched and had not started"}};
+  for (const AcceleratorTimes& times : report.devices) {
+    const base::Ticks span = times.end - times.start;
+    const bool launched = times.launched > 0;
+    table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count,
+                          times.busy.count, times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
+                          times.compute.count, times.communication.count, times.exposedCommunication.count,
+                          share(times.idle, span), times.count, times.launched,
+                          launched ? Cell(times.meanLaunchDelay) : Cell(),
+                          launched ? Cell(times.longestQueue) : Cell()});
+  }
+  return table;
+}
+
+Table categoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
+  Table table{"categories", "Categories", words.basis(""), {}, {}};
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"category", "Category", Format::plain, "as the trace names it"},
+                   {"count", "Count", Format::count, ""},
+                   {"cycles", words.cycles(), Format::ticks, "sum of the lengths"},
+                   {"active_cycles", "Active", Format::ticks, "at least one of them runs"}};
+  for (const AcceleratorTimes& times : report.devices)
+    for (const auto& [category, sum] : times.categories)
+      table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), category,
+                            sum.count, sum.sum.count, sum.active.count});
+  return table;
+}
+
+Table kernelTable(const AcceleratorReport& report, const Words& words) {
+  Table table{"kernels", "Kernels", words.basis("all devices"), {}, {}};
+  table.columns = {{"name", "Full name", Format::plain, "", false},
+                   {"short_name", "Kernel", Format::plain, "without arguments"},
+                   {"category", "Category", Format::plain, ""},
+                   {"count", "Count", Format::count, ""},
+                   {"cycles", words.cycles(), Format::ticks, "sum of the lengths"},
+                   {"mean_cycles", "Mean", Format::ticks, ""}};
+  for (const analysis::KernelSum& kernel : report.kernels)
+    table.rows.push_back(
+        {kernel.name, shortKernel(kernel.name), kernel.category, kernel.work.count, kernel.work.sum.count,
+         static_cast<double>(kernel.work.sum.count) / static_cast<double>(kernel.work.count)});
+  table.mostInText = 15;
+  return table;
+}
+
+base::Result<Section> makeKernels(const Context& context) {
+  PIPESCOPE_ASSIGN(const AcceleratorReport report,
+                   analysis::acceleratorReport(context.source, context.catalog));
+  const Words words = wordsOf(context.catalog);
+  const bool any = !report.devices.empty();
+  std::int64_t count = 0, launched = 0;
+  for (const AcceleratorTimes& times : report.devices) {
+    count += times.count;
+    launched += times.launched;
+  }
+  Section section{"kernels", "Kernels", {}, {}, {}};
+  section.facts = {{"kernels_and_copies", "Kernels and copies", any ? Cell(count) : Cell(), Format::count,
+                    "Of all devices."},
+                   {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
+                    "Kernels and copies for which the trace states the launch on the host."}};
+  section.tables = {deviceTable(report, context.catalog, words),
+                    categoryTable(report, context.catalog, words), kernelTable(report, words)};
+  if (!any)
+    lack(section,
+         context.catalog.measured()
+             ? "The trace holds no kernels or copies of an accelerator."
+             : "Kernels are those of a recorded trace; the section operations has those of an emulated run.");
+  if (any && launched < count)
+    section.remarks.push_back(
+        fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "
+                    "host count only these.",
+                    launched, count));
+  return section;
+}
+
+Table collectiveTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
+  Table table{"collectives", "Collectives", words.basis("matched over ranks by their order"), {}, {}};
+  table.columns = {
+      {"name", "Full name", Format::plain, "", false},
+      {"short_name", "Kernel", Format::plain, "without arguments"},
+      {"number", "No.", Format::index, "among those of this name"},
+      {"ranks", "Ranks", Format::count, ""},
+      {"start_cycles", "Start", Format::ticks, "first rank"},
+      {"spread_cycles", "Spread", Format::ticks, "from the first to the last start"},
+      {"together_cycles", "Together", Format::ticks, "from the last start to the last end"},
+      {"waited_cycles", "Waited", Format::ticks, "for the last start, sum over ranks"},
+      {"straggler", "Index", Format::index, "device that started last", false},
+      {"straggler_name", "Last", Format::plain, "rank that started last: the others waited for it"}};
+  for (const analysis::MatchedCollective& match : report.collectives)
+    table.rows.push_back({match.name, shortKernel(match.name), match.number, match.ranks, match.start.count,
+                          (match.lastStart - match.start).count, (match.end - match.lastStart).count,
+                          match.waited.count, deviceIndexCell(match.last),
+                          deviceNameCell(catalog, match.last)});
+  table.mostInText = 20;
+  return table;
+}
+
+base::Result<Section> makeCollectives(const Context& context) {
+  PIPESCOPE_ASSIGN(const AcceleratorReport report,
+                   analysis::acceleratorReport(context.source, context.catalog));
+  const Words words = wordsOf(context.catalog);
+  const bool any = report.communicationKernels > 0;
+  base::Ticks waited;
+  for (const analysis::MatchedCollective& match : report.collectives) waited += match.waited;
+  Section section{"collectives", "Collectives", {}, {}, {}};
+  section.facts = {
+      {"communication_kernels", "Communication kernels", any ? Cell(report.communicationKernels) : Cell(),
+       Format::count, "Recognised by the rules, over all devices."},
+      {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(), Format::count,
+       "Kernels whose counterparts on all other ranks were found."},
+      {"waited_cycles", words.timed("Waits for the last rank"),
+       report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
+       "Sum over matched collectives and ranks."}};
+  section.tables = {collectiveTable(report, context.catalog, words)};
+  if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
+  if (any && report.matched == 0)
+    section.remarks.push_back(
+        fmt::format("0 of {} communication kernels could be matched over ranks: no verdict.",
+                    report.communicationKernels));
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(kernels) {
+  registry.add({"kernels", "Kernels", "Kernels, copies and idle time of the accelerators of a recorded trace",
+                67, makeKernels, true});
+  registry.add(
+      {"collectives", "Collectives",
+       "Collectives of a recorded trace, matched over ranks, with the rank that the others waited for", 68,
+       makeCollectives, true});
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,196 @@
+#include "profiler/analysis/pipeline/stragglers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::Stragglers;
+
+Cell slowdownsAlone(const std::vector<analysis::Straggler>& all) {
+  Breakdown parts;
+  for (const analysis::Straggler& straggler : all) parts.emplace_back(straggler.name, straggler.alone);
+  return parts;
+}
+
+Cell slowdownsByIteration(const Stragglers& found) {
+  Breakdown parts;
+  for (std::size_t i = 0; i < found.iterations.size(); ++i)
+    parts.emplace_back(std::to_string(i), found.iterations[i]);
+  return parts;
+}
+
+const char* causeKey(Stragglers::Cause cause) {
+  switch (cause) {
+    case Stragglers::Cause::none:
+      return "none";
+    case Stragglers::Cause::stage:
+      return "stage_imbalance";
+    case Stragglers::Cause::worker:
+      return "slow_worker";
+    case Stragglers::Cause::replica:
+      return "slow_data_parallel_rank";
+    case Stragglers::Cause::type:
+      return "operation";
+    case Stragglers::Cause::several:
+      break;
+  }
+  return "several";
+}
+
+/// How the slowness of a worker moves over the iterations: it is the slowest in all, in a stretch, or others
+/// take turns.
+std::string constancy(const Stragglers& found, const std::string& worker,
+                      const std::vector<std::string>& names) {
+  const auto own = std::find(names.begin(), names.end(), worker);
+  if (own == names.end() || found.iterations.size() < 2) return {};
+  const auto index = static_cast<std::size_t>(own - names.begin());
+  std::size_t slowest = 0;
+  for (std::size_t i = 0; i < found.iterations.size(); ++i) {
+    const bool behind = std::any_of(found.pace.begin(), found.pace.end(),
+                                    [&](const auto& other) { return other[i] > found.pace[index][i]; });
+    slowest += behind ? 0 : 1;
+  }
+  return fmt::format(" It is the slowest worker in {} of {} iterations.", slowest, found.iterations.size());
+}
+
+std::string verdictOf(const Stragglers& found, const std::vector<std::string>& workers) {
+  const std::string slowdown = fmt::format("{:.2f}", found.slowdown);
+  const std::string disappears =
+      fmt::format("with its operations at their usual time, {:.0f} % of the slowdown disappears",
+                  100 * std::min(found.explained, 1.0));
+  switch (found.cause) {
+    case Stragglers::Cause::none:
+      return fmt::format(
+          "No stragglers: iterations take {} times as long as with all operations at their usual "
+          "time.",
+          slowdown);
+    case Stragglers::Cause::stage:
+      return fmt::format("Stage imbalance: stage {} holds the others up on all its workers; {}.",
+                         found.culprit, disappears);
+    case Stragglers::Cause::worker:
+      return fmt::format("One slow worker: {}; {}.", found.culprit, disappears) +
+             constancy(found, found.culprit, workers);
+    case Stragglers::Cause::replica:
+      return fmt::format("Data-parallel rank {} is slow on several of its workers; {}.", found.culprit,
+                         disappears);
+    case Stragglers::Cause::type:
+      return fmt::format("Operations of the type {} vary between workers or iterations; {}.", found.culprit,
+                         disappears);
+    case Stragglers::Cause::several:
+      break;
+  }
+  return fmt::format(
+      "Iterations take {} times as long as with all operations at their usual time, and no single "
+      "stage, worker, rank or type of operation explains half of it.",
+      slowdown);
+}
+
+Table culpritTable(const char* key, const char* title, const char* first,
+                   const std::vector<analysis::Straggler>* all) {
+  Table table{key, title, "mean iteration ÷ mean iteration with all operations at their usual time", {}, {}};
+  table.columns = {{"name", first, Format::plain, ""},
+                   {"slowdown", "Alone", Format::ratio, "only its operations take their recorded time"},
+                   {"without", "Without", Format::ratio, "only its operations take their usual time"}};
+  if (all == nullptr) return table;
+  auto sorted = *all;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.alone > b.alone; });
+  for (const analysis::Straggler& row : sorted) table.rows.push_back({row.name, row.alone, row.without});
+  table.mostInText = 12;
+  return table;
+}
+
+Table iterationTable(const Stragglers* found, double ticksPerSecond) {
+  Table table{"iterations", "Iterations", "", {}, {}};
+  table.columns = {{"iteration", "Iteration", Format::index, ""},
+                   {"seconds", "Recorded", Format::seconds, "from the first start to the last end"},
+                   {"replayed_seconds", "Without launch delays", Format::seconds,
+                    "each operation starts when what it follows has ended"},
+                   {"usual_seconds", "Usual", Format::seconds, "all operations take their usual time"},
+                   {"slowdown", "Slowdown", Format::ratio, "without launch delays ÷ usual"}};
+  table.mostInText = 12;
+  for (std::size_t i = 0; found != nullptr && i < found->iterations.size(); ++i)
+    table.rows.push_back({static_cast<std::int64_t>(i), found->recorded[i] / ticksPerSecond,
+                          found->replayed[i] / ticksPerSecond, found->usual[i] / ticksPerSecond,
+                          found->iterations[i]});
+  return table;
+}
+
+base::Result<Section> makeStragglers(const Context& context) {
+  PIPESCOPE_ASSIGN(const analysis::StragglersAnswer answer,
+                   analysis::stragglers(context.source, context.catalog, context.executable));
+  const Stragglers* found = answer.stragglers ? &*answer.stragglers : nullptr;
+  std::vector<std::string> workers;
+  if (found != nullptr)
+    for (const analysis::Straggler& worker : found->workers) workers.push_back(worker.name);
+  const auto figure = [&](double Stragglers::*value) {
+    return found == nullptr ? Cell() : Cell(found->*value);
+  };
+  const auto parts = [&](std::vector<analysis::Straggler> Stragglers::*all) {
+    return found == nullptr ? Cell(Breakdown()) : slowdownsAlone(found->*all);
+  };
+  const char* const alone =
+      "Mean iteration if only the operations of this one take their recorded time ÷ mean iteration with all "
+      "operations at their usual time.";
+  Section section{"stragglers", "Stragglers", {}, {}, {}};
+  section.facts = {
+      {"cause", "Cause", found == nullptr ? Cell() : Cell(std::string(causeKey(found->cause))), Format::plain,
+       "none, stage_imbalance, slow_worker, slow_data_parallel_rank, operation or several: what makes up "
+       "most of "
+       "the slowdown.",
+       false},
+      {"culprit", "Culprit", found == nullptr || found->culprit.empty() ? Cell() : Cell(found->culprit),
+       Format::plain, "Name of the stage, worker, data-parallel rank or type of operation that is the cause.",
+       false},
+      {"slowdown", "Slowdown", figure(&Stragglers::slowdown), Format::ratio,
+       "Mean iteration without launch delays ÷ mean iteration with all operations at their usual time: "
+       "computations at the mean of their type, messages and collectives at the median."},
+      {"launch_slowdown", "Slowdown by launch delays", figure(&Stragglers::launchSlowdown), Format::ratio,
+       "Mean recorded iteration ÷ mean iteration in which each operation starts when what it follows has "
+       "ended."},
+      {"by_stage", "By stage", parts(&Stragglers::stages), Format::ratio, alone, false, kAnyParts},
+      {"by_worker", "By worker", parts(&Stragglers::workers), Format::ratio, alone, false, kAnyParts},
+      {"by_data_parallel_rank", "By data-parallel rank", parts(&Stragglers::replicas), Format::ratio, alone,
+       false, kAnyParts},
+      {"by_operation", "By type of operation", parts(&Stragglers::types), Format::ratio, alone, false,
+       kAnyParts},
+      {"by_iteration", "By iteration", found == nullptr ? Cell(Breakdown()) : slowdownsByIteration(*found),
+       Format::ratio, "Iteration without launch delays ÷ iteration with all operations at their usual time.",
+       false, kAnyParts},
+  };
+  section.tables = {
+      culpritTable("stages", "Stages", "Stage", found == nullptr ? nullptr : &found->stages),
+      culpritTable("workers", "Workers", "Worker", found == nullptr ? nullptr : &found->workers),
+      culpritTable("data_parallel_ranks", "Data-parallel ranks", "Rank",
+                   found == nullptr ? nullptr : &found->replicas),
+      culpritTable("operations", "Types of operations", "Type", found == nullptr ? nullptr : &found->types),
+      iterationTable(found,
+                     static_cast<double>(context.catalog.timebase(model::DeviceId(0)).ticksPerSecond))};
+  if (found == nullptr) {
+    lack(section, answer.why);
+    return section;
+  }
+  section.remarks.push_back(verdictOf(*found, workers));
+  if (!found->messages)
+    section.remarks.push_back(
+        "The trace states no messages between stages, so a pass starts in the replay as soon as its input "
+        "was "
+        "made.");
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(stragglers) {
+  registry.add({"stragglers", "Stragglers",
+                "Which stage, worker or operation of a recorded run slows the others down, by replay", 44,
+                makeStragglers, true});
+}
+
+}  // namespace pipescope::sections

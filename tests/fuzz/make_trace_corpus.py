@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Makes the corpus of trace_fuzz: small traces, each for one special case. make_trace_corpus.py FOLDER"""
+import gzip
+import io
+import json
+import os
+import sys
+import tarfile
+import zipfile
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def block(field, content):
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def framed(content):
+    return varint(len(content)) + content
+
+
+def perfetto():
+    track = lambda uuid, rest: block(1, number(10, 1) + block(60, number(1, uuid) + rest))
+    event = lambda time, body: block(1, number(8, time) + number(10, 1) + block(11, body))
+    names = block(12, block(2, number(1, 7) + block(2, b"matmul")))
+    return (block(1, number(10, 1) + number(13, 1) + names) + track(10, block(3, number(1, 4) + block(6, b"python"))) +
+            track(11, number(5, 10) + block(4, number(1, 4) + number(2, 40) + block(5, b"main"))) +
+            track(13, number(5, 10) + block(2, b"memory") + block(8, b"")) +
+            event(1000, number(9, 1) + number(11, 11) + number(10, 7)) + event(1500, number(9, 2) + number(11, 11)) +
+            event(1600, number(9, 4) + number(11, 13) + number(30, 12)))
+
+
+def chakra():
+    node = lambda i, before: framed(number(1, i) + block(2, b"stage0/forward/mb%d" % i) + number(3, 4) +
+                                    block(5, varint(before)) + number(7, 5))
+    return framed(block(1, b"0.0.4")) + node(1, 0) + node(2, 1) + node(3, 2)
+
+
+def megatron():
+    events = []
+    for stage in (0, 1):
+        thread = lambda queue: "PP rank %d, TP rank 0, %s" % (stage, queue)
+        def add(queue, what, start, length, batch):
+            events.append({"ph": "X", "pid": 0, "tid": thread(queue), "name": what, "cat": what, "ts": start, "dur": length,
+                           "args": {"step": 3, "mb_id": batch, "seq_id": batch}})
+        add("compute", "forward-compute", 20 * stage, 10, 0)
+        add("pp-comm", ("forward-send", "forward-recv")[stage], 10, 8, 0)
+        add("compute", "backward-compute", 60 - 20 * stage, 15, 0)
+        add("pp-comm", ("backward-recv", "backward-send")[stage], 50, 8, 0)
+        add("dp-comm", "grads-reduce-scatter", 80, 9, 0)
+        add("compute", "optimizer", 90, 9, 0)
+    return json.dumps(events).encode()
+
+
+def tar(names):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in names.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return out.getvalue()
+
+
+def zipped(names):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in names.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return out.getvalue()
+
+
+plain = b'[{"ph":"X","name":"a","ts":1700000000123456.789,"dur":2,"pid":1,"tid":"t"},{"ph":"B","name":"b","ts":1700000000123457},{"ph":"E","ts":1700000000123458}]'
+kineto = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "baseTimeNanoseconds": 5, "traceEvents": [
+    {"ph": "M", "name": "process_labels", "pid": 0, "args": {"labels": "GPU 0"}},
+    {"ph": "X", "name": "ProfilerStep#4", "ts": 0, "dur": 30, "pid": 9, "tid": 9},
+    {"ph": "X", "name": "launch", "ts": 1, "dur": 2, "pid": 9, "tid": 9, "cat": "cuda_runtime", "args": {"correlation": 3}},
+    {"ph": "X", "name": "ncclKernel_AllReduce", "ts": 5, "dur": 4, "pid": 0, "tid": 7, "cat": "kernel", "args": {"correlation": 3}},
+    {"ph": "s", "id": 3, "cat": "ac2g", "ts": 1, "pid": 9, "tid": 9}, {"ph": "f", "id": 3, "cat": "ac2g", "ts": 5, "pid": 0, "tid": 7},
+    {"ph": "C", "name": "memory", "ts": 4, "pid": 0, "args": {"allocated": 5, "reserved": 9}},
+    {"ph": "b", "id": 1, "name": "n", "ts": 2}, {"ph": "e", "id": 1, "name": "n", "ts": 7}]}).encode()
+gaudi = (b"Name,Trace Source,Engine,Event type,Timestamp[usec],Device,Operation,HW Event description,SPMU value\n"
+         b"conv,HW,[HD0] TPC 1,BEGIN,554804519.935268,accel0,Convolution,START,\n"
+         b'"a, ""b""",HW,[HD1] MME,INSTANT,554804519.95,accel0,Add,X,\n'
+         b"conv,HW,[HD0] TPC 1,END,554804520.035268,accel0,Convolution,HALT,\n"
+         b"writes,HW,[D0] Cache,COUNTER,554804520.2,accel0,,SPMU,17\n")
+corpus = {
+    "plain.json": plain,
+    "kineto.json": kineto,
+    "gaudi.csv": gaudi,
+    "perfetto.pb": perfetto(),
+    "chakra.et": chakra(),
+    "megatron.json": megatron(),
+    "gzip.gz": gzip.compress(kineto, mtime=0),
+    "ranks.tar": tar({"rank0.json": plain, "rank1.json": kineto.replace(b'"rank": 2', b'"rank": 1')}),
+    "ranks.zip": zipped({"rank0.json": plain, "rank1.json.gz": gzip.compress(plain, mtime=0)}),
+    "cut.json": kineto[:-90],
+    "deep.json": b'[{"ph":"X","name":"d","ts":1,"args":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}]",
+    "escapes.json": b'[{"ph":"X","name":"\\ud800 \\u12 \xff\xc0","ts":"1e3","dur":-4,"pid":{"x":1}}]',
+    "far.json": b'[{"ph":"X","ts":0,"dur":1},{"ph":"X","ts":1e300,"dur":1},{"ph":"X","ts":9,"dur":1e18}]',
+    "empty": b"",
+    "nothing.json": b"[]",
+}
+for name, content in corpus.items():
+    with open(os.path.join(sys.argv[1], name), "wb") as file:
+        file.write(content)

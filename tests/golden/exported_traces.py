@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Decodes what `export --to chakra` and `--to perfetto` write, without the classes that wrote it.
+
+exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with several schedules and checks that
+- a replay of the Chakra trace, in which a node starts when all that it depends on has ended, takes as long as the emulation,
+  and puts each pass at its emulated time;
+- the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
+- both can be imported again, with all passes at their times.
+The formats are those of et_def.proto (mlcommons/chakra) and of Perfetto's trace protos.
+"""
+import csv
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    """All (field, value) of a message: integers of varints and fixed numbers, bytes of blocks."""
+    at, found = 0, []
+    while at < len(data):
+        tag, at = varint(data, at)
+        wire = tag & 7
+        if wire == 0:
+            value, at = varint(data, at)
+        elif wire == 1:
+            value, at = data[at:at + 8], at + 8
+        elif wire == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            sys.exit(f"wire type {wire} is in neither format")
+        found.append((tag >> 3, value))
+    return found
+
+
+def one(message, field, default=None):
+    values = [value for number, value in message if number == field]
+    return values[-1] if values else default
+
+
+def numbers(message, field):
+    """A repeated number, packed or not."""
+    found = []
+    for number, value in message:
+        if number != field:
+            continue
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            element, at = varint(value, at)
+            found.append(element)
+    return found
+
+
+def chakra(data):
+    at, messages = 0, []
+    while at < len(data):
+        size, at = varint(data, at)
+        messages.append(fields(data[at:at + size]))
+        at += size
+    if one(messages[0], 1) is None:
+        sys.exit("the Chakra trace does not begin with its metadata")
+    nodes = {}
+    for message in messages[1:]:
+        attributes = {one(fields(value), 1).decode(): one(fields(value), 9) for number, value in message if number == 10}
+        nodes[one(message, 1)] = {"name": one(message, 2).decode(), "type": one(message, 3, 0),
+                                  "before": numbers(message, 4) + numbers(message, 5), "micros": one(message, 7, 0),
+                                  "ps": attributes["duration_ps"], "attributes": attributes}
+    return nodes
+
+
+def replay(nodes):
+    """When each node starts, if it waits only for what it depends on."""
+    starts = {}
+    pending = list(nodes)
+    while pending:
+        rest = []
+        for node in pending:
+            before = nodes[node]["before"]
+            if all(b in starts for b in before):
+                starts[node] = max([starts[b] + nodes[b]["ps"] for b in before], default=0)
+            else:
+                rest.append(node)
+        if len(rest) == len(pending):
+            sys.exit("nodes of the Chakra trace wait for each other in a circle")
+        pending = rest
+    return starts
+
+
+def perfetto(data):
+    """Slices (process, name, start, end), arrows and counter values, in nanoseconds."""
+    names, processes, parents = {}, {}, {}
+    open_slices, slices, arrows, samples = {}, [], {}, 0
+    for number, packet in fields(data):
+        if number != 1:
+            sys.exit("something else than a packet")
+        packet = fields(packet)
+        for kind, table in ((12, names),):
+            interned = one(packet, kind)
+            if interned:
+                for entry in [fields(v) for n, v in fields(interned) if n == 2]:
+                    table[one(entry, 1)] = one(entry, 2).decode()
+        descriptor = one(packet, 60)
+        if descriptor:
+            descriptor = fields(descriptor)
+            process = one(descriptor, 3)
+            if process:
+                processes[one(descriptor, 1)] = one(fields(process), 6).decode()
+            parents[one(descriptor, 1)] = one(descriptor, 5)
+        event = one(packet, 11)
+        if not event:
+            continue
+        event, time = fields(event), one(packet, 8, 0)
+        track, kind = one(event, 11), one(event, 9)
+        if kind == 1:
+            open_slices.setdefault(track, []).append((names[one(event, 10)], time))
+            for number, value in event:
+                if number in (47, 48):
+                    arrows.setdefault(struct.unpack("<Q", value)[0], []).append(number)
+        elif kind == 2:
+            name, start = open_slices[track].pop()
+            slices.append((processes[parents[track]], name, start, time))
+        elif kind == 4:
+            samples += 1
+    if any(open_slices.values()):
+        sys.exit("a slice of the Perfetto trace does not end")
+    return sorted(slices), arrows, samples
+
+
+class Exports:
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *arguments):
+        done = subprocess.run([self.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stderr.decode()}")
+        return done.stdout
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def table(self, profile, name):
+        text = self.run("export", self.path(profile), "--to", "csv", "--table", name, "-o", "-").decode()
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def passes(self, profile):
+        kept = {"forward", "recompute", "backward", "weight gradient", "update", "collective"}
+        rows = [row for row in self.table(profile, "placement") if row["pass_name"] in kept]
+        return rows
+
+
+def compare_chakra(exports, schedule):
+    rows = exports.passes("a.pop")
+    exports.run("export", exports.path("a.pop"), "--to", "chakra", "-o", exports.path("a.et"))
+    nodes = chakra(exports.read("a.et"))
+    starts = replay(nodes)
+    per_tick = 10**12 // int(exports.table("a.pop", "device")[0]["ticks_per_second"])
+    first = min(int(row["start"]) for row in rows)
+    ours = (max(int(row["end"]) for row in rows) - first) * per_tick
+    theirs = max(starts[n] + nodes[n]["ps"] for n in nodes)
+    if ours != theirs:
+        sys.exit(f"{schedule}: the emulation takes {ours} ps, the replay of the Chakra trace {theirs}")
+    emulated = sorted((int(row["device"]), (int(row["start"]) - first) * per_tick) for row in rows)
+    replayed = sorted((node["attributes"]["rank"], starts[n]) for n, node in nodes.items() if node["type"] in (4, 7))
+    if emulated != replayed:
+        sys.exit(f"{schedule}: passes start at other times in the replay")
+    if any(node["micros"] * 10**6 != node["ps"] for node in nodes.values()):
+        sys.exit(f"{schedule}: a duration in microseconds is not exact, though costs are whole microseconds")
+    if not any(node["type"] == 5 for node in nodes.values()) or not any(node["type"] == 6 for node in nodes.values()):
+        sys.exit(f"{schedule}: the Chakra trace has no messages")
+
+
+def compare_perfetto(exports):
+    exports.run("export", exports.path("a.pop"), "--to", "chrome", "-o", exports.path("a.json"))
+    exports.run("export", exports.path("a.pop"), "--to", "perfetto", "-o", exports.path("a.pb"))
+    events = json.loads(exports.read("a.json"))["traceEvents"]
+    names = {e["pid"]: e["args"]["name"].split(" (")[0] for e in events if e["name"] == "process_name"}
+    chrome = sorted((names[e["pid"]], e["name"].strip(), round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000))
+                    for e in events if e["ph"] == "X")
+    slices, arrows, samples = perfetto(exports.read("a.pb"))
+    slices = sorted((process.split(" (")[0], *rest) for process, *rest in slices)
+    if chrome != slices:
+        different = [pair for pair in zip(chrome, slices) if pair[0] != pair[1]]
+        sys.exit(f"{len(chrome)} slices in Chrome's format, {len(slices)} in Perfetto's; {different[:3]}")
+    if len(arrows) != sum(e["ph"] == "s" for e in events) or any(sorted(ends) != [47, 48] for ends in arrows.values()):
+        sys.exit("the arrows of the Perfetto trace are not those of the Chrome trace")
+    if samples != sum(e["ph"] == "C" for e in events):
+        sys.exit("the counters of the Perfetto trace are not those of the Chrome trace")
+    if len(exports.read("a.pb")) >= len(exports.read("a.json")):
+        sys.exit("the Perfetto trace is not smaller than the Chrome trace")
+
+
+def compare_imports(exports):
+    """Each format brings the passes back, at their times after the first event."""
+    def found(profile):
+        rows = [row for row in exports.passes(profile) if row["pass_name"] != "update"]
+        rate = int(exports.table(profile, "device")[0]["ticks_per_second"])
+        first = min(int(row["start"]) for row in rows)
+        return sorted((row["stage"], row["pass_name"], row["micro_batch"], (int(row["start"]) - first) * 10**12 // rate,
+                       (int(row["end"]) - first) * 10**12 // rate) for row in rows)
+
+    original = found("a.pop")
+    for name in ("a.json", "a.pb", "a.et"):
+        exports.run("import", exports.path(name), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
+        if found("b.pop") != original:
+            sys.exit(f"{name}, imported again, has other passes: {found('b.pop')[:3]} instead of {original[:3]}")
+
+
+def main():
+    binary, sample = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as folder:
+        exports = Exports(binary, folder)
+        for schedule in ("1f1b", "gpipe", "zb-h1"):
+            exports.run("run", sample, "-o", exports.path("a.pop"), "--progress", "off", "--schedule", schedule,
+                        "--device-iterations", "1", "--set", "fixed.calls=1", "--set", "fixed.exchange=0.25", "--overwrite")
+            compare_chakra(exports, schedule)
+            compare_perfetto(exports)
+            compare_imports(exports)
+    print("as emulated")
+
+
+main()

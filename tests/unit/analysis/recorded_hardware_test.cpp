@@ -1,0 +1,174 @@
+// Traces of real accelerators. The expected sums were computed in Python directly from the files.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/analysis/pipeline/engine_nodes.h"
+#include "tests/unit/analysis/imported_trace.h"
+
+namespace pipescope::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kTicksPerUs = 1'000'000;
+
+AcceleratorReport acceleratorsOf(const ImportedTrace& trace) {
+  auto report = acceleratorReport(trace.profile, *trace.catalog);
+  EXPECT_TRUE(report.ok());
+  return report.ok() ? *report : AcceleratorReport();
+}
+
+TEST(RecordedHardware, SumsKernelsCopiesAndIdleTime) {
+  const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / "alexnet.json.gz");
+  const AcceleratorReport report = acceleratorsOf(trace);
+  ASSERT_EQ(report.devices.size(), 1U);
+  const AcceleratorTimes& times = report.devices[0];
+  EXPECT_EQ((times.end - times.start).count, 12920244 * kTicksPerUs);
+  EXPECT_EQ(times.busy.count, 66141 * kTicksPerUs);
+  EXPECT_EQ(times.idle.count, 12854103 * kTicksPerUs);
+  EXPECT_EQ(times.hostIdle.count, 9796030 * kTicksPerUs);
+  EXPECT_EQ(times.compute.count, 10630 * kTicksPerUs);
+  EXPECT_EQ(times.communication.count, 0);
+  struct Expected {
+    const char* category;
+    std::int64_t count, sum, active;
+  };
+  const Expected expected[] = {
+      {"kernel", 79, 10692, 10630}, {"gpu_memcpy", 16, 55503, 55503}, {"gpu_memset", 3, 8, 8}};
+  for (const auto& [category, count, sum, active] : expected) {
+    ASSERT_TRUE(times.categories.contains(category)) << category;
+    const WorkSum& work = times.categories.at(category);
+    EXPECT_EQ(work.count, count) << category;
+    EXPECT_EQ(work.sum.count, sum * kTicksPerUs) << category;
+    EXPECT_EQ(work.active.count, active * kTicksPerUs) << category;
+  }
+  EXPECT_EQ(times.categories.size(), 3U);
+}
+
+TEST(RecordedHardware, FindsTheLaunchOfEveryKernel) {
+  const AcceleratorReport report =
+      acceleratorsOf(ImportedTrace(fs::path(PIPESCOPE_TEST_DATA) / "alexnet.json.gz"));
+  ASSERT_EQ(report.devices.size(), 1U);
+  EXPECT_EQ(report.devices[0].count, 98);
+  EXPECT_EQ(report.devices[0].launched, 98);
+  EXPECT_NEAR(report.devices[0].meanLaunchDelay, 31610.11224489796e6, 1e3);
+}
+
+/// Eight ranks of a recommendation model. Of each rank: span, busy, kernels' sum, communication, exposed
+/// communication, idle for the host (µs), kernels and copies, known launches.
+TEST(RecordedHardware, MatchesCollectivesOverRanks) {
+  const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / "dlrm.tar.gz");
+  const AcceleratorReport report = acceleratorsOf(trace);
+  constexpr std::int64_t expected[8][8] = {
+      {13009, 6590, 6832, 5798, 5537, 5081, 261, 261}, {18749, 12321, 12582, 11336, 11056, 5004, 326, 262},
+      {11350, 4304, 4560, 3492, 3217, 5627, 262, 262}, {18853, 10708, 11014, 9774, 9450, 6624, 337, 273},
+      {16589, 7702, 7713, 6587, 6550, 6996, 273, 273}, {16392, 7271, 7292, 6251, 6211, 7169, 261, 261},
+      {11410, 4359, 4609, 3558, 3289, 5680, 262, 262}, {10967, 2659, 2805, 1746, 1580, 6765, 262, 262}};
+  ASSERT_EQ(report.devices.size(), 8U);
+  for (std::size_t r = 0; r < 8; ++r) {
+    const AcceleratorTimes& times = report.devices[r];
+    const std::int64_t found[] = {(times.end - times.start).count / kTicksPerUs,
+                                  times.busy.count / kTicksPerUs,
+                                  times.categories.at("kernel").sum.count / kTicksPerUs,
+                                  times.communication.count / kTicksPerUs,
+                                  times.exposedCommunication.count / kTicksPerUs,
+                                  times.hostIdle.count / kTicksPerUs,
+                                  times.count,
+                                  times.launched};
+    for (std::size_t k = 0; k < 8; ++k)
+      EXPECT_EQ(found[k], expected[r][k]) << "rank " << r << ", figure " << k;
+  }
+  EXPECT_EQ(report.communicationKernels, 64);
+  EXPECT_EQ(report.matched, 64);
+  // Spread of the starts, time together, sum of the waits (µs), last rank.
+  constexpr std::int64_t collectives[8][4] = {{7624, 11, 26435, 7}, {1101, 8, 6231, 7}, {168, 8, 1161, 7},
+                                              {125, 8, 871, 7},     {223, 87, 854, 7},  {534, 11, 2903, 5},
+                                              {584, 23, 3379, 5},   {885, 69, 5009, 4}};
+  ASSERT_EQ(report.collectives.size(), 8U);
+  for (std::size_t c = 0; c < 8; ++c) {
+    const MatchedCollective& match = report.collectives[c];
+    EXPECT_EQ(match.ranks, 8);
+    EXPECT_EQ((match.lastStart - match.start).count, collectives[c][0] * kTicksPerUs) << c;
+    EXPECT_EQ((match.end - match.lastStart).count, collectives[c][1] * kTicksPerUs) << c;
+    EXPECT_EQ(match.waited.count, collectives[c][2] * kTicksPerUs) << c;
+    EXPECT_NE(trace.catalog->device(match.last)->name.find("rank " + std::to_string(collectives[c][3])),
+              std::string::npos)
+        << c;
+  }
+  const std::string text = sections::toText(trace.section("collectives"));
+  EXPECT_NE(text.find("matched over ranks"), std::string::npos);
+  EXPECT_NE(sections::toText(trace.section("kernels")).find("2116 of 2244"), std::string::npos)
+      << "some kernels have no launch";
+}
+
+/// What Intel's analyser makes of this trace of a Gaudi 3 (HabanaAI/Intel_Gaudi3_Software,
+/// synapse/scripts/trace_analyzer/tests/data, MIT): start, end, duration and active time in µs, activations.
+TEST(RecordedHardware, SumsTheNodesOfAGaudiTrace) {
+  const ImportedTrace trace(fs::path(PIPESCOPE_SOURCE_DIR) / "samples/traces/gaudi3.csv.gz");
+  const auto nodes = engineNodes(trace.profile, *trace.catalog);
+  ASSERT_TRUE(nodes.ok());
+  struct Expected {
+    const char* name;
+    int part;
+    model::LaneRole unit;
+    double start, end, duration, active;
+    int activations;
+    double shortest, longest, mean;
+  };
+  const Expected expected[] = {{"g_1_conv_0_tpc_packing", 1, model::LaneRole::tpc, 554804519.937,
+                                554804522.676, 2.739, 1.131, 8, .158, .238, .168},
+                               {"g_1_conv_0_tpc_packing", 2, model::LaneRole::tpc, 554804522.837,
+                                554804524.716, 1.879, 1.878, 32, .158, .240, .164},
+                               {"g_1_conv_0_tpc_packing", 3, model::LaneRole::tpc, 554804524.737,
+                                554804525.875, 1.138, .713, 8, .078, .158, .148},
+                               {"g_1_conv_0", 1, model::LaneRole::mme, 554804527.286, 554804546.100, 18.814,
+                                18.814, 8, 16.884, 18.444, 17.747}};
+  const double zero = 554804519.935268;  // time of the first event of the file
+  ASSERT_EQ(nodes->size(), std::size(expected));
+  constexpr double kTolerance = 0.01;
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    const EngineNode& node = (*nodes)[i];
+    const Expected& e = expected[i];
+    const auto us = [](Ticks ticks) { return static_cast<double>(ticks.count) * 1e-6; };
+    EXPECT_EQ(node.name, e.name);
+    EXPECT_EQ(node.part, e.part);
+    EXPECT_EQ(node.unit, e.unit);
+    EXPECT_NEAR(zero + us(node.start), e.start, kTolerance);
+    EXPECT_NEAR(zero + us(node.end), e.end, kTolerance);
+    EXPECT_NEAR(us(node.end - node.start), e.duration, kTolerance);
+    EXPECT_NEAR(us(node.active), e.active, kTolerance);
+    EXPECT_EQ(node.activations, e.activations);
+    EXPECT_EQ(node.engines, e.activations);
+    EXPECT_NEAR(us(node.shortest), e.shortest, kTolerance);
+    EXPECT_NEAR(us(node.longest), e.longest, kTolerance);
+    EXPECT_NEAR(us(node.sum) / static_cast<double>(node.activations), e.mean, kTolerance);
+  }
+  const std::string json = sections::toJson(trace.section("nodes"));
+  EXPECT_NE(json.find("\"start_us\": 554804519.937"), std::string::npos) << json;
+}
+
+TEST(RecordedHardware, KeepsEachEngineOnALaneOfItsOwn) {
+  const ImportedTrace trace(fs::path(PIPESCOPE_SOURCE_DIR) / "samples/traces/gaudi3.csv.gz");
+  std::map<model::LaneRole, int> lanes;
+  for (const model::Lane& lane : trace.catalog->lanes) ++lanes[lane.role];
+  EXPECT_EQ(lanes[model::LaneRole::tpc], 48);
+  EXPECT_EQ(lanes[model::LaneRole::mme], 8);
+}
+
+TEST(RecordedHardware, SaysWhatATraceLacks) {
+  const fs::path path = fs::path(testing::TempDir()) / "nothing_of_hardware.json";
+  std::ofstream(path) << R"([{"ph":"X","name":"work","ts":0,"dur":4}])";
+  const ImportedTrace trace(path);
+  EXPECT_EQ(trace.section("nodes").lacks,
+            "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes.");
+  EXPECT_EQ(trace.section("kernels").lacks, "The trace holds no kernels or copies of an accelerator.");
+  EXPECT_EQ(trace.section("collectives").lacks,
+            "No communication kernels were recognised, so there is no verdict on collectives.");
+  EXPECT_EQ(sections::toText(trace.section("summary")).find("mulated"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipescope::analysis

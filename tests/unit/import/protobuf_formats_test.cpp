@@ -1,0 +1,177 @@
+// Traces in protobuf formats. The bytes are written by hand from the formats' definitions, so that a wrong
+// field number in our own definitions is found.
+#include "tests/unit/import/import_fixture.h"
+
+namespace pipescope::importing {
+namespace {
+
+using ProtobufFormats = ImportFixture;
+using Texts = std::vector<std::string>;
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7U) bytes += static_cast<char>((value & 0x7FU) | 0x80U);
+  return bytes + static_cast<char>(value);
+}
+std::string number(int field, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(field) << 3U) + varint(value);
+}
+std::string block(int field, const std::string& bytes) {
+  return varint(static_cast<std::uint64_t>(field) << 3U | 2U) + varint(bytes.size()) + bytes;
+}
+std::string fixed64(int field, std::uint64_t value) {
+  std::string bytes = varint(static_cast<std::uint64_t>(field) << 3U | 1U);
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(value >> (8U * static_cast<unsigned>(i)) & 0xFFU);
+  return bytes;
+}
+
+/// A packet of sequence 1 with a time in ns and a track event (field 11).
+std::string eventPacket(std::uint64_t time, const std::string& event, const std::string& more = {}) {
+  return block(1, number(8, time) + number(10, 1) + block(11, event) + more);
+}
+
+/// Two threads of a process, a counter, a slice with an interned name, and a flow between the threads.
+std::string perfettoTrace() {
+  // TrackDescriptor (60): uuid 1, parent_uuid 5, process 3 {pid 1, process_name 6}, thread 4 {pid 1, tid 2,
+  // thread_name 5}, counter 8, name 2.
+  const auto track = [](std::uint64_t uuid, const std::string& rest) {
+    return block(1, number(10, 1) + block(60, number(1, uuid) + rest));
+  };
+  const std::string names =
+      block(2, number(1, 7) + block(2, "matmul")) + block(1, number(1, 3) + block(2, "op"));
+  std::string trace = block(1, number(10, 1) + number(13, 1));
+  trace += track(10, block(3, number(1, 4) + block(6, "python")));
+  trace += track(11, number(5, 10) + block(4, number(1, 4) + number(2, 40) + block(5, "main")));
+  trace += track(12, number(5, 10) + block(2, "queue"));
+  trace += track(13, number(5, 10) + block(2, "memory") + block(8, ""));
+  const std::uint64_t zero = 1'700'000'000'123'456'789U;
+  // TrackEvent: type 9 (1 begin, 2 end, 4 counter), track_uuid 11, name_iid 10, category_iids 3, name 23,
+  // flow_ids 47, terminating_flow_ids 48, counter_value 30. InternedData is field 12.
+  trace += eventPacket(zero, number(9, 1) + number(11, 11) + number(10, 7) + number(3, 3) + fixed64(47, 99),
+                       block(12, names));
+  trace += eventPacket(zero + 500, number(9, 2) + number(11, 11));
+  trace += eventPacket(zero + 700, number(9, 1) + number(11, 12) + block(23, "kernel") + fixed64(48, 99));
+  trace += eventPacket(zero + 900, number(9, 2) + number(11, 12));
+  trace += eventPacket(zero + 900, number(9, 4) + number(11, 13) + number(30, 4096));
+  return trace;
+}
+
+TEST_F(ProtobufFormats, ReadsPerfettoTrackEvents) {
+  const auto summary = import(write("trace.bin", perfettoTrace()));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices(), (Texts{"main: matmul 0-500000", "queue: kernel 700000-900000"}));
+  ASSERT_EQ(rows<model::Device>().size(), 1U);
+  EXPECT_EQ(rows<model::Device>()[0].name, "python");
+  const auto samples = rows<model::CounterSample>();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].value, 4096);
+  EXPECT_EQ(rows<model::Counter>()[0].name, "memory");
+  const auto flows = rows<model::Transfer>();
+  ASSERT_EQ(flows.size(), 1U);
+  EXPECT_EQ(flows[0].start.count, 0);
+  EXPECT_EQ(flows[0].end.count, 700'000);
+  const auto lanes = rows<model::Lane>();
+  EXPECT_EQ(lanes[static_cast<std::size_t>(flows[0].fromLane.value)].name, "main");
+  EXPECT_EQ(lanes[static_cast<std::size_t>(flows[0].toLane.value)].name, "queue");
+}
+
+TEST_F(ProtobufFormats, KeepsThePacketsBeforeDamage) {
+  const std::string whole = perfettoTrace();
+  for (std::size_t size = whole.size() - 1; size > whole.size() - 80; size -= 7) {
+    const auto summary = import(write("cut.bin", whole.substr(0, size)));
+    ASSERT_TRUE(summary.ok()) << size << summary.error().message;
+    EXPECT_GE(summary->events, 1);
+  }
+  const auto summary = import(write("junk.bin", whole + "\xFF\xFF"));
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->findings.size(), 1U);
+  EXPECT_EQ(summary->slices, 2);
+}
+
+TEST_F(ProtobufFormats, SaysWhichPacketsAreDamaged) {
+  const auto findings = [&](const std::string& more) {
+    const auto summary = import(write("trace.bin", perfettoTrace() + more));
+    EXPECT_TRUE(summary.ok());
+    return summary.ok() && !summary->findings.empty() ? summary->findings.front() : std::string();
+  };
+  EXPECT_NE(findings(block(1, "\xFF\xFF\xFF")).find("A packet is damaged"), std::string::npos);
+  EXPECT_NE(findings("\x12\x01x").find("between packets stands something else"), std::string::npos);
+  EXPECT_NE(findings(std::string(12, '\xFF')).find("longer than 10 bytes"), std::string::npos);
+  EXPECT_NE(findings(varint(10) + varint(100) + "short").find("ends within a message"), std::string::npos);
+  EXPECT_NE(findings(block(1, std::string(17 << 20, ' '))).find("larger than 16 MB"), std::string::npos);
+  EXPECT_NE(findings(eventPacket(5, number(9, 1))).find("more than 50 days"), std::string::npos);
+  EXPECT_NE(
+      findings(eventPacket(1'700'000'000'123'456'999U, number(9, 0))).find("of a type that is not imported"),
+      std::string::npos);
+}
+
+TEST_F(ProtobufFormats, MendsTextsThatAreNotUtf8) {
+  const auto summary = import(write(
+      "trace.bin", perfettoTrace() + eventPacket(1'700'000'000'123'459'789U,
+                                                 number(9, 3) + number(11, 11) + block(23, "bad \xFF"))));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices().front(), "main: bad ? 3000000-3000000");
+}
+
+/// The metadata and first 40 nodes of tests/data/chakra.0.et of mlcommons/chakra (Apache-2.0). The trace has
+/// no start times; the times were computed in Python from the dependencies.
+TEST_F(ProtobufFormats, PlacesChakraNodesByTheirDependencies) {
+  const auto summary = import(std::filesystem::path(PIPESCOPE_TEST_DATA) / "chakra.et.gz");
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->events, 40);
+  ASSERT_EQ(summary->findings.size(), 1U);
+  EXPECT_NE(summary->findings[0].find("states no start times"), std::string::npos);
+  const Texts found = slices();
+  const auto has = [&](const std::string& text) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const std::string& slice) { return slice.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(has("aten::flatten_dense_tensors(0) 0-318000000"));
+  EXPECT_TRUE(has("aten::flatten_dense_tensors(1) 318000000-346000000"));
+  EXPECT_TRUE(has("c10d::broadcast_(1) 85000000-164000000"));
+  std::int64_t last = 0, sum = 0, exchanges = 0;
+  for (const auto& placement : rows<model::Placement>()) last = std::max(last, placement.end.count);
+  for (const auto& step : rows<model::Step>()) {
+    sum += step.ticks.count;
+    exchanges += step.kind == model::StepKind::globalExchange ? 1 : 0;
+  }
+  EXPECT_EQ(last, 1184 * 1'000'000);
+  EXPECT_EQ(sum, 1834 * 1'000'000);
+  EXPECT_GT(exchanges, 0);
+}
+
+/// GlobalMetadata {version 1}, then nodes {id 1, name 2, type 3, data_deps 5, start_time_micros 6,
+/// duration_micros 7}.
+TEST_F(ProtobufFormats, ReadsStatedStartsAndSurvivesCircles) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto node = [&](std::uint64_t id, std::uint64_t start, std::uint64_t length, std::uint64_t before) {
+    return framed(number(1, id) + block(2, "n" + std::to_string(id)) + number(3, 4) +
+                  block(5, varint(before)) + number(6, start) + number(7, length));
+  };
+  const std::string head = framed(block(1, "0.0.4"));
+  auto summary = import(write("stated.et", head + node(1, 100, 5, 9) + node(2, 107, 3, 1)));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices(), (Texts{"0: n1 0-5000000", "0: n2 7000000-10000000"}));
+  summary = import(write("circle.et", head + node(1, 0, 5, 2) + node(2, 0, 3, 1) + node(3, 0, 4, 7)));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->slices, 3);
+  ASSERT_EQ(summary->findings.size(), 2U);
+  EXPECT_NE(summary->findings[0].find("depends on itself"), std::string::npos);
+  // Node 1 controls node 2 and needs its data.
+  const std::string control =
+      framed(number(1, 2) + block(2, "n2") + number(3, 4) + block(4, varint(1)) + number(7, 3));
+  summary = import(write("control.et", head + node(1, 0, 5, 2) + control));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices(), (Texts{"0: n1 3000000-8000000", "0: n2 0-3000000"}));
+  EXPECT_NE(summary->findings[0].find("which alone are used"), std::string::npos);
+  summary =
+      import(write("long.et", head + node(1, 5, 5'000'000'000'000, 0) + node(2, 1, 3, 0) + "\x02\xFF\xFF"));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->slices, 1);
+  ASSERT_EQ(summary->findings.size(), 2U);
+  EXPECT_NE(summary->findings[0].find("A node is damaged"), std::string::npos);
+  EXPECT_NE(summary->findings[1].find("more than 50 days"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipescope::importing
