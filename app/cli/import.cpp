@@ -120,10 +120,12 @@ base::Status runImport(const ImportOptions& options) {
 
 std::function<int()> setUpImport(CLI::App& command) {
   auto options = std::make_shared<ImportOptions>();
-  command.add_option(
-      "traces", options->traces,
-      "Traces in Chrome's JSON format, as PyTorch's profiler writes them, or CSV files of Gaudi's hardware "
-      "profiler: files, compressed files, zip or tar archives, or folders with a file for each rank");
+  command.add_option("traces", options->traces,
+                     "Traces in Chrome's JSON format, as PyTorch's profiler writes them, in Perfetto's or "
+                     "Chakra's protobuf format, or "
+                     "CSV files of Gaudi's hardware profiler: files, compressed files, zip or tar archives, "
+                     "or folders with a file "
+                     "for each rank. Formats are recognised by content");
   command.add_option("-o,--output", options->output, "Profile to write");
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--rules", options->rules,

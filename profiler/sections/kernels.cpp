@@ -11,7 +11,7 @@ namespace {
 using analysis::AcceleratorReport;
 using analysis::AcceleratorTimes;
 
-Cell share(base::Ticks part, base::Ticks whole) {
+Cell spanShare(base::Ticks part, base::Ticks whole) {
   if (whole.count <= 0) return {};
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
 }
@@ -64,14 +64,15 @@ Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& cata
     table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count,
                           times.busy.count, times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
                           times.compute.count, times.communication.count, times.exposedCommunication.count,
-                          share(times.idle, span), times.count, times.launched,
+                          spanShare(times.idle, span), times.count, times.launched,
                           launched ? Cell(times.meanLaunchDelay) : Cell(),
                           launched ? Cell(times.longestQueue) : Cell()});
   }
   return table;
 }
 
-Table categoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
+Table kernelCategoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                          const Words& words) {
   Table table{"categories", "Categories", words.basis(""), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
@@ -118,7 +119,7 @@ base::Result<Section> makeKernels(const Context& context) {
                    {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
                     "Kernels and copies for which the trace states the launch on the host."}};
   section.tables = {deviceTable(report, context.catalog, words),
-                    categoryTable(report, context.catalog, words), kernelTable(report, words)};
+                    kernelCategoryTable(report, context.catalog, words), kernelTable(report, words)};
   if (!any)
     lack(section,
          context.catalog.measured()

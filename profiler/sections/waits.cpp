@@ -44,6 +44,7 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
+      if (catalog.measured()) return "for something that the trace does not state (host)";
       return hostTakesTime(catalog) ? "for the host: its calls, its own work or its input pipeline"
                                     : "for the host's call";
     case model::WaitCause::update:

@@ -33,8 +33,14 @@ class DeviceSums {
   void add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
            const Catalog& catalog) {
     result_.placed = true;
-    placements_[segment.lane].push_back({placement.start, placement.end, &use, segment.id});
-    (placement.pass == model::Pass::collective ? collectives_ : working_).add(placement.start, placement.end);
+    // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
+    const bool beside = placement.pass == model::Pass::other && placement.stage < 0;
+    (beside ? others_ : placements_)[segment.lane].push_back(
+        {placement.start, placement.end, &use, segment.id});
+    Intervals& work = beside                                      ? otherWork_
+                      : placement.pass == model::Pass::collective ? collectives_
+                                                                  : working_;
+    work.add(placement.start, placement.end);
     for (const auto& [lane, ticks] : use.byLane) result_.byLane[catalog.roleOf(lane)] += ticks;
     result_.streamIn += use.streamIn;
     result_.streamOut += use.streamOut;
@@ -56,7 +62,9 @@ class DeviceSums {
   void add(const model::Wait& wait) { waits_[wait.cause].add(wait.start, wait.end); }
 
   /// True when nothing of the run happened on the device.
-  bool unused() const { return working_.empty() && collectives_.empty() && transfers_.empty(); }
+  bool unused() const {
+    return working_.empty() && otherWork_.empty() && collectives_.empty() && transfers_.empty();
+  }
 
   /// A stretch of a segment, in ticks from its start.
   struct Stretch {
@@ -69,6 +77,10 @@ class DeviceSums {
   std::vector<Stretch> place() {
     std::vector<Stretch> cut;
     Intervals all;
+    if (placements_.empty()) {
+      placements_ = std::move(others_);
+      working_ = std::move(otherWork_);
+    }
     for (auto& [lane, placements] : placements_) {
       std::ranges::stable_sort(placements, {}, &Placed::start);
       for (const Placed& placed : placements) {
@@ -137,9 +149,9 @@ class DeviceSums {
   }
 
   DeviceExecution result_;
-  std::map<model::LaneId, std::vector<Placed>> placements_;
+  std::map<model::LaneId, std::vector<Placed>> placements_, others_;
   std::vector<Intervals::Interval> placed_;  ///< union of the placements
-  Intervals working_, collectives_, transfers_;
+  Intervals working_, otherWork_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
   std::map<WaitCause, Intervals> waits_;
   std::int64_t units_ = 1;

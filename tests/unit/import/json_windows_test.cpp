@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 namespace pipescope::importing {
@@ -102,6 +103,46 @@ TEST(JsonWindows, LeavesOutEventsThatAreTooLarge) {
 TEST(JsonWindows, PassesDeepNesting) {
   const std::string deep = "{\"a\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
   EXPECT_EQ(cut("[" + deep + ",{}]").events, (Texts{deep, "{}"}));
+}
+
+/// A text of a gigabyte in an event, which no buffer holds.
+class LongString : public ByteSource {
+ public:
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    std::size_t count = 0;
+    if (at_ < kStart.size()) {
+      count = kStart.copy(buffer.data(), buffer.size(), at_);
+      at_ += count;
+    } else if (left_ > 0) {
+      count = std::min(left_, buffer.size());
+      std::memset(buffer.data(), 'x', count);
+      left_ -= count;
+    } else {
+      count = kEnd.copy(buffer.data(), buffer.size(), end_);
+      end_ += count;
+    }
+    largest_ = std::max(largest_, buffer.size());
+    return count;
+  }
+  std::size_t largest() const { return largest_; }
+
+ private:
+  const std::string kStart = R"([{"a":1},{"name":")", kEnd = R"("},{"b":2}])";
+  std::size_t at_ = 0, left_ = std::size_t{1} << 30, end_ = 0, largest_ = 0;
+};
+
+TEST(JsonWindows, PassesAStringOfAGigabyte) {
+  LongString source;
+  JsonWindows windows(source);
+  Texts events;
+  std::size_t mostBytes = 0;
+  for (JsonWindows::Window window; windows.next(window);) {
+    for (const auto& [offset, size] : window.events) events.push_back(window.text.substr(offset, size));
+    mostBytes = std::max(mostBytes, window.text.capacity());
+  }
+  EXPECT_EQ(events, (Texts{R"({"a":1})", R"({"b":2})"}));
+  EXPECT_EQ(windows.oversizedEvents(), 1);
+  EXPECT_LT(mostBytes, std::size_t{32} << 20);
 }
 
 TEST(JsonWindows, KnowsWhatIsNoTrace) {

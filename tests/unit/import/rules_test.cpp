@@ -83,6 +83,42 @@ TEST_F(RuleMatcherTest, PutsRulesOfTheUserFirst) {
       << "the first rules do not state it";
 }
 
+TEST_F(RuleMatcherTest, KnowsMessagesAndCollectivesOfTimelines) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  const auto meaning = [&](const std::string& what, const std::string& queue) {
+    TraceEvent timed = event(what, what, "PP rank 2, TP rank 1, " + queue, "DP rank [3]");
+    timed.add({Argument::sequence, false, 7});
+    return matcher.meaningOf(timed);
+  };
+  const Meaning send = meaning("forward-send", "pp-comm");
+  EXPECT_EQ(send.sends, true);
+  EXPECT_EQ(send.pass, model::Pass::forward);
+  EXPECT_EQ(send.microBatch, 7) << "the order of messages is that of micro-batches";
+  EXPECT_EQ(meaning("backward-recv", "pp-comm").sends, false);
+  EXPECT_EQ(meaning("grads-reduce-scatter", "dp-comm").group, "stage 2, TP rank 1");
+  EXPECT_EQ(meaning("params-all-gather", "dp-comm").pass, model::Pass::collective);
+  EXPECT_EQ(meaning("embedding-grads-all-reduce", "dp-comm").group, "DP rank [3], TP rank 1");
+  EXPECT_EQ(meaning("optimizer-clip-main-grad", "dp-comm").group, "DP rank [3]");
+  EXPECT_EQ(meaning("layernorm-grads-all-reduce", "dp-comm").group, "DP rank [3], PP rank 2");
+  EXPECT_EQ(meaning("gc", "compute").pass, model::Pass::other);
+}
+
+TEST_F(RuleMatcherTest, KnowsTheEnginesOfAGaudi) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  const auto engine = [&](const std::string& thread) {
+    return matcher.meaningOf(event("node", "", thread)).engine;
+  };
+  EXPECT_EQ(engine("[HD7] TPC 5"), model::LaneRole::tpc);
+  EXPECT_EQ(engine("TPC23"), model::LaneRole::tpc);
+  EXPECT_EQ(engine("[HD0] MME"), model::LaneRole::mme);
+  EXPECT_EQ(engine("DCORE1 MME 0"), model::LaneRole::mme);
+  EXPECT_EQ(engine("[D1] EDMA 1"), model::LaneRole::dma);
+  EXPECT_EQ(engine("PDMA"), model::LaneRole::dma);
+  EXPECT_EQ(engine("NIC 11"), model::LaneRole::nic);
+  EXPECT_FALSE(engine("TPCH runner 5"));
+  EXPECT_FALSE(engine("main"));
+}
+
 TEST_F(RuleMatcherTest, DoesNotFailOnLongTexts) {
   RuleMatcher matcher(Rules::builtIn(), tables_);
   EXPECT_FALSE(matcher.meaningOf(event(std::string(2'000'000, 'n'))).pass);
@@ -109,6 +145,8 @@ TEST(Rules, RefusesWithASentence) {
       {"[[rule]]\nname='a'\npass='sideways'\n", "which does not exist"},
       {"[[rule]]\nname='a'\nkind='sideways'\n", "which does not exist"},
       {"[[rule]]\nname='a'\nmarks='lane'\n", "it can mark"},
+      {"[[rule]]\nname='a'\nmessage='letter'\n", "it can be \"send\" or \"receive\""},
+      {"[[rule]]\nname='a'\nengine='steam'\n", "states the engine \"steam\", which does not exist"},
       {"[[rule]]\nname='a'\ndevice='{args.step}'\n", "only as a whole number"},
   };
   for (const auto& [text, part] : cases)

@@ -118,7 +118,7 @@ TEST_F(TraceImport, GivesAnAcceleratorAndItsHostOneDevice) {
 }
 
 TEST_F(TraceImport, KeepsWhatIsWholeOfADamagedTrace) {
-  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   const auto file = write("t.json",
                           "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},"
                           "{\"ph\":\"X\",\"name\":\"bad \xFF\",\"ts\":4,\"dur\":2},"
@@ -235,6 +235,50 @@ TEST_F(TraceImport, OpensArchivesWithinArchives) {
   // A gzip file that is cut short.
   fs::resize_file(gz, fs::file_size(gz) - 12);
   EXPECT_FALSE(import({gz}).ok() && slices().empty());
+}
+
+TEST_F(TraceImport, KeepsEveryDigitOfTimesSince1970) {
+  // In binary floating point, neighbouring times of this size lie 250 ns apart.
+  const auto file = write("t.json", R"([{"ph":"X","name":"a","ts":1700000000123456.789,"dur":0.001},
+    {"ph":"X","name":"b","ts":1700000000123456.791,"dur":0.002},
+    {"ph":"X","name":"c","ts":"1700000000123456.7935","dur":0}])");
+  ASSERT_TRUE(import({file}).ok());
+  EXPECT_EQ(slices(), (Texts{"events: a 0-1000", "events: b 2000-4000", "events: c 4500-4500"}));
+}
+
+/// A few kilobytes that unpack to much.
+TEST_F(TraceImport, SurvivesAZipBomb) {
+  const fs::path bomb = folder_ / "bomb.zip";
+  archive* handle = archive_write_new();
+  archive_write_set_format_zip(handle);
+  ASSERT_EQ(archive_write_open_filename(handle, bomb.c_str()), ARCHIVE_OK);
+  archive_entry* entry = archive_entry_new();
+  archive_entry_set_pathname(entry, "trace.json");
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_perm(entry, 0644);
+  archive_write_header(handle, entry);
+  const std::string start = R"([{"ph":"X","name":"first","ts":1,"dur":2},{"ph":"X","ts":2,"name":")";
+  archive_write_data(handle, start.data(), start.size());
+  const std::string zeros(1 << 20, '0');
+  for (int i = 0; i < 128; ++i) archive_write_data(handle, zeros.data(), zeros.size());
+  const std::string end = R"("},{"ph":"X","name":"last","ts":9,"dur":1}])";
+  archive_write_data(handle, end.data(), end.size());
+  archive_entry_free(entry);
+  archive_write_free(handle);
+  ASSERT_LT(fs::file_size(bomb), 1U << 20);
+  const auto summary = import({bomb});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices(), (Texts{"events: first 0-2000000", "events: last 8000000-9000000"}));
+  ASSERT_EQ(summary->findings.size(), 1U);
+  EXPECT_NE(summary->findings[0].find("larger than 16 MB"), std::string::npos);
+}
+
+TEST_F(TraceImport, JoinsAsynchronousEventsWhoseIdsAreUsedAgain) {
+  const auto file =
+      write("t.json", R"([{"ph":"b","id":1,"name":"n","ts":1},{"ph":"e","id":1,"name":"n","ts":3},
+    {"ph":"b","id":1,"name":"n","ts":5},{"ph":"e","id":1,"name":"n","ts":9}])");
+  ASSERT_TRUE(import({file}).ok());
+  EXPECT_EQ(slices(), (Texts{"events: n 0-2000000", "events: n 4000000-8000000"}));
 }
 
 TEST_F(TraceImport, RefusesWithASentence) {
