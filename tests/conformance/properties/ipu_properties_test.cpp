@@ -1,5 +1,7 @@
-// What must hold of every model on IPUs, tried on random ones: larger batches take no less time and memory,
-// and functions that keep code once never make a model larger.
+// What must hold of every model on IPUs, tried on random ones: no tile computes faster than its peak or
+// hears more than its port lets through; every byte that arrives was sent; functions that keep code once
+// never make a model larger; and a device's work and waits fill its time.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +22,54 @@ RandomModel randomIpuModel(ModelDice& dice, int mostStages) {
   // IPUs have no bfloat16.
   const char* type = dice.oneOf<const char*>({"float32", "float16"});
   return randomModel(dice, system, mostStages).with("execution.precision", type);
+}
+
+/// A tile receives at most 4 bytes a cycle, and twice as much if a neighbour hears the same.
+void expectWithinPorts(const Measured& measured) {
+  for (const devices::LoweredDevice& device : measured.compilation.executables.front().lowered) {
+    const auto tiles = measured.compilation.system->devices()[static_cast<std::size_t>(device.device)].units;
+    for (const devices::LoweredPass& pass : device.passes) {
+      for (const devices::LoweredSegment& segment : pass.segments) {
+        for (const devices::LoweredStep& step : segment.steps) {
+          if (step.kind != model::StepKind::exchange) continue;
+          EXPECT_LE(step.bytesIn.count, 2 * 4 * step.ticks.count * tiles) << step.name;
+          // A sent byte is heard by at least one tile and at most all.
+          EXPECT_GE(step.bytesIn, step.bytesOut) << step.name;
+          EXPECT_LE(step.bytesIn.count, step.bytesOut.count * tiles) << step.name;
+        }
+      }
+    }
+  }
+}
+
+/// Work and waits of each device, without what runs beside it, fill the time of the calls.
+void expectIpuTimeIsFilled(const record::MemoryProfile& profile) {
+  std::map<std::int64_t, std::int64_t> filled;
+  for (const model::Placement& placement : **profile.rows<model::Placement>())
+    filled[placement.device.value] += (placement.end - placement.start).count;
+  for (const model::Wait& wait : **profile.rows<model::Wait>())
+    filled[wait.device.value] += (wait.end - wait.start).count;
+  std::int64_t span = 0;
+  for (const model::Run& run : **profile.rows<model::Run>()) span += (run.end - run.start).count;
+  for (const auto& [device, ticks] : filled) EXPECT_EQ(ticks, span) << "device " << device;
+}
+
+TEST(IpuProperties, NothingIsFasterThanItCanBe) {
+  ModelDice dice(11);
+  for (int i = 0; i < ipuModels(); ++i) {
+    const RandomModel random = randomIpuModel(dice, 3);
+    record::MemoryProfile profile;
+    const auto measured = measure(random, profile);
+    ASSERT_TRUE(measured.ok()) << measured.error().message << "\n" << random.describe();
+    EXPECT_EQ(measured->abovePeak, std::vector<std::string>()) << random.describe();
+    expectWithinPorts(*measured);
+    expectIpuTimeIsFilled(profile);
+    std::int64_t received = 0;
+    for (const model::Transfer& transfer : **profile.rows<model::Transfer>())
+      received += transfer.bytes.count;
+    EXPECT_EQ(received, measured->sent) << random.describe();
+    if (::testing::Test::HasFailure()) FAIL() << random.describe();
+  }
 }
 
 /// What is always live, and the most that lives at once of the rest, on all tiles of the fullest device.
