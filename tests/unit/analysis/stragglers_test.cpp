@@ -146,6 +146,17 @@ TEST(Stragglers, GivesNoVerdictIfMessagesHaveNoCounterpart) {
             std::string::npos);
 }
 
+/// Stage 0 has the gradient of micro-batch 0 before it sends micro-batch 1, which stage 1 has before it makes
+/// that gradient: names or clocks of the trace are wrong.
+TEST(Stragglers, GivesNoVerdictIfPassesWaitInACircle) {
+  const ImportedTrace trace(written("straggler_circle.json", R"([
+    {"ph":"X","pid":1,"name":"stage0/backward/mb0","ts":0,"dur":5},
+    {"ph":"X","pid":1,"name":"stage0/forward/mb1","ts":10,"dur":5},
+    {"ph":"X","pid":2,"name":"stage1/forward/mb1","ts":0,"dur":5},
+    {"ph":"X","pid":2,"name":"stage1/backward/mb0","ts":10,"dur":5}])"));
+  EXPECT_NE(reportOf(trace).find("wait for each other in a circle"), std::string::npos);
+}
+
 TEST(Stragglers, GivesNoVerdictIfMostOfTheStepIsUnknown) {
   // The passes take 30 of 1000 µs.
   const ImportedTrace trace(written("straggler_poor.json",
