@@ -134,6 +134,29 @@ TEST(Stragglers, GivesNoVerdictWithoutPasses) {
             std::string::npos);
 }
 
+TEST(Stragglers, GivesNoVerdictIfMessagesHaveNoCounterpart) {
+  const ImportedTrace trace(written("straggler_messages.json", R"([
+    {"ph":"X","pid":0,"tid":"PP rank 0, TP rank 0, compute","name":"f","cat":"forward-compute","ts":0,"dur":9,
+     "args":{"step":1,"mb_id":0}},
+    {"ph":"X","pid":0,"tid":"PP rank 0, TP rank 0, pp-comm","name":"s","cat":"forward-send","ts":9,"dur":9,
+     "args":{"step":1,"seq_id":0}},
+    {"ph":"X","pid":0,"tid":"PP rank 1, TP rank 0, compute","name":"f","cat":"forward-compute","ts":20,"dur":9,
+     "args":{"step":1,"mb_id":0}}])"));
+  EXPECT_NE(reportOf(trace).find("Only 0 of 1 messages between stages found their counterpart"),
+            std::string::npos);
+}
+
+/// Stage 0 has the gradient of micro-batch 0 before it sends micro-batch 1, which stage 1 has before it makes
+/// that gradient: names or clocks of the trace are wrong.
+TEST(Stragglers, GivesNoVerdictIfPassesWaitInACircle) {
+  const ImportedTrace trace(written("straggler_circle.json", R"([
+    {"ph":"X","pid":1,"name":"stage0/backward/mb0","ts":0,"dur":5},
+    {"ph":"X","pid":1,"name":"stage0/forward/mb1","ts":10,"dur":5},
+    {"ph":"X","pid":2,"name":"stage1/forward/mb1","ts":0,"dur":5},
+    {"ph":"X","pid":2,"name":"stage1/backward/mb0","ts":10,"dur":5}])"));
+  EXPECT_NE(reportOf(trace).find("wait for each other in a circle"), std::string::npos);
+}
+
 TEST(Stragglers, GivesNoVerdictIfMostOfTheStepIsUnknown) {
   // The passes take 30 of 1000 µs.
   const ImportedTrace trace(written("straggler_poor.json",
