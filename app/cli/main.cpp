@@ -5,8 +5,10 @@
 #include "app/cli/command.h"
 #include "app/cli/help_format.h"
 #include "app/cli/usage.h"
+#include "app/run/orders/replay_schedules.h"
 #include "engine/config/nearest.h"
 #include "profiler/base/version.h"
+#include "profiler/sections/replays.h"
 
 namespace pipescope::cli {
 
@@ -103,6 +105,7 @@ int runMain(int argc, char** argv) {
       "flag.");
   app.set_version_flag("--version", std::string("pipescope ") + base::version());
   app.require_subcommand(1);
+  sections::setSchedules(app::replaySchedules());
   CommandRegistry registry;
   registerCommands(registry);
   if (const base::Status known = checkCommand(argc, argv, registry); !known.ok()) return fail(known.error());

@@ -16,11 +16,13 @@
 #include "app/gui/open_profile.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
+#include "app/run/orders/replay_schedules.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/output_file.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
+#include "profiler/sections/replays.h"
 #include "views/shell/heap.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
@@ -201,5 +203,6 @@ int main(int argc, char** argv) {
     }
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }
+  sections::setSchedules(app::replaySchedules());
   return gui::run(argc, argv, *options);
 }

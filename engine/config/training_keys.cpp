@@ -10,6 +10,14 @@ void addTraining(std::vector<Key>& all) {
                         {"gradient-accumulation"}));
   all.push_back(integer("training.device_iterations", "", 1, 1, 1e6, "Weight updates per call from the host.",
                         {"device-iterations"}));
+  all.push_back(
+      text("training.micro_batch_costs", "",
+           "How long the compute of single micro-batches takes, if they differ: factors of the modelled "
+           "time, one for each micro-batch of an iteration, which repeat (\"1, 0.5, 2\"). Or the "
+           "distribution of sequence lengths, from which a length is drawn for each: uniform(LEAST, "
+           "MOST), normal(MEAN, DEVIATION) or lognormal(MEDIAN, SIGMA); the factor is length ÷ mean. "
+           "Only times depend on it, not memory, transfers or numbers. Empty: all take equally long.",
+           {"micro-batch-costs"}));
   all.push_back(integer("training.epochs", "", 1, 1, 1e6, "Passes over the training data.", {"epochs"}));
   all.push_back(integer("training.replication_factor", "replicas", 1, 1, 4096,
                         "Copies of all stages that train together, each on its own devices with other "

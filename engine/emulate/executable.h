@@ -91,6 +91,9 @@ struct ExecutableFacts {
   bool recordAllReplicas = false;  ///< false: record one replica of each speed
   bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
   HostModel host;                  ///< by default it takes no time
+  /// By micro-batch: its compute ÷ the compiled one (microBatchCosts); further ones repeat them. Empty:
+  /// all 1.
+  std::vector<double> microBatchCosts;
   /// Rows of the input of one iteration.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
@@ -101,6 +104,7 @@ struct ReplicaPart {
   std::int64_t members = 1;
   int firstDevice = 0;  ///< indices of devices below are relative to it
   std::vector<StageSegments> stages;
+  std::vector<std::vector<StageSegments>> levels;  ///< by cost level of micro-batches, then by stage
   std::vector<BoundaryFlow> boundaries;
   /// Flows of other replicas that share a link with the flows of the boundaries. Replicas are assumed to run
   /// in step.
@@ -124,10 +128,22 @@ struct EmulatedExecutable {
   std::vector<Bytes> stashBytesPerEntry;  ///< by stage
   std::vector<ReplicaPart> parts;         ///< ascending; the first one is replica 0
   bool mirrored = false;                  ///< see compile::Replication
+  std::vector<int> levelOfMicroBatch;     ///< index into ReplicaPart::levels; −1: the costs as compiled
+  /// What the stage does for this micro-batch.
+  const StageSegments& segments(const ReplicaPart& part, int stage, int microBatch) const {
+    const auto s = static_cast<std::size_t>(stage);
+    if (levelOfMicroBatch.empty()) return part.stages[s];
+    const int level = levelOfMicroBatch[static_cast<std::size_t>(microBatch) % levelOfMicroBatch.size()];
+    return level < 0 ? part.stages[s] : part.levels[static_cast<std::size_t>(level)][s];
+  }
   /// A sentence for each operator and device that would compute faster than its peak; a fault of a device
   /// model.
   std::vector<std::string> abovePeak;
 };
+
+/// Records as properties what a replay needs besides (profiler/replay).
+void recordReplayFacts(record::Recorder& recorder, const devices::System& system,
+                       const EmulatedExecutable& executable);
 
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness and
 /// memory of units. `lowered` has one entry for each device of the first replica that holds a stage. Other

@@ -25,11 +25,11 @@ void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int i
     if (facts.overlapIo) {
       loadBeside(device, all[i], iteration);
     } else {
-      if (loader_.ticksPerMicroBatch > 0 && !segments(all[i].stage).hostIn.empty()) {
+      if (loader_.ticksPerMicroBatch > 0 && !segments(all[i]).hostIn.empty()) {
         writer_.wait(device, prepared(all[i], iteration), model::WaitCause::host, {}, -1,
                      where(all[i], iteration));
       }
-      writer_.place(device, segments(all[i].stage).hostIn, where(all[i], iteration));
+      writer_.place(device, segments(all[i]).hostIn, where(all[i], iteration));
     }
   }
   for (std::size_t i = first; i < end; ++i) placeCompute(device, all[i], iteration);
@@ -40,13 +40,13 @@ void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int i
     if (facts.overlapIo) {
       storeBeside(device, all[i], iteration);
     } else {
-      writer_.place(device, segments(all[i].stage).hostOut, where(all[i], iteration));
+      writer_.place(device, segments(all[i]).hostOut, where(all[i], iteration));
     }
   }
 }
 
 void FlushBase::loadBeside(int device, const schedules::Task& task, int iteration) {
-  const SegmentRefs& loads = segments(task.stage).hostIn;
+  const SegmentRefs& loads = segments(task).hostIn;
   if (loads.empty()) return;
   const auto d = static_cast<std::size_t>(device);
   // There is room for one micro-batch besides the one in computation.
@@ -66,7 +66,7 @@ void FlushBase::loadBeside(int device, const schedules::Task& task, int iteratio
 void FlushBase::storeBeside(int device, const schedules::Task& task, int iteration) {
   const auto d = static_cast<std::size_t>(device);
   Ticks start = std::max(storing_[d], writer_.clock(device).free);
-  for (const SegmentRef& store : segments(task.stage).hostOut) {
+  for (const SegmentRef& store : segments(task).hostOut) {
     lastStore_[d] = writer_.placeOnOwnLane(device, store, start, where(task, iteration));
     start += store.ticks;
   }
@@ -83,7 +83,7 @@ void FlushBase::finishStores(int iteration) {
 
 void FlushBase::placeLoads(int device, std::size_t index, int iteration) {
   const schedules::Task& task = tasks(device)[index];
-  const StageSegments& stage = segments(task.stage);
+  const StageSegments& stage = segments(task);
   const SegmentRefs& first = task.pass == model::Pass::forward          ? stage.forward
                              : task.pass == model::Pass::weightGradient ? stage.weight
                              : stage.recompute.empty()                  ? stage.backward
@@ -104,7 +104,7 @@ void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& 
 
 void FlushBase::placeCompute(int device, const schedules::Task& task, int iteration) {
   const Where at = where(task, iteration);
-  const StageSegments& stage = segments(task.stage);
+  const StageSegments& stage = segments(task);
   if (task.pass == model::Pass::forward) {
     live_.enter(device, task.stage);
     placeRest(device, stage.forward, at);

@@ -43,7 +43,9 @@ class FlushBase {
   Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
  protected:
-  const StageSegments& segments(int stage) const { return part_.stages[static_cast<std::size_t>(stage)]; }
+  const StageSegments& segments(const schedules::Task& task) const {
+    return executable_.segments(part_, task.stage, task.microBatch);
+  }
   int deviceOf(int stage) const { return executable_.deviceOfStage[static_cast<std::size_t>(stage)]; }
   int devices() const { return static_cast<int>(executable_.order.devices.size()); }
   const std::vector<schedules::Task>& tasks(int device) const {

@@ -34,6 +34,7 @@ class ExecutableRecorder {
     result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
     result_.order = std::move(order);
+    findCostLevels();
     recordFacts();
     recordStages();
     recordBoundaries();
@@ -43,6 +44,7 @@ class ExecutableRecorder {
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
     recordLeastTimes(lowered);
+    recordReplayFacts(recorder_, system_, result_);
     return std::move(result_);
   }
 
@@ -55,6 +57,7 @@ class ExecutableRecorder {
     part_.members = replicas.members;
     part_.firstDevice = replicas.replica * plan_.replication.devicesPerReplica;
     part_.stages.resize(plan_.stages.size());
+    part_.levels.assign(costLevels_.size(), part_.stages);
     part_.liveBytes.resize(result_.order.devices.size());
     for (const StageFlow& flow : stageFlows(plan_, part_.firstDevice)) addFlow(flow);
     part_.beside = flows.beside(replicas.replica);
@@ -213,13 +216,48 @@ class ExecutableRecorder {
       row.name = segment.name;
       row.ticks = segment.ticks;
       const model::SegmentId id = recorder_.add(row);
-      segmentsOf(pass, segment).push_back({id, segment.ticks, row.pass, segment.after});
+      StageSegments& stage = part_.stages[static_cast<std::size_t>(pass.stage)];
+      segmentsOf(stage, pass, segment).push_back({id, segment.ticks, row.pass, segment.after});
+      std::vector<model::ProgramId> programs;
       for (const devices::LoweredStep& step : segment.steps) {
         const model::OperatorId op =
             step.op < 0 ? model::OperatorId() : operators[static_cast<std::size_t>(step.op)];
-        const model::ProgramId program = tree.addStep(step, op);
-        if (level_ >= RecordLevel::steps) recordStep(id, device, step, program);
+        programs.push_back(tree.addStep(step, op));
+        if (level_ >= RecordLevel::steps) recordStep(id, device, step, programs.back());
       }
+      recordLevels(device, pass, segment, row, programs);
+    }
+  }
+
+  /// Micro-batches that take as long share a level. The executable of training alone has costs.
+  void findCostLevels() {
+    for (const double cost : result_.facts.microBatchCosts) {
+      const auto known = std::find(costLevels_.begin(), costLevels_.end(), cost);
+      const auto level = static_cast<int>(known - costLevels_.begin());
+      if (known == costLevels_.end() && cost != 1) costLevels_.push_back(cost);
+      result_.levelOfMicroBatch.push_back(cost == 1 ? -1 : level);
+    }
+  }
+
+  /// Records the segment once more for each level of costs, with the programs of the first. Only the compute
+  /// of a micro-batch depends on its cost.
+  void recordLevels(int device, const devices::LoweredPass& pass, const devices::LoweredSegment& segment,
+                    const model::Segment& recorded, const std::vector<model::ProgramId>& programs) {
+    for (std::size_t level = 0; level < costLevels_.size(); ++level) {
+      StageSegments& stage = part_.levels[level][static_cast<std::size_t>(pass.stage)];
+      if (!model::isComputePass(recorded.pass)) {
+        segmentsOf(stage, pass, segment)
+            .push_back(segmentsOf(part_.stages[static_cast<std::size_t>(pass.stage)], pass, segment).back());
+        continue;
+      }
+      devices::LoweredSegment slowed = segment;
+      slowDown(slowed, costLevels_[level]);
+      model::Segment row = recorded;
+      row.ticks = slowed.ticks;
+      const model::SegmentId id = recorder_.add(row);
+      segmentsOf(stage, pass, segment).push_back({id, row.ticks, row.pass, segment.after});
+      for (std::size_t i = 0; i < slowed.steps.size() && level_ >= RecordLevel::steps; ++i)
+        recordStep(id, device, slowed.steps[i], programs[i]);
     }
   }
 
@@ -368,8 +406,8 @@ class ExecutableRecorder {
     return found->second;
   }
 
-  SegmentRefs& segmentsOf(const devices::LoweredPass& pass, const devices::LoweredSegment& segment) {
-    StageSegments& stage = part_.stages[static_cast<std::size_t>(pass.stage)];
+  static SegmentRefs& segmentsOf(StageSegments& stage, const devices::LoweredPass& pass,
+                                 const devices::LoweredSegment& segment) {
     switch (pass.pass) {
       case model::Pass::collective:
         return segment.after < 0 ? stage.update : stage.overlapped;
@@ -399,7 +437,8 @@ class ExecutableRecorder {
   NameTree names_;
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
-  ReplicaPart part_;  ///< the replica that is being recorded
+  std::vector<double> costLevels_;  ///< different costs of micro-batches besides 1
+  ReplicaPart part_;                ///< the replica that is being recorded
   EmulatedExecutable result_;
 };
 

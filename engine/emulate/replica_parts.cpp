@@ -33,7 +33,8 @@ bool isScaled(model::Pass pass) {
   return pass != model::Pass::hostIn && pass != model::Pass::hostOut && pass != model::Pass::remote;
 }
 
-/// Slows a segment down so that its steps still follow each other without a gap.
+}  // namespace
+
 void slowDown(devices::LoweredSegment& segment, double slowdown) {
   segment.ticks = slower(segment.ticks, slowdown);
   for (devices::LoweredStep& step : segment.steps) {
@@ -46,8 +47,6 @@ void slowDown(devices::LoweredSegment& segment, double slowdown) {
       unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
   }
 }
-
-}  // namespace
 
 Ticks slower(Ticks ticks, double slowdown) {
   if (slowdown == 1) return ticks;

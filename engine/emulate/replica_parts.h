@@ -48,6 +48,9 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
 /// The scale of a device, with factors of 1 if none is configured.
 DeviceScale scaleOf(const ExecutableFacts& facts, int device);
 
+/// Slows a segment down so that its steps still follow each other without a gap.
+void slowDown(devices::LoweredSegment& segment, double slowdown);
+
 /// Copies what a device of the first replica does to the device at the same place in another replica, slowed
 /// down as facts.scales says. Host copies and streaming memory are not slowed down. A collective is as slow
 /// as the slowest link among the devices at this place.

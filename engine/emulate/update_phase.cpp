@@ -103,10 +103,11 @@ std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int device) const
       const Ticks ticks = segments(*parts_.front(), stage).overlapped[k].ticks;
       Overlapped one{.stage = stage, .index = k, .ready = Ticks(INT64_MIN), .ticks = ticks, .late = nullptr};
       for (const auto& part : parts_) {
-        const StageSegments& own = segments(*part, stage);
+        const SegmentRefs& backward = lastBackward(*part, stage);
+        const int after = segments(*part, stage).overlapped[k].after;
         Ticks ready = part->flush().backwardStart(stage);
-        for (int i = 0; i <= own.overlapped[k].after && i < static_cast<int>(own.backward.size()); ++i)
-          ready += own.backward[static_cast<std::size_t>(i)].ticks;
+        for (int i = 0; i <= after && i < static_cast<int>(backward.size()); ++i)
+          ready += backward[static_cast<std::size_t>(i)].ticks;
         if (ready > one.ready) {
           one.ready = ready;
           one.late = part.get();

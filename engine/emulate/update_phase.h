@@ -62,6 +62,12 @@ class UpdatePhase {
     return part.part.stages[static_cast<std::size_t>(stage)];
   }
 
+  /// The backward pass of the last micro-batch.
+  const SegmentRefs& lastBackward(const RunningPart& part, int stage) const {
+    const auto last = static_cast<int>(executable_.facts.microBatches) - 1;
+    return executable_.segments(part.part, stage, last).backward;
+  }
+
   const EmulatedExecutable& executable_;
   RunningParts& parts_;
 };

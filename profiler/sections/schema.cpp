@@ -6,6 +6,7 @@
 
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/diff_section.h"
+#include "profiler/sections/replays.h"
 
 namespace pipescope::sections {
 namespace {
@@ -87,8 +88,10 @@ SchemaJson tableSchema(const Table& table) {
 
 SchemaJson objectSchema(const Section& section) {
   SchemaJson properties = SchemaJson::object();
-  for (const Fact& fact : section.facts)
+  for (const Fact& fact : section.facts) {
     properties[fact.key] = memberSchema(fact.format, fact.doc, fact.parts);
+    if (!fact.parts.empty()) properties[fact.key]["type"] = {"object", "null"};
+  }
   for (const Table& table : section.tables) properties[table.key] = tableSchema(table);
   properties["remarks"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   SchemaJson schema = {{"title", section.title}};
@@ -153,6 +156,12 @@ base::Result<std::string> schemaOfDiff() {
   PIPESCOPE_TRY(empty.make());
   PIPESCOPE_ASSIGN(const Section section, diffSection(empty.context(), empty.context(), {}, {}));
   return schemaOf(section);
+}
+
+base::Result<std::string> schemaOfWhatIf() {
+  EmptyProfile empty;
+  PIPESCOPE_TRY(empty.make());
+  return schemaOf(whatIfSection(empty.context().catalog, {}));
 }
 
 }  // namespace pipescope::sections

@@ -12,5 +12,7 @@ base::Result<std::string> schemaOfReport();
 base::Result<std::string> schemaOfSection(const std::string& name);
 /// The schema of what `diff --format json` writes.
 base::Result<std::string> schemaOfDiff();
+/// The schema of what `what-if --format json` writes.
+base::Result<std::string> schemaOfWhatIf();
 
 }  // namespace pipescope::sections

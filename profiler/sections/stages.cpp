@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
@@ -187,7 +188,10 @@ base::Result<Section> makeStages(const Context& context) {
   section.tables = {stageTable(report, words, ran), memoryTable(report, words),
                     stageOperationTable(report, report.limitingStage, words), boundaryTable(report, words)};
   addForecast(context, section.facts);
+  const replay::BestMoveAnswer best = bestMoveOf(context);
+  for (Fact& fact : bestMoveFacts(best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);
+  if (best.move) section.remarks.push_back(bestMoveText(best));
   if (!ran) lack(section, kNothingRan);
   return section;
 }

@@ -101,6 +101,9 @@ base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   run.microBatches = static_cast<int>(
       c.integer(run.training ? "training.gradient_accumulation" : "inference.device_iterations"));
   run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
+  if (run.training) {
+    PIPESCOPE_ASSIGN(run.microBatchCosts, costsOfMicroBatches(c));
+  }
   for (const Settings& stage : c.tables("fixed.stages")) {
     run.stages.push_back({stage.real("forward"), stage.real("recompute"), stage.real("backward"),
                           stage.real("update"), stage.real("weight"), stage.integer("sends")});

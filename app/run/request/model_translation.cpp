@@ -11,6 +11,7 @@
 #include "app/run/request/user_folders.h"
 #include "engine/compile/passes/pass.h"
 #include "engine/devices/system_registry.h"
+#include "engine/emulate/micro_batch_costs.h"
 
 namespace pipescope::app {
 namespace {
@@ -99,6 +100,7 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   if (!training) return executable;
   executable.microBatches = c.integer("training.gradient_accumulation");
   executable.output = outputRule(c);
+  PIPESCOPE_ASSIGN(executable.microBatchCosts, costsOfMicroBatches(c));
   return executable;
 }
 
@@ -156,6 +158,12 @@ compile::ReplicaRequest replicaRequest(const Configuration& c, bool training) {
   replicas.inputGroup = c.integer("training.input_replica_grouping");
   replicas.compares = c.boolean("training.check_replicas");
   return replicas;
+}
+
+base::Result<std::vector<double>> costsOfMicroBatches(const Configuration& c) {
+  return emulate::microBatchCosts(c.text("training.micro_batch_costs"),
+                                  c.integer("training.gradient_accumulation"),
+                                  static_cast<std::uint64_t>(c.integer("execution.seed")));
 }
 
 base::Result<std::vector<emulate::DeviceScale>> deviceScales(const Configuration& c) {

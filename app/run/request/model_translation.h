@@ -19,6 +19,9 @@ devices::SystemOptions systemOptions(const config::Configuration& configuration)
 /// fill system.devices. Inference has a factor of its own, and fills devices only where nothing is trained.
 compile::ReplicaRequest replicaRequest(const config::Configuration& configuration, bool training);
 
+/// One factor for each micro-batch of training (training.micro_batch_costs); empty: all are 1.
+base::Result<std::vector<double>> costsOfMicroBatches(const config::Configuration& configuration);
+
 /// The [[device_scale]] entries. Refuses two entries for one device.
 base::Result<std::vector<emulate::DeviceScale>> deviceScales(const config::Configuration& configuration);
 

@@ -110,6 +110,7 @@ emulate::ExecutableFacts factsOf(const FixedRun& run) {
   facts.deviceIterations = run.training ? run.deviceIterations : run.microBatches;
   facts.iterations = run.training ? run.deviceIterations : 1;
   facts.replicas = run.replicas;
+  facts.microBatchCosts = run.microBatchCosts;
   facts.scales = run.scales;
   facts.recordAllReplicas = run.recordAllReplicas;
   return facts;

@@ -13,6 +13,7 @@ struct FixedRun {
   std::string schedule;
   int microBatches = 1;
   int deviceIterations = 1;
+  std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   bool training = true;
   std::vector<int> deviceOfStage;  ///< empty: as the schedule lays out its stages
   int chunks = 0;                  ///< stages on each device; 0: as the schedule wants it

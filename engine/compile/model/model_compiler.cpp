@@ -143,6 +143,7 @@ class ModelCompiler {
     facts.overlapIo = request_.overlapIo;
     facts.host = request_.host;
     facts.microBatchSize = asked.microBatchSize;
+    facts.microBatchCosts = asked.microBatchCosts;
     facts.deviceIterations = asked.deviceIterations;
     facts.microBatches = training ? asked.microBatches : asked.deviceIterations;
     facts.iterations = training ? asked.deviceIterations : 1;

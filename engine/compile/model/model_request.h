@@ -36,6 +36,7 @@ struct ExecutableRequest {
   std::int64_t microBatchSize = 1;
   std::int64_t microBatches = 1;  ///< of training: accumulated before one weight update
   std::int64_t deviceIterations = 1;
+  std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   ReplicaRequest replicas;
   emulate::OutputRule output;
 };

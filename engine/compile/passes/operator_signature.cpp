@@ -42,7 +42,7 @@ class OperatorText {
   void addTensor(PlanTensorId id) {
     if (!id.valid()) return add(std::int64_t{-1});
     const auto number = local_.try_emplace(id, static_cast<std::int64_t>(local_.size())).first->second;
-    const PlanTensor& tensor = stage_.tensors[static_cast<std::size_t>(id.value)];
+    const PlanTensor& tensor = stage_.tensors[id];
     add(std::vector{number, tensor.copies});
     add(graph::toString(tensor.type));
   }

@@ -25,11 +25,11 @@ std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const com
                                       const PassPlan& pass, const compile::PlanCall& call) {
   const std::int64_t end = positionOfPass(stage, pass) + static_cast<std::int64_t>(call.first + call.count);
   std::vector<CallArgument> all;
-  std::map<std::int64_t, std::size_t> known;
+  std::map<PlanTensorId, std::size_t> known;
   const auto use = [&](PlanTensorId id) -> CallArgument* {
-    const std::int64_t root = uses.root(id);
-    if (root < 0) return nullptr;
-    const compile::PlanTensor& tensor = stage.tensors[static_cast<std::size_t>(root)];
+    const PlanTensorId root = uses.root(id);
+    if (!root.valid()) return nullptr;
+    const compile::PlanTensor& tensor = stage.tensors[root];
     if (tensor.remote) return nullptr;
     const auto [found, added] = known.try_emplace(root, all.size());
     if (added) {

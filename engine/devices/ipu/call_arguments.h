@@ -12,7 +12,7 @@ namespace pipescope::devices::ipu {
 /// first.
 struct CallArgument {
   static constexpr std::size_t kNever = SIZE_MAX;
-  std::int64_t root = -1;  ///< the tensor, or the one whose memory it uses (TensorUses)
+  compile::PlanTensorId root;  ///< the tensor, or the one whose memory it uses (TensorUses)
   std::int64_t bytes = 0;
   std::size_t firstRead = kNever, lastRead = kNever, lastMade = kNever;
   bool needed = false;  ///< after the call

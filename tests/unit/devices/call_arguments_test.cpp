@@ -43,7 +43,7 @@ TEST(CallArguments, AreWhatACallReadsChangesAndHandsOut) {
                                        {sum, 3, 3, 3, true}};
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i].root, expected[i].tensor.value) << i;
+    EXPECT_EQ(found[i].root, expected[i].tensor) << i;
     EXPECT_EQ(found[i].bytes, 256) << i;
     EXPECT_EQ(found[i].firstRead, expected[i].firstRead) << i;
     EXPECT_EQ(found[i].lastRead, expected[i].lastRead) << i;

@@ -1,0 +1,60 @@
+// Records what a replay of the recording needs and no other row holds: what the host does, and where
+// collectives run beside the backward pass.
+#include <fmt/format.h>
+
+#include "engine/emulate/executable.h"
+
+namespace pipescope::emulate {
+namespace {
+
+/// "collective:segment …": each overlapped collective with the piece of the backward pass that it follows.
+std::string overlappedCollectives(const EmulatedExecutable& executable) {
+  std::string pairs;
+  const auto last = static_cast<int>(executable.facts.microBatches) - 1;
+  for (const ReplicaPart& part : executable.parts) {
+    for (std::size_t s = 0; s < part.stages.size(); ++s) {
+      const SegmentRefs& backward = executable.segments(part, static_cast<int>(s), last).backward;
+      for (const SegmentRef& collective : part.stages[s].overlapped) {
+        const auto after = static_cast<std::size_t>(collective.after);
+        if (after >= backward.size()) continue;
+        pairs +=
+            fmt::format("{}{}:{}", pairs.empty() ? "" : " ", collective.id.value, backward[after].id.value);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+void recordReplayFacts(record::Recorder& recorder, const devices::System& system,
+                       const EmulatedExecutable& executable) {
+  const ExecutableFacts& facts = executable.facts;
+  const base::Timebase timebase{system.devices().front().ticksPerSecond};
+  const auto second = static_cast<double>(timebase.ticksPerSecond);
+  const auto record = [&](const char* name, const std::string& value) {
+    recorder.add(model::Property{fmt::format("replay.{}.{}", executable.id.value, name), value});
+  };
+  const std::int64_t samples = facts.microBatchSize * facts.microBatches;
+  const double step = facts.host.stepSeconds(samples, facts.replicas);
+  if (step > 0) {
+    const double fixed = facts.host.stepSeconds(0, facts.replicas);
+    record("host_step_ticks", fmt::format("{}", base::ticksFromSeconds(step, timebase).count));
+    record("host_micro_batch_ticks",
+           fmt::format("{}", (step - fixed) * second / static_cast<double>(facts.microBatches)));
+    if (facts.host.readsResults) record("host_reads_results", "1");
+  }
+  const double rate = facts.host.samplesPerSecond(facts.replicas);
+  if (rate > 0)
+    record("loader_ticks", fmt::format("{}", static_cast<double>(facts.microBatchSize) / rate * second));
+  if (facts.overlapIo) record("copies_overlap", "1");
+  const Ticks sync = system.syncTicks(static_cast<int>(executable.order.devices.size()));
+  if (sync.count > 0 && executable.order.devices.size() > 1)
+    record("sync_ticks", fmt::format("{}", sync.count));
+  if (!facts.microBatchCosts.empty())
+    record("micro_batch_costs", fmt::format("{}", fmt::join(facts.microBatchCosts, " ")));
+  const std::string overlapped = overlappedCollectives(executable);
+  if (!overlapped.empty()) record("overlapped_collectives", overlapped);
+}
+
+}  // namespace pipescope::emulate

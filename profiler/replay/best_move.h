@@ -1,0 +1,32 @@
+#pragma once
+// The one change of split or options that gains most, tried by replay.
+#include "profiler/replay/what_if.h"
+
+namespace pipescope::replay {
+
+struct BestMove {
+  Change change;
+  double gain = 0;  ///< rate with the change ÷ recorded rate − 1
+  double stepTicksBefore = 0, stepTicksAfter = 0;
+  std::optional<double> samplesPerSecond;  ///< with the change
+  std::optional<bool> fits;                ///< none: the recording does not tell
+  bool hasMemory = true;                   ///< false: the devices have costs only, and no memory
+  std::vector<std::string> remarks;
+};
+
+struct BestMoveAnswer {
+  std::optional<BestMove> move;
+  std::string reason;  ///< if there is none: why
+  int tried = 0;       ///< changes that were replayed
+};
+
+/// Gains below this share are none.
+inline constexpr double kLeastGain = 0.01;
+
+/// Tries to send each block at the edge of a stage to its neighbour, to double the micro-batches, and each
+/// schedule that leaves the stages where they are. Moves whose memory would not fit do not count.
+BestMoveAnswer bestMove(const ChangeContext& context, const Recording& recording);
+/// The same for the executable's last call. Long calls are left alone, because reports must not take long.
+BestMoveAnswer bestMove(const ChangeContext& context, model::ExecutableId executable);
+
+}  // namespace pipescope::replay

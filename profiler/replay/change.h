@@ -1,0 +1,71 @@
+#pragma once
+// One change of a what-if: a key, and what to set it to. Each kind of change is a row of changeKinds().
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/replay/recording.h"
+
+namespace pipescope::replay {
+
+struct Change {
+  std::string key, value;  ///< value as typed: 1234, *0.8, +5%, -5% or a word
+  std::string text() const { return key + "=" + value; }
+};
+/// Splits "key=value". Error: there is no "=".
+base::Result<Change> parseChange(std::string_view text);
+
+/// What changes need to know about the profile.
+struct ChangeContext {
+  const model::ProfileSource& source;
+  const analysis::Catalog& catalog;
+  const Schedules* schedules = nullptr;
+};
+
+/// A recording with changes.
+struct Changed {
+  Recording recording;
+  std::vector<std::string> remarks;  ///< sentences that say what the answer assumes
+  bool reorder = false;              ///< the order must be made anew
+  bool stashUnknown = false;         ///< what a stash entry takes has changed
+};
+
+struct ChangeKind {
+  std::string key;  ///< as in messages, such as "stages.N.forward"; N or NAME stands for any text
+  std::string doc;
+  /// `name` is what stands for N or NAME in the key. Errors say why the recording cannot answer.
+  std::function<base::Status(const ChangeContext&, Changed&, const std::string& name,
+                             const std::string& value)>
+      apply;
+};
+/// All kinds of changes.
+const std::vector<ChangeKind>& changeKinds();
+
+/// Applies changes in their order, then makes the order of tasks anew if they need it. Errors: an unknown
+/// key, with the known ones; a value that the key cannot have; what the recording cannot answer; what the
+/// schedule refuses.
+base::Result<Changed> applyChanges(const ChangeContext& context, const Recording& recording,
+                                   const std::vector<Change>& changes);
+
+// --- For the kinds of changes ----------------------------------------------------------
+
+/// The rows of one file of kinds.
+std::vector<ChangeKind> costChanges();
+std::vector<ChangeKind> linkChanges();
+std::vector<ChangeKind> optionChanges();
+std::vector<ChangeKind> blockChanges();
+
+/// Applies a value such as *0.8, +5% or 1234 to the quantity `before` (in the unit of the value). Errors name
+/// the key: text that is no such value, a negative or huge result.
+base::Result<double> changedNumber(const std::string& key, const std::string& value, double before);
+/// The stage that a key or value names. The error says how many stages there are.
+base::Result<int> stageNamed(const Recording& recording, const std::string& text);
+/// Ticks in one unit in which reports show times: cycles, µs or cost units.
+double ticksPerUnit(const Recording& recording);
+/// Multiplies the ticks of pieces whose pass `takes`, rounded to ticks.
+void scale(Pieces& pieces, double factor, const std::function<bool(model::Pass)>& takes);
+Ticks scaled(Ticks ticks, double factor);
+
+}  // namespace pipescope::replay

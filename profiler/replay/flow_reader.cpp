@@ -1,0 +1,188 @@
+#include "profiler/replay/flow_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipescope::replay {
+namespace {
+
+class FlowReader {
+ public:
+  FlowReader(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording)
+      : catalog_(catalog), rows_(rows), recording_(recording) {}
+
+  void read() {
+    for (const model::Placement& p : rows_.placements) stageOf_[p.id] = p.stage;
+    readPaces();
+    for (RecordedReplica& replica : recording_.replicas) {
+      largest_.clear();
+      linkNames_.clear();
+      addBoundaries(replica);
+      addTransfers(replica);
+    }
+  }
+
+ private:
+  bool barrier() const { return recording_.orders.front().progression == model::ScheduleKind::barrier; }
+
+  /// Tensors between the same two stages travel together.
+  void addBoundaries(RecordedReplica& replica) {
+    for (const model::Boundary& boundary : catalog_.boundaries) {
+      const int stages = recording_.stageCount();
+      if (boundary.executable != recording_.executable.id || boundary.fromStage < 0 || boundary.toStage < 0 ||
+          boundary.fromStage >= stages || boundary.toStage >= stages)
+        continue;
+      if (recording_.deviceOfStage[static_cast<std::size_t>(boundary.fromStage)] ==
+          recording_.deviceOfStage[static_cast<std::size_t>(boundary.toStage)])
+        continue;
+      const auto known = std::find_if(replica.flows.begin(), replica.flows.end(), [&](const auto& flow) {
+        return flow.fromStage == boundary.fromStage && flow.toStage == boundary.toStage &&
+               flow.kind == boundary.kind;
+      });
+      if (known == replica.flows.end()) {
+        RecordedFlow flow;
+        flow.fromStage = boundary.fromStage;
+        flow.toStage = boundary.toStage;
+        flow.kind = boundary.kind;
+        flow.bytes = boundary.bytes;
+        flow.alone = boundary.ticks;
+        replica.flows.push_back(flow);
+        largest_.resize(replica.flows.size());
+        largest_.back() = boundary.bytes;
+        linkNames_.push_back(linkName(boundary));
+      } else {
+        known->bytes += boundary.bytes;
+        ++known->tensors;
+        Bytes& largest = largest_[static_cast<std::size_t>(known - replica.flows.begin())];
+        if (boundary.ticks > known->alone) largest = boundary.bytes;
+        known->alone = std::max(known->alone, boundary.ticks);
+      }
+    }
+  }
+
+  /// Index of the flow that the transfer belongs to; −1: none of this replica.
+  int flowOf(const RecordedReplica& replica, const model::Transfer& transfer) const {
+    const model::DeviceId from = catalog_.deviceOf(transfer.fromLane),
+                          to = catalog_.deviceOf(transfer.toLane);
+    const auto stage = stageOf_.find(transfer.from);
+    int found = -1;
+    for (std::size_t i = 0; i < replica.flows.size(); ++i) {
+      const RecordedFlow& flow = replica.flows[i];
+      if (flow.kind != transfer.kind || deviceOf(replica, flow.fromStage) != from ||
+          deviceOf(replica, flow.toStage) != to)
+        continue;
+      // A device with several chunks may send the same way from several stages.
+      if (found < 0 || (stage != stageOf_.end() && stage->second == flow.fromStage))
+        found = static_cast<int>(i);
+    }
+    return found;
+  }
+
+  model::DeviceId deviceOf(const RecordedReplica& replica, int stage) const {
+    const auto place = static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(stage)]);
+    return place < replica.devices.size() ? replica.devices[place] : model::DeviceId();
+  }
+
+  void addTransfers(RecordedReplica& replica) {
+    const std::size_t count =
+        static_cast<std::size_t>(recording_.iterations) * static_cast<std::size_t>(recording_.microBatches);
+    for (RecordedFlow& flow : replica.flows) flow.recorded.assign(count, Ticks(-1));
+    std::vector<double> sums(replica.flows.size()), counts(sums);
+    std::vector<Ticks> last(sums.size());
+    for (const model::Transfer& transfer : rows_.transfers) {
+      const int index = flowOf(replica, transfer);
+      if (index < 0) continue;
+      const auto i = static_cast<std::size_t>(index);
+      RecordedFlow& flow = replica.flows[i];
+      const Ticks ticks = transfer.end - transfer.start;
+      flow.link = transfer.link;
+      flow.fromLane = transfer.fromLane;
+      flow.toLane = transfer.toLane;
+      last[i] = ticks;
+      sums[i] += static_cast<double>(ticks.count);
+      ++counts[i];
+      if (transfer.iteration >= 0 && transfer.iteration < recording_.iterations && transfer.microBatch >= 0 &&
+          transfer.microBatch < recording_.microBatches)
+        flow.recorded[recording_.indexOf(transfer.iteration, transfer.microBatch)] = ticks;
+    }
+    for (std::size_t i = 0; i < replica.flows.size(); ++i) {
+      RecordedFlow& flow = replica.flows[i];
+      if (counts[i] > 0) flow.usual = Ticks(std::llround(sums[i] / counts[i]));
+      // In a cycle with a barrier all copies begin together, so that each takes as long in every cycle.
+      if (barrier() && counts[i] > 0) flow.usual = last[i];
+      for (Ticks& ticks : flow.recorded)
+        if (ticks.count < 0) ticks = flow.usual;
+      if (barrier() || std::all_of(flow.recorded.begin(), flow.recorded.end(),
+                                   [&](Ticks ticks) { return ticks == flow.usual; }))
+        flow.recorded.clear();
+      separateLatency(flow, linkNames_[i], largest_[i]);
+    }
+  }
+
+  /// The name of the direct link between the devices of two stages; empty: the way leads over several.
+  std::string linkName(const model::Boundary& boundary) const {
+    const auto stages = catalog_.stagesOf(boundary.executable);
+    const auto from = static_cast<std::size_t>(boundary.fromStage),
+               to = static_cast<std::size_t>(boundary.toStage);
+    if (boundary.fromStage < 0 || boundary.toStage < 0 || std::max(from, to) >= stages.size()) return {};
+    for (const model::Link& link : catalog_.links)
+      if (link.from == stages[from]->device && link.to == stages[to]->device) return link.name;
+    return {};
+  }
+
+  /// Copies of different sizes over links of one name: how long one byte takes, and how long no byte.
+  void readPaces() {
+    std::map<std::string, std::map<std::int64_t, std::int64_t>> sizes;  // bytes → ticks
+    for (const model::Boundary& boundary : catalog_.boundaries)
+      if (boundary.ticks.count > 0) sizes[linkName(boundary)][boundary.bytes.count] = boundary.ticks.count;
+    for (const auto& [name, points] : sizes) {
+      if (points.size() < 2) continue;
+      const auto first = *points.begin(), last = *points.rbegin();
+      const double pace =
+          static_cast<double>(last.second - first.second) / static_cast<double>(last.first - first.first);
+      if (pace > 0)
+        paces_[name] = {pace, static_cast<double>(first.second) - pace * static_cast<double>(first.first)};
+    }
+  }
+
+  /// Separates the part of a copy that does not depend on the bandwidth. Without copies of several sizes, the
+  /// capacity of the link tells it.
+  void separateLatency(RecordedFlow& flow, const std::string& name, Bytes largest) const {
+    const auto known = paces_.find(name);
+    const model::Link* link = catalog_.links.find(flow.link);
+    double pace = 0, fixed = 0;
+    if (known != paces_.end()) {
+      pace = known->second.ticksPerByte;
+      fixed = known->second.fixedTicks;
+    } else if (link != nullptr && link->bytesPerSecond > 0) {
+      pace = static_cast<double>(recording_.ticksPerSecond) / link->bytesPerSecond;
+      fixed = static_cast<double>(flow.alone.count) - pace * static_cast<double>(largest.count);
+    } else {
+      return;
+    }
+    flow.fixed = Ticks(std::max<std::int64_t>(std::llround(fixed), 0));
+    flow.ticksPerByte = pace;
+    flow.alone = flow.fixed + Ticks(std::llround(static_cast<double>(flow.bytes.count) * pace));
+  }
+
+  struct Pace {
+    double ticksPerByte = 0, fixedTicks = 0;
+  };
+  std::map<std::string, Pace> paces_;  ///< by name of the link
+  const analysis::Catalog& catalog_;
+  const CallRows& rows_;
+  Recording& recording_;
+  std::map<model::PlacementId, std::int32_t> stageOf_;
+  // By flow of the replica that is read: its largest tensor, and its link.
+  std::vector<Bytes> largest_;
+  std::vector<std::string> linkNames_;
+};
+
+}  // namespace
+
+void addFlows(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording) {
+  if (recording.measured) return;
+  FlowReader(catalog, rows, recording).read();
+}
+
+}  // namespace pipescope::replay

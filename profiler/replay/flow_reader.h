@@ -1,0 +1,9 @@
+#pragma once
+// Takes from the transfers of a call how long the copies between stages take.
+#include "profiler/replay/work_reader.h"
+
+namespace pipescope::replay {
+
+void addFlows(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording);
+
+}  // namespace pipescope::replay

@@ -1,0 +1,218 @@
+#include "profiler/replay/reorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiler/analysis/block_walk.h"
+
+namespace pipescope::replay {
+namespace {
+
+using model::Pass;
+
+bool sameTasks(const Order& a, const Order& b) {
+  if (a.devices.size() != b.devices.size()) return false;
+  for (std::size_t d = 0; d < a.devices.size(); ++d) {
+    if (!std::equal(a.devices[d].begin(), a.devices[d].end(), b.devices[d].begin(), b.devices[d].end(),
+                    [](const Task& x, const Task& y) {
+                      return x.stage == y.stage && x.microBatch == y.microBatch && x.kind == y.kind;
+                    }))
+      return false;
+  }
+  return true;
+}
+
+OrderRequest requestFor(const Recording& recording, const std::string& schedule) {
+  return {schedule, recording.stageCount(), recording.microBatches, recording.training(),
+          recording.deviceOfStage};
+}
+
+/// Weight gradients become part of the backward pass, or the other way round.
+base::Status matchSplit(const Order& before, const Order& after, Recording& recording) {
+  if (before.splitBackward == after.splitBackward || !recording.training()) return {};
+  if (after.splitBackward)
+    return base::badInput(
+        fmt::format("The schedule {} runs weight gradients as a pass of their own, but the recording holds "
+                    "their time only "
+                    "as a part of the backward passes: emulate it with pipescope run --schedule {} instead.",
+                    recording.executable.schedule, recording.executable.schedule));
+  for (RecordedReplica& replica : recording.replicas) {
+    for (RecordedStage& stage : replica.stages) {
+      for (StageWork& work : stage.works) {
+        work.backward.insert(work.backward.end(), work.weight.begin(), work.weight.end());
+        work.weight.clear();
+      }
+    }
+  }
+  return {};
+}
+
+void matchProgression(const Order& before, const Order& after, Recording& recording) {
+  const bool wasBarrier = before.progression == model::ScheduleKind::barrier;
+  const bool isBarrier = after.progression == model::ScheduleKind::barrier;
+  if (wasBarrier == isBarrier) return;
+  for (RecordedReplica& replica : recording.replicas) {
+    for (RecordedFlow& flow : replica.flows) {
+      // Behind a barrier all copies share the links; otherwise most are alone.
+      if (wasBarrier) flow.usual = std::min(flow.usual, std::max(flow.alone, Ticks(0)));
+      flow.recorded.clear();
+    }
+    const bool syncs = isBarrier && replica.devices.size() > 1;
+    const Piece sync{{}, Pass::sync, syncs ? recording.syncTicks : Ticks(0)};
+    if (isBarrier) replica.sync.assign(replica.devices.size(), sync);
+  }
+}
+
+Pieces recomputed(const Pieces& forward) {
+  Pieces again;
+  for (Piece piece : forward) {
+    if (piece.pass != Pass::forward) continue;
+    piece.pass = Pass::recompute;
+    piece.segment = {};
+    again.push_back(piece);
+  }
+  return again;
+}
+
+/// A stage whose backward pass follows its forward pass at once keeps nothing in a stash and recomputes
+/// nothing, unless it is not the last one.
+void matchRecompute(const Order& before, const Order& after, Changed& changed) {
+  Recording& recording = changed.recording;
+  const auto last = static_cast<std::size_t>(recording.stageCount()) - 1;
+  if (recording.executable.recompute != "pipeline" || before.stashEntries.size() <= last ||
+      after.stashEntries.size() <= last)
+    return;
+  const bool had = before.stashEntries[last] > 0, has = after.stashEntries[last] > 0;
+  if (had == has) return;
+  setRecompute(recording, static_cast<int>(last), has);
+  const char* how =
+      has ? "now waits between its forward and backward passes, so it recomputes; that is taken to "
+            "take as long as the forward pass"
+          : "now runs its backward passes right after its forward passes, so it recomputes nothing";
+  changed.remarks.push_back(fmt::format("Stage {} {}.", last, how));
+}
+
+/// What a stash adds to the segments of these stages.
+struct StashCosts {
+  std::map<model::SegmentId, Ticks> launches;  ///< the control step with which a segment begins
+  std::map<model::SegmentId, Ticks> copies;    ///< steps that write to the stash or read from it
+};
+
+base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Recording& recording,
+                                      const std::set<int>& stages) {
+  StashCosts costs;
+  std::map<model::SegmentId, Ticks> ends;  // of the steps so far
+  PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
+    const model::Segment* segment = context.catalog.segments.find(step.segment);
+    if (segment == nullptr || segment->executable != recording.executable.id ||
+        !stages.contains(segment->stage) || !model::isComputePass(segment->pass))
+      return;
+    if (step.kind == model::StepKind::control && step.offset.count == 0)
+      costs.launches[step.segment] = step.ticks;
+    Ticks& end = ends[step.segment];
+    const Ticks gap = std::max(step.offset - end, Ticks(0));
+    end = std::max(end, step.offset + step.ticks);
+    const model::OperatorId op = context.catalog.programs[step.program].op;
+    const std::string kind = context.catalog.operators[op].kind;
+    // What is restored is waited for, and so is the gap before it. Nothing waits for what goes to the stash.
+    if (kind == "Stash") costs.copies[step.segment] += step.ticks;
+    if (kind == "Restore") costs.copies[step.segment] += step.ticks + gap;
+  }));
+  return costs;
+}
+
+/// Where devices launch a program for each pass, the forward and backward pass of a stage without a stash are
+/// one program, because nothing comes between them. So the backward pass gains or loses a launch with the
+/// stash. Copies to and from the stash go with it, too; those of a new stash are not known.
+base::Status matchStash(const ChangeContext& context, const Order& before, const Order& after,
+                        Recording& recording) {
+  std::set<int> stages;
+  for (std::size_t s = 0; s < before.stashEntries.size() && s < after.stashEntries.size(); ++s)
+    if ((before.stashEntries[s] > 0) != (after.stashEntries[s] > 0)) stages.insert(static_cast<int>(s));
+  if (stages.empty() || !recording.training()) return {};
+  PIPESCOPE_ASSIGN(const StashCosts costs, stashCostsOf(context, recording, stages));
+  const auto ticksOf = [](const std::map<model::SegmentId, Ticks>& of, const Piece& piece) {
+    const auto found = of.find(piece.segment);
+    return found == of.end() ? Ticks(0) : found->second;
+  };
+  const auto firstCompute = [](Pieces& pieces) {
+    return std::find_if(pieces.begin(), pieces.end(),
+                        [](const Piece& piece) { return model::isComputePass(piece.pass); });
+  };
+  for (RecordedReplica& replica : recording.replicas) {
+    for (const int s : stages) {
+      const bool launched = after.stashEntries[static_cast<std::size_t>(s)] > 0;
+      for (StageWork& work : replica.stages[static_cast<std::size_t>(s)].works) {
+        const auto forward = firstCompute(work.forward), backward = firstCompute(work.backward);
+        if (forward == work.forward.end() || backward == work.backward.end()) continue;
+        // What is newly recomputed was copied from the forward pass with its launch.
+        if (launched && backward->segment.valid()) backward->ticks += ticksOf(costs.launches, *forward);
+        if (!launched)
+          backward->ticks = std::max(backward->ticks - ticksOf(costs.launches, *backward), Ticks(0));
+        for (Pieces* pieces : {&work.forward, &work.backward}) {
+          for (Piece& piece : *pieces)
+            if (!launched) piece.ticks = std::max(piece.ticks - ticksOf(costs.copies, piece), Ticks(0));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void setRecompute(Recording& recording, int stage, bool on) {
+  for (RecordedReplica& replica : recording.replicas) {
+    for (StageWork& work : replica.stages[static_cast<std::size_t>(stage)].works) {
+      std::erase_if(work.backward, [](const Piece& piece) { return piece.pass == Pass::recompute; });
+      if (!on) continue;
+      const Pieces again = recomputed(work.forward);
+      work.backward.insert(work.backward.begin(), again.begin(), again.end());
+    }
+  }
+}
+
+std::string recognisedSchedule(const Recording& recording, const Schedules& schedules) {
+  if (recording.orders.size() > 1) {
+    for (const Order& order : recording.orders)
+      if (!sameTasks(order, recording.orders.front())) return {};
+  }
+  for (const std::string& name : schedules.names) {
+    const base::Result<Order> made = schedules.make(requestFor(recording, name));
+    if (made.ok() && made->progression == model::ScheduleKind::dependency &&
+        sameTasks(*made, recording.orders.front()))
+      return name;
+  }
+  return {};
+}
+
+base::Status makeOrderAnew(const ChangeContext& context, const Recording& before, Changed& changed) {
+  Recording& recording = changed.recording;
+  if (context.schedules == nullptr || !context.schedules->make)
+    return base::badInput("This program knows no schedules, so it cannot change the order of the work.");
+  std::string& schedule = recording.executable.schedule;
+  if (schedule.empty()) schedule = recognisedSchedule(before, *context.schedules);
+  if (schedule.empty())
+    return base::badInput(
+        "The recorded order of work is that of no known schedule, so it is not clear in which order other "
+        "micro-batches would run. Name a schedule too, such as --set schedule=1f1b.");
+  base::Result<Order> made = context.schedules->make(requestFor(recording, schedule));
+  if (!made.ok()) return made.error();
+  if (made->pipes != before.orders.front().pipes)
+    return base::badInput(fmt::format(
+        "The schedule {} places the stages on the devices in another way than the recording: emulate it with "
+        "pipescope run --schedule {} instead.",
+        schedule, schedule));
+  PIPESCOPE_TRY(matchSplit(before.orders.front(), *made, recording));
+  matchProgression(before.orders.front(), *made, recording);
+  matchRecompute(before.orders.front(), *made, changed);
+  PIPESCOPE_TRY(matchStash(context, before.orders.front(), *made, recording));
+  recording.executable.scheduleKind = made->progression;
+  recording.orders = {std::move(made).value()};
+  return {};
+}
+
+}  // namespace pipescope::replay

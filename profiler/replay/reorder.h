@@ -1,0 +1,17 @@
+#pragma once
+// Makes the order of tasks anew after a change of schedule or micro-batches.
+#include "profiler/replay/change.h"
+
+namespace pipescope::replay {
+
+/// The recorded work is put into the order of `changed.recording.executable.schedule`. Errors: the schedule
+/// refuses the stages or micro-batches, or needs what was not recorded.
+base::Status makeOrderAnew(const ChangeContext& context, const Recording& before, Changed& changed);
+
+/// Adds or removes what a stage recomputes. It is taken to take as long as the forward pass.
+void setRecompute(Recording& recording, int stage, bool on);
+
+/// The schedule that gives the order of an imported trace; empty: none does.
+std::string recognisedSchedule(const Recording& recording, const Schedules& schedules);
+
+}  // namespace pipescope::replay

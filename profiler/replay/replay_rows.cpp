@@ -1,0 +1,305 @@
+#include "profiler/replay/replay_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "profiler/analysis/block_walk.h"
+
+namespace pipescope::replay {
+namespace {
+
+class ReplayWriter {
+ public:
+  ReplayWriter(const ChangeContext& context, const Recording& recording, const Timeline& timeline,
+               record::Recorder& recorder)
+      : context_(context),
+        recording_(recording),
+        timeline_(timeline),
+        recorder_(recorder),
+        own_(fmt::format("replay.{}.", recording.executable.id.value)) {}
+
+  base::Status write(const std::vector<Change>& changes, Extent extent) {
+    PIPESCOPE_TRY((copy<model::Device, model::Link, model::Lane, model::MemorySpace, model::Boundary,
+                        model::Segment>()));
+    recorder_.add(context_.catalog.target);
+    writeFacts(changes);
+    writeStages();
+    if (extent == Extent::whole)
+      PIPESCOPE_TRY((copy<model::DebugContext, model::Operator, model::Program, model::Variable,
+                          model::LivenessStep, model::LifeInterval, model::UnitMemory, model::CompilerPass,
+                          model::Step, model::StepUnits, model::VariableUnits>()));
+    writePlacements();
+    writeTransfers();
+    writeWaits();
+    writeRun();
+    writeOverlapped();
+    if (extent == Extent::whole) PIPESCOPE_TRY(writeStretchedSteps());
+    return {};
+  }
+
+ private:
+  template <class... Rows>
+  base::Status copy() {
+    base::Status status;
+    const auto one = [&](auto row) {
+      using Row = decltype(row);
+      if (status.ok())
+        status = analysis::forAllRows<Row>(context_.source, [&](const Row& each) { recorder_.add(each); });
+    };
+    (one(Rows()), ...);
+    return status;
+  }
+
+  void writeFacts(const std::vector<Change>& changes) {
+    for (const model::Property& property : context_.catalog.properties) {
+      const bool written = property.key.starts_with(own_) || property.key.starts_with("recorder_");
+      if (!written && property.key != "replayed_with") recorder_.add(property);
+    }
+    std::string texts;
+    for (const Change& change : changes) texts += (texts.empty() ? "" : " ") + change.text();
+    recorder_.add(model::Property{"replayed_with", texts});
+    const auto changed = std::find_if(changes.begin(), changes.end(),
+                                      [](const Change& change) { return change.key == "micro_batch_costs"; });
+    const std::string costs = context_.catalog.property(own_ + "micro_batch_costs");
+    writeFact("micro_batch_costs", changed == changes.end() ? costs : changed->value);
+    const RecordedHost& host = recording_.host;
+    writeFact("host_step_ticks", host.step.count > 0 ? fmt::format("{}", host.step.count) : "");
+    writeFact("host_micro_batch_ticks", host.perMicroBatch > 0 ? fmt::format("{}", host.perMicroBatch) : "");
+    writeFact("host_reads_results", host.readsResults ? "1" : "");
+    writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
+    writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
+    writeFact("sync_ticks",
+              recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");
+    for (const model::ConfigurationEntry& entry : context_.catalog.configuration) {
+      model::ConfigurationEntry own = entry;
+      const auto set = [&](const char* path, const std::string& value) {
+        if (own.path == path && own.value != value) own = {path, value, "what-if"};
+      };
+      set("training.gradient_accumulation", fmt::format("{}", recording_.microBatches));
+      set("execution.schedule", fmt::format("\"{}\"", recording_.executable.schedule));
+      recorder_.add(own);
+    }
+  }
+
+  void writeFact(const char* name, const std::string& value) {
+    if (!value.empty()) recorder_.add(model::Property{own_ + name, value});
+  }
+
+  /// Which piece of the last backward pass each overlapped collective follows; see record_replay_facts.
+  void writeOverlapped() {
+    std::string pairs;
+    for (std::size_t r = 0; r < recording_.replicas.size(); ++r) {
+      const RecordedReplica& replica = recording_.replicas[r];
+      for (int s = 0; s < recording_.stageCount(); ++s) {
+        const Pieces& backward = recording_.work(replica, s, 0, recording_.microBatches - 1).backward;
+        for (const OverlappedPiece& one : replica.stages[static_cast<std::size_t>(s)].overlapped) {
+          const auto after = static_cast<std::size_t>(one.after);
+          if (after >= backward.size()) continue;
+          const auto idOf = [&](const Piece& piece) {
+            return segmentOf({static_cast<int>(r),
+                              recording_.deviceOfStage[static_cast<std::size_t>(s)],
+                              {.stage = s},
+                              piece.segment,
+                              piece.pass,
+                              Ticks(0),
+                              piece.ticks})
+                .value;
+          };
+          pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", idOf(one.piece), idOf(backward[after]));
+        }
+      }
+    }
+    writeFact("overlapped_collectives", pairs);
+  }
+
+  void writeStages() {
+    for (const model::Executable& executable : context_.catalog.executables)
+      recorder_.add(executable.id == recording_.executable.id ? recording_.executable : executable);
+    for (const model::Stage& stage : context_.catalog.stages)
+      if (stage.executable != recording_.executable.id) recorder_.add(stage);
+    const std::vector<std::int64_t>& stash = recording_.orders.front().stashEntries;
+    for (model::Stage stage : recording_.stages) {
+      if (static_cast<std::size_t>(stage.index) < stash.size())
+        stage.stashEntries = stash[static_cast<std::size_t>(stage.index)];
+      recorder_.add(stage);
+    }
+  }
+
+  model::DeviceId deviceOf(int replica, int device) const {
+    return recording_.replicas[static_cast<std::size_t>(replica)].devices[static_cast<std::size_t>(device)];
+  }
+
+  /// The lane of work that was not recorded: that of the device's compute, or of its transfers for a sync.
+  model::LaneId laneFor(model::DeviceId device, model::Pass pass) const {
+    model::LaneId found;
+    for (const model::Segment& segment : context_.catalog.segments) {
+      const bool sync = segment.pass == model::Pass::sync;
+      if (segment.device == device && (sync || model::isComputePass(segment.pass)) &&
+          (!found.valid() || sync == (pass == model::Pass::sync)))
+        found = segment.lane;
+    }
+    return found;
+  }
+
+  /// The segment of this length: the recorded one, or a copy of it.
+  model::SegmentId segmentOf(const PlacedPiece& piece) {
+    const model::Segment* recorded = context_.catalog.segments.find(piece.segment);
+    const Ticks ticks = piece.end - piece.start;
+    if (recorded != nullptr && recorded->ticks == ticks && recorded->pass == piece.pass) return piece.segment;
+    const model::DeviceId device = deviceOf(piece.replica, piece.device);
+    const auto key = std::make_tuple(piece.segment, device, piece.where.stage, piece.pass, ticks);
+    const auto [known, added] = segments_.try_emplace(key);
+    if (!added) return known->second;
+    model::Segment row;
+    if (recorded != nullptr) row = *recorded;
+    row.executable = recording_.executable.id;
+    row.device = device;
+    row.stage = piece.where.stage;
+    row.pass = piece.pass;
+    row.ticks = ticks;
+    if (recorded == nullptr) {
+      row.lane = laneFor(device, piece.pass);
+      row.name = piece.where.stage < 0
+                     ? "external sync"
+                     : fmt::format("stage{}/{}", piece.where.stage, model::toString(piece.pass));
+    } else {
+      stretched_.push_back({piece.segment, {}, recorded->ticks, ticks});
+    }
+    known->second = recorder_.add(row);
+    if (recorded != nullptr) stretched_.back().made = known->second;
+    return known->second;
+  }
+
+  int chunkOf(int stage) const {
+    if (stage < 0) return 0;
+    const auto at = recording_.deviceOfStage.begin() + stage;
+    return static_cast<int>(std::count(recording_.deviceOfStage.begin(), at, *at));
+  }
+
+  void writePlacements() {
+    for (const PlacedPiece& piece : timeline_.placements) {
+      model::Placement row;
+      row.segment = segmentOf(piece);
+      row.device = deviceOf(piece.replica, piece.device);
+      row.start = piece.start;
+      row.end = piece.end;
+      row.run = model::RunId(0);
+      row.replica = recording_.replicas[static_cast<std::size_t>(piece.replica)].number;
+      row.stage = piece.where.stage;
+      row.chunk = chunkOf(piece.where.stage);
+      row.pass = piece.pass;
+      row.microBatch = piece.where.microBatch;
+      row.iteration = piece.where.iteration;
+      row.slot = piece.where.slot;
+      recorder_.add(row);
+    }
+  }
+
+  void writeTransfers() {
+    for (const PlacedTransfer& transfer : timeline_.transfers) {
+      const RecordedFlow& flow = recording_.replicas[static_cast<std::size_t>(transfer.replica)]
+                                     .flows[static_cast<std::size_t>(transfer.flow)];
+      if (!flow.fromLane.valid()) continue;
+      model::Transfer row;
+      row.fromLane = flow.fromLane;
+      row.toLane = flow.toLane;
+      row.link = flow.link;
+      row.kind = flow.kind;
+      row.bytes = flow.bytes;
+      row.start = transfer.start;
+      row.end = transfer.end;
+      row.from = model::PlacementId(transfer.from);
+      row.run = model::RunId(0);
+      row.iteration = transfer.where.iteration;
+      row.microBatch = transfer.where.microBatch;
+      row.slot = transfer.where.slot;
+      recorder_.add(row);
+    }
+  }
+
+  void writeWaits() {
+    for (const PlacedWait& wait : timeline_.waits) {
+      model::Wait row;
+      row.device = deviceOf(wait.replica, wait.device);
+      row.start = wait.start;
+      row.end = wait.end;
+      row.cause = wait.cause;
+      row.waitedFor = model::PlacementId(wait.waitedFor);
+      if (wait.waitedForDevice >= 0)
+        row.waitedForDevice = deviceOf(wait.waitedForReplica, wait.waitedForDevice);
+      row.run = model::RunId(0);
+      row.iteration = wait.where.iteration;
+      row.stage = wait.stage;
+      row.slot = wait.where.slot;
+      recorder_.add(row);
+    }
+  }
+
+  void writeRun() {
+    model::Run run = recording_.run;
+    run.start = timeline_.start;
+    run.end = timeline_.end;
+    run.samples = samplesOf(recording_, context_.catalog);
+    run.wallStartNs = run.wallEndNs = 0;
+    recorder_.add(run);
+  }
+
+  base::Status writeStretchedSteps() {
+    std::map<model::SegmentId, std::vector<model::Step>> steps;
+    for (const Stretched& one : stretched_) steps[one.recorded];
+    PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context_.source, [&](const model::Step& step) {
+      if (const auto wanted = steps.find(step.segment); wanted != steps.end()) wanted->second.push_back(step);
+    }));
+    for (const Stretched& one : stretched_) {
+      if (one.before.count <= 0) continue;
+      const double factor = static_cast<double>(one.after.count) / static_cast<double>(one.before.count);
+      for (model::Step step : steps[one.recorded]) {
+        const Ticks end = scaled(step.offset + step.ticks, factor);
+        step.segment = one.made;
+        step.offset = scaled(step.offset, factor);
+        step.ticks = end - step.offset;
+        step.minTicks = std::min(scaled(step.minTicks, factor), step.ticks);
+        step.maxTicks = std::min(scaled(step.maxTicks, factor), step.ticks);
+        step.meanTicks *= factor;
+        recorder_.add(step);
+      }
+    }
+    return {};
+  }
+
+  struct Stretched {
+    model::SegmentId recorded, made;
+    Ticks before, after;
+  };
+  const ChangeContext& context_;
+  const Recording& recording_;
+  const Timeline& timeline_;
+  record::Recorder& recorder_;
+  std::string own_;  ///< beginning of the keys of what a replay needs to know of the executable
+  std::map<std::tuple<model::SegmentId, model::DeviceId, int, model::Pass, Ticks>, model::SegmentId>
+      segments_;
+  std::vector<Stretched> stretched_;
+};
+
+}  // namespace
+
+std::int64_t samplesOf(const Recording& recording, const analysis::Catalog& catalog) {
+  const model::Executable* before = catalog.executable(recording.executable.id);
+  const double replicas =
+      before == nullptr || before->replicas < 1
+          ? 1
+          : static_cast<double>(recording.executable.replicas) / static_cast<double>(before->replicas);
+  return std::llround(static_cast<double>(recording.run.samples) * replicas * recording.microBatches /
+                      recording.recordedMicroBatches);
+}
+
+base::Status writeReplay(const ChangeContext& context, const Recording& recording, const Timeline& timeline,
+                         const std::vector<Change>& changes, Extent extent, record::Recorder& recorder) {
+  return ReplayWriter(context, recording, timeline, recorder).write(changes, extent);
+}
+
+}  // namespace pipescope::replay

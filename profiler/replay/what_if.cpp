@@ -1,0 +1,138 @@
+#include "profiler/replay/what_if.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/replay/replay_rows.h"
+
+namespace pipescope::replay {
+namespace {
+
+ReplayedCall callOf(const ChangeContext& context, const Recording& recording, const Timeline& timeline) {
+  ReplayedCall call;
+  call.microBatches = recording.microBatches;
+  call.stepTicks = static_cast<double>(timeline.length().count) / recording.iterations;
+  const auto replicas = static_cast<double>(std::max<std::int64_t>(recording.executable.replicas, 1));
+  call.microBatchTicks = call.stepTicks / (recording.microBatches * replicas);
+  const std::int64_t samples = samplesOf(recording, context.catalog);
+  const double seconds =
+      static_cast<double>(timeline.length().count) / static_cast<double>(recording.ticksPerSecond);
+  if (samples > 0 && seconds > 0 && recording.tickMeaning != model::TickMeaning::cost)
+    call.samplesPerSecond = static_cast<double>(samples) / seconds;
+  return call;
+}
+
+/// The report of a call's stages. It is made from rows, so that its figures are those of `pipescope report`.
+base::Result<analysis::StagesReport> stagesOf(const ChangeContext& context, const Recording& recording,
+                                              const Timeline& timeline) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  PIPESCOPE_TRY(writeReplay(context, recording, timeline, {}, Extent::call, recorder));
+  PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
+  return analysis::stagesReport(profile, *catalog, recording.executable.id);
+}
+
+/// What each change does alone.
+std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& recording,
+                                const std::vector<Change>& changes, const ReplayedCall& before,
+                                const ReplayedCall& after) {
+  std::vector<WhatIfPart> parts;
+  for (const Change& change : changes) {
+    parts.push_back({change.text(), std::nullopt});
+    if (changes.size() == 1) {
+      parts.back().ticks = after.stepTicks - before.stepTicks;
+      break;
+    }
+    const base::Result<Changed> alone = applyChanges(context, recording, {change});
+    if (!alone.ok()) continue;
+    const base::Result<ReplayedCall> call = replayedCall(context, alone->recording);
+    if (call.ok()) parts.back().ticks = call->stepTicks - before.stepTicks;
+  }
+  return parts;
+}
+
+void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
+  for (const StageFit& fit : result.memory) {
+    if (fit.fits.value_or(true)) continue;
+    if (fit.added.count <= 0) {
+      remarks.push_back(fmt::format(
+          "Stage {} does not fit into the memory of its device, as in the recording.", fit.stage));
+      continue;
+    }
+    remarks.push_back(
+        fmt::format("Stage {} would not fit: the stash would hold {} micro-batches instead of {}, which adds "
+                    "{} bytes to its "
+                    "device.",
+                    fit.stage, fit.stashAfter.value_or(0), fit.stashBefore.value_or(0), fit.added.count));
+  }
+}
+
+}  // namespace
+
+base::Result<ReplayedCall> replayedCall(const ChangeContext& context, const Recording& recording) {
+  PIPESCOPE_ASSIGN(const Timeline timeline, replayCall(recording, Detail::length));
+  return callOf(context, recording, timeline);
+}
+
+base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Recording& before,
+                                          const Changed& after) {
+  std::vector<StageFit> fits;
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, before.executable.id));
+  const std::vector<std::int64_t>& stash = after.recording.orders.front().stashEntries;
+  const std::vector<std::int64_t>& recorded = before.orders.front().stashEntries;
+  std::map<model::DeviceId, Bytes> added;  // all stages of a device share its memory
+  for (const model::Stage& stage : before.stages) {
+    const auto s = static_cast<std::size_t>(stage.index);
+    StageFit fit;
+    fit.stage = stage.index;
+    if (s < recorded.size()) fit.stashBefore = recorded[s];
+    if (s < stash.size()) fit.stashAfter = stash[s];
+    if (fit.stashBefore && fit.stashAfter)
+      fit.added = stage.stashBytesPerEntry * (*fit.stashAfter - *fit.stashBefore);
+    added[stage.device] += fit.added;
+    fits.push_back(fit);
+  }
+  for (StageFit& fit : fits) {
+    const model::Stage& stage = before.stages[static_cast<std::size_t>(fit.stage)];
+    const auto device = std::find_if(
+        memory.devices.begin(), memory.devices.end(),
+        [&](const analysis::DeviceMemory& one) { return one.index == static_cast<int>(stage.device.value); });
+    const bool sized = stage.stashBytesPerEntry.count > 0 || fit.stashBefore == fit.stashAfter;
+    if (device == memory.devices.end() || !sized || after.stashUnknown || !fit.stashAfter ||
+        !fit.stashBefore || device->bytesPerUnit.count <= 0)
+      continue;
+    // A stash is spread over all units, so each takes an equal part of it.
+    const std::int64_t units = std::max<std::int64_t>(device->units, 1);
+    const std::int64_t perUnit = (added[stage.device].count + units - 1) / units;
+    fit.fits = device->maxUnitIncludingGaps.count + perUnit <= device->bytesPerUnit.count;
+    fit.added = added[stage.device];
+  }
+  return fits;
+}
+
+base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recording,
+                            const std::vector<Change>& changes) {
+  WhatIf result;
+  PIPESCOPE_ASSIGN(const Timeline recorded, replayCall(recording));
+  PIPESCOPE_ASSIGN(Changed changed, applyChanges(context, recording, changes));
+  PIPESCOPE_ASSIGN(result.timeline, replayCall(changed.recording));
+  result.before = callOf(context, recording, recorded);
+  result.after = callOf(context, changed.recording, result.timeline);
+  result.parts = partsOf(context, recording, changes, result.before, result.after);
+  result.interaction = result.after.stepTicks - result.before.stepTicks;
+  for (const WhatIfPart& part : result.parts) result.interaction -= part.ticks.value_or(0);
+  PIPESCOPE_ASSIGN(result.stagesBefore, stagesOf(context, recording, recorded));
+  PIPESCOPE_ASSIGN(result.stagesAfter, stagesOf(context, changed.recording, result.timeline));
+  PIPESCOPE_ASSIGN(result.memory, fitOf(context, recording, changed));
+  result.remarks = std::move(changed.remarks);
+  addFitRemarks(result, result.remarks);
+  result.recording = std::move(changed.recording);
+  return result;
+}
+
+}  // namespace pipescope::replay

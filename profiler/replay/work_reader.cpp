@@ -1,0 +1,347 @@
+#include "profiler/replay/work_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <tuple>
+#include <unordered_map>
+
+namespace pipescope::replay {
+namespace {
+
+using model::Pass;
+using model::Placement;
+
+TaskKind taskKindOf(Pass pass) {
+  if (pass == Pass::weightGradient) return TaskKind::weight;
+  return pass == Pass::backward || pass == Pass::recompute ? TaskKind::backward : TaskKind::forward;
+}
+
+class WorkReader {
+ public:
+  WorkReader(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording)
+      : catalog_(catalog), rows_(rows), recording_(recording) {}
+
+  base::Result<RecordedStarts> read() {
+    PIPESCOPE_TRY(countWork());
+    readOverlapped();
+    addReplicas();
+    sortPlacements();
+    for (std::size_t i = 0; i < sorted_.size(); ++i) PIPESCOPE_TRY(addPlacement(i));
+    keepDifferentWorks();
+    findOutputRule();
+    return std::move(starts_);
+  }
+
+ private:
+  int stageCount() const { return recording_.stageCount(); }
+  bool known(const Placement& p) const {
+    return p.iteration >= 0 && p.stage >= 0 && p.stage < stageCount() && p.end >= p.start && p.replica >= 0;
+  }
+  /// Collectives and other work of a trace run beside the passes.
+  bool counts(const Placement& p) const {
+    if (!known(p) || catalog_.segments.find(p.segment) == nullptr) return false;
+    return !recording_.measured || p.pass == Pass::update ||
+           (model::isComputePass(p.pass) && p.microBatch >= 0);
+  }
+
+  base::Status countWork() {
+    std::int64_t microBatches = 0, iterations = 0, tasks = 0;
+    for (const Placement& p : rows_.placements) {
+      if (!counts(p)) continue;
+      iterations = std::max<std::int64_t>(iterations, p.iteration + 1);
+      microBatches = std::max<std::int64_t>(microBatches, p.microBatch + 1);
+      tasks += p.microBatch >= 0 ? 1 : 0;
+    }
+    if (tasks == 0)
+      return base::badInput(
+          recording_.measured
+              ? "No passes of pipeline stages were recognised in this trace, so there is nothing to replay; "
+                "import it with rules that name them (pipescope import --rules)."
+              : "The profile has no placements of passes, so there is nothing to replay: record it with "
+                "--record stages or more.");
+    // Each stage works for each micro-batch. A damaged file may claim any number.
+    if (iterations * microBatches > tasks || iterations * microBatches * stageCount() > 64 * tasks)
+      return base::badInput(
+          "The placements of the profile do not belong to one pipeline; it may be damaged.");
+    recording_.iterations = static_cast<int>(iterations);
+    recording_.microBatches = recording_.recordedMicroBatches = static_cast<int>(microBatches);
+    return {};
+  }
+
+  /// The property lists pairs of segments: a collective, and the piece of the backward pass before it.
+  void readOverlapped() {
+    std::istringstream words(
+        catalog_.property(fmt::format("replay.{}.overlapped_collectives", recording_.executable.id.value)));
+    std::int64_t collective = 0, after = 0;
+    for (char colon = 0; words >> collective >> colon >> after && colon == ':';)
+      afterOf_[model::SegmentId(collective)] = model::SegmentId(after);
+  }
+
+  void addReplicas() {
+    std::map<int, std::size_t> placeOf;
+    for (const Placement& p : rows_.placements) {
+      if (!counts(p)) continue;
+      const auto [place, added] = placeOf.try_emplace(p.replica, recording_.replicas.size());
+      if (added) {
+        recording_.replicas.emplace_back();
+        recording_.replicas.back().number = p.replica;
+        recording_.replicas.back().stages.resize(static_cast<std::size_t>(stageCount()));
+      }
+      addDevice(recording_.replicas[place->second], p);
+    }
+    std::sort(recording_.replicas.begin(), recording_.replicas.end(),
+              [](const auto& a, const auto& b) { return a.number < b.number; });
+    for (std::size_t r = 0; r < recording_.replicas.size(); ++r)
+      replicaOf_[recording_.replicas[r].number] = r;
+    const std::size_t perStage =
+        static_cast<std::size_t>(recording_.iterations) * static_cast<std::size_t>(recording_.microBatches);
+    const std::size_t stages = static_cast<std::size_t>(stageCount());
+    works_.assign(recording_.replicas.size(), std::vector<StageWork>(perStage * stages));
+    starts_.tasks.assign(recording_.replicas.size(),
+                         std::vector<Ticks>(perStage * stages * kTaskKinds, Ticks(INT64_MIN)));
+    starts_.updates.assign(
+        recording_.replicas.size(),
+        std::vector<std::vector<Ticks>>(static_cast<std::size_t>(recording_.iterations) * stages));
+    if (!recording_.measured) return;
+    recording_.orders.assign(static_cast<std::size_t>(recording_.iterations), Order());
+    int devices = 0;
+    for (const int device : recording_.deviceOfStage) devices = std::max(devices, device + 1);
+    for (Order& order : recording_.orders) order.devices.resize(static_cast<std::size_t>(devices));
+  }
+
+  /// In an emulated profile each replica has the same number of devices, one replica after the other.
+  void addDevice(RecordedReplica& replica, const Placement& p) {
+    const auto local = static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(p.stage)]);
+    if (replica.devices.size() <= local) replica.devices.resize(local + 1);
+    replica.devices[local] = p.device;
+    if (recording_.measured) return;
+    for (std::size_t d = 0; d < replica.devices.size(); ++d)
+      replica.devices[d] =
+          model::DeviceId(p.device.value - static_cast<std::int64_t>(local) + static_cast<std::int64_t>(d));
+  }
+
+  /// By replica and device in the order of work. Emulated placements are recorded in that order.
+  void sortPlacements() {
+    for (const Placement& p : rows_.placements) {
+      if (counts(p))
+        sorted_.push_back(&p);
+      else
+        addSync(p);
+    }
+    std::sort(sorted_.begin(), sorted_.end(), [&](const Placement* a, const Placement* b) {
+      if (recording_.measured)
+        return std::tie(a->replica, a->device, a->start, a->id) <
+               std::tie(b->replica, b->device, b->start, b->id);
+      return std::tie(a->replica, a->device, a->id) < std::tie(b->replica, b->device, b->id);
+    });
+  }
+
+  void addSync(const Placement& p) {
+    const auto replica = replicaOf_.find(p.replica);
+    if (p.pass != Pass::sync || replica == replicaOf_.end()) return;
+    RecordedReplica& own = recording_.replicas[replica->second];
+    for (std::size_t d = 0; d < own.devices.size(); ++d) {
+      if (own.devices[d] != p.device) continue;
+      own.sync.resize(own.devices.size());
+      own.sync[d] = {p.segment, p.pass, p.end - p.start};
+    }
+  }
+
+  /// What a load or store belongs to: the work that follows it if that is for the same micro-batch, otherwise
+  /// the work before it.
+  TaskKind kindOfRemote(std::size_t i) const {
+    const Placement& p = *sorted_[i];
+    for (std::size_t k = i + 1; k < sorted_.size() && sorted_[k]->device == p.device; ++k) {
+      if (sorted_[k]->pass == Pass::remote || sorted_[k]->pass == Pass::collective) continue;
+      const Placement& next = *sorted_[k];
+      if (std::tie(next.iteration, next.stage, next.microBatch) ==
+              std::tie(p.iteration, p.stage, p.microBatch) &&
+          next.pass != Pass::hostOut)
+        return taskKindOf(next.pass);
+      break;
+    }
+    return last_;
+  }
+
+  base::Status addPlacement(std::size_t i) {
+    const Placement& p = *sorted_[i];
+    const Piece piece{p.segment, p.pass, p.end - p.start};
+    const std::size_t r = replicaOf_.at(p.replica);
+    if (afterOf_.contains(p.segment)) {
+      addOverlapped(r, p, piece);
+      return {};
+    }
+    if (p.microBatch < 0 || p.pass == Pass::update) {
+      addUpdate(r, p, piece);
+      return {};
+    }
+    StageWork& work = works_[r][placeOf(p)];
+    if (p.pass == Pass::hostIn) {
+      work.hostIn.push_back(piece);
+    } else if (p.pass == Pass::hostOut) {
+      work.hostOut.push_back(piece);
+    } else {
+      const bool compute = model::isComputePass(p.pass);
+      const TaskKind kind = compute ? taskKindOf(p.pass) : kindOfRemote(i);
+      PIPESCOPE_TRY(addTask(r, p, kind));
+      work.of(kind).push_back(piece);
+      last_ = kind;
+    }
+    return {};
+  }
+
+  std::size_t placeOf(const Placement& p) const {
+    return recording_.indexOf(p.iteration, p.microBatch) * static_cast<std::size_t>(stageCount()) +
+           static_cast<std::size_t>(p.stage);
+  }
+
+  base::Status addTask(std::size_t r, const Placement& p, TaskKind kind) {
+    Ticks& start = starts_.tasks[r][placeOf(p) * kTaskKinds + static_cast<std::size_t>(kind)];
+    if (start.count == INT64_MIN) {
+      start = p.start;
+    } else if (!recording_.measured ||
+               (lastTask_ != nullptr && *lastTask_ == Task{p.stage, p.microBatch, -1, kind} &&
+                lastReplica_ == r)) {
+      return {};
+    } else {
+      return base::badInput(
+          fmt::format("Stage {} works on micro-batch {} of iteration {} at two different times, so it is not "
+                      "clear what waits for what; the trace cannot be replayed.",
+                      p.stage, p.microBatch, p.iteration));
+    }
+    if (!recording_.measured) return {};
+    Order& order = recording_.orders[static_cast<std::size_t>(p.iteration)];
+    order.splitBackward = order.splitBackward || kind == TaskKind::weight;
+    // Replicas work in the same order; the first one states it.
+    std::vector<Task>& tasks =
+        order.devices[static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(p.stage)])];
+    const Task task{p.stage, p.microBatch, -1, kind};
+    if (r == 0) tasks.push_back(task);
+    current_ = task;
+    lastTask_ = &current_;
+    lastReplica_ = r;
+    return {};
+  }
+
+  void addUpdate(std::size_t r, const Placement& p, const Piece& piece) {
+    if (model::isComputePass(p.pass) || p.pass == Pass::sync) return;
+    RecordedStage& stage = recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)];
+    stage.updates.resize(static_cast<std::size_t>(recording_.iterations));
+    stage.updates[static_cast<std::size_t>(p.iteration)].push_back(piece);
+    starts_
+        .updates[r][static_cast<std::size_t>(p.iteration) * static_cast<std::size_t>(stageCount()) +
+                    static_cast<std::size_t>(p.stage)]
+        .push_back(p.start);
+  }
+
+  void addOverlapped(std::size_t r, const Placement& p, const Piece& piece) {
+    if (p.iteration != 0) return;
+    OverlappedPiece overlapped{piece, -1};
+    const model::SegmentId after = afterOf_.at(p.segment);
+    for (int k = 0; k < recording_.microBatches; ++k) {
+      const std::size_t place = recording_.indexOf(0, k) * static_cast<std::size_t>(stageCount());
+      const Pieces& backward = works_[r][place + static_cast<std::size_t>(p.stage)].backward;
+      for (std::size_t i = 0; i < backward.size(); ++i)
+        if (backward[i].segment == after) overlapped.after = static_cast<int>(i);
+    }
+    recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)].overlapped.push_back(overlapped);
+  }
+
+  /// A stage may not work for each micro-batch: with two pipes it sees half of them, and a trace may lack
+  /// some. Another order may give it others, which are then like those before them.
+  void fillGaps(std::size_t r, std::size_t s) {
+    const std::size_t stages = static_cast<std::size_t>(stageCount());
+    const auto ran = [&](std::size_t i) {
+      const auto first = starts_.tasks[r].begin() + static_cast<std::ptrdiff_t>(i * kTaskKinds);
+      return std::any_of(first, first + kTaskKinds, [](Ticks start) { return start.count != INT64_MIN; });
+    };
+    std::vector<StageWork>& works = works_[r];
+    std::size_t like = s;
+    while (like < works.size() && !ran(like)) like += stages;
+    if (like >= works.size()) return;
+    for (std::size_t i = s; i < works.size(); i += stages) {
+      if (ran(i)) {
+        like = i;
+      } else {
+        works[i] = works[like];
+      }
+    }
+  }
+
+  void keepDifferentWorks() {
+    constexpr std::size_t kMostDifferent = 64;
+    const std::size_t stages = static_cast<std::size_t>(stageCount());
+    for (std::size_t r = 0; r < works_.size(); ++r) {
+      for (std::size_t s = 0; s < stages; ++s) {
+        fillGaps(r, s);
+        RecordedStage& stage = recording_.replicas[r].stages[s];
+        for (std::size_t i = s; i < works_[r].size(); i += stages) {
+          const StageWork& work = works_[r][i];
+          auto same = stage.works.end();
+          if (stage.works.size() <= kMostDifferent)
+            same = std::find(stage.works.begin(), stage.works.end(), work);
+          stage.workOf.push_back(static_cast<int>(same - stage.works.begin()));
+          if (same == stage.works.end()) stage.works.push_back(work);
+        }
+        const bool equal = std::adjacent_find(stage.updates.begin(), stage.updates.end(),
+                                              std::not_equal_to<>()) == stage.updates.end();
+        if (equal && stage.updates.size() > 1) stage.updates.resize(1);
+      }
+      recording_.replicas[r].sync.resize(recording_.replicas[r].devices.size());
+    }
+  }
+
+  /// All micro-batches then have what the returned ones send.
+  void findOutputRule() {
+    std::vector<std::int64_t> returned;
+    const std::int64_t count = static_cast<std::int64_t>(recording_.iterations) * recording_.microBatches;
+    const RecordedReplica& first = recording_.replicas.front();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool any = std::any_of(first.stages.begin(), first.stages.end(), [&](const RecordedStage& stage) {
+        const auto index = static_cast<std::size_t>(stage.workOf[static_cast<std::size_t>(i)]);
+        return !stage.works[index].hostOut.empty();
+      });
+      if (any) returned.push_back(i);
+    }
+    OutputRule& rule = recording_.output;
+    const auto found = static_cast<std::int64_t>(returned.size());
+    if (found == count) return;
+    rule.mode = found == 0 ? OutputRule::Mode::none : OutputRule::Mode::everyN;
+    if (found == 1 && returned.front() + 1 == count) rule.mode = OutputRule::Mode::last;
+    if (found > 0) rule.period = returned.front() + 1;
+    for (RecordedReplica& replica : recording_.replicas) {
+      for (RecordedStage& stage : replica.stages) {
+        const auto sender = std::find_if(stage.works.begin(), stage.works.end(),
+                                         [](const StageWork& work) { return !work.hostOut.empty(); });
+        if (sender == stage.works.end()) continue;
+        const Pieces stores = sender->hostOut;
+        for (StageWork& work : stage.works)
+          if (work.hostOut.empty()) work.hostOut = stores;
+      }
+    }
+  }
+
+  const analysis::Catalog& catalog_;
+  const CallRows& rows_;
+  Recording& recording_;
+  RecordedStarts starts_;
+  std::map<int, std::size_t> replicaOf_;
+  std::vector<const Placement*> sorted_;
+  std::vector<std::vector<StageWork>> works_;  ///< by replica; by iteration, micro-batch and stage
+  std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
+  TaskKind last_ = TaskKind::forward;
+  Task current_;
+  const Task* lastTask_ = nullptr;
+  std::size_t lastReplica_ = 0;
+};
+
+}  // namespace
+
+base::Result<RecordedStarts> addWork(const analysis::Catalog& catalog, const CallRows& rows,
+                                     Recording& recording) {
+  return WorkReader(catalog, rows, recording).read();
+}
+
+}  // namespace pipescope::replay

@@ -1,0 +1,27 @@
+#pragma once
+// What replays of a call answer: the best single move, which the stages section shows, and the section of a
+// what-if.
+#include "profiler/replay/best_move.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+
+/// Gives the process the schedules of the engine. Programs call it once at their start; without it, only
+/// imported traces are replayed.
+void setSchedules(replay::Schedules schedules);
+/// Null: the process knows none.
+const replay::Schedules* knownSchedules();
+
+/// Tries changes of the executable's last call.
+replay::BestMoveAnswer bestMoveOf(const Context& context);
+/// A sentence about the move, such as "Best single move: gradient_accumulation=20 makes it 12.3 % faster …";
+/// empty if there is none.
+std::string bestMoveText(const replay::BestMoveAnswer& answer);
+/// The facts of the stages section about it.
+std::vector<Fact> bestMoveFacts(const replay::BestMoveAnswer& answer);
+
+/// The answer of `pipescope what-if`: the step before and after with the parts of the difference, and the
+/// stages.
+Section whatIfSection(const analysis::Catalog& catalog, const replay::WhatIf& answer);
+
+}  // namespace pipescope::sections

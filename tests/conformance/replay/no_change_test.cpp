@@ -1,0 +1,164 @@
+// A replay without changes gives the recorded call to the tick: every placement of every device, every
+// transfer and the end. The rules must explain all times of emulated profiles, without lags.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "emulated.h"
+#include "profiler/analysis/rows_of_run.h"
+#include "profiler/import/trace_import.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using Spans = std::vector<std::tuple<std::int64_t, int, int, int, int, std::int64_t, std::int64_t>>;
+
+/// Device, pass, stage, micro-batch, iteration, start, end.
+Spans recordedSpans(const EmulatedProfile& emulated, const replay::Recording& recording) {
+  Spans spans;
+  const auto rows = analysis::rowsOfRun<model::Placement>(*emulated.profile, recording.run);
+  for (const model::Placement& p : *rows)
+    spans.emplace_back(p.device.value, static_cast<int>(p.pass), p.stage, p.microBatch, p.iteration,
+                       p.start.count, p.end.count);
+  std::sort(spans.begin(), spans.end());
+  return spans;
+}
+
+Spans replayedSpans(const replay::Recording& recording, const replay::Timeline& timeline) {
+  Spans spans;
+  for (const replay::PlacedPiece& p : timeline.placements) {
+    const auto& devices = recording.replicas[static_cast<std::size_t>(p.replica)].devices;
+    spans.emplace_back(devices[static_cast<std::size_t>(p.device)].value, static_cast<int>(p.pass),
+                       p.where.stage, p.where.microBatch, p.where.iteration, p.start.count, p.end.count);
+  }
+  std::sort(spans.begin(), spans.end());
+  return spans;
+}
+
+template <class Row>
+std::vector<std::pair<std::int64_t, std::int64_t>> timesOf(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  for (const Row& row : rows) times.emplace_back(row.start.count, row.end.count);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+void expectSame(const EmulatedProfile& emulated, std::size_t executable) {
+  const auto recording = recordingOf(emulated, executable);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_TRUE(recording->explained) << "the rules leave some times unexplained";
+  const auto timeline = replay::replayCall(*recording);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  EXPECT_EQ(timeline->end.count, recording->run.end.count);
+  EXPECT_EQ(replayedSpans(*recording, *timeline), recordedSpans(emulated, *recording));
+  EXPECT_EQ(timesOf(timeline->transfers),
+            timesOf(*analysis::rowsOfRun<model::Transfer>(*emulated.profile, recording->run)));
+  EXPECT_EQ(timesOf(timeline->waits),
+            timesOf(*analysis::rowsOfRun<model::Wait>(*emulated.profile, recording->run)));
+}
+
+TEST(NoChange, EverySampleIsReproducedToTheTick) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PIPESCOPE_SOURCE_DIR "/samples")) {
+    if (entry.path().extension() != ".toml") continue;
+    SCOPED_TRACE(entry.path().string());
+    const auto emulated = emulateFile(entry.path().string());
+    ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+    for (std::size_t i = 0; i < emulated->catalog->executables.size(); ++i) expectSame(*emulated, i);
+    ++files;
+  }
+  EXPECT_GE(files, 13);
+}
+
+TEST(NoChange, ReplicasOfDifferentSpeedAreReproduced) {
+  const auto emulated =
+      emulateSetup({"[[fixed.stages]]\nforward = 1\nbackward = 2\nupdate = 1\n[[fixed.stages]]\nforward = "
+                    "2\nbackward = 3\n"
+                    "[[device_scale]]\ndevice = 2\ncompute = 0.7\n",
+                    {{"system.name", "fixed"},
+                     {"execution.schedule", "1f1b"},
+                     {"execution.mode", "training"},
+                     {"training.gradient_accumulation", "4"},
+                     {"training.device_iterations", "3"},
+                     {"training.replication_factor", "2"},
+                     {"fixed.collective", "5"},
+                     {"fixed.exchange", "0.5"}}});
+  ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+  EXPECT_EQ(recordingOf(*emulated)->replicas.size(), 2u);
+  expectSame(*emulated, 0);
+}
+
+/// A host that prepares samples slowly, works for each step, and copies beside the compute.
+TEST(NoChange, WaitsForTheHostAreReproduced) {
+  for (const char* copies : {"synchronous", "overlapped"}) {
+    for (const char* reads : {"false", "true"}) {
+      SCOPED_TRACE(testing::Message() << copies << ", reads results: " << reads);
+      const auto emulated = emulateSetup({"[[stages]]\nblocks = [\"*\"]\n",
+                                          {{"model.builder", "resnet"},
+                                           {"model.depth", "18"},
+                                           {"model.stem", "cifar"},
+                                           {"model.image_size", "16"},
+                                           {"system.name", "gaudi2"},
+                                           {"execution.numerics", "false"},
+                                           {"execution.schedule", "gpipe"},
+                                           {"execution.mode", "training"},
+                                           {"data.dataset", "synthetic"},
+                                           {"data.loader_rate", "20000"},
+                                           {"host.seconds_per_step", "0.0003"},
+                                           {"host.seconds_per_sample", "0.00002"},
+                                           {"host.reads_results", reads},
+                                           {"host.copies", copies},
+                                           {"training.micro_batch_size", "4"},
+                                           {"training.gradient_accumulation", "3"},
+                                           {"training.device_iterations", "4"}}});
+      ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+      expectSame(*emulated, 0);
+    }
+  }
+}
+
+TEST(NoChange, MicroBatchesOfDifferentCostAreReproduced) {
+  const auto emulated =
+      emulateSetup({"[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = "
+                    "2\nbackward = 3\n",
+                    {{"system.name", "fixed"},
+                     {"execution.schedule", "1f1b"},
+                     {"execution.mode", "training"},
+                     {"training.micro_batch_costs", "uniform(64, 512)"},
+                     {"training.gradient_accumulation", "12"}}});
+  ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+  expectSame(*emulated, 0);
+}
+
+/// Passes of an imported trace have times of their own, and gaps that no rule explains.
+TEST(NoChange, AnImportedTraceIsReproducedToTheTick) {
+  EmulatedProfile imported;
+  imported.profile = std::make_unique<record::MemoryProfile>();
+  record::Recorder recorder(*imported.profile);
+  base::SilentProgress progress;
+  importing::ImportRequest request;
+  request.paths = {PIPESCOPE_SOURCE_DIR "/samples/traces/pipeline_1f1b"};
+  request.temporaryFolder = std::filesystem::temp_directory_path();
+  const auto summary = importing::importTraces(request, recorder, progress);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  imported.catalog = *analysis::loadCatalog(*imported.profile);
+  const auto recording = recordingOf(imported);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const auto timeline = replay::replayCall(*recording);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  EXPECT_EQ(timeline->end.count, recording->run.end.count);
+  // Collectives and other work beside the passes is not replayed.
+  Spans recorded = recordedSpans(imported, *recording);
+  std::erase_if(recorded, [](const auto& span) {
+    const auto pass = static_cast<model::Pass>(std::get<1>(span));
+    return (!model::isComputePass(pass) && pass != model::Pass::update) || std::get<2>(span) < 0 ||
+           std::get<4>(span) < 0;
+  });
+  EXPECT_GE(recorded.size(), 3u * 8 * 4 * 2);
+  EXPECT_EQ(replayedSpans(*recording, *timeline), recorded);
+}
+
+}  // namespace
+}  // namespace pipescope::conformance

@@ -1,0 +1,361 @@
+// Where both can be had, a replay with changes equals an emulation of the changed configuration within 2 %.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <regex>
+
+#include "emulated.h"
+
+namespace pipescope::conformance {
+namespace {
+
+constexpr double kClose = 0.02;
+
+class ReplayDice {
+ public:
+  explicit ReplayDice(std::uint64_t seed) : random_(seed) {}
+  int pick(int least, int most) {
+    return least + static_cast<int>(random_() % static_cast<std::uint64_t>(most - least + 1));
+  }
+  bool coin() { return pick(0, 1) == 1; }
+  template <class T>
+  const T& oneOf(const std::vector<T>& all) {
+    return all[static_cast<std::size_t>(pick(0, static_cast<int>(all.size()) - 1))];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+struct FixedStage {
+  double forward = 1, recompute = 0, backward = 2, weight = 1, update = 0;
+};
+struct FixedPipeline {
+  std::vector<FixedStage> stages;
+  std::string schedule;
+  int microBatches = 1, iterations = 1, replicas = 1;
+  double exchange = 0, call = 0, collective = 0;
+};
+
+ReplayedSetup setupOf(const FixedPipeline& p) {
+  ReplayedSetup setup;
+  for (const FixedStage& s : p.stages)
+    setup.tables += fmt::format(
+        "[[fixed.stages]]\nforward = {}\nrecompute = {}\nbackward = {}\nweight = {}\nupdate = {}\n",
+        s.forward, s.recompute, s.backward, s.weight, s.update);
+  setup.keys = {{"system.name", "fixed"},
+                {"execution.mode", "training"},
+                {"execution.schedule", p.schedule},
+                {"training.gradient_accumulation", std::to_string(p.microBatches)},
+                {"training.device_iterations", std::to_string(p.iterations)},
+                {"training.replication_factor", std::to_string(p.replicas)},
+                {"fixed.exchange", fmt::format("{}", p.exchange)},
+                {"fixed.call", fmt::format("{}", p.call)},
+                {"fixed.collective", fmt::format("{}", p.collective)}};
+  return setup;
+}
+
+/// A number of micro-batches that all schedules accept.
+int someMicroBatches(ReplayDice& dice, int stages) {
+  return 4 * stages * dice.pick(1, 3);
+}
+
+FixedPipeline randomPipeline(ReplayDice& dice, const std::string& schedule) {
+  FixedPipeline p;
+  p.schedule = schedule;
+  int stages = dice.pick(2, 5);
+  if (schedule == "dualpipe") stages = 2 * dice.pick(1, 2);
+  if (schedule == "interleaved-1f1b" || schedule == "zb-v") stages *= 2;
+  for (int s = 0; s < stages; ++s) {
+    FixedStage stage;
+    stage.forward = 0.25 * dice.pick(1, 12);
+    stage.recompute = dice.coin() ? 0 : 0.25 * dice.pick(1, 8);
+    stage.backward = 0.5 * dice.pick(1, 12);
+    stage.weight = stage.backward / 2;
+    stage.update = dice.coin() ? 0 : 0.5 * dice.pick(1, 6);
+    p.stages.push_back(stage);
+  }
+  p.microBatches = someMicroBatches(dice, stages);
+  p.iterations = dice.pick(1, 3);
+  p.replicas = dice.pick(1, 2);
+  p.exchange = 0.125 * dice.pick(0, 8);
+  p.call = 0.5 * dice.pick(0, 4);
+  p.collective = 0.5 * dice.pick(0, 6);
+  return p;
+}
+
+const std::vector<std::string> kOneStageADevice = {"popart", "gpipe",      "1f1b",           "zb-h1",
+                                                   "zb-h2",  "tf-grouped", "tf-interleaved", "tf-sequential"};
+
+bool splits(const std::string& schedule) {
+  return schedule.starts_with("zb-") || schedule == "dualpipe";
+}
+
+/// Changes the pipeline at random, and returns the same changes as a what-if takes them.
+std::vector<std::string> changeAtRandom(ReplayDice& dice, FixedPipeline& p) {
+  std::vector<std::string> changes;
+  const std::size_t s = static_cast<std::size_t>(dice.pick(0, static_cast<int>(p.stages.size()) - 1));
+  FixedStage& stage = p.stages[s];
+  const bool twice = p.schedule == "dualpipe";  // its second pipe has the stages again
+  const auto add = [&](const char* pass, const std::string& value) {
+    changes.push_back(fmt::format("stages.{}.{}={}", s, pass, value));
+    if (twice) changes.push_back(fmt::format("stages.{}.{}={}", s + p.stages.size(), pass, value));
+  };
+  if (dice.coin()) {
+    stage.forward *= 1.5;
+    add("forward", "*1.5");
+  }
+  if (dice.coin()) {
+    stage.backward *= 0.5;
+    stage.weight *= 0.5;
+    add("backward", "-50%");
+  }
+  if (stage.recompute > 0 && dice.coin()) {
+    stage.recompute = 3.5;
+    add("recompute", "3.5");
+  }
+  if (stage.update > 0 && dice.coin()) {
+    stage.update *= 2;
+    add("update", "+100%");
+  }
+  if (dice.coin()) {
+    p.microBatches = someMicroBatches(dice, static_cast<int>(p.stages.size()));
+    changes.push_back(fmt::format("gradient_accumulation={}", p.microBatches));
+  }
+  if (p.exchange > 0 && dice.coin()) {
+    p.exchange /= 4;
+    if (p.replicas > 1) p.collective /= 4;
+    changes.push_back("links.bandwidth=*4");
+  }
+  const bool movable =
+      std::find(kOneStageADevice.begin(), kOneStageADevice.end(), p.schedule) != kOneStageADevice.end();
+  if (movable && dice.coin()) {
+    p.schedule = dice.oneOf(kOneStageADevice);
+    changes.push_back("schedule=" + p.schedule);
+  }
+  return changes;
+}
+
+TEST(ReEmulation, RandomFixedPipelinesOfAllSchedulesAgree) {
+  std::vector<std::string> all = kOneStageADevice;
+  all.insert(all.end(), {"interleaved-1f1b", "zb-v", "dualpipe"});
+  EXPECT_EQ(all.size(), engineSchedules().names.size());
+  const int rounds = std::getenv("PIPESCOPE_FULL_TESTS") != nullptr ? 60 : 12;
+  int compared = 0, refused = 0;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    for (int round = 0; round < rounds; ++round) {
+      ReplayDice dice(1000 * n + static_cast<std::uint64_t>(round));
+      const FixedPipeline before = randomPipeline(dice, all[n]);
+      FixedPipeline after = before;
+      const std::vector<std::string> changes = changeAtRandom(dice, after);
+      SCOPED_TRACE(testing::Message()
+                   << setupOf(before).describe() << fmt::format("{}", fmt::join(changes, " ")));
+      const auto recorded = emulateSetup(setupOf(before));
+      ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+      const auto again = emulateSetup(setupOf(after));
+      ASSERT_TRUE(again.ok()) << again.error().message;
+      const auto replayed = replayedStep(*recorded, changes);
+      if (splits(after.schedule) && !splits(before.schedule)) {
+        ASSERT_FALSE(replayed.ok());
+        EXPECT_NE(replayed.error().message.find("weight gradients"), std::string::npos);
+        ++refused;
+        continue;
+      }
+      ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+      // Costs are rounded to ticks, so the times differ by single ticks only.
+      EXPECT_NEAR(*replayed / again->stepTicks(), 1, 1e-5);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 8 * rounds);
+  EXPECT_GT(refused, 0);
+}
+
+constexpr const char* kMnistStages =
+    "[[model.layers]]\nname = \"layer1\"\ntype = \"conv\"\nblock = \"B1\"\nout_channels = 10\nkernel_size = "
+    "5\n"
+    "[[model.layers]]\nname = \"layer2\"\ntype = \"maxpool\"\nblock = \"B1\"\nkernel_size = 2\n"
+    "[[model.layers]]\nname = \"layer3\"\ntype = \"relu\"\nblock = \"B1\"\n"
+    "[[model.layers]]\nname = \"layer4\"\ntype = \"conv\"\nblock = \"B2\"\nout_channels = 20\nkernel_size = "
+    "5\n"
+    "[[model.layers]]\nname = \"layer5\"\ntype = \"maxpool\"\nblock = \"B2\"\nkernel_size = 2\n"
+    "[[model.layers]]\nname = \"layer6\"\ntype = \"relu\"\nblock = \"B2\"\n"
+    "[[model.layers]]\nname = \"layer7\"\ntype = \"flatten\"\nblock = \"B3\"\n"
+    "[[model.layers]]\nname = \"layer8\"\ntype = \"linear\"\nblock = \"B3\"\nout_features = 256\n"
+    "[[model.layers]]\nname = \"layer9\"\ntype = \"relu\"\nblock = \"B3\"\n"
+    "[[model.layers]]\nname = \"layer10\"\ntype = \"linear\"\nblock = \"B4\"\nout_features = 10\n"
+    "[[stages]]\nblocks = [\"B1\"]\n[[stages]]\nblocks = [\"B2\"]\n[[stages]]\nblocks = [\"B3\"]\n"
+    "[[stages]]\nblocks = [\"B4\"]\n";
+
+ReplayedSetup mnist(const char* system, const char* schedule) {
+  return {kMnistStages,
+          {{"system.name", system},
+           {"model.input", "[1,28,28]"},
+           {"execution.numerics", "false"},
+           {"execution.mode", "training"},
+           {"execution.schedule", schedule},
+           {"data.dataset", "synthetic"},
+           {"training.loss", "cross_entropy"},
+           {"training.micro_batch_size", "40"},
+           {"training.gradient_accumulation", "12"},
+           {"training.device_iterations", "3"},
+           {"training.optimizer", "adamw"}}};
+}
+
+/// Compares a replay with an emulation of the setup that has the key changed.
+void expectClose(const ReplayedSetup& before, const std::vector<std::string>& changes,
+                 const ReplayedSetup& after, double close = kClose) {
+  SCOPED_TRACE(testing::Message() << before.describe() << fmt::format("{}", fmt::join(changes, " ")));
+  const auto recorded = emulateSetup(before);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto again = emulateSetup(after);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  const auto replayed = replayedStep(*recorded, changes);
+  ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+  EXPECT_NEAR(*replayed / again->stepTicks(), 1, close);
+}
+
+class MnistLike : public testing::TestWithParam<const char*> {};
+
+TEST_P(MnistLike, MicroBatchesAgree) {
+  for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
+    const ReplayedSetup before = mnist(GetParam(), schedule);
+    for (const char* count : {"8", "24", "48"})
+      expectClose(before, {fmt::format("gradient_accumulation={}", count)},
+                  before.with("training.gradient_accumulation", count));
+  }
+}
+
+TEST_P(MnistLike, SchedulesAgree) {
+  for (const char* from : {"popart", "1f1b", "gpipe"}) {
+    for (const char* to : {"popart", "1f1b", "gpipe", "tf-grouped", "tf-sequential"}) {
+      const ReplayedSetup before = mnist(GetParam(), from).with("training.gradient_accumulation", "16");
+      expectClose(before, {fmt::format("schedule={}", to)}, before.with("execution.schedule", to));
+    }
+  }
+}
+
+/// A device that is slower by a factor has passes that are longer by it; only host copies stay.
+TEST_P(MnistLike, CostsAgree) {
+  for (const char* schedule : {"popart", "1f1b"}) {
+    const ReplayedSetup before = mnist(GetParam(), schedule);
+    ReplayedSetup after = before;
+    after.tables += "[[device_scale]]\ndevice = 1\ncompute = 0.5\n";
+    expectClose(
+        before,
+        {"stages.1.forward=*2", "stages.1.recompute=*2", "stages.1.backward=*2", "stages.1.update=*2"},
+        after);
+  }
+}
+
+TEST(StashMemory, WhatDoesNotFitIsMarked) {
+  // Each stash entry of stage 0 takes 40 × 28 × 28 floats; the memory of an IPU holds about 7,000 of them.
+  const ReplayedSetup setup = mnist("pod4", "gpipe");
+  const auto recorded = emulateSetup(setup);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto recording = recordingOf(*recorded);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const replay::ChangeContext context{*recorded->profile, *recorded->catalog, &engineSchedules()};
+  for (const bool fits : {true, false}) {
+    const std::string count = fits ? "24" : "9000";
+    const auto answer = replay::whatIf(context, *recording, {{"gradient_accumulation", count}});
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    ASSERT_TRUE(answer->memory.front().fits);
+    EXPECT_EQ(*answer->memory.front().fits, fits);
+    EXPECT_EQ(answer->memory.front().stashAfter, std::stoll(count));
+    const bool said =
+        std::any_of(answer->remarks.begin(), answer->remarks.end(), [](const std::string& text) {
+          return text.find("Stage 0 would not fit: the stash would hold 9000 micro-batches") == 0;
+        });
+    EXPECT_EQ(said, !fits);
+    // The memory of the changed configuration says the same.
+    const auto again = emulateSetup(setup.with("training.gradient_accumulation", count));
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    const auto& found = again->catalog->diagnostics;
+    EXPECT_EQ(std::any_of(found.begin(), found.end(),
+                          [](const model::Diagnostic& one) { return one.code == "out_of_memory"; }),
+              !fits);
+  }
+}
+
+/// Blocks take their times along, and another tensor crosses the border. Engines of a Gaudi work at the same
+/// time, so that the part of a block in a pass is an estimate there.
+TEST_P(MnistLike, MovedBlocksAgree) {
+  const auto split = [](const char* first, const char* second) {
+    std::string layers = kMnistStages;
+    return layers.substr(0, layers.find("[[stages]]")) +
+           fmt::format("[[stages]]\nblocks = [{}]\n[[stages]]\nblocks = [{}]\n", first, second);
+  };
+  for (const char* schedule : {"popart", "1f1b"}) {
+    ReplayedSetup early = mnist(GetParam(), schedule), late = early;
+    early.tables = split("\"B1\"", "\"B2\", \"B3\", \"B4\"");
+    late.tables = split("\"B1\", \"B2\"", "\"B3\", \"B4\"");
+    const double close = std::string(GetParam()) == "pod4" ? kClose : 0.1;
+    expectClose(early, {"move=B2:0"}, late, close);
+    expectClose(late, {"move=B2:1"}, early, close);
+  }
+}
+
+/// A user's folder in which all links between devices are twice as fast; latencies stay.
+class FasterLinks {
+ public:
+  FasterLinks()
+      : folder_(std::filesystem::temp_directory_path() / fmt::format("pipescope-links-{}", ::getpid())) {
+    static const std::regex figure("(link_lane|port_rate) = \\{ value = ([-+0-9.e]+)");
+    for (const char* kind : {"devices", "systems"}) {
+      std::filesystem::create_directories(folder_ / "pipescope" / kind);
+      for (const auto& entry :
+           std::filesystem::directory_iterator(std::string(PIPESCOPE_SOURCE_DIR "/resources/") + kind)) {
+        std::ifstream file(entry.path());
+        std::ofstream copy(folder_ / "pipescope" / kind / entry.path().filename());
+        for (std::string line; std::getline(file, line);) {
+          std::smatch found;
+          if (std::regex_search(line, found, figure))
+            line = found.prefix().str() +
+                   fmt::format("{} = {{ value = {}", found[1].str(), 2 * std::stod(found[2])) +
+                   found.suffix().str();
+          copy << line << '\n';
+        }
+      }
+    }
+    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
+  }
+  ~FasterLinks() {
+    ::unsetenv("XDG_CONFIG_HOME");
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_P(MnistLike, LinksAgree) {
+  for (const char* schedule : {"popart", "1f1b"}) {
+    // Large micro-batches, so that the transfers matter.
+    const ReplayedSetup setup = mnist(GetParam(), schedule).with("training.micro_batch_size", "400");
+    const auto recorded = emulateSetup(setup);
+    ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+    const auto replayed = replayedStep(*recorded, {"links.bandwidth=*2"});
+    ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+    const FasterLinks faster;
+    const auto again = emulateSetup(setup);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_LT(again->stepTicks(), recorded->stepTicks());
+    EXPECT_NEAR(*replayed / again->stepTicks(), 1, kClose) << schedule;
+    // What the change itself does agrees, not only the whole.
+    const double change = recorded->stepTicks() - again->stepTicks();
+    EXPECT_NEAR(recorded->stepTicks() - *replayed, change, 0.1 * change) << schedule;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Systems, MnistLike, testing::Values("pod4", "hls-gaudi2"));
+
+}  // namespace
+}  // namespace pipescope::conformance
