@@ -182,13 +182,15 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, stagesOf(context));
   const StagesReport& report = *made;
   const Words words = wordsOf(context.catalog);
-  const bool ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  const bool called = context.catalog.lastRunOf(context.executable) != nullptr;
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  const bool ran = called && recorded.placements;
   Section section{"stages", "Stages", stagesFacts(report, words), {}, {}};
   section.tables = {stageTable(report, words, ran), memoryTable(report, words),
                     stageOperationTable(report, report.limitingStage, words), boundaryTable(report, words)};
   addForecast(context, section.facts);
   section.remarks = limitingRemarks(report, words.time);
-  if (!ran) lack(section, kNothingRan);
+  if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
   return section;
 }
 
