@@ -105,14 +105,15 @@ base::OutputRules rulesFor(const config::Configuration& c, base::OutputRules rul
 base::Status checkOutputs(const config::Configuration& c, const std::string& profile,
                           const base::OutputRules& rules) {
   PIPESCOPE_TRY(store::checkProfileOutput(profile, rules));
-  const std::string &metrics = c.text("execution.metrics"), &weights = c.text("execution.save_weights");
-  if (!metrics.empty()) PIPESCOPE_TRY(base::checkOutput(metrics, base::FileKind::metrics, rules));
+  const std::string& weights = c.text("execution.save_weights");
+  PIPESCOPE_TRY(MetricsFile::create(c, rules));
   const auto weightsKind = weights.ends_with(".onnx") ? base::FileKind::onnxModel : base::FileKind::npz;
   if (!weights.empty()) PIPESCOPE_TRY(base::checkOutput(weights, weightsKind, rules));
   const std::pair<const char*, std::filesystem::path> outputs[] = {
       {"The profile", profile},
       {"the profile beside an older one", store::partPath(profile)},
-      {"execution.metrics", metrics},
+      {"execution.metrics", c.text("execution.metrics")},
+      {"execution.metrics_prometheus", c.text("execution.metrics_prometheus")},
       {"execution.save_weights", weights}};
   for (std::size_t i = 0; i < std::size(outputs); ++i) {
     for (std::size_t j = i + 1; j < std::size(outputs); ++j) {
@@ -177,7 +178,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const base::OutputRules rules = rulesFor(configuration, options.rules);
   PIPESCOPE_ASSIGN(const std::filesystem::path output, store::outputPath(options.output));
   PIPESCOPE_TRY(checkOutputs(configuration, output.string(), rules));
-  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics"), rules));
+  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration, rules));
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   store::FileSinkOptions sink;
   sink.writer.rules = rules;
@@ -201,7 +202,8 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
   RunContext context{setup, recorded, recorder, emulator, result, &metrics};
-  const base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  if (const base::Status finished = metrics.finish(); status.ok()) status = finished;
   PIPESCOPE_TRY(endProfile(recorder, *writer, status));
   if (status.ok()) PIPESCOPE_TRY(checkPeaks(recorded));
   result.cancelled = !status.ok();
