@@ -35,6 +35,9 @@ void registerCommands(CommandRegistry& registry);
 
 /// Prints "pipescope: <message>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
+/// Shortens the absolute paths of files below the current folder, unless a path was typed like that.
+/// Libraries turn paths into absolute ones, and a message should name what was typed.
+std::string withTypedPaths(std::string text);
 /// The arguments after the program's name.
 const std::vector<std::string>& arguments();
 /// The command line of the program as it was typed, without quotes. A profile records it.

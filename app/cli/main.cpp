@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "app/cli/command.h"
 #include "app/cli/help_format.h"
@@ -41,10 +42,34 @@ std::string asSentence(std::string message) {
   return stops ? message : message + ".";
 }
 
+void replaceAll(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
 }  // namespace
 
+std::string withTypedPaths(std::string text) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const std::string folder = fs::current_path(failed).string(), here = folder + "/";
+  if (failed || here == "//") return text;
+  bool absolute = false;
+  for (const std::string& argument : arguments()) {
+    const std::string value = argument.starts_with("-") ? argument.substr(argument.find('=') + 1) : argument;
+    absolute = absolute || value.starts_with(here);
+    if (!value.starts_with("../")) continue;
+    const fs::path whole = fs::absolute(value, failed).lexically_normal();
+    if (!failed) replaceAll(text, whole.string(), value);
+  }
+  if (absolute) return text;
+  replaceAll(text, here, "");
+  for (const char* end : {":", ",", " "}) replaceAll(text, " " + folder + end, std::string(" .") + end);
+  return text;
+}
+
 int fail(const base::Error& error) {
-  std::fprintf(stderr, "pipescope: %s\n", asSentence(error.message).c_str());
+  std::fprintf(stderr, "pipescope: %s\n", asSentence(withTypedPaths(error.message)).c_str());
   return exitStatus(error.kind);
 }
 
@@ -113,6 +138,9 @@ int runMain(int argc, char** argv) {
   for (const Command& command : registry.all()) {
     CLI::App* sub = app.add_subcommand(command.name, command.doc);
     commands.emplace_back(sub, command.setUp(*sub));
+    for (CLI::Option* option :
+         sub->get_options([](CLI::Option* one) { return one->get_items_expected_max() == 0; }))
+      option->disable_flag_override();  // --no-numerics=false would be ignored
     if (!command.example.empty()) sub->footer("Example:\n  " + command.example);
   }
   try {

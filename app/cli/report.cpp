@@ -159,7 +159,15 @@ base::Result<int> report(const ReportOptions& options) {
   return check(checks, profile, baseline);
 }
 
-base::Result<int> printSchema(const ReportOptions& options) {
+base::Result<int> printSchema(const ReportOptions& options, const CLI::App& command) {
+  for (const char* other : {"--executable", "--tile", "--table", "--fail-if", "--baseline"}) {
+    if (command.count(other) == 0) continue;
+    return base::badInput(fmt::format(
+        "--schema describes the JSON of all profiles, so {} has no effect: leave one of the two out.",
+        other));
+  }
+  if (command.count("--format") > 0 && options.format != "json")
+    return base::badInput("--schema describes the JSON of a report: leave out --format.");
   if (options.sections.size() > 1)
     return base::badInput("--schema describes one section or, without --section, all of them.");
   PIPESCOPE_ASSIGN(const std::string schema, options.sections.empty()
@@ -195,8 +203,8 @@ std::function<int()> setUpReport(CLI::App& command) {
                      "The profile that the word \"baseline\" in --fail-if means");
   command.add_flag("--schema", options->schema,
                    "Print the JSON Schema of the report, or of one --section, instead");
-  return [options] {
-    const base::Result<int> status = options->schema ? printSchema(*options) : report(*options);
+  return [options, &command] {
+    const base::Result<int> status = options->schema ? printSchema(*options, command) : report(*options);
     return status.ok() ? *status : fail(status.error());
   };
 }

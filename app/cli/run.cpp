@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "app/cli/command.h"
 #include "app/cli/overflow_report.h"
@@ -90,19 +91,17 @@ base::Status applyFlags(const RunOptions& options, const CLI::App& command, cons
     PIPESCOPE_TRY(configuration.set("execution.mode", std::string("training"), config::Origin::flag));
   if (options.inference)
     PIPESCOPE_TRY(configuration.set("execution.mode", std::string("inference"), config::Origin::flag));
-  for (const std::string& setting : options.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos)
-      return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
-    const base::Status status =
-        configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
-    if (!status.ok()) return base::badInput("--set: " + status.error().message);
-  }
+  PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   return typed.checkEffect(configuration);
 }
 
 /// The profile's path. --profile without another option is --profile-dir profile, as in the tutorial.
-base::Result<std::string> outputOf(const RunOptions& options) {
+base::Result<std::string> outputOf(const RunOptions& options, const CLI::App& command) {
+  for (const auto& [name, value] :
+       {std::pair{"-o", &options.output}, std::pair{"--profile-dir", &options.profileDirectory}}) {
+    if (command.count(name) > 0 && value->empty())
+      return base::badInput(fmt::format("{} names nothing: give it a path, or leave it out.", name));
+  }
   if (!options.output.empty() && !options.profileDirectory.empty())
     return base::badInput("-o and --profile-dir exclude each other: --profile-dir D means -o D/profile.pop.");
   if (!options.output.empty()) return options.output;
@@ -142,9 +141,21 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
+/// A profile is easily taken for what it was made from.
+base::Status refuseProfile(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string head(base::kHeadBytes, '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, stream.gcount())));
+  if (!base::isOfKind(base::FileKind::profile, head)) return {};
+  return base::badInput(fmt::format(
+      "{0} is a profile, not a configuration: `pipescope report {0}` prints what it holds.", file));
+}
+
 /// Reads a configuration. For an ONNX file, the configuration only names the model. Without a file, flags and
 /// the environment name it.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
+  PIPESCOPE_TRY(refuseProfile(file));
   if (!file.empty() && !file.ends_with(".onnx")) return app::readConfiguration(file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));
   if (!file.empty()) PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
@@ -173,7 +184,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, co
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   PIPESCOPE_TRY(applyFlags(options, command, typed, configuration));
   PIPESCOPE_TRY(nameModel(options.file, configuration));
-  PIPESCOPE_ASSIGN(const std::string output, outputOf(options));
+  PIPESCOPE_ASSIGN(const std::string output, outputOf(options, command));
   const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);

@@ -76,6 +76,18 @@ base::Result<std::string> table(const ScheduleOptions& options) {
   return options.format == "json" ? app::toJson(result) : app::toText(result);
 }
 
+/// Puts the flags of this command into a message about a configuration.
+std::string withFlags(std::string message) {
+  constexpr std::pair<std::string_view, const char*> kFlags[] = {
+      {"a gradient_accumulation", "a number of --micro-batches"},
+      {"gradient_accumulation", "--micro-batches"}};
+  for (const auto& [words, by] : kFlags) {
+    if (const std::size_t at = message.find(words); at != std::string::npos)
+      message.replace(at, words.size(), by);
+  }
+  return message;
+}
+
 std::function<int()> setUpSchedule(CLI::App& command) {
   auto options = std::make_shared<ScheduleOptions>();
   command.add_option("--schedule", options->schedule, "Name of the schedule: " + schedules::scheduleNames())
@@ -110,7 +122,7 @@ std::function<int()> setUpSchedule(CLI::App& command) {
       ->capture_default_str();
   return [options] {
     const base::Result<std::string> text = table(*options);
-    return text.ok() ? print(*text) : fail(text.error());
+    return text.ok() ? print(*text) : fail({text.error().kind, withFlags(text.error().message)});
   };
 }
 

@@ -87,8 +87,11 @@ std::string wrongValue(const std::string& said, const CLI::App& command, const W
   }
   if (std::regex_match(said, m, many))
     return fmt::format("{} is given several times, but it takes one value: leave all but one out.", typed(1));
-  if (std::regex_match(said, m, noValue) || std::regex_match(said, m, many2))
-    return fmt::format("{} takes no value.", typed(1));
+  if (std::regex_match(said, m, noValue) || std::regex_match(said, m, many2)) {
+    // The parser leaves out the dashes of a flag that must have no value.
+    const std::string name = m[1].str().starts_with("-") ? typed(1) : "--" + m[1].str();
+    return fmt::format("{} takes no value.", name);
+  }
   return said.ends_with(".") ? said : said + ".";
 }
 

@@ -39,7 +39,7 @@ std::string text(const store::Verification& v) {
   if (!v.state.reason.empty()) state += ": " + v.state.reason;
   std::string lines =
       fmt::format("{}: {} rows in {} tables, state {}\n", verdict(v), v.rows, v.tables, state);
-  for (const std::string& hole : v.holes) lines += "hole: " + hole + "\n";
+  for (const std::string& hole : v.holes) lines += "hole: " + withTypedPaths(hole) + "\n";
   if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
   return lines;
 }

@@ -182,6 +182,15 @@ void addExecution(std::vector<Key>& all) {
                      {"save-weights"}));
   all.push_back(text("execution.metrics", "",
                      "File for the metrics of every call, with one JSON object in each line.", {"metrics"}));
+  all.push_back(
+      text("execution.metrics_prometheus", "",
+           "File for the metrics so far in Prometheus' text format, as the textfile collector of its "
+           "node exporter reads it (NAME.prom). It is replaced at most once a second.",
+           {"metrics-prometheus"}));
+  all.push_back(text("execution.metrics_tensorboard", "",
+                     "Folder for the metrics of every call as scalars of TensorBoard. Each run adds an event "
+                     "file.",
+                     {"metrics-tensorboard"}));
   all.push_back(text("execution.mode", "all",
                      "What to run: all (training, then inference), or only one of them.", {"mode"},
                      {"all", "training", "inference"}));

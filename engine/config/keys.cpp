@@ -71,6 +71,9 @@ void addSystem(std::vector<Key>& all) {
       "which stages and replicas take what they need. auto: the whole system, with as many replicas as fit.",
       {"devices"}));
   all.back().choices = {"auto"};
+  all.push_back(real("system.price_per_hour", "currency/h", 0, 0, 1e9,
+                     "Price of the whole system, in any currency. A sweep shows how many samples a unit of "
+                     "the currency buys. 0: unknown."));
   all.push_back(
       required(integer("device_scale[].device", "", 0, 0, 4095, "Device that is slower than its kind.")));
   all.push_back(real("device_scale[].compute", "", 1, 0.01, 100,

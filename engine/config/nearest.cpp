@@ -23,21 +23,30 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+namespace {
+/// A word that begins with what was typed counts as one and a half edits away.
+constexpr std::size_t kBeginning = 3;
+/// Shorter beginnings say little. Flags come with their two dashes.
+constexpr std::size_t kShortestBeginning = 5;
+}  // namespace
+
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t bestDistance = std::string::npos;
+  std::size_t bestDistance = std::string::npos;  // twice the number of edits
   for (const std::string& candidate : known) {
     // A key in the wrong table is one step further away than its own name.
     const std::size_t whole = editDistance(word, candidate);
     const std::size_t own = editDistance(lastPart(word), lastPart(candidate)) + 1;
-    const std::size_t d = std::min(whole, own);
+    std::size_t d = 2 * std::min(whole, own);
+    // Who leaves out the end of a long word is further from it in edits than from many a short word.
+    if (word.size() >= kShortestBeginning && candidate.starts_with(word)) d = std::min(d, kBeginning);
     if (d < bestDistance) {
       bestDistance = d;
       best = candidate;
     }
   }
   const std::size_t tolerance = std::max<std::size_t>(2, lastPart(word).size() / 2);
-  return bestDistance <= tolerance ? best : std::string();
+  return bestDistance <= 2 * tolerance ? best : std::string();
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {

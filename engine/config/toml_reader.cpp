@@ -62,7 +62,7 @@ std::optional<Value> namedValues(const toml::table& table, const Key& key) {
 
 std::string unknownKey(const KeyTable& keys, const std::string& path) {
   const std::string near = nearest(path, keys.paths());
-  return fmt::format("unknown key {}{}", path,
+  return fmt::format("{}{}", path.empty() ? "the key is missing" : "unknown key " + path,
                      near.empty() ? "; `pipescope run --help-keys` lists all keys."
                                   : fmt::format("; did you mean {}?", near));
 }
@@ -217,7 +217,7 @@ std::optional<Value> valueOf(const Key& key, std::string_view given) {
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
   const Key* key = keys().find(path);
   if (key == nullptr || key->path.find("[]") != std::string::npos)
-    return base::badInput(unknownKey(keys(), std::string(path)) + ".");
+    return base::badInput(unknownKey(keys(), std::string(path)));
   const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
   if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
   std::optional<Value> parsed = valueOf(*key, value);

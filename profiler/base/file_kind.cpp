@@ -44,6 +44,12 @@ bool isSvg(std::string_view head) {
   return head.starts_with("<svg") && head.size() > 4 && " \t\r\n>/"sv.find(head[4]) != std::string_view::npos;
 }
 
+/// A TFRecord: length (8 bytes), its checksum (4), then an Event whose field 3 is the text "brain.Event:2".
+bool isEventFile(std::string_view head) {
+  constexpr std::size_t kData = 12, kWithin = 64;
+  return head.size() > kData && head.substr(kData, kWithin).find("brain.Event:") != std::string_view::npos;
+}
+
 /// A local header of a zip archive: signature, name's length at byte 26, name at byte 30 (PKWARE's APPNOTE).
 bool isNpz(std::string_view head) {
   constexpr std::size_t kLengthAt = 26, kNameAt = 30;
@@ -197,6 +203,9 @@ std::string_view nameOf(FileKind kind) {
                                                "an SVG drawing",
                                                "a PNG picture",
                                                "a metrics file",
+                                               "a file of Pipescope's metrics for Prometheus",
+                                               "an event file of TensorBoard",
+                                               "the table of a sweep",
                                                "an .npz archive",
                                                "an ONNX model",
                                                "an ONNX tensor",
@@ -224,6 +233,12 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return head.starts_with("\x89PNG\r\n\x1A\n");
     case FileKind::metrics:
       return head.starts_with("{\"kind\":\"");
+    case FileKind::prometheus:
+      return head.starts_with("# HELP pipescope_");
+    case FileKind::eventFile:
+      return isEventFile(head);
+    case FileKind::sweep:
+      return afterSpace(head).starts_with("{") && head.find("\"sweep_of\"") != std::string_view::npos;
     case FileKind::npz:
       return isNpz(head);
     case FileKind::onnxModel:
@@ -242,7 +257,8 @@ bool isOfKind(FileKind kind, std::string_view head) {
 
 bool canBeStreamed(FileKind kind) {
   return kind != FileKind::profile && kind != FileKind::database && kind != FileKind::npz &&
-         kind != FileKind::onnxModel && kind != FileKind::onnxTensor;
+         kind != FileKind::prometheus && kind != FileKind::eventFile && kind != FileKind::onnxModel &&
+         kind != FileKind::onnxTensor;
 }
 
 }  // namespace pipescope::base

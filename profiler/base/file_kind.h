@@ -15,6 +15,9 @@ enum class FileKind {
   svg,
   png,
   metrics,        ///< JSON lines of `run --metrics`
+  prometheus,     ///< Prometheus' text format, with metrics of ours
+  eventFile,      ///< TensorBoard's event file
+  sweep,          ///< JSON table of `sweep`
   npz,            ///< zip archive of NumPy arrays
   onnxModel,      ///< ModelProto
   onnxTensor,     ///< TensorProto

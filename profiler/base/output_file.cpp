@@ -65,8 +65,12 @@ bool isStandardOutput(const fs::path& path) {
 bool isSameFile(const fs::path& a, const fs::path& b) {
   std::error_code failed;
   if (fs::equivalent(a, b, failed) && !failed) return true;
-  const auto whole = [&](const fs::path& path) {
-    return fs::weakly_canonical(fs::absolute(path, failed), failed);
+  // A path that cannot be resolved, for example because a name is too long, is compared as it is.
+  const auto whole = [](const fs::path& path) {
+    std::error_code unresolved;
+    const fs::path absolute = fs::absolute(path, unresolved).lexically_normal();
+    const fs::path resolved = fs::weakly_canonical(absolute, unresolved);
+    return unresolved ? absolute : resolved;
   };
   return !a.empty() && !b.empty() && whole(a) == whole(b);
 }

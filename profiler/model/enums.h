@@ -6,7 +6,7 @@
 
 namespace pipescope::model {
 
-/// What a device does for a micro-batch, or before and after the micro-batches of a step.
+/// What a device does for a micro-batch, or before and after the micro-batches of an iteration.
 enum class Pass : std::uint8_t {
   forward = 0,
   recompute = 1,       ///< repeats the forward pass from the stash, before the backward pass
@@ -50,8 +50,8 @@ enum class ExecutableKind : std::uint8_t { training = 0, validation = 1, inferen
 
 /// Why a device is idle. Every idle interval has a cause.
 enum class WaitCause : std::uint8_t {
-  fill = 0,         ///< no micro-batch has reached this stage yet in this step
-  drain = 1,        ///< this stage has done all its micro-batches of this step
+  fill = 0,         ///< no micro-batch has reached this stage yet in this iteration
+  drain = 1,        ///< this stage has done all its micro-batches of this iteration
   slowerStage = 2,  ///< another stage's work is not finished
   exchange = 3,     ///< data or the copies between devices of this pipeline cycle have not arrived
   collective = 4,

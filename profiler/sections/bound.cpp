@@ -16,7 +16,8 @@ class BoundReader {
 
   base::Result<Bound> read() {
     PIPESCOPE_ASSIGN(bound_.value, sum(0));
-    if (next() != '\0') return wrong();
+    if (next() != '\0')
+      return base::badInput(fmt::format("\"{}\" stands behind the end of the bound.", text_));
     return bound_;
   }
 

@@ -69,10 +69,22 @@ base::Result<SideReports> sideReports(const Context& context, std::int64_t ticks
   PIPESCOPE_ASSIGN(reports.execution, executionOf(context));
   PIPESCOPE_ASSIGN(reports.stages, stagesOf(context));
   PIPESCOPE_ASSIGN(reports.memory, memoryOf(context));
-  reports.ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  reports.ran = recorded.placements;
   reports.scale =
       static_cast<double>(ticksPerSecond) / static_cast<double>(context.catalog.timebase({}).ticksPerSecond);
   return reports;
+}
+
+bool statesCosts(const Context& context) {
+  return wordsOf(context.catalog).time.isCosts();
+}
+
+std::string notComparable(bool firstStatesCosts) {
+  return fmt::format(
+      "The times of the two profiles say nothing about each other, because the configuration of the {} one "
+      "states its costs. A cost unit is shown as a second.",
+      firstStatesCosts ? "first" : "second");
 }
 
 /// Text leaves out tables that say little about these profiles.
@@ -124,7 +136,9 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
   PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
   PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
   section.facts = diffFacts(diff, shown);
-  const std::string inShort = diffInShort(one.side(), other.side(), shown);
+  const std::string inShort = statesCosts(before) == statesCosts(after)
+                                  ? diffInShort(one.side(), other.side(), shown)
+                                  : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
   Table split = diffSplitTable(one.side(), other.side());

@@ -89,7 +89,7 @@ base::Result<Section> makeEngines(const Context& context) {
   if (execution->total.count <= 0) {
     lack(section, kNothingRan);
   } else if (devices.empty()) {
-    lack(section, "The run recorded no placements, so there are no times of devices.");
+    lack(section, kNothingPlaced);
   }
   return section;
 }

@@ -13,18 +13,24 @@ using analysis::DeviceExecution;
 using analysis::Execution;
 using model::StepKind;
 
+/// Without steps, a pass counts as one step of its own kind: nothing is known of exchange within it.
+bool knows(const Recorded& recorded, StepKind kind) {
+  return recorded.placements && (recorded.steps || kind != StepKind::exchange);
+}
+
 /// The ticks of every kind of step, also of those that the device never does.
-Breakdown partsByKind(const DeviceExecution& device) {
+Breakdown partsByKind(const DeviceExecution& device, const Recorded& recorded) {
   Breakdown parts;
   for (int i = 0; i <= static_cast<int>(StepKind::remoteCopy); ++i) {
     const auto kind = static_cast<StepKind>(i);
-    parts.emplace_back(model::toString(kind), device.ofKind(kind).count);
+    parts.emplace_back(model::toString(kind),
+                       knows(recorded, kind) ? Amount(device.ofKind(kind).count) : Amount());
   }
   return parts;
 }
 
 /// The ticks of every lane. A lane that the device does not have has no value.
-Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& catalog) {
+Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& catalog, bool placed) {
   Breakdown parts;
   for (int i = 0; i <= static_cast<int>(model::LaneRole::nic); ++i) {
     const auto role = static_cast<model::LaneRole>(i);
@@ -33,7 +39,7 @@ Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& ca
       return lane.device.value == device.index && lane.role == role;
     });
     const std::int64_t ticks = found == device.byLane.end() ? 0 : found->second.count;
-    parts.emplace_back(model::toString(role), has || ticks != 0 ? Amount(ticks) : Amount());
+    parts.emplace_back(model::toString(role), placed && (has || ticks != 0) ? Amount(ticks) : Amount());
   }
   return parts;
 }
@@ -45,8 +51,8 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::globalExchange, "global_exchange_cycles"}};
 
 /// The sum of a kind of step over the devices, or nothing: these devices have no tiles, or nothing ran.
-Cell kindSum(const Execution& e, const Words& words, StepKind kind) {
-  if (!words.tiles || e.devices.empty()) return {};
+Cell kindSum(const Execution& e, const Words& words, const Recorded& recorded, StepKind kind) {
+  if (!words.tiles || !knows(recorded, kind)) return {};
   std::int64_t sum = 0;
   for (const DeviceExecution& device : e.devices) sum += device.ofKind(kind).count;
   return sum;
@@ -62,7 +68,8 @@ Cell meanTileBalance(const Execution& e) {
   return withWork > 0 ? Cell(balance / withWork) : Cell();
 }
 
-std::vector<Fact> executionFacts(const Execution& e, const Words& words, const Cell& hypothetical) {
+std::vector<Fact> executionFacts(const Execution& e, const Words& words, const Recorded& recorded,
+                                 const Cell& hypothetical) {
   const bool ran = e.total.count > 0, costs = words.time.isCosts(), samples = e.samples > 0;
   std::vector<Fact> list = {
       {"total_cycles", words.timed("Total"), ran ? Cell(e.total.count) : Cell(), Format::ticks,
@@ -81,14 +88,15 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const C
        "Samples ÷ time: the speed of the emulated system.", samples || !ran},
   };
   for (const auto& [kind, key] : kKinds)
-    list.push_back({key, words.timed("  " + model::toString(kind)), kindSum(e, words, kind), Format::ticks,
-                    "Sum over devices; only where devices consist of tiles.", words.tiles});
+    list.push_back({key, words.timed("  " + model::toString(kind)), kindSum(e, words, recorded, kind),
+                    Format::ticks, "Sum over devices; only where devices consist of tiles.", words.tiles});
   list.push_back({"tile_balance", "Tile balance", words.tiles ? meanTileBalance(e) : Cell(), Format::fraction,
                   "Mean over devices and compute steps of mean ÷ slowest tile's cycles.", words.tiles});
   return list;
 }
 
-Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog, const Words& words) {
+Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog, const Words& words,
+                           const Recorded& recorded) {
   Table table{"devices", "Devices", words.basis("last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
@@ -114,18 +122,19 @@ Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog,
                              d.kind,
                              d.clockHz,
                              d.total.count,
-                             d.idle.count,
-                             partsByLane(d, catalog),
-                             partsByKind(d)};
-    for (const auto& [kind, key] : kKinds) row.push_back(words.tiles ? Cell(d.ofKind(kind).count) : Cell());
+                             recorded.placements ? Cell(d.idle.count) : Cell(),
+                             partsByLane(d, catalog, recorded.placements),
+                             partsByKind(d, recorded)};
+    for (const auto& [kind, key] : kKinds)
+      row.push_back(words.tiles && knows(recorded, kind) ? Cell(d.ofKind(kind).count) : Cell());
     row.push_back(words.tiles && d.tileBalance > 0 ? Cell(d.tileBalance) : Cell());
-    row.push_back(words.tiles ? Cell(d.parallelEfficiency) : Cell());
+    row.push_back(words.tiles && recorded.steps && recorded.placements ? Cell(d.parallelEfficiency) : Cell());
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Table trafficTable(const Execution& e, const Words& words) {
+Table trafficTable(const Execution& e, const Words& words, const Recorded& recorded) {
   Table table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
       {"index", "Device", Format::index, ""},
@@ -137,8 +146,11 @@ Table trafficTable(const Execution& e, const Words& words) {
       {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name};
-    for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn, d.globalIn, d.globalOut})
-      row.push_back(words.bytes ? Cell(bytes.count) : Cell());
+    const bool known = words.bytes && recorded.placements;
+    for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn})
+      row.push_back(known && recorded.steps ? Cell(bytes.count) : Cell());
+    for (const base::Bytes bytes : {d.globalIn, d.globalOut})
+      row.push_back(known ? Cell(bytes.count) : Cell());
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -149,12 +161,14 @@ base::Result<Section> makeExecution(const Context& context) {
   const Execution& e = *made;
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool hypothetical = isHypothetical(*memory);
-  Section section{"execution",
-                  "Execution",
-                  executionFacts(e, words, memory->devices.empty() ? Cell() : Cell(hypothetical)),
-                  {executionDeviceTable(e, context.catalog, words), trafficTable(e, words)},
-                  {}};
+  Section section{
+      "execution",
+      "Execution",
+      executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
+      {executionDeviceTable(e, context.catalog, words, recorded), trafficTable(e, words, recorded)},
+      {}};
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
         fmt::format("The profile leaves out {} replica{} because {} the same as a recorded one. Run with "
@@ -165,8 +179,10 @@ base::Result<Section> makeExecution(const Context& context) {
   if (hypothetical) section.remarks.push_back(kHypothetical);
   if (e.total.count <= 0) {
     lack(section, kNothingRan);
-  } else if (e.devices.empty()) {
-    lack(section, "The run recorded no placements, so there are no times of devices.");
+  } else if (!recorded.placements) {
+    lack(section, kNothingPlaced);
+  } else if (!recorded.steps) {
+    lack(section, kNoSteps);
   }
   return section;
 }

@@ -9,7 +9,8 @@ namespace {
 using analysis::Operation;
 using model::Pass;
 
-Cell operationsTicksOf(const Operation& row, Pass pass) {
+Cell operationsTicksOf(const Operation& row, Pass pass, bool steps) {
+  if (!steps) return {};
   const auto found = row.cost.ticks.find(pass);
   return found == row.cost.ticks.end() ? Cell(std::int64_t{0}) : Cell(found->second.count);
 }
@@ -35,7 +36,7 @@ bool isShown(const Words& words, std::int64_t sum) {
 /// Text omits the columns of passes that take no time.
 Table operationsTable(const char* key, const char* title, const char* first,
                       const std::vector<Operation>& rows, const analysis::OperationCost& whole,
-                      const Words& words) {
+                      const Words& words, bool steps) {
   Table table{key, title, words.basis("one replica; per micro-batch, updates per iteration"), {}, {}};
   const bool operations = std::string_view(key) == "operations";
   table.columns = {{"name", first, Format::plain, ""},
@@ -64,15 +65,15 @@ Table operationsTable(const char* key, const char* title, const char* first,
                             row.kind,
                             row.block,
                             row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}),
-                            row.cost.total().count,
+                            steps ? Cell(row.cost.total().count) : Cell(),
                             all > 0 ? Cell(static_cast<double>(row.cost.total().count) / all) : Cell()};
-    for (const auto& [pass, name] : kPasses) cells.push_back(operationsTicksOf(row, pass));
+    for (const auto& [pass, name] : kPasses) cells.push_back(operationsTicksOf(row, pass, steps));
     for (const std::int64_t n :
          {row.cost.compute.count, row.cost.exchange.count, row.cost.sync.count, row.cost.other.count})
-      cells.emplace_back(n);
+      cells.push_back(steps ? Cell(n) : Cell());
     cells.emplace_back(row.cost.flops);
-    for (const std::int64_t n : {row.cost.programs, row.cost.code.count, row.cost.weights.count})
-      cells.emplace_back(n);
+    cells.push_back(steps ? Cell(row.cost.programs) : Cell());
+    for (const std::int64_t n : {row.cost.code.count, row.cost.weights.count}) cells.emplace_back(n);
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -84,20 +85,24 @@ base::Result<Section> makeOperations(const Context& context) {
   Section section{"operations", "Operations", {}, {}, {}};
   const Words words = wordsOf(context.catalog);
   const bool any = !all.operations.empty();
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   section.facts = {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
-      {"cycles", words.timed(words.cycles()), any ? Cell(all.whole.total().count) : Cell(), Format::ticks,
-       "Of all operations, one replica, per micro-batch."},
+      {"cycles", words.timed(words.cycles()), any && recorded.steps ? Cell(all.whole.total().count) : Cell(),
+       Format::ticks, "Of all operations, one replica, per micro-batch."},
       {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::number,
        "Of all operations, one replica, per micro-batch; a multiply-add counts 2."},
   };
   if (!any) lack(section, "This profile records no operations.");
+  if (any && !recorded.steps) lack(section, kNoSteps);
   constexpr std::size_t kMostInText = 20;
-  section.tables.push_back(operationsTable("blocks", "By block", "Block", all.blocks, all.whole, words));
-  section.tables.push_back(operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole, words));
   section.tables.push_back(
-      operationsTable("operations", "By layer of origin", "Layer", all.operations, all.whole, words));
+      operationsTable("blocks", "By block", "Block", all.blocks, all.whole, words, recorded.steps));
+  section.tables.push_back(
+      operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole, words, recorded.steps));
+  section.tables.push_back(operationsTable("operations", "By layer of origin", "Layer", all.operations,
+                                           all.whole, words, recorded.steps));
   section.tables.back().mostInText = kMostInText;
   return section;
 }

@@ -1,5 +1,7 @@
 #include "profiler/sections/reports.h"
 
+#include <algorithm>
+
 #include "profiler/analysis/model/operations.h"
 
 namespace pipescope::sections {
@@ -62,6 +64,15 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
 
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
   return onceMade(context.reports->operations, context, analysis::operations);
+}
+
+base::Result<Recorded> recordedOf(const Context& context) {
+  Recorded recorded;
+  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
+  recorded.placements = std::ranges::any_of(execution->devices, &analysis::DeviceExecution::placed);
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, context.source.blocks<model::Step>());
+  recorded.steps = std::ranges::any_of(blocks, [](const model::BlockInfo& block) { return block.rows > 0; });
+  return recorded;
 }
 
 }  // namespace pipescope::sections

@@ -25,4 +25,11 @@ SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
 
+/// What a profile holds of the last run, which --record decides. Figures of what it does not hold are empty.
+struct Recorded {
+  bool placements = false;  ///< at least one placement of the last run
+  bool steps = false;       ///< at least one step, of any executable
+};
+base::Result<Recorded> recordedOf(const Context& context);
+
 }  // namespace pipescope::sections

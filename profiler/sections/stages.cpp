@@ -183,7 +183,9 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, stagesOf(context));
   const StagesReport& report = *made;
   const Words words = wordsOf(context.catalog);
-  const bool ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  const bool called = context.catalog.lastRunOf(context.executable) != nullptr;
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  const bool ran = called && recorded.placements;
   Section section{"stages", "Stages", stagesFacts(report, words), {}, {}};
   section.tables = {stageTable(report, words, ran), memoryTable(report, words),
                     stageOperationTable(report, report.limitingStage, words), boundaryTable(report, words)};
@@ -192,7 +194,7 @@ base::Result<Section> makeStages(const Context& context) {
   for (Fact& fact : bestMoveFacts(best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);
   if (best.move) section.remarks.push_back(bestMoveText(best));
-  if (!ran) lack(section, kNothingRan);
+  if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
   return section;
 }
 

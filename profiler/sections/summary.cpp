@@ -16,8 +16,8 @@ namespace {
 const PartNames kTimeShares = {"compute", "exchange", "stream",  "host",
                                "memory",  "pipeline", "control", "unknown"};
 
-Breakdown timeParts(const analysis::Execution& execution) {
-  if (execution.devices.empty()) {
+Breakdown timeParts(const analysis::Execution& execution, bool placed) {
+  if (!placed) {
     Breakdown none;
     for (const std::string& name : kTimeShares) none.emplace_back(name, Amount());
     return none;
@@ -138,7 +138,8 @@ base::Result<Section> makeSummary(const Context& context) {
   if (!loss) {
     PIPESCOPE_ASSIGN(loss, analysis::lastValue(context.source, "loss"));
   }
-  const Breakdown shares = timeParts(execution);
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  const Breakdown shares = timeParts(execution, recorded.placements);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
       {"fits", "Fits", fitsCell(memory), Format::truth,
@@ -188,8 +189,9 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   if (!ran) lack(section, kNothingRan);
+  if (ran && !recorded.placements) lack(section, kNothingPlaced);
   if (hypothetical) section.remarks.push_back(kHypothetical);
-  if (const auto host = hostWait(context, *waits, stages)) {
+  if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});
     section.remarks.push_back(fmt::format("host-bound: {} of {} per iteration.",

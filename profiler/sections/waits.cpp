@@ -121,13 +121,13 @@ Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& wo
 }
 
 /// Adds the length of the critical path and its parts.
-void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* run, const Words& words,
-             Section& section) {
+void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* run, bool known,
+             const Words& words, Section& section) {
   const analysis::PathSums parts =
       run == nullptr ? analysis::PathSums() : analysis::pathSums(path, run->start, run->end);
   const auto add = [&](const char* key, const char* label, base::Ticks ticks, const char* doc) {
     section.facts.push_back(
-        {key, words.timed(label), run == nullptr ? Cell() : Cell(ticks.count), Format::ticks, doc});
+        {key, words.timed(label), known ? Cell(ticks.count) : Cell(), Format::ticks, doc});
   };
   add("critical_path_cycles", "Critical path", parts.total(),
       "Sum of the path's parts; equals the length of the last call.");
@@ -148,10 +148,11 @@ base::Result<Section> makeWaits(const Context& context) {
   const model::Run* run = context.catalog.lastRunOf(context.executable);
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
-  addPath(*path, run, words, section);
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  addPath(*path, run, recorded.placements, words, section);
   section.tables.push_back(pathTable(*path, words));
   remarkLongest(context, *groups, section);
-  if (run == nullptr) lack(section, kNothingRan);
+  if (!recorded.placements) lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
   return section;
 }
 

@@ -37,6 +37,12 @@ struct Words {
 Words wordsOf(const analysis::Catalog& catalog);
 /// What sections say if no call is recorded.
 inline constexpr const char* kNothingRan = "No call of this executable is recorded, so there are no times.";
+/// What they say if the run was told to record no placements.
+inline constexpr const char* kNothingPlaced =
+    "The run recorded no placements, so there are no times of devices. Run with --record stages or steps.";
+/// What they say if the run recorded placements but not the steps in them.
+inline constexpr const char* kNoSteps =
+    "The run recorded no steps, so nothing is known of what happens within a pass. Run with --record steps.";
 
 /// The names of all causes of waits, kinds of steps, and lanes of a device: the same parts in every profile.
 PartNames waitCauseNames();

@@ -162,6 +162,23 @@ def wrong_without_call(reports, report):
     return found
 
 
+def wrong_without_placements(reports, report):
+    """With --record off only the length of calls is known, and what compiling tells."""
+    found = []
+    for section in ("stages", "waits", "operations"):
+        for path, key, value, _ in members(report[section], section):
+            known = path.startswith(("stages.memory", "stages.boundaries", "stages.bubble_fraction_")) or \
+                key in ("index", "device", "stage", "layers_of_origin", "flops", "code_bytes", "always_live_bytes")
+            if is_type(value, "number") and not known:
+                found.append(f"{path} is {value}, but no placement is recorded")
+    for row in report["execution"]["devices"]:
+        found += [f"execution.devices[].{key} is {row[key]}" for key in ("idle_cycles", "parallel_efficiency")
+                  if row[key] is not None]
+    for figure in ("stages.stages[*].share", "execution.devices[*].idle_cycles", "waits.critical_path_cycles"):
+        reports.run("report", reports.profile, "--fail-if", f"{figure} > 0", status=2)
+    return found
+
+
 def main():
     binary, sample, *options = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
@@ -177,6 +194,8 @@ def main():
                 wrong.append(f"{section} is different when it is printed alone")
         wrong += [f"{number} has more than 12 digits" for number in wrong_digits(text)]
         wrong += wrong_names(report) + wrong_tables(reports, report)
+        if "off" in options:
+            wrong += wrong_without_placements(reports, report)
         if report["execution"]["total_cycles"] is None:
             wrong += wrong_without_call(reports, report)
         else:

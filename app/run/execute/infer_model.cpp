@@ -30,8 +30,8 @@ base::Result<Tensors> readInputs(const onnx::Model& model, const InferFiles& fil
     const fs::path file = inputFile(files, i);
     if (!fs::exists(file, error)) {
       return base::badInput(fmt::format(
-          "{} takes {} inputs, but {} is missing: it must hold the tensor for \"{}\".", files.model.string(),
-          count, file.string(), model.graph.value(model.graph.inputs[i]).name));
+          "{} takes {} input{}, but {} is missing: it must hold the tensor for \"{}\".", files.model.string(),
+          count, count == 1 ? "" : "s", file.string(), model.graph.value(model.graph.inputs[i]).name));
     }
     PIPESCOPE_ASSIGN(graph::TensorValue value, onnx::readTensorFile(file));
     tensors.push_back(std::move(value));

@@ -54,14 +54,15 @@ base::Status checkOutputs(const config::Configuration& c, const std::string& out
                           const base::OutputRules& rules) {
   PIPESCOPE_ASSIGN(const std::filesystem::path profile, store::outputPath(output));
   PIPESCOPE_TRY(store::checkProfileOutput(profile, rules));
-  const std::string &metrics = c.text("execution.metrics"), &weights = c.text("execution.save_weights");
-  if (!metrics.empty()) PIPESCOPE_TRY(base::checkOutput(metrics, base::FileKind::metrics, rules));
+  const std::string& weights = c.text("execution.save_weights");
+  PIPESCOPE_TRY(MetricsFile::create(c, rules));
   const auto weightsKind = weights.ends_with(".onnx") ? base::FileKind::onnxModel : base::FileKind::npz;
   if (!weights.empty()) PIPESCOPE_TRY(base::checkOutput(weights, weightsKind, rules));
   const std::pair<const char*, std::filesystem::path> outputs[] = {
       {"The profile", profile},
       {"the profile beside an older one", store::partPath(profile)},
-      {"execution.metrics", metrics},
+      {"execution.metrics", c.text("execution.metrics")},
+      {"execution.metrics_prometheus", c.text("execution.metrics_prometheus")},
       {"execution.save_weights", weights}};
   for (std::size_t i = 0; i < std::size(outputs); ++i) {
     for (std::size_t j = i + 1; j < std::size(outputs); ++j) {
@@ -81,7 +82,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const config::Configuration& configuration = program->configuration();
   const base::OutputRules rules = run::withInputs(configuration, options.rules);
   PIPESCOPE_TRY(checkOutputs(configuration, options.output, rules));
-  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics"), rules));
+  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration, rules));
   const std::vector<std::string> notices = dataNotices(*program);
   PIPESCOPE_ASSIGN(const auto device, run::Device::create(program, {options.output, options.commandLine,
                                                                     options.rules, notices}));
@@ -98,7 +99,8 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   }
   PIPESCOPE_TRY(device->attach());
   RunContext context{setup, *device, result, metrics};
-  const base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  if (const base::Status finished = metrics.finish(); status.ok()) status = finished;
   PIPESCOPE_TRY(device->finish(status));
   result.cancelled = !status.ok();
   result.written = device->isWritten();

@@ -54,8 +54,8 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit == 0 || limit == whole->size()) return whole;
   if (limit > whole->size()) {
-    return base::badInput(fmt::format("{} asks for {} samples, but {} has {}.", limitKey(split), limit,
-                                      whole->description(), whole->size()));
+    return base::badInput(fmt::format("{} asks for {} samples, but there are only {}: {}.", limitKey(split),
+                                      limit, whole->size(), whole->description()));
   }
   return std::shared_ptr<const data::Dataset>(std::make_shared<data::PrefixDataset>(std::move(whole), limit));
 }

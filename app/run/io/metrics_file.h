@@ -1,31 +1,49 @@
 #pragma once
-// Writes the metrics of each call as JSON lines for `--metrics FILE`.
+// Writes the metrics of each call while the run goes on: JSON lines for `--metrics`, a text file for
+// Prometheus, and an event file for TensorBoard.
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/run/io/event_file.h"
+#include "app/run/io/prometheus_file.h"
+#include "engine/config/configuration.h"
 #include "profiler/base/output_file.h"
 
 namespace pipescope::app {
 
-/// One line of the file. Fields without a value are left out.
+/// The metrics of a call. JSON lines leave out what has no value.
 struct MetricsLine {
   std::string kind;  ///< training, validation, inference
   std::int64_t epoch = 0, call = 0, updates = 0, samples = 0;
   std::optional<double> loss, accuracy, learningRate, lossScale, gradientNorm;
+
+  /// The values that may be missing, with their names in snake_case.
+  std::vector<std::pair<const char*, std::optional<double>>> values() const;
 };
 
 class MetricsFile {
  public:
-  /// Checks the path. With an empty path, nothing is written. An older file stays until the first line.
-  static base::Result<MetricsFile> create(const std::string& path, const base::OutputRules& rules);
-  /// Writes a line, which readers of the file see at once.
+  /// Checks the paths of execution.metrics, metrics_prometheus and metrics_tensorboard; an empty one writes
+  /// nothing. An older file stays until the first line.
+  static base::Result<MetricsFile> create(const config::Configuration& configuration,
+                                          const base::OutputRules& rules);
+  /// Writes a line, which readers of the file see at once; Prometheus' file within a second.
   base::Status add(const MetricsLine& line);
+  /// Brings Prometheus' file up to date. Call it at the end of the run.
+  base::Status finish();
 
  private:
+  base::Status addLine(const MetricsLine& line);
+  base::Status addEvents(const MetricsLine& line);
+
   std::string path_;
   base::OutputRules rules_;
   std::optional<base::OutputFile> file_;
+  std::optional<PrometheusFile> prometheus_;
+  std::optional<EventFile> events_;
+  std::int64_t updates_ = 0;  ///< of the last training call
 };
 
 }  // namespace pipescope::app

@@ -31,10 +31,11 @@ base::Status checkCounts(const Configuration& c) {
                     "holds devices up.",
                     rate));
   }
-  if (!c.text("execution.metrics").empty() && !c.boolean("execution.numerics")) {
-    return base::badInput(
-        "execution.metrics needs losses and accuracies, but execution.numerics is off: leave one of the two "
-        "out.");
+  for (const char* key :
+       {"execution.metrics", "execution.metrics_prometheus", "execution.metrics_tensorboard"}) {
+    if (c.text(key).empty() || c.boolean("execution.numerics")) continue;
+    return base::badInput(fmt::format(
+        "{} needs losses and accuracies, but execution.numerics is off: leave one of the two out.", key));
   }
   if (c.given("training.output_period") && c.text("training.output_mode") != "every_n") {
     return base::badInput(

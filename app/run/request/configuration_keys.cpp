@@ -55,4 +55,16 @@ base::Result<config::Configuration> readConfiguration(const std::string& file) {
   return config::Configuration::read(configurationKeys(), file);
 }
 
+base::Status applySettings(const std::vector<std::string>& settings, config::Configuration& configuration) {
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
+    const base::Status status =
+        configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
+    if (!status.ok()) return base::badInput("--set: " + status.error().message);
+  }
+  return {};
+}
+
 }  // namespace pipescope::app

@@ -28,4 +28,7 @@ const config::KeyTable& configurationKeys();
 base::Result<config::Configuration> parseConfiguration(std::string_view toml, const std::string& file);
 base::Result<config::Configuration> readConfiguration(const std::string& file);
 
+/// Applies the texts of --set, each key=value.
+base::Status applySettings(const std::vector<std::string>& settings, config::Configuration& configuration);
+
 }  // namespace pipescope::app

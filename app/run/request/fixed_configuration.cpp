@@ -38,6 +38,8 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "training.check_replicas",
                           "training.input_replica_grouping",
                           "execution.metrics",
+                          "execution.metrics_prometheus",
+                          "execution.metrics_tensorboard",
                           "execution.load_weights",
                           "execution.save_weights"}) {
     if (c.given(key)) {

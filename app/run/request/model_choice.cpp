@@ -89,9 +89,11 @@ base::Status checkModelChoice(const Configuration& c) {
         "system.name = "
         "\"fixed\" with [[fixed.stages]].");
   }
-  if (layers + builder + file > 1)
-    return base::badInput(
-        "model.onnx, model.builder and [[model.layers]] exclude each other: leave all but one out.");
+  if (layers + builder + file > 1) {
+    return base::badInput(fmt::format(
+        "{}{}{} exclude each other: leave all but one out.", file ? "model.onnx and " : "",
+        builder ? "model.builder" : "[[model.layers]]", builder && layers ? " and [[model.layers]]" : ""));
+  }
   PIPESCOPE_TRY(checkOnnxKeys(c));
   if (builder && c.given("model.input")) {
     return base::badInput(fmt::format(

@@ -29,7 +29,9 @@ TEST(Bound, IsArithmeticOnNumbersAndTheBaseline) {
   EXPECT_TRUE(evaluateBound("2 * baseline", 1)->usesBaseline);
   EXPECT_FALSE(evaluateBound("2", 1)->usesBaseline);
   EXPECT_EQ(evaluateBound("2 *", 1).error().message, "The bound ends too early.");
-  EXPECT_EQ(evaluateBound("1.2 x", 1).error().message, "\"x\" is neither a number nor \"baseline\".");
+  EXPECT_EQ(evaluateBound("x", 1).error().message, "\"x\" is neither a number nor \"baseline\".");
+  EXPECT_EQ(evaluateBound("1.05 baseline", 1).error().message,
+            "\"baseline\" stands behind the end of the bound.");
   for (const char* wrong : {"", "inf", "nan", "(1", "1)", "baselines", "* 2", "1 2"})
     EXPECT_FALSE(evaluateBound(wrong, 1).ok()) << wrong;
   EXPECT_FALSE(evaluateBound(std::string(10'000, '('), 1).ok());

@@ -123,6 +123,8 @@ TEST(Configuration, PathsInAFileStartAtItsFolder) {
 TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
   EXPECT_EQ(nearest("pod5", {"mk2", "pod4", "bow"}), "pod4");
   EXPECT_EQ(nearest("something else", {"mk2"}), "");
+  // What begins with the word is meant, although another one is fewer edits away.
+  EXPECT_EQ(nearest("--fail", {"--tile", "--fail-if"}), "--fail-if");
   EXPECT_EQ(suggestion("rellu", {"relu", "gelu"}), "; did you mean relu?");
   EXPECT_EQ(suggestion("something else", {"mk2", "bow"}), "; known are mk2, bow");
   EXPECT_EQ(suggestion("anything", {}), "; it takes none");

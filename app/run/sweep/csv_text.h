@@ -1,0 +1,24 @@
+#pragma once
+// Reads tables of comma-separated values (RFC 4180).
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+struct CsvTable {
+  std::vector<std::string> headings;
+  std::vector<std::vector<std::string>> rows;  ///< each with as many cells as there are headings
+  std::vector<std::size_t> lines;              ///< by row: the line on which it begins, from 1
+};
+
+/// Reads a whole table. Blank lines and a byte order mark are skipped, blanks around cells are dropped.
+/// Errors name the file and the line: no headings, a heading twice or empty, a row of another length, an open
+/// quote.
+base::Result<CsvTable> parseCsv(std::string_view text, const std::string& file);
+/// Reads a plain file of at most 100 MB.
+base::Result<CsvTable> readCsv(const std::string& file);
+
+}  // namespace pipescope::app

@@ -1,0 +1,241 @@
+#include "app/run/sweep/questions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "engine/config/nearest.h"
+
+namespace pipescope::app {
+namespace {
+
+using base::badInput;
+using Rows = std::vector<const SweepRow*>;
+
+const SweepFigure& figureNamed(std::string_view key) {
+  return *std::ranges::find(sweepFigures(), key,
+                            [](const SweepFigure& f) { return std::string_view(f.key); });
+}
+
+Rows fittingRows(const SweepTable& table) {
+  Rows rows;
+  for (const SweepRow& row : table.rows) {
+    if (row.fits()) rows.push_back(&row);
+  }
+  return rows;
+}
+
+/// True if some row has the figure.
+bool anyHas(const Rows& rows, const SweepFigure& figure) {
+  return std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, figure).has_value(); });
+}
+
+/// Samples per second; step time where nothing has samples.
+const SweepFigure& speedOf(const Rows& rows) {
+  const SweepFigure& rate = figureNamed("samples_per_second");
+  return anyHas(rows, rate) ? rate : figureNamed("step_time_us");
+}
+
+/// A number that is larger for what is better; −∞ without a value.
+double goodness(const SweepRow& row, const SweepFigure& figure) {
+  const std::optional<double> value = figureOf(row, figure);
+  if (!value) return -HUGE_VAL;
+  return figure.moreIsBetter ? *value : -*value;
+}
+
+base::Result<const SweepFigure*> figureMeant(const Rows& rows, const std::string& word) {
+  static const std::map<std::string, std::string> words = {{"memory", "memory_bytes"},
+                                                           {"devices", "devices"},
+                                                           {"price", "samples_per_currency_unit"},
+                                                           {"bubble", "bubble_fraction"},
+                                                           {"imbalance", "imbalance"}};
+  if (word == "time") return &speedOf(rows);
+  const auto meant = words.find(word);
+  const std::string key = meant == words.end() ? word : meant->second;
+  std::vector<std::string> known = {"time"};
+  for (const auto& [name, figure] : words) known.push_back(name);
+  for (const SweepFigure& figure : sweepFigures()) {
+    if (key == figure.key && key != "fits") return &figure;
+    const bool isNew = std::ranges::find(known, figure.key) == known.end();
+    if (isNew && std::string_view(figure.key) != "fits") known.emplace_back(figure.key);
+  }
+  return badInput(fmt::format("--pareto: there is no figure {}{}", word, config::suggestion(word, known)));
+}
+
+bool dominates(const SweepRow& a, const SweepRow& b, const std::vector<const SweepFigure*>& figures) {
+  bool better = false;
+  for (const SweepFigure* figure : figures) {
+    const double of = goodness(a, *figure), than = goodness(b, *figure);
+    if (of < than) return false;
+    better = better || of > than;
+  }
+  return better;
+}
+
+base::Result<std::size_t> positionOf(const SweepTable& table, const std::string& key, const char* option) {
+  const auto found = std::ranges::find(table.keys, key, &VariedKey::key);
+  if (found != table.keys.end()) return static_cast<std::size_t>(found - table.keys.begin());
+  std::vector<std::string> varied;
+  for (const VariedKey& one : table.keys) varied.push_back(one.key);
+  return badInput(
+      fmt::format("{} {}: the sweep does not vary this key, only {}.", option, key, fmt::join(varied, ", ")));
+}
+
+std::optional<double> asNumber(const std::string& text) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The numbers of a varied key, by row. Error: a value is no number.
+base::Result<std::map<const SweepRow*, double>> numbersOf(const SweepTable& table, std::size_t key,
+                                                          const char* option) {
+  for (const std::string& value : table.keys[key].values) {
+    if (asNumber(value)) continue;
+    return badInput(fmt::format("{} {}: \"{}\" is no number, so values have no order.", option,
+                                table.keys[key].key, value));
+  }
+  std::map<const SweepRow*, double> numbers;
+  for (const SweepRow& row : table.rows) numbers[&row] = asNumber(row.values[key]).value_or(0);
+  return numbers;
+}
+
+std::string ratesOf(const SweepRow& row) {
+  const std::optional<double> rate = figureOf(row, figureNamed("samples_per_second"));
+  const std::optional<double> step = figureOf(row, figureNamed("step_time_us"));
+  if (rate)
+    return fmt::format(" with {} samples per second",
+                       sections::formatCell(std::round(*rate), sections::Format::count));
+  return step ? fmt::format(" with a step time of {:.6g} µs", *step) : "";
+}
+
+SweepAnswer noneFits(const SweepTable& table) {
+  return {fmt::format("None of the {} combinations fits.", table.rows.size()), {}};
+}
+
+/// The fastest of the rows with the best order.
+template <class Order>
+const SweepRow* firstOf(const Rows& rows, Order order) {
+  const SweepFigure& speed = speedOf(rows);
+  return *std::ranges::min_element(rows, [&](const SweepRow* a, const SweepRow* b) {
+    const auto of = order(*a), than = order(*b);
+    return of != than ? of < than : goodness(*a, speed) > goodness(*b, speed);
+  });
+}
+
+base::Result<SweepAnswer> extreme(const SweepTable& table, const std::string& key, bool largest) {
+  const char* option = largest ? "--largest" : "--smallest";
+  PIPESCOPE_ASSIGN(const std::size_t at, positionOf(table, key, option));
+  const Rows rows = fittingRows(table);
+  PIPESCOPE_ASSIGN(auto numbers, numbersOf(table, at, option));
+  if (rows.empty()) return noneFits(table);
+  const SweepRow* best =
+      firstOf(rows, [&](const SweepRow& row) { return largest ? -numbers[&row] : numbers[&row]; });
+  return SweepAnswer{fmt::format("The {} {} that fits is {}{}.", largest ? "largest" : "smallest", key,
+                                 best->values[at], ratesOf(*best)),
+                     {best}};
+}
+
+}  // namespace
+
+base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& names) {
+  const Rows rows = fittingRows(table);
+  std::vector<const SweepFigure*> figures;
+  for (std::size_t at = 0; at <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', at), names.size());
+    PIPESCOPE_ASSIGN(const SweepFigure* figure, figureMeant(rows, names.substr(at, comma - at)));
+    if (std::ranges::find(figures, figure) != figures.end())
+      return badInput(fmt::format("--pareto {}: {} is named twice.", names, figure->key));
+    figures.push_back(figure);
+    at = comma + 1;
+  }
+  for (const SweepFigure* figure : figures) {
+    if (!rows.empty() && !anyHas(rows, *figure))
+      return badInput(fmt::format("--pareto {}: no combination has the figure {}.{}", names, figure->key,
+                                  std::string_view(figure->key) == "samples_per_currency_unit"
+                                      ? " Give system.price_per_hour."
+                                      : ""));
+  }
+  if (rows.empty()) return noneFits(table);
+  Rows front;
+  for (const SweepRow* row : rows) {
+    const bool beaten =
+        std::ranges::any_of(rows, [&](const SweepRow* other) { return dominates(*other, *row, figures); });
+    if (!beaten) front.push_back(row);
+  }
+  std::ranges::stable_sort(front, [&](const SweepRow* a, const SweepRow* b) {
+    return goodness(*a, *figures.front()) > goodness(*b, *figures.front());
+  });
+  return SweepAnswer{fmt::format("{} of {} combinations that fit are on the Pareto front of {}.",
+                                 front.size(), rows.size(), names),
+                     front};
+}
+
+base::Result<SweepAnswer> largestThatFits(const SweepTable& table, const std::string& key) {
+  return extreme(table, key, true);
+}
+
+base::Result<SweepAnswer> smallestThatFits(const SweepTable& table, const std::string& key) {
+  if (key != "system.name") return extreme(table, key, false);
+  PIPESCOPE_ASSIGN(const std::size_t at, positionOf(table, key, "--smallest"));
+  const Rows rows = fittingRows(table);
+  if (rows.empty()) return noneFits(table);
+  const SweepRow* best = firstOf(rows, [](const SweepRow& row) {
+    return row.figures.systemDevices.value_or(row.figures.devices.value_or(0));
+  });
+  return SweepAnswer{fmt::format("The smallest system that fits is {}{}.", best->values[at], ratesOf(*best)),
+                     {best}};
+}
+
+base::Result<SweepAnswer> kneeOf(const SweepTable& table, const std::string& key) {
+  PIPESCOPE_ASSIGN(const std::size_t at, positionOf(table, key, "--knee"));
+  PIPESCOPE_ASSIGN(auto numbers, numbersOf(table, at, "--knee"));
+  const SweepFigure& rate = figureNamed("samples_per_second");
+  std::map<double, const SweepRow*> curve;  // the fastest row for each value
+  const Rows rows = fittingRows(table);
+  if (rows.empty()) return noneFits(table);
+  for (const SweepRow* row : rows) {
+    if (!figureOf(*row, rate)) continue;
+    const SweepRow*& best = curve[numbers[row]];
+    if (best == nullptr || goodness(*row, rate) > goodness(*best, rate)) best = row;
+  }
+  constexpr std::size_t kLeast = 3;
+  if (curve.size() < kLeast)
+    return badInput(
+        fmt::format("--knee {}: a knee needs samples per second for three values that fit, but "
+                    "there are {}.",
+                    key, curve.size()));
+  const auto x = [&](double value) {
+    return (value - curve.begin()->first) / (curve.rbegin()->first - curve.begin()->first);
+  };
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (const auto& [value, row] : curve) {
+    least = std::min(least, goodness(*row, rate));
+    most = std::max(most, goodness(*row, rate));
+  }
+  const double height = std::max(most - least, 1e-300);
+  const auto y = [&](const SweepRow& row) { return (goodness(row, rate) - least) / height; };
+  const double from = y(*curve.begin()->second), to = y(*curve.rbegin()->second);
+  const SweepRow* knee = curve.begin()->second;
+  double furthest = -HUGE_VAL;
+  for (const auto& [value, row] : curve) {
+    const double above = y(*row) - (from + (to - from) * x(value));
+    if (above <= furthest + 1e-12) continue;
+    furthest = above;
+    knee = row;
+  }
+  SweepAnswer answer{fmt::format("The knee of the samples per second lies at {} = {}{}: {:.0f} % of the "
+                                 "largest rate.",
+                                 key, knee->values[at], ratesOf(*knee), goodness(*knee, rate) / most * 100),
+                     {}};
+  for (const auto& [value, row] : curve) answer.rows.push_back(row);
+  return answer;
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,141 @@
+#include "app/run/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "app/run/sweep/processes.h"
+#include "profiler/base/version.h"
+
+namespace pipescope::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// FNV-1a with 64 bits (Fowler, Noll, Vo), twice with different starts.
+class TextHash {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) {
+      for (std::uint64_t& state : states_) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    }
+    for (std::uint64_t& state : states_) state = (state ^ 0x1FFU) * 0x100000001b3ULL;  // ends a text
+  }
+  std::string text() const { return fmt::format("{:016x}{:016x}", states_[0], states_[1]); }
+
+ private:
+  std::uint64_t states_[2] = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
+};
+
+void addFile(const std::string& path, TextHash& hash) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string block(1 << 20, '\0');
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash.add(std::string_view(block).substr(0, static_cast<std::size_t>(stream.gcount())));
+  }
+}
+
+/// What a child answers: the figures of a combination, or why it has none.
+std::string answerOf(const config::Configuration& configuration, const SweepRequest& request,
+                     const std::vector<std::string>& values) {
+  SweepRow row;
+  base::SerialExecutor executor;
+  const base::Result<config::Configuration> changed = applyCombination(configuration, request.keys, values);
+  const base::Result<VariantFigures> figures =
+      changed.ok() ? emulateVariant(*changed, request.variant, executor) : changed.error();
+  if (figures.ok()) row.figures = *figures;
+  if (!figures.ok()) row.error = figures.error().message;
+  return rowToJson(row);
+}
+
+/// Fills in the answers, writes the table now and then, and reports.
+class SweepWork {
+ public:
+  SweepWork(const SweepRequest& request, SweepTable& table, std::int64_t done, base::Progress& progress)
+      : request_(request), table_(table), done_(done), progress_(progress) {}
+
+  base::Status take(std::int64_t index, const base::Result<std::string>& answer) {
+    SweepRow& row = table_.rows[static_cast<std::size_t>(index)];
+    if (!answer.ok() || !rowFromJson(*answer, row)) {
+      row.error = answer.ok() ? "The process of this combination gave no figures." : answer.error().message;
+      row.done = true;
+    }
+    ++done_;
+    const auto count = static_cast<double>(table_.rows.size());
+    progress_.report(static_cast<double>(done_) / count,
+                     fmt::format("combination {} of {}", done_, table_.rows.size()));
+    if (Clock::now() - written_ < std::chrono::seconds(1)) return {};
+    return write();
+  }
+
+  base::Status write() {
+    if (request_.output.empty()) return {};
+    PIPESCOPE_TRY(writeTable(table_, request_.output, request_.rules));
+    written_ = Clock::now();
+    return {};
+  }
+
+ private:
+  const SweepRequest& request_;
+  SweepTable& table_;
+  std::int64_t done_;
+  base::Progress& progress_;
+  Clock::time_point written_ = Clock::now();
+};
+
+}  // namespace
+
+std::string variantHash(const config::Configuration& configuration, const VariantOptions& options) {
+  TextHash hash;
+  hash.add(base::version());
+  hash.add(options.compileOnly ? "compile" : "emulate");
+  for (const config::OptionRow& row : configuration.dump()) {
+    hash.add(row.path);
+    hash.add(row.value);
+  }
+  if (const std::string& onnx = configuration.text("model.onnx"); !onnx.empty()) addFile(onnx, hash);
+  return hash.text();
+}
+
+base::Result<SweepResult> sweep(const config::Configuration& configuration, const SweepRequest& request,
+                                base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const std::int64_t count, countCombinations(request.keys));
+  if (!request.output.empty()) {
+    PIPESCOPE_ASSIGN(const TableFormat format, formatOfTable(request.output));
+    PIPESCOPE_TRY(base::checkOutput(request.output, kindOf(format), request.rules));
+  }
+  SweepResult result;
+  result.table.name = request.name;
+  result.table.keys = request.keys;
+  for (std::int64_t i = 0; i < count; ++i) {
+    SweepRow row;
+    row.values = combination(request.keys, i);
+    PIPESCOPE_ASSIGN(const config::Configuration changed,
+                     applyCombination(configuration, request.keys, row.values));
+    row.hash = variantHash(changed, request.variant);
+    result.table.rows.push_back(std::move(row));
+  }
+  if (!request.output.empty() && !request.rules.overwrite) {
+    PIPESCOPE_ASSIGN(result.resumed, resumeFrom(request.output, result.table));
+  }
+  std::vector<std::int64_t> left;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!result.table.rows[static_cast<std::size_t>(i)].done) left.push_back(i);
+  }
+  SweepWork work(request, result.table, result.resumed, progress);
+  const auto answer = [&](std::int64_t index) {
+    return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)].values);
+  };
+  const auto take = [&](std::int64_t index, const base::Result<std::string>& text) {
+    return work.take(index, text);
+  };
+  const base::Status status = runInProcesses(left, request.processes, answer, take, progress);
+  result.cancelled = !status.ok() && status.error().kind == base::ErrorKind::cancelled;
+  PIPESCOPE_TRY(work.write());
+  if (!status.ok() && !result.cancelled) return status.error();
+  return result;
+}
+
+}  // namespace pipescope::app

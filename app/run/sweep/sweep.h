@@ -1,0 +1,32 @@
+#pragma once
+// Emulates every combination of the values of some keys, in parallel processes.
+#include "app/run/sweep/sweep_table.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::app {
+
+struct SweepRequest {
+  std::string name = {};  ///< of the configuration, for the table
+  std::vector<VariedKey> keys;
+  VariantOptions variant;
+  int processes = 1;
+  std::string output = {};  ///< .csv or .json; empty: no file
+  base::OutputRules rules = {};
+};
+
+struct SweepResult {
+  SweepTable table;
+  std::int64_t resumed = 0;  ///< rows that an older table had
+  bool cancelled = false;    ///< the user stopped it; what is done is in the table and in the file
+};
+
+/// Rows whose configuration and version are unchanged are taken from the output file if it exists. The file
+/// is written anew at least every second, and at the end. A combination that cannot run is a row with the
+/// reason. The caller must have a single thread.
+base::Result<SweepResult> sweep(const config::Configuration& configuration, const SweepRequest& request,
+                                base::Progress& progress);
+
+/// Identifies a configuration with the version of the program, the content of its ONNX file and the options.
+std::string variantHash(const config::Configuration& configuration, const VariantOptions& options);
+
+}  // namespace pipescope::app

@@ -1,0 +1,63 @@
+#pragma once
+// The table of a sweep: one row for each combination, with its figures or the reason why it has none.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run/sweep/variant.h"
+#include "app/run/sweep/varied_keys.h"
+#include "profiler/base/output_file.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::app {
+
+struct SweepRow {
+  std::vector<std::string> values;  ///< of the varied keys, in their order
+  VariantFigures figures;
+  std::string error = {};  ///< why the combination cannot run; empty: it can
+  std::string hash = {};   ///< of the whole configuration and the program's version
+  bool done = false;       ///< false: not yet emulated
+
+  bool fits() const { return done && error.empty() && figures.fits.value_or(true); }
+};
+
+struct SweepTable {
+  std::string name;  ///< of the configuration
+  std::vector<VariedKey> keys;
+  std::vector<SweepRow> rows;  ///< by index of the combination
+};
+
+/// One figure of a row: its key in tables, and how text shows it.
+struct SweepFigure {
+  const char* key;
+  const char* heading;
+  const char* doc;
+  sections::Format format;
+  sections::Cell (*cell)(const VariantFigures& figures);
+  bool moreIsBetter;
+};
+const std::vector<SweepFigure>& sweepFigures();
+/// The value of a figure; nothing: the row has none.
+std::optional<double> figureOf(const SweepRow& row, const SweepFigure& figure);
+
+/// The rows that are done, as a section with one table "sweep".
+sections::Section sweepSection(const SweepTable& table);
+/// The same for some rows.
+sections::Section sweepSection(const SweepTable& table, const std::vector<const SweepRow*>& rows);
+
+/// Figures as JSON text and back, for processes and files. Nothing: the text is no such object.
+std::string rowToJson(const SweepRow& row);
+bool rowFromJson(const std::string& text, SweepRow& row);
+
+enum class TableFormat { csv, json };
+/// By the ending of the file's name: .csv or .json.
+base::Result<TableFormat> formatOfTable(const std::string& file);
+base::FileKind kindOf(TableFormat format);
+base::Status writeTable(const SweepTable& table, const std::string& file, const base::OutputRules& rules);
+
+/// Takes from an older table those rows whose configuration and version are unchanged. Returns their number.
+/// A file that does not exist or is empty has none.
+base::Result<std::int64_t> resumeFrom(const std::string& file, SweepTable& table);
+
+}  // namespace pipescope::app

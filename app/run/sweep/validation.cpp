@@ -1,0 +1,240 @@
+#include "app/run/sweep/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/run/sweep/processes.h"
+#include "app/run/sweep/sweep_table.h"
+
+namespace pipescope::app {
+namespace {
+
+using sections::Cell;
+using sections::Format;
+
+struct MeasureWords {
+  const char* name;
+  const char* emulatedKey;
+  const char* ratioKey;
+  Format format;
+};
+constexpr std::array<MeasureWords, kMeasures> kWords = {
+    MeasureWords{"Step time, µs", "emulated_step_time_us", "step_time_ratio", Format::number},
+    MeasureWords{"Samples per second", "emulated_samples_per_second", "samples_per_second_ratio",
+                 Format::number},
+    MeasureWords{"Memory", "emulated_memory_bytes", "memory_ratio", Format::bytes}};
+
+/// The rank of each value, from 1; equal values share the mean of their ranks.
+std::vector<double> ranksOf(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end + 1) / 2;
+    begin = end;
+  }
+  return ranks;
+}
+
+/// Pearson's correlation; none if one side does not vary.
+std::optional<double> correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto count = static_cast<double>(a.size());
+  const double meanA = std::accumulate(a.begin(), a.end(), 0.0) / count,
+               meanB = std::accumulate(b.begin(), b.end(), 0.0) / count;
+  double both = 0, squaresA = 0, squaresB = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    both += (a[i] - meanA) * (b[i] - meanB);
+    squaresA += (a[i] - meanA) * (a[i] - meanA);
+    squaresB += (b[i] - meanB) * (b[i] - meanB);
+  }
+  if (squaresA <= 0 || squaresB <= 0) return std::nullopt;
+  return both / std::sqrt(squaresA * squaresB);
+}
+
+void takeFigures(const std::string& answer, ValidatedRow& row) {
+  SweepRow figures;
+  if (!rowFromJson(answer, figures)) {
+    row.error = "The process of this variant gave no figures.";
+    return;
+  }
+  row.error = figures.error;
+  row.note = figures.figures.note;
+  row.emulated[static_cast<std::size_t>(Measure::stepTimeUs)] = figures.figures.stepTimeUs;
+  row.emulated[static_cast<std::size_t>(Measure::samplesPerSecond)] = figures.figures.samplesPerSecond;
+  if (figures.figures.memoryBytes)
+    row.emulated[static_cast<std::size_t>(Measure::memoryBytes)] =
+        static_cast<double>(*figures.figures.memoryBytes);
+}
+
+std::optional<double> ratioOf(const ValidatedRow& row, std::size_t measure) {
+  if (!row.emulated[measure] || !row.measured.measured[measure]) return std::nullopt;
+  return *row.emulated[measure] / *row.measured.measured[measure];
+}
+
+template <class T>
+Cell validationCell(const std::optional<T>& value) {
+  return value ? Cell(*value) : Cell();
+}
+
+sections::Table agreementTable(const Validation& validation) {
+  sections::Table table{"agreement", "Emulated ÷ measured", "over all variants with both values", {}, {}};
+  table.columns = {
+      {"quantity", "", Format::plain, "as the column of the measurements", false},
+      {"measure", "Measure", Format::plain, ""},
+      {"variants", "Variants", Format::count, "with both values"},
+      {"bias", "Bias", Format::ratio, "geometric mean of emulated ÷ measured"},
+      {"p90_error", "p90 error", Format::fraction,
+       "90 % of the variants have no larger |emulated ÷ measured − 1|"},
+      {"rank_correlation", "Rank correlation", Format::ratio, "Spearman's"},
+      {"pairs_in_order", "Pairs in order", Format::count, "pairs of variants that are ordered as measured"},
+      {"pairs", "Of pairs", Format::count, "with different measurements"},
+      {"order_is_right", "Order is right", Format::truth, "all pairs are in order"}};
+  for (std::size_t m = 0; m < kMeasures; ++m) {
+    const std::optional<Agreement> found = agreementOf(validation, static_cast<Measure>(m));
+    if (!found) continue;
+    const bool several = found->ordered > 0;
+    table.rows.push_back({std::string(measuredColumns()[m]), std::string(kWords[m].name), found->pairs,
+                          found->bias, found->p90, validationCell(found->rankCorrelation),
+                          several ? Cell(found->inOrder) : Cell(), found->ordered,
+                          several ? Cell(found->inOrder == found->ordered) : Cell()});
+  }
+  return table;
+}
+
+sections::Table variantTable(const Validation& validation) {
+  sections::Table table{"variants", "Variants", "one row of the measurements each", {}, {}};
+  const auto& rows = validation.rows;
+  const bool named =
+      std::ranges::any_of(rows, [](const ValidatedRow& row) { return !row.measured.name.empty(); });
+  table.columns.push_back({"name", "Name", Format::plain, "", named});
+  for (const std::string& key : validation.keys)
+    table.columns.push_back({key, std::string(config::lastPart(key)), Format::plain, "setting"});
+  for (std::size_t m = 0; m < kMeasures; ++m) {
+    const bool any =
+        std::ranges::any_of(rows, [&](const ValidatedRow& row) { return ratioOf(row, m).has_value(); });
+    table.columns.push_back(
+        {kWords[m].emulatedKey, std::string(kWords[m].name) + " emulated", kWords[m].format, "", any});
+    table.columns.push_back({measuredColumns()[m], "Measured", kWords[m].format, "", any});
+    table.columns.push_back({kWords[m].ratioKey, "Ratio", Format::ratio, "emulated ÷ measured", any});
+  }
+  const bool remarks = std::ranges::any_of(
+      rows, [](const ValidatedRow& row) { return !row.error.empty() || !row.note.empty(); });
+  table.columns.push_back(
+      {"remark", "Remark", Format::plain, "why it cannot run, or where it does not fit", remarks});
+  for (const ValidatedRow& row : rows) {
+    std::vector<Cell> cells = {row.measured.name.empty() ? Cell() : Cell(row.measured.name)};
+    for (const std::string& value : row.measured.values)
+      cells.push_back(value.empty() ? Cell() : Cell(value));
+    for (std::size_t m = 0; m < kMeasures; ++m) {
+      cells.push_back(validationCell(row.emulated[m]));
+      cells.push_back(validationCell(row.measured.measured[m]));
+      cells.push_back(validationCell(ratioOf(row, m)));
+    }
+    const std::string& remark = row.error.empty() ? row.note : row.error;
+    cells.push_back(remark.empty() ? Cell() : Cell(remark));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+Agreement agreementOf(const std::vector<double>& emulated, const std::vector<double>& measured) {
+  Agreement agreement;
+  agreement.pairs = static_cast<std::int64_t>(emulated.size());
+  std::vector<double> errors;
+  double logarithms = 0;
+  for (std::size_t i = 0; i < emulated.size(); ++i) {
+    const double ratio = emulated[i] / measured[i];
+    logarithms += std::log(ratio);
+    errors.push_back(std::fabs(ratio - 1));
+    for (std::size_t j = 0; j < i; ++j) {
+      if (measured[i] == measured[j]) continue;
+      ++agreement.ordered;
+      if ((emulated[i] - emulated[j]) * (measured[i] - measured[j]) > 0) ++agreement.inOrder;
+    }
+  }
+  if (errors.empty()) return agreement;
+  agreement.bias = std::exp(logarithms / static_cast<double>(errors.size()));
+  std::ranges::sort(errors);
+  const std::size_t covered = (9 * errors.size() + 9) / 10;  // 0.9 · n, rounded up
+  agreement.p90 = errors[covered - 1];
+  agreement.rankCorrelation = correlation(ranksOf(emulated), ranksOf(measured));
+  return agreement;
+}
+
+base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
+                                  int processes, base::Progress& progress) {
+  Validation validation;
+  validation.keys = measured.keys;
+  std::vector<std::int64_t> indices;
+  for (const MeasuredRow& row : measured.rows) {
+    indices.push_back(static_cast<std::int64_t>(validation.rows.size()));
+    validation.rows.push_back({row, {}});
+  }
+  const auto answer = [&](std::int64_t index) {
+    SweepRow row;
+    base::SerialExecutor executor;
+    config::Configuration changed = configuration;
+    const std::vector<std::string>& values = measured.rows[static_cast<std::size_t>(index)].values;
+    for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
+      if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
+    }
+    const base::Result<VariantFigures> figures = emulateVariant(changed, {}, executor);
+    if (figures.ok()) row.figures = *figures;
+    if (!figures.ok()) row.error = figures.error().message;
+    return rowToJson(row);
+  };
+  std::size_t done = 0;
+  const auto take = [&](std::int64_t index, const base::Result<std::string>& text) -> base::Status {
+    ValidatedRow& row = validation.rows[static_cast<std::size_t>(index)];
+    if (text.ok()) takeFigures(*text, row);
+    if (!text.ok()) row.error = text.error().message;
+    ++done;
+    progress.report(static_cast<double>(done) / static_cast<double>(indices.size()),
+                    fmt::format("variant {} of {}", done, indices.size()));
+    return {};
+  };
+  PIPESCOPE_TRY(runInProcesses(indices, processes, answer, take, progress));
+  return validation;
+}
+
+std::optional<Agreement> agreementOf(const Validation& validation, Measure measure) {
+  const auto m = static_cast<std::size_t>(measure);
+  std::vector<double> emulated, measured;
+  for (const ValidatedRow& row : validation.rows) {
+    if (!ratioOf(row, m)) continue;
+    emulated.push_back(*row.emulated[m]);
+    measured.push_back(*row.measured.measured[m]);
+  }
+  if (emulated.empty()) return std::nullopt;
+  return agreementOf(emulated, measured);
+}
+
+sections::Section validationSection(const Validation& validation) {
+  sections::Section section{"validation", "Validation", {}, {}, {}};
+  section.tables = {agreementTable(validation), variantTable(validation)};
+  const auto failed =
+      std::ranges::count_if(validation.rows, [](const ValidatedRow& row) { return !row.error.empty(); });
+  if (failed > 0)
+    section.remarks.push_back(fmt::format("{} of {} variants cannot run and are left out of the statistics.",
+                                          failed, validation.rows.size()));
+  for (std::size_t m = 0; m < kMeasures; ++m) {
+    const bool wanted = std::ranges::any_of(
+        validation.rows, [&](const ValidatedRow& row) { return row.measured.measured[m].has_value(); });
+    if (!wanted || agreementOf(validation, static_cast<Measure>(m))) continue;
+    section.remarks.push_back(fmt::format(
+        "{} is compared with nothing, because no emulated variant has this figure.", measuredColumns()[m]));
+  }
+  section.remarks.push_back(
+      "Emulated figures come from device models. Nothing was fitted to the measurements.");
+  return section;
+}
+
+}  // namespace pipescope::app

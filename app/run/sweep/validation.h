@@ -1,0 +1,46 @@
+#pragma once
+// Compares emulated variants of a configuration with measurements. Nothing is fitted.
+#include "app/run/sweep/measured.h"
+#include "app/run/sweep/variant.h"
+#include "profiler/base/progress.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::app {
+
+/// Statistics of pairs (emulated, measured).
+struct Agreement {
+  std::int64_t pairs = 0;
+  double bias = 1;  ///< geometric mean of emulated ÷ measured
+  double p90 = 0;   ///< the error |emulated ÷ measured − 1| that 90 % of the pairs do not exceed
+  /// Spearman's: correlation of the ranks, with means for equal values. None below two different values.
+  std::optional<double> rankCorrelation;
+  std::int64_t ordered = 0;  ///< pairs of variants with different measurements
+  std::int64_t inOrder = 0;  ///< of these, how many the emulation puts in the same order
+};
+/// Both vectors have one value for each pair, all above 0. p90 is the smallest error that at least 90 % do
+/// not exceed.
+Agreement agreementOf(const std::vector<double>& emulated, const std::vector<double>& measured);
+
+struct ValidatedRow {
+  MeasuredRow measured;
+  std::array<std::optional<double>, kMeasures> emulated;
+  std::string error = {};  ///< why the variant cannot run
+  std::string note = {};   ///< where it does not fit
+};
+
+struct Validation {
+  std::vector<std::string> keys;
+  std::vector<ValidatedRow> rows;
+};
+
+/// Emulates the variants in parallel processes. The caller must have a single thread. Error: cancelled.
+base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
+                                  int processes, base::Progress& progress);
+
+/// The statistics of a measure; nothing: no row has both values.
+std::optional<Agreement> agreementOf(const Validation& validation, Measure measure);
+
+/// Tables "agreement" (one row for each measure) and "variants".
+sections::Section validationSection(const Validation& validation);
+
+}  // namespace pipescope::app

@@ -1,0 +1,112 @@
+#include "app/run/sweep/variant.h"
+
+#include <algorithm>
+#include <set>
+
+#include "app/run/request/compile_run.h"
+#include "engine/compile/model/record_compilation.h"
+#include "engine/emulate/emulator.h"
+#include "profiler/analysis/catalog.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+
+/// The configuration without what needs numbers, because a sweep computes none.
+base::Result<Configuration> withoutNumbers(const Configuration& given) {
+  Configuration changed = given;
+  PIPESCOPE_TRY(changed.set("execution.numerics", false, config::Origin::flag));
+  for (const char* key :
+       {"execution.metrics", "execution.metrics_prometheus", "execution.metrics_tensorboard",
+        "execution.save_weights", "execution.load_weights"}) {
+    if (given.given(key)) PIPESCOPE_TRY(changed.set(key, std::string(), config::Origin::flag));
+  }
+  return changed;
+}
+
+std::int64_t samplesOfCall(const compile::CompiledExecutable& executable) {
+  const emulate::ExecutableFacts& facts = executable.facts;
+  if (executable.graph == nullptr) return 0;  // costs are given, so there are no samples
+  return facts.microBatchSize * facts.microBatches * facts.iterations * facts.replicas / facts.inputGroup;
+}
+
+/// The first call may begin with an empty input pipeline; the second one is like all that follow.
+void emulateTwice(record::Recorder& recorder, const compile::Compilation& compilation,
+                  const compile::RecordedCompilation& recorded, emulate::RecordLevel level) {
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
+  for (const char* name : {"call 1", "call 2"}) {
+    model::Run run;
+    run.name = name;
+    run.samples = samplesOfCall(compilation.executables.front());
+    emulator.call(recorded.executables.front(), run);
+  }
+}
+
+/// The largest figures over all executables, since one memory holds each of them in turn.
+base::Status addMemory(const record::MemoryProfile& profile, const analysis::Catalog& catalog,
+                       VariantFigures& figures) {
+  for (const model::Executable& executable : catalog.executables) {
+    PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(profile, catalog, executable.id));
+    for (const analysis::DeviceMemory& device : memory.devices) {
+      figures.memoryBytes = std::max(figures.memoryBytes.value_or(0), device.total.count);
+      if (device.bytesPerUnit.count <= 0) continue;
+      figures.memoryUse =
+          std::max(figures.memoryUse.value_or(0), static_cast<double>(device.maxUnitIncludingGaps.count) /
+                                                      static_cast<double>(device.bytesPerUnit.count));
+    }
+  }
+  return {};
+}
+
+base::Status addTimes(const record::MemoryProfile& profile, const analysis::Catalog& catalog, double price,
+                      VariantFigures& figures) {
+  const model::ExecutableId first = catalog.executables.begin()->id;
+  PIPESCOPE_ASSIGN(const analysis::Execution execution, analysis::execution(profile, catalog, first));
+  PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(profile, catalog, first));
+  const model::Run* run = catalog.lastRunOf(first);
+  if (run == nullptr || stages.limiting() == nullptr) return {};
+  constexpr double kMicroseconds = 1e6, kSecondsPerHour = 3600;
+  figures.stepTimeUs =
+      stages.lost.step * kMicroseconds / static_cast<double>(catalog.timebase({}).ticksPerSecond);
+  figures.imbalance = stages.imbalance;
+  figures.bubbleFraction = stages.bubble.fraction();
+  if (run->samples <= 0) return {};
+  figures.samplesPerSecond = execution.samplesPerSecond;
+  if (price > 0) figures.samplesPerCurrencyUnit = execution.samplesPerSecond * kSecondsPerHour / price;
+  return {};
+}
+
+}  // namespace
+
+base::Result<VariantFigures> emulateVariant(const Configuration& given, const VariantOptions& options,
+                                            base::Executor& executor) {
+  PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor));
+  const emulate::RecordLevel level = emulate::RecordLevel::stages;
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const compile::RecordedCompilation recorded = compile::recordCompilation(recorder, compilation, level);
+  if (!options.compileOnly) emulateTwice(recorder, compilation, recorded, level);
+  PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
+  VariantFigures figures;
+  figures.devices = compilation.devicesUsed;
+  figures.systemDevices = static_cast<std::int64_t>(compilation.system->devices().size());
+  PIPESCOPE_TRY(addMemory(profile, *catalog, figures));
+  if (!options.compileOnly)
+    PIPESCOPE_TRY(addTimes(profile, *catalog, configuration.real("system.price_per_hour"), figures));
+  const std::vector<std::string> overflow = compilation.overflow();
+  if (figures.memoryBytes) figures.fits = overflow.empty();
+  if (!overflow.empty()) {
+    const std::string first = overflow.front().substr(0, overflow.front().find('\n'));
+    figures.note = first.substr(0, std::min(first.find(". "), first.size() - 1)) + ".";
+  }
+  return figures;
+}
+
+}  // namespace pipescope::app
