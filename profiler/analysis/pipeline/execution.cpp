@@ -34,7 +34,12 @@ class DeviceSums {
     result_.placed = true;
     placements_[segment.lane].push_back({placement.start, placement.end, &use, segment.id});
     (placement.pass == model::Pass::collective ? collectives_ : working_).add(placement.start, placement.end);
-    for (const auto& [lane, ticks] : use.byLane) result_.byLane[catalog.roleOf(lane)] += ticks;
+    for (const auto& [lane, ticks] : use.byLane) {
+      const model::LaneRole role = catalog.roleOf(lane);
+      result_.byLane[role] += ticks;
+      used_[role].lanes.insert(lane);
+      used_[role].placements.add(placement.start, placement.end);
+    }
     result_.streamIn += use.streamIn;
     result_.streamOut += use.streamOut;
     result_.exchangeIn += use.exchangeIn;
@@ -90,6 +95,7 @@ class DeviceSums {
   /// Call place() first.
   DeviceExecution finish() {
     const std::vector<Intervals::Interval>& placed = placed_;
+    limitLanes();
     for (const auto& [role, transfers] : transfersByLane_) {
       if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
     }
@@ -121,6 +127,15 @@ class DeviceSums {
     model::SegmentId segment;
   };
 
+  /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
+  /// placements last that use them.
+  void limitLanes() {
+    for (const auto& [role, used] : used_) {
+      if (used.lanes.size() > 1)
+        result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
+    }
+  }
+
   static Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
     Ticks length;
     for (const auto& [start, end] : joined) length += end - start;
@@ -137,6 +152,11 @@ class DeviceSums {
 
   DeviceExecution result_;
   std::map<model::LaneId, std::vector<Placed>> placements_;
+  struct Used {
+    std::set<model::LaneId> lanes;
+    Intervals placements;  ///< those with work on one of the lanes
+  };
+  std::map<model::LaneRole, Used> used_;
   std::vector<Intervals::Interval> placed_;  ///< union of the placements
   Intervals working_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
