@@ -54,28 +54,46 @@ class RowFiller {
   std::vector<PipelineMark> marks_;
 };
 
+/// What fills a gap, the most telling kind first. An imported trace has passes of an unknown kind that last
+/// as long as whole iterations, so these come after the causes of waits.
+enum class MarkKind { pass, transfer, wait, otherPass, none };
+using ActivityKind = analysis::Activity::Kind;
+
+model::Pass passOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+  return at(track.placements, at(track.passes, activity.index).firstPlacement).pass;
+}
+
+MarkKind kindOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+  if (activity.kind == ActivityKind::transfer) return MarkKind::transfer;
+  if (activity.kind == ActivityKind::wait) return MarkKind::wait;
+  if (activity.kind != ActivityKind::pass) return MarkKind::none;
+  return passOf(track, activity) == model::Pass::other ? MarkKind::otherPass : MarkKind::pass;
+}
+
+PipelineMark markOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+  PipelineMark mark{activity.start, activity.end, ColourRole::globalExchange, "exchange", false};
+  if (activity.kind == ActivityKind::pass) {
+    mark.role = roleOf(passOf(track, activity));
+    mark.name = model::toString(passOf(track, activity));
+  } else if (activity.kind == ActivityKind::wait) {
+    const model::WaitCause cause = at(track.waits, activity.index).cause;
+    mark.role = roleOf(cause);
+    mark.name = model::toString(cause);
+    mark.isWait = true;
+  }
+  return mark;
+}
+
 std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const analysis::PipelineRow& row,
                                   const analysis::DeviceTrace& device) {
   RowFiller filler(grid.start, grid.end);
   for (const std::int32_t cell : row.cells)
     filler.block(at(grid.cells, cell).start, at(grid.cells, cell).end);
-  using Kind = analysis::Activity::Kind;
-  for (const Kind kind : {Kind::pass, Kind::transfer, Kind::wait}) {
+  for (const MarkKind kind : {MarkKind::pass, MarkKind::transfer, MarkKind::wait, MarkKind::otherPass}) {
     for (const analysis::TraceTrack& track : device.tracks) {
       for (const analysis::Activity& activity : track.activities) {
-        if (activity.kind != kind || activity.end <= grid.start || activity.start >= grid.end) continue;
-        PipelineMark mark{activity.start, activity.end, ColourRole::globalExchange, "exchange", false};
-        if (kind == Kind::pass) {
-          const model::Pass pass = at(track.placements, at(track.passes, activity.index).firstPlacement).pass;
-          mark.role = roleOf(pass);
-          mark.name = model::toString(pass);
-        } else if (kind == Kind::wait) {
-          const model::WaitCause cause = at(track.waits, activity.index).cause;
-          mark.role = roleOf(cause);
-          mark.name = model::toString(cause);
-          mark.isWait = true;
-        }
-        filler.put(mark);
+        if (activity.end <= grid.start || activity.start >= grid.end) continue;
+        if (kindOf(track, activity) == kind) filler.put(markOf(track, activity));
       }
     }
   }

@@ -46,11 +46,12 @@ NamedUnit timeUnitFor(double largest, double step) {
   return kTimeUnits.back();
 }
 
-std::string cyclesLabel(double value, double step) {
+/// All labels of an axis have the same unit, which `step` and the largest value decide.
+std::string cyclesLabel(double value, double step, double largest) {
   const auto whole = [&](double unit) { return std::fmod(step, unit) == 0.0; };
   if (whole(1e9)) return grouped(value / 1e9, 0) + " G";
   if (whole(1e6)) return grouped(value / 1e6, 0) + " M";
-  if (whole(1e3) && std::abs(value) >= 1e6) return grouped(value / 1e3, 0) + " k";
+  if (whole(1e3) && largest >= 1e6 && value != 0) return grouped(value / 1e3, 0) + " k";
   return grouped(value, 0);
 }
 
@@ -158,7 +159,7 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
     const double value = static_cast<double>(k) * step;
     switch (scale.unit) {
       case TimeUnit::cycles:
-        ticks.push_back({x, cyclesLabel(value, step)});
+        ticks.push_back({x, cyclesLabel(value, step, largest)});
         break;
       case TimeUnit::costUnits:
         ticks.push_back({x, grouped(value, decimalsFor(step))});

@@ -17,6 +17,22 @@ std::vector<int> limitingIndices(const StagesReport& report) {
   return found;
 }
 
+/// "1–3, 5 and 7–9": three or more consecutive numbers become a range.
+std::string numberRanges(const std::vector<int>& numbers) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {
+    next = first + 1;
+    while (next < numbers.size() && numbers[next] == numbers[next - 1] + 1) ++next;
+    if (next - first < 3) next = first + 1;
+    parts.push_back(next - first == 1 ? fmt::format("{}", numbers[first])
+                                      : fmt::format("{}–{}", numbers[first], numbers[next - 1]));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
+}
+
 }  // namespace
 
 std::string limitingStages(const StagesReport& report) {
@@ -24,10 +40,7 @@ std::string limitingStages(const StagesReport& report) {
   if (found.empty()) return {};
   if (found.size() == 1) return fmt::format("stage {}", found.front());
   if (found.size() == report.stages.size()) return "all stages";
-  std::string names;
-  for (std::size_t i = 0; i < found.size(); ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == found.size() ? " and " : ", ", found[i]);
-  return "stages " + names;
+  return "stages " + numberRanges(found);
 }
 
 std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {

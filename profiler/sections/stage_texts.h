@@ -7,7 +7,7 @@
 namespace pipescope::sections {
 
 /// Names the stage that holds the others up: "stage 2". Stages whose times are equal (kEqualStages) are named
-/// together: "stages 0 and 3", or "all stages". Empty if nothing has run.
+/// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.
 std::string limitingStages(const analysis::StagesReport& report);
 
 /// Sentences: which stages are equal, or why the limiting stage is not the one that computes longest. `time`

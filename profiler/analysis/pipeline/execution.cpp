@@ -41,7 +41,12 @@ class DeviceSums {
                       : placement.pass == model::Pass::collective ? collectives_
                                                                   : working_;
     work.add(placement.start, placement.end);
-    for (const auto& [lane, ticks] : use.byLane) result_.byLane[catalog.roleOf(lane)] += ticks;
+    for (const auto& [lane, ticks] : use.byLane) {
+      const model::LaneRole role = catalog.roleOf(lane);
+      result_.byLane[role] += ticks;
+      used_[role].lanes.insert(lane);
+      used_[role].placements.add(placement.start, placement.end);
+    }
     result_.streamIn += use.streamIn;
     result_.streamOut += use.streamOut;
     result_.exchangeIn += use.exchangeIn;
@@ -103,6 +108,7 @@ class DeviceSums {
   /// Call place() first.
   DeviceExecution finish() {
     const std::vector<Intervals::Interval>& placed = placed_;
+    limitLanes();
     for (const auto& [role, transfers] : transfersByLane_) {
       if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
     }
@@ -134,6 +140,15 @@ class DeviceSums {
     model::SegmentId segment;
   };
 
+  /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
+  /// placements last that use them.
+  void limitLanes() {
+    for (const auto& [role, used] : used_) {
+      if (used.lanes.size() > 1)
+        result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
+    }
+  }
+
   static Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
     Ticks length;
     for (const auto& [start, end] : joined) length += end - start;
@@ -150,6 +165,11 @@ class DeviceSums {
 
   DeviceExecution result_;
   std::map<model::LaneId, std::vector<Placed>> placements_, others_;
+  struct Used {
+    std::set<model::LaneId> lanes;
+    Intervals placements;  ///< those with work on one of the lanes
+  };
+  std::map<model::LaneRole, Used> used_;
   std::vector<Intervals::Interval> placed_;  ///< union of the placements
   Intervals working_, otherWork_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;

@@ -182,5 +182,47 @@ TEST_F(Engines, SectionHasAColumnForEveryLane) {
   EXPECT_NE(json.find("\"exchange_utilisation\": null"), std::string::npos) << "no such lane here";
 }
 
+TEST(NestedLanes, WorkNoLongerThanTheirPlacementsLast) {
+  // A thread of an imported trace has two lanes of one role: a call from 0 to 80, and what it calls, from 10
+  // to 60 and from 70 to 90.
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  model::Executable executable;
+  executable.name = "trace";
+  const model::ExecutableId id = recorder.add(executable);
+  model::Device device;
+  device.ticksPerSecond = 1000;
+  const model::DeviceId on = recorder.add(device);
+  recorder.add(model::Stage{id, 0, on, "", 0, {}});
+  model::Run run;
+  run.executable = id;
+  run.end = Ticks(100);
+  const model::RunId of = recorder.add(run);
+  const auto slice = [&](model::LaneId lane, std::int64_t start, std::int64_t end) {
+    const model::SegmentId segment =
+        recorder.add(model::Segment{{}, id, on, lane, 0, 0, model::Pass::other, "call", Ticks(end - start)});
+    model::Placement row;
+    row.segment = segment;
+    row.device = on;
+    row.start = Ticks(start);
+    row.end = Ticks(end);
+    row.run = of;
+    row.pass = model::Pass::other;
+    recorder.add(row);
+  };
+  const model::LaneId outer = recorder.add(model::Lane{{}, on, "thread 1", LaneRole::compute, {}}),
+                      inner = recorder.add(model::Lane{{}, on, "thread 1, level 2", LaneRole::compute, {}});
+  slice(outer, 0, 80);
+  slice(inner, 10, 60);
+  slice(inner, 70, 90);
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  const auto catalog = loadCatalog(profile);
+  ASSERT_TRUE(catalog.ok());
+  const auto report = execution(profile, **catalog, id);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->devices.size(), 1U);
+  EXPECT_EQ(report->devices[0].byLane.at(LaneRole::compute), Ticks(90)) << "and not 80 + 50 + 20";
+}
+
 }  // namespace
 }  // namespace pipescope::analysis

@@ -6,6 +6,7 @@
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/section.h"
+#include "profiler/sections/stage_texts.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -216,6 +217,21 @@ TEST(Stages, WithoutACallNoStageIsSlowest) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->slowest(), nullptr);
   EXPECT_EQ(report->limiting(), nullptr);
+}
+
+TEST(StageTexts, ConsecutiveLimitingStagesAreARange) {
+  const auto named = [](const std::vector<int>& limiting) {
+    StagesReport report;
+    report.stages.resize(13);
+    for (int i = 0; i < 13; ++i) report.stages[static_cast<std::size_t>(i)].index = i;
+    for (const int stage : limiting) report.stages[static_cast<std::size_t>(stage)].limits = true;
+    return sections::limitingStages(report);
+  };
+  EXPECT_EQ(named({}), "");
+  EXPECT_EQ(named({3}), "stage 3");
+  EXPECT_EQ(named({3, 4}), "stages 3 and 4");
+  EXPECT_EQ(named({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), "stages 1–11");
+  EXPECT_EQ(named({0, 2, 3, 4, 7, 8, 12}), "stages 0, 2–4, 7, 8 and 12");
 }
 
 }  // namespace

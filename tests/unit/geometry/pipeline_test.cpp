@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
+#include "profiler/geometry/pipeline_marks.h"
 #include "profiler/geometry/pipeline_scene.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
@@ -192,6 +193,39 @@ TEST(PipelineScene, KeysGoAlongTheDeviceAndTheMicroBatch) {
     path +=
         made.labelOf(cell) + std::to_string(made.grid()->cells[static_cast<std::size_t>(cell)].stage) + " ";
   EXPECT_EQ(path, "F00 F01 F02 F03 B03 B02 B01 B00 ");
+}
+
+TEST(PipelineMarks, CausesOfWaitsComeBeforeWorkOfAnUnknownKind) {
+  // A device computes from 0 to 10, then waits for a slower stage until 25. A pass of an unknown kind lies
+  // over all of it, as an imported trace has one for each iteration.
+  PipelineGrid grid;
+  grid.start = Ticks(0);
+  grid.end = Ticks(40);
+  analysis::PipelineCell cell;
+  cell.end = Ticks(10);
+  grid.cells = {cell};
+  grid.rows.resize(1);
+  grid.rows[0].device = model::DeviceId(0);
+  grid.rows[0].cells = {0};
+  using Activity = analysis::Activity;
+  analysis::TraceTrack passes, others;
+  passes.waits.resize(1);
+  passes.waits[0].cause = model::WaitCause::slowerStage;
+  passes.activities = {{Ticks(10), Ticks(25), Activity::Kind::wait, 0}};
+  others.placements.resize(1);
+  others.placements[0].pass = Pass::other;
+  others.passes = {{Ticks(0), Ticks(40), 0, 1}};
+  others.activities = {{Ticks(0), Ticks(40), Activity::Kind::pass, 0}};
+  analysis::Trace trace;
+  trace.devices.resize(1);
+  trace.devices[0].id = model::DeviceId(0);
+  trace.devices[0].tracks = {passes, others};
+  const auto marks = pipelineMarks(grid, trace);
+  ASSERT_EQ(marks.size(), 1U);
+  ASSERT_EQ(marks[0].size(), 2U);
+  EXPECT_EQ(marks[0][0],
+            (PipelineMark{Ticks(10), Ticks(25), ColourRole::waitSlowerStage, "slower stage", true}));
+  EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(25), Ticks(40), ColourRole::otherPass, "other", false}));
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ TEST(TimeAxis, CyclesAreWholeAndGrouped) {
             (std::vector<std::string>{"1,200 k", "1,220 k", "1,240 k"}));
 }
 
+TEST(TimeAxis, AllLabelsOfAnAxisHaveTheSameUnit) {
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(1'600'000), 400), {TimeUnit::cycles, 1}, 100),
+            (std::vector<std::string>{"0", "500 k", "1,000 k", "1,500 k"}));
+}
+
 TEST(TimeAxis, TimesHaveTheUnitThatReadsWell) {
   const TimeScale scale{TimeUnit::time, 1'000'000'000};
   EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(20'000'000), 200), scale, 100),
