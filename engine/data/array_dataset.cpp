@@ -163,7 +163,7 @@ class ArrayDataset : public Dataset {
 };
 
 std::string splitName(const DatasetRequest& request) {
-  return request.split == Split::train ? "train" : "test";
+  return request.split == DataSplit::train ? "train" : "test";
 }
 
 Status requireDirectory(const DatasetRequest& request, const char* what) {

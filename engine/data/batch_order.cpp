@@ -47,7 +47,7 @@ std::vector<std::int64_t> epochOrder(std::int64_t size, std::uint64_t seed, std:
   std::vector<std::int64_t> order(static_cast<std::size_t>(size));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   if (!shuffle) return order;
-  RandomSequence random(seed, RandomPurpose::shuffle, static_cast<std::uint64_t>(epoch));
+  DataRandom random(seed, RandomPurpose::shuffle, static_cast<std::uint64_t>(epoch));
   for (std::size_t last = order.size(); last > 1; --last)
     std::swap(order[last - 1], order[random.below(last)]);
   return order;

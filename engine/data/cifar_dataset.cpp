@@ -96,7 +96,7 @@ base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request, bool 
     return base::badInput(
         fmt::format("the folder of the {} files is missing: give it with --data", kind.name));
   auto dataset = std::make_unique<CifarDataset>(kind, "'" + request.directory.string() + "'", table);
-  for (const std::string& file : request.split == Split::train ? kind.train : kind.test)
+  for (const std::string& file : request.split == DataSplit::train ? kind.train : kind.test)
     PIPESCOPE_TRY(dataset->add(request.directory / file));
   return std::unique_ptr<Dataset>(std::move(dataset));
 }

@@ -13,9 +13,9 @@
 
 namespace pipescope::data {
 
-enum class Split : std::uint8_t { train, test };
+enum class DataSplit : std::uint8_t { train, test };
 /// "training" or "test".
-std::string toString(Split split);
+std::string toString(DataSplit split);
 
 /// One of the values in a row of a data set. Data sets of images call theirs "samples" and "labels".
 struct Field {

@@ -26,7 +26,7 @@ struct FieldRequest {
 
 /// What a run needs of a data set.
 struct DatasetRequest {
-  Split split = Split::train;
+  DataSplit split = DataSplit::train;
   std::filesystem::path directory;   ///< for formats that read files
   Preprocessing preprocessing;       ///< for formats that read bytes
   std::vector<FieldRequest> fields;  ///< empty: as stored

@@ -34,8 +34,8 @@ bool whole(const fs::path& folder, const DigitSetOptions& options) {
   constexpr std::int64_t imageHeader = 16;
   constexpr std::int64_t labelHeader = 8;
   constexpr auto pixels = static_cast<std::int64_t>(digitSide * digitSide);
-  for (const Split split : {Split::train, Split::test}) {
-    const std::int64_t count = split == Split::train ? options.trainCount : options.testCount;
+  for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
+    const std::int64_t count = split == DataSplit::train ? options.trainCount : options.testCount;
     if (!hasSize(folder / mnistFileName(split, IdxKind::images), imageHeader + count * pixels)) return false;
     if (!hasSize(folder / mnistFileName(split, IdxKind::labels), labelHeader + count)) return false;
   }

@@ -34,7 +34,7 @@ struct Style {
   std::array<Point, (warpCells + 1) * (warpCells + 1)> warp{};  ///< offsets in units of the box
 };
 
-Style drawStyle(RandomSequence& random) {
+Style drawStyle(DataRandom& random) {
   Style style;
   style.height = random.between(13.5F, 21.0F);
   style.width = style.height * random.between(0.52F, 0.98F);
@@ -167,7 +167,7 @@ void speck(Canvas& canvas, float x, float y, float radius, float strength) {
 }
 
 /// Each statement draws only one random number, because the compiler chooses the order of a call's arguments.
-void dirty(Canvas& canvas, RandomSequence& random) {
+void dirty(Canvas& canvas, DataRandom& random) {
   constexpr float margin = 2.0F;
   const auto place = [&random] { return random.between(margin, static_cast<float>(digitSide) - margin); };
   for (std::uint64_t scratches = random.below(3); scratches > 0; --scratches) {
@@ -186,9 +186,9 @@ void dirty(Canvas& canvas, RandomSequence& random) {
 
 }  // namespace
 
-DigitImage renderDigit(std::uint64_t seed, Split split, std::int64_t index) {
-  RandomSequence random(seed, split == Split::train ? RandomPurpose::trainDigits : RandomPurpose::testDigits,
-                        static_cast<std::uint64_t>(index));
+DigitImage renderDigit(std::uint64_t seed, DataSplit split, std::int64_t index) {
+  DataRandom random(seed, split == DataSplit::train ? RandomPurpose::trainDigits : RandomPurpose::testDigits,
+                    static_cast<std::uint64_t>(index));
   DigitImage image;
   const auto digit = static_cast<int>(random.below(10));
   image.label = static_cast<std::uint8_t>(digit);

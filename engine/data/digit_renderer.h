@@ -20,6 +20,6 @@ struct DigitImage {
 /// Draws image `index` of a split. It depends only on the arguments, not on other images, threads, machine or
 /// libraries: it uses only IEEE additions, multiplications, divisions and square roots in a fixed order, and
 /// nothing of libm.
-DigitImage renderDigit(std::uint64_t seed, Split split, std::int64_t index);
+DigitImage renderDigit(std::uint64_t seed, DataSplit split, std::int64_t index);
 
 }  // namespace pipescope::data

@@ -29,8 +29,8 @@ struct Share {
   std::int64_t all;
 };
 
-base::Status drawSplit(Drawn& drawn, std::uint64_t seed, Split split, Share share, base::Progress& progress,
-                       base::Executor& executor) {
+base::Status drawSplit(Drawn& drawn, std::uint64_t seed, DataSplit split, Share share,
+                       base::Progress& progress, base::Executor& executor) {
   constexpr std::size_t pixels = digitSide * digitSide;
   const auto count = static_cast<std::int64_t>(drawn.labels.size());
   for (std::int64_t round = 0; round < count; round += imagesPerRound) {
@@ -53,7 +53,7 @@ base::Status drawSplit(Drawn& drawn, std::uint64_t seed, Split split, Share shar
   return {};
 }
 
-base::Status writeSplit(const std::filesystem::path& directory, Split split, const Drawn& drawn) {
+base::Status writeSplit(const std::filesystem::path& directory, DataSplit split, const Drawn& drawn) {
   const auto count = static_cast<std::int64_t>(drawn.labels.size());
   constexpr auto side = static_cast<std::int64_t>(digitSide);
   PIPESCOPE_TRY(writeIdx(directory / mnistFileName(split, IdxKind::images), std::array{count, side, side},
@@ -69,8 +69,8 @@ base::Status writeDigitSet(const std::filesystem::path& directory, const DigitSe
                   "a digit set has at least one image of each kind");
   const std::int64_t all = options.trainCount + options.testCount;
   std::int64_t before = 0;
-  for (const Split split : {Split::train, Split::test}) {
-    const std::int64_t count = split == Split::train ? options.trainCount : options.testCount;
+  for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
+    const std::int64_t count = split == DataSplit::train ? options.trainCount : options.testCount;
     Drawn drawn;
     drawn.labels.resize(static_cast<std::size_t>(count));
     drawn.pixels.resize(static_cast<std::size_t>(count) * digitSide * digitSide);

@@ -14,7 +14,7 @@ namespace pipescope::data {
 
 namespace fs = std::filesystem;
 
-base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& directory, Split split,
+base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& directory, DataSplit split,
                                                            const Options& options) {
   PIPESCOPE_ASSIGN(const auto table, preprocessingTable(options.preprocessing));
   PIPESCOPE_ASSIGN(const fs::path imageFile, findMnistFile(directory, split, IdxKind::images));

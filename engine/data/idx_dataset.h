@@ -24,8 +24,8 @@ class IdxDataset : public LabelledImages {
 
   /// Reads both files of a split. Besides what readIdx refuses: image and label counts that differ, labels
   /// outside 0 … classes − 1, a sample shape of another size.
-  static base::Result<std::unique_ptr<IdxDataset>> open(const std::filesystem::path& directory, Split split,
-                                                        const Options& options);
+  static base::Result<std::unique_ptr<IdxDataset>> open(const std::filesystem::path& directory,
+                                                        DataSplit split, const Options& options);
 
   std::string description() const override { return description_; }
   std::int64_t size() const override { return images_.extents[0]; }

@@ -49,7 +49,7 @@ class ImageFolder : public LabelledImages {
                       "set, or change its input",
                       toString(sample->type)));
     }
-    const fs::path folder = request.directory / (request.split == Split::train ? "train" : "test");
+    const fs::path folder = request.directory / (request.split == DataSplit::train ? "train" : "test");
     auto dataset = std::unique_ptr<ImageFolder>(new ImageFolder);
     PIPESCOPE_ASSIGN(dataset->table_, preprocessingTable(request.preprocessing));
     dataset->shape_ = shape;

@@ -9,16 +9,16 @@ namespace pipescope::data {
 
 namespace fs = std::filesystem;
 
-std::string toString(Split split) {
-  return split == Split::train ? "training" : "test";
+std::string toString(DataSplit split) {
+  return split == DataSplit::train ? "training" : "test";
 }
 
-std::string mnistFileName(Split split, IdxKind kind) {
-  return fmt::format("{}-{}", split == Split::train ? "train" : "t10k",
+std::string mnistFileName(DataSplit split, IdxKind kind) {
+  return fmt::format("{}-{}", split == DataSplit::train ? "train" : "t10k",
                      kind == IdxKind::images ? "images-idx3-ubyte" : "labels-idx1-ubyte");
 }
 
-base::Result<fs::path> findMnistFile(const fs::path& directory, Split split, IdxKind kind) {
+base::Result<fs::path> findMnistFile(const fs::path& directory, DataSplit split, IdxKind kind) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
     return base::ioError(

@@ -10,12 +10,12 @@
 namespace pipescope::data {
 
 /// "train-images-idx3-ubyte", "t10k-labels-idx1-ubyte" …
-std::string mnistFileName(Split split, IdxKind kind);
+std::string mnistFileName(DataSplit split, IdxKind kind);
 
 /// The file of that split and kind in `directory`, plain or with ".gz", also as "train-images.idx3-ubyte" and
 /// below "MNIST/raw" (where torchvision puts them). A missing folder or file gives a sentence with the names
 /// looked for.
-base::Result<std::filesystem::path> findMnistFile(const std::filesystem::path& directory, Split split,
+base::Result<std::filesystem::path> findMnistFile(const std::filesystem::path& directory, DataSplit split,
                                                   IdxKind kind);
 
 }  // namespace pipescope::data

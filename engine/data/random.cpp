@@ -16,11 +16,11 @@ std::uint32_t high32(std::uint64_t value) {
 
 }  // namespace
 
-RandomSequence::RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream)
+DataRandom::DataRandom(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream)
     : key_{low32(seed), high32(seed)},
       counter_{0, static_cast<std::uint32_t>(purpose), low32(stream), high32(stream)} {}
 
-std::uint32_t RandomSequence::next() {
+std::uint32_t DataRandom::next() {
   if (used_ == block_.size()) {
     block_ = base::philox4x32(counter_, key_);
     // 2³² blocks are 64 GiB of numbers. No sample or shuffle needs that many.
@@ -31,7 +31,7 @@ std::uint32_t RandomSequence::next() {
   return block_[used_++];
 }
 
-std::uint64_t RandomSequence::below(std::uint64_t bound) {
+std::uint64_t DataRandom::below(std::uint64_t bound) {
   PIPESCOPE_CHECK(bound >= 1, "a random number below 0 was asked for");
   if (bound <= 0xFFFFFFFFU) {
     std::uint64_t product = std::uint64_t{next()} * bound;
@@ -52,16 +52,16 @@ std::uint64_t RandomSequence::below(std::uint64_t bound) {
   }
 }
 
-float RandomSequence::unit() {
+float DataRandom::unit() {
   return static_cast<float>(next() >> 8U) * 0x1p-24F;
 }
 
-float RandomSequence::between(float low, float high) {
+float DataRandom::between(float low, float high) {
   const float value = low + (high - low) * unit();
   return value < high ? value : low;  // rounding may give `high`, which the interval excludes
 }
 
-float RandomSequence::bell() {
+float DataRandom::bell() {
   const float a = unit();
   const float b = unit();
   const float c = unit();

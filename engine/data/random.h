@@ -16,9 +16,9 @@ enum class RandomPurpose : std::uint32_t {
 };
 
 /// One sequence, keyed by (seed, purpose, stream); the stream is an epoch, or the index of a sample.
-class RandomSequence {
+class DataRandom {
  public:
-  RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream);
+  DataRandom(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream);
 
   std::uint32_t next();
   /// Uniform in 0 … bound − 1, without bias (Lemire, "Fast random integer generation in an interval", 2019);

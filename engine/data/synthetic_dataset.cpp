@@ -38,9 +38,9 @@ base::Status checkShape(const graph::Shape& shape, std::string_view what) {
 
 /// Training and test samples use different random streams: 2i and 2i + 1 for row i. Each further field uses
 /// streams 2³² higher, which is more than twice the number of rows.
-std::uint64_t streamOf(Split split, std::int64_t index, std::size_t field) {
+std::uint64_t streamOf(DataSplit split, std::int64_t index, std::size_t field) {
   return (static_cast<std::uint64_t>(field) << 32U) + static_cast<std::uint64_t>(index) * 2 +
-         (split == Split::test ? 1 : 0);
+         (split == DataSplit::test ? 1 : 0);
 }
 
 bool syntheticDatasetIsReal(graph::ElementType type) {
@@ -82,7 +82,7 @@ base::Status checkField(const FieldRequest& field) {
 }
 
 /// Fills one row of a field. `scratch` is memory that all rows reuse.
-void fill(const FieldRequest& field, RandomSequence& random, std::span<std::byte> row,
+void fill(const FieldRequest& field, DataRandom& random, std::span<std::byte> row,
           std::vector<std::byte>& scratch) {
   const bool real = syntheticDatasetIsReal(field.type.element);
   scratch.resize(static_cast<std::size_t>(field.type.elements()) * 4);
@@ -141,9 +141,9 @@ base::Status SyntheticDataset::read(std::span<const std::int64_t> indices,
     const std::size_t place = field.labels ? 0 : samples++;
     for (std::size_t row = 0; row < indices.size(); ++row) {
       PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < options_.count, "an index outside the data set");
-      RandomSequence random(options_.seed,
-                            field.labels ? RandomPurpose::syntheticLabels : RandomPurpose::syntheticSamples,
-                            streamOf(options_.split, indices[row], place));
+      DataRandom random(options_.seed,
+                        field.labels ? RandomPurpose::syntheticLabels : RandomPurpose::syntheticSamples,
+                        streamOf(options_.split, indices[row], place));
       fill(field, random, values[f].subspan(row * width, width), scratch);
     }
   }

@@ -10,7 +10,7 @@ namespace pipescope::data {
 class SyntheticDataset : public Dataset {
  public:
   struct Options {
-    Split split = Split::train;
+    DataSplit split = DataSplit::train;
     std::int64_t count = 0;  ///< rows: 1…10⁸
     /// Extents of at least 1. Whole numbers are uniform in 0 … limit − 1, real ones in [low, high).
     std::vector<FieldRequest> fields;

@@ -10,7 +10,7 @@ namespace pipescope::emulate {
 /// One call, from the call by the host to the end of the last device.
 class Emulator::Call {
  public:
-  Call(Emulator& emulator, const EmulatedExecutable& executable, model::RunId run, const Loader& loader)
+  Call(Emulator& emulator, const EmulatedExecutable& executable, model::RunId run, const HostLoader& loader)
       : executable_(executable),
         host_(emulator.hosts_[executable.id]),
         hostWork_(emulator.hostWork(executable)),
@@ -84,14 +84,14 @@ Emulator::Emulator(record::Recorder& recorder, const devices::System& system, co
     : recorder_(recorder), system_(system), ids_(ids), level_(level) {}
 Emulator::~Emulator() = default;
 
-Loader Emulator::loaderOf(const EmulatedExecutable& executable, Ticks called) {
+HostLoader Emulator::loaderOf(const EmulatedExecutable& executable, Ticks called) {
   const ExecutableFacts& facts = executable.facts;
   const double rate = facts.host.samplesPerSecond(facts.replicas);
   if (rate <= 0) return {};
   // A worker of PyTorch's loader prepares so many micro-batches before it waits for one to be taken.
   constexpr double kAhead = 2;
   const auto ticksPerSecond = static_cast<double>(system_.devices().front().ticksPerSecond);
-  Loader loader{called, static_cast<double>(facts.microBatchSize) / rate * ticksPerSecond};
+  HostLoader loader{called, static_cast<double>(facts.microBatchSize) / rate * ticksPerSecond};
   const auto [before, first] = loaded_.try_emplace(executable.id, called);
   const Ticks ahead(static_cast<std::int64_t>(kAhead * loader.ticksPerMicroBatch));
   if (!first) loader.start = std::max(before->second, called - ahead);

@@ -34,7 +34,7 @@ class Emulator {
   ComputeSpan computed_;
   model::RunId nextRun_{0};
   /// The input pipeline of the executable for a call that starts at `called`.
-  Loader loaderOf(const EmulatedExecutable& executable, Ticks called);
+  HostLoader loaderOf(const EmulatedExecutable& executable, Ticks called);
   /// The work of the host for one step of the executable.
   Ticks hostWork(const EmulatedExecutable& executable) const;
   std::map<model::ExecutableId, HostClock> hosts_;

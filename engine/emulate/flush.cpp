@@ -5,7 +5,7 @@
 
 namespace pipescope::emulate {
 
-Ticks Loader::prepared(std::int64_t microBatches) const {
+Ticks HostLoader::prepared(std::int64_t microBatches) const {
   return start +
          Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(microBatches) * ticksPerMicroBatch)));
 }

@@ -11,7 +11,7 @@ namespace pipescope::emulate {
 
 /// The input pipeline of the host during one call. It prepares one micro-batch after another, whatever the
 /// devices do.
-struct Loader {
+struct HostLoader {
   Ticks start;
   double ticksPerMicroBatch = 0;  ///< 0: it never delays a device
   /// When the first `microBatches` are prepared. The time is computed from the start, so that rounding errors
@@ -34,7 +34,7 @@ class FlushBase {
         room_(loaded_.size(), Ticks(-1)),
         lastStore_(loaded_.size()) {}
 
-  void setLoader(const Loader& loader) { loader_ = loader; }
+  void setLoader(const HostLoader& loader) { loader_ = loader; }
 
   /// Makes devices wait for host stores that still run beside the compute.
   void finishStores(int iteration);
@@ -76,7 +76,7 @@ class FlushBase {
   /// By device: until when its host loads and stores run, and since when there is room for the next load.
   std::vector<Ticks> loading_, storing_, room_;
   std::vector<model::PlacementId> lastStore_;
-  Loader loader_;
+  HostLoader loader_;
   /// When the host has prepared the micro-batch of the task.
   Ticks prepared(const schedules::Task& task, int iteration) const;
   /// Places the compute of a task: forward, recompute and backward, or weight gradients.

@@ -92,7 +92,7 @@ ProgramId ProgramTree::addExternal(const char* kind, const std::string& path) {
   return add(microBatch_, kind, path);
 }
 
-ProgramId ProgramTree::programOf(const devices::LivenessStep& step) {
+ProgramId ProgramTree::programOf(const devices::LoweredStepMemory& step) {
   const auto [known, isNew] = known_.try_emplace({step.pass, step.name, step.program});
   if (isNew) known->second = add(root_, step.program, step.name);
   return known->second;

@@ -54,7 +54,7 @@ class ProgramTree {
   model::ProgramId addExternal(const char* kind, const std::string& path);
   /// Returns the program of the step of this name in its pass. If none ran, because the step takes no time,
   /// it adds one.
-  model::ProgramId programOf(const devices::LivenessStep& step);
+  model::ProgramId programOf(const devices::LoweredStepMemory& step);
 
  private:
   model::ProgramId add(model::ProgramId parent, const std::string& kind, const std::string& path,

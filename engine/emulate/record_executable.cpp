@@ -287,18 +287,18 @@ class ExecutableRecorder {
                                                                  variable.maxUnitBytes,
                                                                  variable.alwaysLive,
                                                                  variable.stage});
-      for (const devices::LifeInterval& life : variable.lives)
+      for (const devices::LifeSteps& life : variable.lives)
         recorder_.add(model::LifeInterval{id, life.first, life.end});
       if (level_ == RecordLevel::off || level_ == RecordLevel::stages) continue;
       for (const devices::UnitBytes& run : variable.units)
         recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes});
     }
     for (std::size_t i = 0; i < memory.steps.size(); ++i) {
-      const devices::LivenessStep& step = memory.steps[i];
+      const devices::LoweredStepMemory& step = memory.steps[i];
       recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), tree.programOf(step),
                                         step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
     }
-    for (const devices::UnitRun& run : memory.units) {
+    for (const devices::UnitBytesRun& run : memory.units) {
       recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
                                       run.firstUnit, run.unitCount, run.bytes});
     }
@@ -385,7 +385,7 @@ class ExecutableRecorder {
       if (part_.firstDevice + result_.deviceOfStage[s] == device.device)
         live.always -= result_.stashBytesPerEntry[s] * result_.stashEntries[s];
     }
-    for (const devices::LivenessStep& step : memory.steps) {
+    for (const devices::LoweredStepMemory& step : memory.steps) {
       const auto stage = stageOfStep.find({step.name, step.pass});
       if (stage == stageOfStep.end()) continue;
       Bytes& peak = live.peak[{stage->second, step.pass}];

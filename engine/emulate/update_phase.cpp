@@ -18,7 +18,7 @@ RunningPart::RunningPart(const EmulatedExecutable& executable, const ReplicaPart
   }
 }
 
-void RunningPart::setLoader(const Loader& loader) {
+void RunningPart::setLoader(const HostLoader& loader) {
   if (barrier) barrier->setLoader(loader);
   if (dependency) dependency->setLoader(loader);
 }

@@ -14,7 +14,7 @@ struct RunningPart {
               record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
               Ticks now);
 
-  void setLoader(const Loader& loader);
+  void setLoader(const HostLoader& loader);
   const FlushBase& flush() const { return barrier ? static_cast<const FlushBase&>(*barrier) : *dependency; }
   DeviceClock& clock(int device) { return clocks[static_cast<std::size_t>(device)]; }
   int systemDevice(int device) const { return part.firstDevice + device; }

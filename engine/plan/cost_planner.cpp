@@ -120,7 +120,7 @@ class CostPlanner {
         return missingIn(stage, first, end) <= missing;
       };
     }
-    const std::optional<compile::Split> found = compile::splitContiguously(split);
+    const std::optional<compile::StageSplit> found = compile::splitContiguously(split);
     PIPESCOPE_CHECK(found.has_value(), "a split that lacks no more than the least that is missing exists");
     return found->first;
   }

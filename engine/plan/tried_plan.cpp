@@ -12,7 +12,7 @@ namespace {
 std::int64_t missingIn(const devices::LoweredMemory& memory, const devices::MemorySpaceInfo& space) {
   if (memory.overflow.empty()) return 0;
   std::map<std::int64_t, std::int64_t> change;  // of the bytes, at the unit of that number
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     change[run.firstUnit] += run.bytes.count;
     change[run.firstUnit + run.unitCount] -= run.bytes.count;
   }

@@ -72,12 +72,12 @@ void addTiles(TimelineModel& model, const analysis::Trace& trace) {
 
 }  // namespace
 
-std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units,
+std::vector<double> tileShares(const std::vector<analysis::UnitTicks>& spans, std::int64_t units,
                                base::Ticks length, int bands) {
   std::vector<double> shares(static_cast<std::size_t>(bands), 0);
   if (length.count <= 0 || units <= 0) return shares;
   const double perBand = static_cast<double>(units) / bands;
-  for (const analysis::UnitRun& span : spans) {
+  for (const analysis::UnitTicks& span : spans) {
     const double worked =
         std::min(1.0, static_cast<double>(span.ticks.count) / static_cast<double>(length.count));
     const double from = static_cast<double>(span.firstUnit),

@@ -28,7 +28,7 @@ struct SegmentIndex {
 
 inline constexpr int kTileBands = 64;
 /// For each band of units, the mean share of `length` during which its units work, from 0 to 1.
-std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units,
+std::vector<double> tileShares(const std::vector<analysis::UnitTicks>& spans, std::int64_t units,
                                base::Ticks length, int bands);
 
 /// Identifies a micro-batch of one device iteration.

@@ -341,13 +341,13 @@ const analysis::FlameBox* TimelineScene::flameBox(const TimelineItem& item) cons
   return &at(boxesOf(row, at(track(row).placements, item.placement)).row->boxes, item.box);
 }
 
-std::vector<analysis::UnitRun> TimelineScene::unitsOf(const TimelineItem& item) const {
+std::vector<analysis::UnitTicks> TimelineScene::unitsOf(const TimelineItem& item) const {
   const analysis::FlameBox* box = flameBox(item);
   if (box == nullptr || box->step < 0 || !model_->tiles || !model_->tiles->recorded) return {};
   const auto& placement = at(track(at(layout_.rows, item.row)).placements, item.placement);
   const auto& steps = at(model_->tiles->steps, placement.segment);
   const auto step = static_cast<std::size_t>(box->step);
-  return step < steps.size() ? steps[step] : std::vector<analysis::UnitRun>();
+  return step < steps.size() ? steps[step] : std::vector<analysis::UnitTicks>();
 }
 
 std::string TimelineScene::labelOf(const TimelineItem& item) const {

@@ -85,7 +85,7 @@ class TimelineScene {
   /// The box of a group or step; null for other items.
   const analysis::FlameBox* flameBox(const TimelineItem& item) const;
   /// What single tiles do in a step. Empty where that was not recorded.
-  std::vector<analysis::UnitRun> unitsOf(const TimelineItem& step) const;
+  std::vector<analysis::UnitTicks> unitsOf(const TimelineItem& step) const;
   const analysis::TraceTrack& track(const TimelineRow& row) const;
   PlacementBoxes boxesOf(const TimelineRow& row, const analysis::TracePlacement& placement) const;
 

@@ -187,12 +187,12 @@ Table diffMemoryTable(const analysis::Diff& diff, int most) {
                    {"delta_bytes", "Change", Format::bytes, ""}};
   addLargest(
       table, diff.memory, most, 1,
-      [](const analysis::MemoryPart& part) -> std::vector<Cell> {
+      [](const analysis::MemoryChange& part) -> std::vector<Cell> {
         return {
             index(part.index), wordsOrNone(part.device), wordsOrNone(part.category), part.before, part.after,
             part.delta()};
       },
-      ticksOf<analysis::MemoryPart>);
+      ticksOf<analysis::MemoryChange>);
   return table;
 }
 
@@ -203,9 +203,9 @@ Table diffCategoryTable(const analysis::Diff& diff) {
                    {"before_bytes", "Before", Format::bytes, ""},
                    {"after_bytes", "After", Format::bytes, ""},
                    {"delta_bytes", "Change", Format::bytes, ""}};
-  std::map<std::string, analysis::MemoryPart> sums;
-  analysis::MemoryPart all;
-  for (const analysis::MemoryPart& part : diff.memory) {
+  std::map<std::string, analysis::MemoryChange> sums;
+  analysis::MemoryChange all;
+  for (const analysis::MemoryChange& part : diff.memory) {
     sums[part.category].before += part.before, sums[part.category].after += part.after;
     all.before += part.before, all.after += part.after;
   }

@@ -110,10 +110,10 @@ std::uint32_t checksumOfState(const Totals& totals) {
       .value();
 }
 
-base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
-                                   const std::function<std::span<model::LevelNode>()>& makeNodes,
-                                   BlockCoder& coder, const std::string& path, Totals& totals) {
-  Batch batch;
+base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets,
+                                             const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                             BlockCoder& coder, const std::string& path, Totals& totals) {
+  CodedBatch batch;
   PayloadPlan plan(totals), nodePlan(totals);
   model::forEachRowType([&]<class Row>() {
     for (const model::RowSet& rows : sets) {
@@ -142,7 +142,7 @@ base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
   return batch;
 }
 
-base::Status Batch::write(Database& database) const {
+base::Status CodedBatch::write(Database& database) const {
   base::Status status;
   model::forEachRowType([&]<class Row>() {
     if constexpr (Row::kStorage == model::Storage::plain) {
@@ -153,7 +153,7 @@ base::Status Batch::write(Database& database) const {
   return insertPayloads(database, payloads_);
 }
 
-std::int64_t Batch::payloadBytes() const {
+std::int64_t CodedBatch::payloadBytes() const {
   std::int64_t bytes = 0;
   for (const PreparedPayload& payload : payloads_) bytes += static_cast<std::int64_t>(payload.bytes.size());
   return bytes;

@@ -61,15 +61,15 @@ struct PreparedPayload {
 };
 
 /// The coded blocks of one commit. Plain rows are not coded.
-class Batch {
+class CodedBatch {
  public:
   /// Codes the block rows of all sets in order, and counts all rows into `totals`, which is a copy that the
   /// caller drops if the commit fails. LevelNodes in the sets are ignored. `makeNodes` runs while blocks are
   /// coded, and the nodes that it returns are sorted and written instead. `path` is for the error sentence
   /// about a row that is too long.
-  static base::Result<Batch> prepare(std::span<const model::RowSet> sets,
-                                     const std::function<std::span<model::LevelNode>()>& makeNodes,
-                                     BlockCoder& coder, const std::string& path, Totals& totals);
+  static base::Result<CodedBatch> prepare(std::span<const model::RowSet> sets,
+                                          const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                          BlockCoder& coder, const std::string& path, Totals& totals);
 
   /// Adds rows and blocks. Call it within a transaction.
   base::Status write(Database& database) const;

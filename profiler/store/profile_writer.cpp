@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 
 /// The coded rows of one transaction, and what the profile holds after it.
 struct PreparedCommit {
-  std::vector<Batch> batches;
+  std::vector<CodedBatch> batches;
   Totals totals;
   model::PyramidBuilder pyramid;
   bool hasCall = false;  // a call from the host is among the rows
 
   std::int64_t payloadBytes() const {
     std::int64_t bytes = 0;
-    for (const Batch& batch : batches) bytes += batch.payloadBytes();
+    for (const CodedBatch& batch : batches) bytes += batch.payloadBytes();
     return bytes;
   }
 };
@@ -57,8 +57,8 @@ struct ProfileWriter::Impl {
   base::Status write(PreparedCommit& commit);
   base::Status openAtPlace();
   base::Status commitFirst(const PreparedCommit& commit, Totals& next);
-  base::Status commitMore(const std::vector<Batch>& batches, Totals& next);
-  base::Status writeTemporary(const std::vector<Batch>& batches, Totals& next);
+  base::Status commitMore(const std::vector<CodedBatch>& batches, Totals& next);
+  base::Status writeTemporary(const std::vector<CodedBatch>& batches, Totals& next);
   base::Status publish();
   void close();
   base::Status end(const model::RowSet& lastRows, model::ProfileState state, const std::string& reason);
@@ -83,8 +83,8 @@ base::Status transaction(Database& database, Body&& body) {
   return status;
 }
 
-base::Status writeAll(Database& database, const std::vector<Batch>& batches, Totals& totals) {
-  for (const Batch& batch : batches) PIPESCOPE_TRY(batch.write(database));
+base::Status writeAll(Database& database, const std::vector<CodedBatch>& batches, Totals& totals) {
+  for (const CodedBatch& batch : batches) PIPESCOPE_TRY(batch.write(database));
   PIPESCOPE_TRY(writeTables(database, totals));
   return writeState(database, totals);
 }
@@ -106,7 +106,7 @@ base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
     for (const model::RowSet& rows : sets) prepared.pyramid.add(rows, nodes);
     return nodes;
   };
-  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(sets, makeNodes, coder, path.string(), next));
+  PIPESCOPE_ASSIGN(CodedBatch batch, CodedBatch::prepare(sets, makeNodes, coder, path.string(), next));
   prepared.totals = next;
   prepared.batches.push_back(std::move(batch));
   return {};
@@ -150,7 +150,7 @@ void ProfileWriter::Impl::close() {
   if (place == part && !hasCall) removeWithSiblings(part);
 }
 
-base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batches, Totals& next) {
+base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& batches, Totals& next) {
   PIPESCOPE_ASSIGN(Database file, Database::open(temporary.string(), Database::Mode::create, kNoPatience));
   // A failed first commit deletes the file, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
@@ -203,7 +203,7 @@ base::Status ProfileWriter::Impl::openAtPlace() {
   return {};
 }
 
-base::Status ProfileWriter::Impl::commitMore(const std::vector<Batch>& batches, Totals& next) {
+base::Status ProfileWriter::Impl::commitMore(const std::vector<CodedBatch>& batches, Totals& next) {
   PIPESCOPE_TRY(openAtPlace());
   return transaction(*database, [&] { return writeAll(*database, batches, next); });
 }
@@ -231,8 +231,8 @@ base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool 
     if (withNodes) prepared.pyramid.flush(nodes);
     return nodes;
   };
-  PIPESCOPE_ASSIGN(Batch batch,
-                   Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), prepared.totals));
+  PIPESCOPE_ASSIGN(CodedBatch batch, CodedBatch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(),
+                                                         prepared.totals));
   prepared.batches.push_back(std::move(batch));
   prepared.totals.state = state;
   prepared.totals.reason = reason;

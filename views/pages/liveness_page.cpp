@@ -248,7 +248,7 @@ class LivenessPage : public shell::Page {
 
   /// Reads the cycles of the selected program step and where it runs.
   void readProgram(model::ProgramId program) {
-    const shell::Snapshot* snapshot = context_.session.snapshot();
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     place_.reset();
     setTraceEnabled(false);
     const auto progress = std::make_shared<shell::SharedProgress>();
@@ -364,7 +364,7 @@ class LivenessPage : public shell::Page {
 
   /// Reads the tables of the selected step. A newer choice replaces an older one that is still being read.
   void readVariables() {
-    const shell::Snapshot* snapshot = context_.session.snapshot();
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     const int step = chart_->mark();
     if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size()))
       return;

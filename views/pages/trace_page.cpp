@@ -83,7 +83,7 @@ class TracePage : public shell::Page {
     }
     if (!place.time) return;
     pendingTime_ = place.time;
-    const shell::Snapshot* snapshot = context_.session.snapshot();
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     for (const model::Run* run : snapshot->catalog->runsOf(context_.session.executable())) {
       if (*place.time < run->start || *place.time >= run->end || shows(run->id)) continue;
       call_ = run->id.value;
@@ -395,7 +395,7 @@ class TracePage : public shell::Page {
 
   /// Shows the notes of the profile as flags.
   void followNotes() {
-    const shell::Snapshot* snapshot = context_.session.snapshot();
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     if (snapshot == nullptr) return;
     readInBackground(
         [held = *snapshot]() -> base::Result<std::vector<model::Note>> {
@@ -473,7 +473,7 @@ class TracePage : public shell::Page {
 
   /// The call before or after the loaded ones; none for the first and last.
   std::optional<model::RunId> callBeside(int direction) const {
-    const shell::Snapshot* snapshot = context_.session.snapshot();
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     if (!loaded_ || call_ == kAllCalls || snapshot == nullptr) return std::nullopt;
     return neighbourCall(snapshot->catalog->runsOf(context_.session.executable()), loaded_->firstRun,
                          direction);

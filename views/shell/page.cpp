@@ -140,7 +140,7 @@ void Page::hideEvent(QHideEvent* event) {
 
 /// Only one load runs at a time. A newer request cancels the present one and starts after it.
 void Page::start() {
-  const Snapshot* snapshot = context_.session.snapshot();
+  const ProfileSnapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr) return;
   if (loading_) {
     progress_->cancel();
@@ -216,7 +216,7 @@ void Page::endFind(bool) {
 
 geometry::TimeScale Page::timeScale() const {
   geometry::TimeScale scale;
-  const Snapshot* snapshot = context_.session.snapshot();
+  const ProfileSnapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr) return scale;
   const analysis::Catalog& catalog = *snapshot->catalog;
   if (!catalog.devices.empty())

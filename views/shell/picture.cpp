@@ -105,7 +105,7 @@ QByteArray drawn(const Picture& picture, const QString& caption, bool asSvg, con
 }  // namespace
 
 QString provenance(const ProfileSession& session) {
-  const Snapshot* snapshot = session.snapshot();
+  const ProfileSnapshot* snapshot = session.snapshot();
   if (snapshot == nullptr) return {};
   const analysis::Catalog& catalog = *snapshot->catalog;
   QStringList parts = {catalog.measured() ? QObject::tr("Imported trace") : QObject::tr("Emulated")};

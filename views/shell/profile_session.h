@@ -25,7 +25,7 @@ struct OpenedSource {
 using Opener = std::function<base::Result<OpenedSource>(const std::string& path)>;
 
 /// A profile at one revision. It is immutable and shared, and pages keep it until they have the next one.
-struct Snapshot {
+struct ProfileSnapshot {
   std::shared_ptr<const model::ProfileSource> source;
   std::shared_ptr<const analysis::Catalog> catalog;
 };
@@ -46,7 +46,7 @@ class ProfileSession : public QObject {
   /// Opens the same file again and keeps the executable.
   void reload();
 
-  const Snapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
+  const ProfileSnapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
   QString path() const { return path_; }
   QString title() const { return title_; }
   bool isOpening() const { return opening_; }
@@ -86,7 +86,7 @@ class ProfileSession : public QObject {
 
   Opener opener_;
   OpenedSource opened_;
-  Snapshot snapshot_;
+  ProfileSnapshot snapshot_;
   QString path_, title_, error_;
   model::ExecutableId executable_;
   QTimer timer_, watch_;

@@ -47,7 +47,7 @@ void WindowDialogs::showCommands() {
         entry.keys.isEmpty() ? entry.group : entry.group + QStringLiteral(" · ") + entry.keys;
     commands.push_back({entry.what, keys, [action = entry.action] { action->trigger(); }});
   }
-  if (const Snapshot* snapshot = window_.session().snapshot()) {
+  if (const ProfileSnapshot* snapshot = window_.session().snapshot()) {
     for (const model::Executable& row : snapshot->catalog->executables) {
       commands.push_back({tr("Show executable %1").arg(QString::fromStdString(row.name)), tr("Executable"),
                           [this, id = row.id] { window_.session().setExecutable(id); }});

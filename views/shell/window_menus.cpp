@@ -127,7 +127,7 @@ void WindowMenus::fill() {
 
 /// Disables the commands that would do nothing.
 void WindowMenus::enable() {
-  const Snapshot* snapshot = window_.session().snapshot();
+  const ProfileSnapshot* snapshot = window_.session().snapshot();
   const bool any = snapshot != nullptr, file = any && !window_.session().path().isEmpty();
   // Where a tick is a time or a cost, there is only one unit.
   const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;

@@ -20,7 +20,7 @@ CallMetrics::CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape
   if (loss == "bce") lossKind_ = Loss::binaryCrossEntropy;
 }
 
-void CallMetrics::add(const run::CallResult& results, const Labels& labels) {
+void CallMetrics::add(const run::CallResult& results, const BatchLabels& labels) {
   const std::int64_t replicas = facts_.replicas, group = facts_.inputGroup,
                      flush = facts_.microBatches * replicas;
   const auto count = static_cast<std::size_t>(scores_.labels);

@@ -19,7 +19,7 @@ class CallMetrics {
   CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
 
   /// Adds the results of the call. `labels` holds those of all its micro-batches, one after another.
-  void add(const run::CallResult& results, const Labels& labels);
+  void add(const run::CallResult& results, const BatchLabels& labels);
 
   /// The mean over the returned micro-batches, or their sum with output mode sum. None if there is no loss.
   std::optional<double> loss() const;

@@ -87,8 +87,8 @@ std::vector<run::HostTensor> Feeder::inputs(const data::Batch& batch) const {
   return tensors;
 }
 
-Labels Feeder::labels(const data::Batch& batch) {
-  Labels labels;
+BatchLabels Feeder::labels(const data::Batch& batch) {
+  BatchLabels labels;
   if (!compared_) return labels;
   std::span<const std::byte> bytes = batch.fields[compared_->field];
   if (compared_->from.element != labelType_) {

@@ -12,7 +12,7 @@
 namespace pipescope::app {
 
 /// The labels that predictions are compared with. One of the two is empty.
-struct Labels {
+struct BatchLabels {
   std::span<const std::int32_t> classes;
   std::span<const float> numbers;
 };
@@ -27,7 +27,7 @@ class Feeder {
   /// The inputs of a call, which point into the batch.
   std::vector<run::HostTensor> inputs(const data::Batch& batch) const;
   /// The labels of a batch. The result is valid until the next call and as long as the batch.
-  Labels labels(const data::Batch& batch);
+  BatchLabels labels(const data::Batch& batch);
   /// Number of labels in a row; 0: the data has none.
   std::int64_t labelsPerRow() const { return labelsPerRow_; }
 

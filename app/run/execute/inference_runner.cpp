@@ -22,12 +22,12 @@ base::Status InferenceRunner::prepare() {
   if (loss_ == "model") loss_ = labelled.loss;
   needs.callRows = shape().rows();
   if (!computes()) {
-    PIPESCOPE_ASSIGN(samples_, countData(setup_.configuration(), data::Split::test, needs, setup_.progress,
-                                         setup_.program->threads()));
+    PIPESCOPE_ASSIGN(samples_, countData(setup_.configuration(), data::DataSplit::test, needs,
+                                         setup_.progress, setup_.program->threads()));
     return checkCalls();
   }
   PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
-  PIPESCOPE_ASSIGN(dataset_, openData(setup_.configuration(), data::Split::test, needs, setup_.progress,
+  PIPESCOPE_ASSIGN(dataset_, openData(setup_.configuration(), data::DataSplit::test, needs, setup_.progress,
                                       setup_.program->threads()));
   samples_ = dataset_->size();
   PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs, *dataset_));

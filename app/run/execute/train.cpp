@@ -28,13 +28,13 @@ class Training : public ExecutableRun {
     PIPESCOPE_TRY(prepareValidation());
     if (!computes()) {
       PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
-      PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
+      PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::DataSplit::train, needs_,
                                                              setup_.progress, setup_.program->threads()));
       return countCalls(samples, "");
     }
     setup_.progress.report(0, "preparing data");
     PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
-    PIPESCOPE_ASSIGN(const auto dataset, openData(configuration(), data::Split::train, needs_,
+    PIPESCOPE_ASSIGN(const auto dataset, openData(configuration(), data::DataSplit::train, needs_,
                                                   setup_.progress, setup_.program->threads()));
     PIPESCOPE_TRY(countCalls(dataset->size(), ": " + dataset->description()));
     PIPESCOPE_TRY(makeExecutable(*dataset));

@@ -17,7 +17,7 @@ MemoryInfo describeMemory(const devices::LoweredMemory& memory, int device,
   info.capacity = space.bytesPerUnit;
   info.fits = memory.overflow.empty();
   std::vector<std::int64_t> units(static_cast<std::size_t>(std::max<std::int64_t>(space.units, 1)));
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     info.bytes += run.bytes * run.unitCount;
     for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit) {
       if (static_cast<std::size_t>(unit) < units.size())

@@ -12,12 +12,12 @@
 namespace pipescope::app {
 namespace {
 
-const char* limitKey(data::Split split) {
-  return split == data::Split::train ? "data.samples" : "data.test_samples";
+const char* limitKey(data::DataSplit split) {
+  return split == data::DataSplit::train ? "data.samples" : "data.test_samples";
 }
 
 base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c,
-                                                             data::Split split, const DataNeeds& needs,
+                                                             data::DataSplit split, const DataNeeds& needs,
                                                              base::Progress& progress,
                                                              base::Executor& executor) {
   data::DatasetRequest request;
@@ -46,8 +46,9 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
 
 }  // namespace
 
-base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& c, data::Split split,
-                                                            const DataNeeds& needs, base::Progress& progress,
+base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& c,
+                                                            data::DataSplit split, const DataNeeds& needs,
+                                                            base::Progress& progress,
                                                             base::Executor& executor) {
   PIPESCOPE_ASSIGN(std::shared_ptr<const data::Dataset> whole,
                    openWhole(c, split, needs, progress, executor));
@@ -60,7 +61,7 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
   return std::shared_ptr<const data::Dataset>(std::make_shared<data::PrefixDataset>(std::move(whole), limit));
 }
 
-base::Result<std::int64_t> countData(const config::Configuration& c, data::Split split,
+base::Result<std::int64_t> countData(const config::Configuration& c, data::DataSplit split,
                                      const DataNeeds& needs, base::Progress& progress,
                                      base::Executor& executor) {
   const std::int64_t limit = c.integer(limitKey(split));
@@ -69,7 +70,7 @@ base::Result<std::int64_t> countData(const config::Configuration& c, data::Split
   if (name == "synthetic" && !namesData(c)) return needs.callRows;
   if (name == "mnist" && c.text("data.directory").empty()) {
     const data::DigitSetOptions generated;
-    return split == data::Split::train ? generated.trainCount : generated.testCount;
+    return split == data::DataSplit::train ? generated.trainCount : generated.testCount;
   }
   PIPESCOPE_ASSIGN(const std::shared_ptr<const data::Dataset> opened,
                    openData(c, split, needs, progress, executor));

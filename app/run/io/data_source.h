@@ -13,12 +13,12 @@ namespace pipescope::app {
 /// Opens the data set that the keys data.* choose. Generates the digits if they are chosen and not cached
 /// yet.
 base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& configuration,
-                                                            data::Split split, const DataNeeds& needs,
+                                                            data::DataSplit split, const DataNeeds& needs,
                                                             base::Progress& progress,
                                                             base::Executor& executor);
 
 /// The number of rows that openData would give. Avoids generating or reading them if the number is known.
-base::Result<std::int64_t> countData(const config::Configuration& configuration, data::Split split,
+base::Result<std::int64_t> countData(const config::Configuration& configuration, data::DataSplit split,
                                      const DataNeeds& needs, base::Progress& progress,
                                      base::Executor& executor);
 

@@ -86,7 +86,7 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
 std::int64_t missingOf(const devices::LoweredMemory& memory, const devices::MemorySpaceInfo& space) {
   if (memory.overflow.empty()) return 0;
   std::vector<std::int64_t> units(static_cast<std::size_t>(std::max<std::int64_t>(space.units, 1)));
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit) {
       if (static_cast<std::size_t>(unit) < units.size())
         units[static_cast<std::size_t>(unit)] += run.bytes.count;

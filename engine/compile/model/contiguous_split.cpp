@@ -74,12 +74,12 @@ class Splitter {
     }
   }
 
-  std::optional<Split> run() {
+  std::optional<StageSplit> run() {
     if (works_.back() < static_cast<std::int64_t>(p_.stages()) || cuts_.size() < p_.stages()) return {};
     // A small bound makes the search short, so it starts near the smallest load that can be.
     const std::int64_t most = worstLoad();
     std::int64_t bound = leastLoad();
-    std::optional<Split> best;
+    std::optional<StageSplit> best;
     while (!(best = solve(bound, false))) {
       if (bound >= most) return {};
       bound = std::min(most, bound + std::max<std::int64_t>(1, bound / 24));
@@ -121,7 +121,7 @@ class Splitter {
   }
 
   /// The best split whose loads are at most `bound`. It minimises the largest load, or the sum of squares.
-  std::optional<Split> solve(std::int64_t bound, bool squares) {
+  std::optional<StageSplit> solve(std::int64_t bound, bool squares) {
     bound_ = bound;
     squares_ = squares;
     const std::size_t stages = p_.stages(), units = p_.units();
@@ -219,8 +219,8 @@ class Splitter {
     labels.push_back(std::move(made));
   }
 
-  Split splitOf(std::ptrdiff_t index) const {
-    Split split;
+  StageSplit splitOf(std::ptrdiff_t index) const {
+    StageSplit split;
     std::size_t end = p_.units(), at = static_cast<std::size_t>(index);
     for (std::size_t s = p_.stages(); s > 0; --s) {
       const Label& label = labels_[s][end][at];
@@ -250,7 +250,7 @@ class Splitter {
 
 }  // namespace
 
-std::optional<Split> splitContiguously(const SplitProblem& problem) {
+std::optional<StageSplit> splitContiguously(const SplitProblem& problem) {
   if (problem.units() == 0 || problem.stages() == 0) return {};
   return Splitter(problem).run();
 }

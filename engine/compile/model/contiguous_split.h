@@ -34,7 +34,7 @@ struct SplitProblem {
   std::int64_t stageCost(std::size_t stage, std::size_t first, std::size_t end) const;
 };
 
-struct Split {
+struct StageSplit {
   std::vector<std::size_t> first;       ///< by stage: its first unit
   std::vector<int> device;              ///< by stage
   std::vector<std::int64_t> stageCost;  ///< by stage
@@ -45,7 +45,7 @@ struct Split {
 /// The split with the smallest largest load. Among several of them it is the one whose stages have the
 /// smallest sum of squared costs, so that the other stages are near equal too. None: no split obeys the
 /// rules.
-std::optional<Split> splitContiguously(const SplitProblem& problem);
+std::optional<StageSplit> splitContiguously(const SplitProblem& problem);
 
 /// The devices of stages that begin with these units: SplitProblem::deviceOfStage, or one for each stage that
 /// shares no set of SplitProblem::together with an earlier one.

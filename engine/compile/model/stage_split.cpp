@@ -118,7 +118,7 @@ class StageSplitter : public StageSplits {
     return best_.first;
   }
   base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const override {
-    Split split;
+    StageSplit split;
     split.first = first;
     split.device = devicesOfSplit(problem_, first);
     return applied(split);
@@ -147,7 +147,7 @@ class StageSplitter : public StageSplits {
     constexpr int kRounds = 4;
     std::set<std::vector<std::size_t>> tried;
     for (int round = 0; round < kRounds; ++round) {
-      PIPESCOPE_ASSIGN(Split split, solve());
+      PIPESCOPE_ASSIGN(StageSplit split, solve());
       if (!tried.insert(split.first).second) return {};
       PIPESCOPE_ASSIGN(const std::vector<std::int64_t> compiled, compiledCosts(split));
       for (std::size_t s = 0; s < stages_; ++s) problem_.fixed[s] += compiled[s] - split.stageCost[s];
@@ -159,7 +159,7 @@ class StageSplitter : public StageSplits {
   }
 
   /// What the stages of a split cost once they are compiled, with the exchange at both ends.
-  base::Result<std::vector<std::int64_t>> compiledCosts(const Split& split) {
+  base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
     PIPESCOPE_ASSIGN(ModelRequest request, applied(split));
     request.executables.resize(1);
     PIPESCOPE_ASSIGN(const Compilation compilation, compile_(request));
@@ -179,13 +179,13 @@ class StageSplitter : public StageSplits {
   }
 
   /// By device where devices are free, otherwise by stage.
-  std::map<int, std::int64_t> loadsOf(const Split& split) const {
+  std::map<int, std::int64_t> loadsOf(const StageSplit& split) const {
     std::map<int, std::int64_t> loads;
     for (std::size_t s = 0; s < stages_; ++s)
       loads[places_.free ? split.device[s] : static_cast<int>(s)] += split.stageCost[s];
     return loads;
   }
-  std::int64_t largestLoad(const Split& split) const {
+  std::int64_t largestLoad(const StageSplit& split) const {
     std::int64_t largest = 0;
     for (const auto& [device, load] : loadsOf(split)) largest = std::max(largest, load);
     return largest;
@@ -254,22 +254,22 @@ class StageSplitter : public StageSplits {
   }
 
   /// The split at the outermost borders that is nearly as good as the best one.
-  base::Result<Split> solve() {
+  base::Result<StageSplit> solve() {
     const std::vector<std::size_t> depth = cutDepths();
     const std::set<std::size_t> levels(std::next(depth.begin()), depth.end());
-    std::vector<Split> found;
+    std::vector<StageSplit> found;
     for (const std::size_t level : levels) {
       problem_.mayCut.clear();
       for (std::size_t cut = 0; cut < depth.size(); ++cut)
         problem_.mayCut.push_back(borders_[cut] && depth[cut] <= level);
-      std::optional<Split> split = splitContiguously(problem_);
+      std::optional<StageSplit> split = splitContiguously(problem_);
       if (!split) continue;
       found.push_back(*std::move(split));
       if (static_cast<double>(found.back().largest) <= kWorthOfLayers * static_cast<double>(leastLoad()))
         break;
     }
     if (found.empty()) return refusal();
-    const auto good = [&](const Split& split) {
+    const auto good = [&](const StageSplit& split) {
       return static_cast<double>(split.largest) <= kWorthOfLayers * static_cast<double>(found.back().largest);
     };
     return *std::ranges::find_if(found, good);
@@ -302,7 +302,7 @@ class StageSplitter : public StageSplits {
                                            : "schedule " + scheduleOf(request_.layout)));
   }
 
-  base::Result<ModelRequest> applied(const Split& split) const {
+  base::Result<ModelRequest> applied(const StageSplit& split) const {
     std::map<std::string, int> stageOf;
     for (std::size_t place = 0, s = 0; place < order_.size(); ++place) {
       while (s + 1 < stages_ && split.first[s + 1] <= place) ++s;
@@ -350,7 +350,7 @@ class StageSplitter : public StageSplits {
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders
   std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set
-  Split best_;                    ///< of those that were compiled
+  StageSplit best_;               ///< of those that were compiled
   std::vector<std::int64_t> forwardCost_;
   std::shared_ptr<const devices::System> system_;  ///< of the estimate
 };

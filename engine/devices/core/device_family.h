@@ -97,7 +97,7 @@ struct LoweredPass {
 };
 
 /// A half-open range of the device's program steps, in the order of LoweredMemory::steps.
-struct LifeInterval {
+struct LifeSteps {
   std::int32_t first = 0, end = 0;
 };
 
@@ -114,11 +114,11 @@ struct LoweredVariable {
   Bytes bytes, maxUnitBytes;
   bool alwaysLive = false;
   int stage = -1;
-  std::vector<LifeInterval> lives;    ///< empty for always-live ones
+  std::vector<LifeSteps> lives;       ///< empty for always-live ones
   std::vector<UnitBytes> units = {};  ///< ascending; empty: there is one unit, or the family does not know
 };
 
-struct LivenessStep {
+struct LoweredStepMemory {
   std::string name;  ///< name path of the program step
   std::string program;
   model::Pass pass = model::Pass::forward;
@@ -126,7 +126,7 @@ struct LivenessStep {
 };
 
 /// Neighbouring units that hold equally much of one category.
-struct UnitRun {
+struct UnitBytesRun {
   std::string category, region;
   bool alwaysLive = false;
   std::int64_t firstUnit = 0, unitCount = 1;
@@ -137,8 +137,8 @@ struct UnitRun {
 struct LoweredMemory {
   int space = 0;  ///< index into the device's memory spaces
   std::vector<LoweredVariable> variables;
-  std::vector<LivenessStep> steps;
-  std::vector<UnitRun> units;
+  std::vector<LoweredStepMemory> steps;
+  std::vector<UnitBytesRun> units;
   /// A text for each thing that does not fit; lines after its first are advice. Empty: everything fits.
   std::vector<std::string> overflow;
 };

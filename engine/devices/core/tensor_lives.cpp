@@ -78,8 +78,8 @@ void TensorLives::leavePass(std::int32_t endStep) {
   madeInPass_.clear();
 }
 
-std::vector<LifeInterval> TensorLives::of(std::size_t tensor) const {
-  std::vector<LifeInterval> intervals;
+std::vector<LifeSteps> TensorLives::of(std::size_t tensor) const {
+  std::vector<LifeSteps> intervals;
   if (compile::isAlwaysLive(stage_->tensors.items()[tensor].use)) return intervals;
   for (const Life& life : lives_[tensor]) {
     if (life.interval.first < life.interval.end) intervals.push_back(life.interval);

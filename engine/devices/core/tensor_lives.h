@@ -23,13 +23,13 @@ class TensorLives {
   void leavePass(std::int32_t endStep);
 
   /// Empty for tensors that are always live, for views, and for tensors that no operator uses.
-  std::vector<LifeInterval> of(std::size_t tensor) const;
+  std::vector<LifeSteps> of(std::size_t tensor) const;
   /// Whether the tensor comes from, or goes to, another device.
   bool crosses(std::size_t tensor) const;
 
  private:
   struct Life {
-    LifeInterval interval;
+    LifeSteps interval;
     bool read = false;
     bool arrived = false;  ///< nothing on the device made it
     bool host = false;     ///< a host pass makes or reads it

@@ -21,8 +21,8 @@ std::int64_t extents(const std::vector<std::int64_t>& list) {
 
 /// The product that a phase of a layer amounts to. Its depth follows from the multiply-adds, because the
 /// input gradient of a strided convolution needs fewer than kernel × channels for each element.
-Product productOf(const Contraction& work) {
-  Product p;
+MmeProduct productOf(const Contraction& work) {
+  MmeProduct p;
   const std::int64_t taps = extents(work.kernel);
   switch (work.phase) {
     case Contraction::Phase::forward:
@@ -83,7 +83,7 @@ base::Result<Kernel> lower(const Contraction& work, const LoweringContext& conte
         fmt::format("{}: the MME of {} does not multiply {}; use --precision bfloat16 or float32.",
                     context.what, card.name, toString(work.type)));
   }
-  const Product product = productOf(work);
+  const MmeProduct product = productOf(work);
   const Geometry geometry = chooseGeometry(card, product);
   const Operands operands = operandsOf(work);
   Kernel kernel;

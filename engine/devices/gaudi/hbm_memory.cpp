@@ -27,7 +27,7 @@ void HbmMemory::addLife(std::size_t variable, std::int32_t first, std::int32_t e
 void HbmMemory::replay() {
   std::vector<std::int64_t> change(memory_.steps.size() + 1);
   for (const LoweredVariable& variable : memory_.variables) {
-    for (const LifeInterval life : variable.lives) {
+    for (const LifeSteps life : variable.lives) {
       change[static_cast<std::size_t>(life.first)] += variable.bytes.count;
       change[static_cast<std::size_t>(life.end)] -= variable.bytes.count;
     }
@@ -49,13 +49,12 @@ std::int64_t HbmMemory::placeWorkspace() const {
   });
   struct Block {
     std::int64_t address = 0, end = 0;
-    const std::vector<LifeInterval>* lives = nullptr;
+    const std::vector<LifeSteps>* lives = nullptr;
   };
   std::vector<Block> placed;  // by ascending address
-  const auto meet = [](const std::vector<LifeInterval>& a, const std::vector<LifeInterval>& b) {
-    return std::any_of(a.begin(), a.end(), [&](LifeInterval x) {
-      return std::any_of(b.begin(), b.end(),
-                         [&](LifeInterval y) { return x.first < y.end && y.first < x.end; });
+  const auto meet = [](const std::vector<LifeSteps>& a, const std::vector<LifeSteps>& b) {
+    return std::any_of(a.begin(), a.end(), [&](LifeSteps x) {
+      return std::any_of(b.begin(), b.end(), [&](LifeSteps y) { return x.first < y.end && y.first < x.end; });
     });
   };
   std::int64_t top = 0;
@@ -89,7 +88,7 @@ std::vector<const LoweredVariable*> HbmMemory::heldAt(std::size_t step) const {
   std::vector<const LoweredVariable*> held;
   for (const LoweredVariable& variable : memory_.variables) {
     const bool live = std::any_of(variable.lives.begin(), variable.lives.end(),
-                                  [&](LifeInterval life) { return life.first <= at && at < life.end; });
+                                  [&](LifeSteps life) { return life.first <= at && at < life.end; });
     if (variable.alwaysLive || live) held.push_back(&variable);
   }
   return held;

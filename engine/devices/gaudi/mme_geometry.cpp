@@ -41,7 +41,7 @@ namespace {
 /// Tries geometries for a product and keeps the best one.
 class GeometryChoice {
  public:
-  GeometryChoice(const Card& card, const Product& product)
+  GeometryChoice(const Card& card, const MmeProduct& product)
       : card_(card),
         product_(product),
         // Blocks have the same size in all types; only the speed of summing differs.
@@ -108,14 +108,14 @@ class GeometryChoice {
   }
 
   const Card& card_;
-  const Product& product_;
+  const MmeProduct& product_;
   double depthRate_;
   Geometry best_;
 };
 
 }  // namespace
 
-Geometry chooseGeometry(const Card& card, const Product& product) {
+Geometry chooseGeometry(const Card& card, const MmeProduct& product) {
   return GeometryChoice(card, product).best();
 }
 

@@ -7,7 +7,7 @@
 namespace pipescope::devices::gaudi {
 
 /// `batch` products of [m,k] and [k,n].
-struct Product {
+struct MmeProduct {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   ElementType type = ElementType::bfloat16;
   /// The batch is the groups of one convolution; several may be done at a time as one block-diagonal product.
@@ -28,7 +28,7 @@ struct Geometry {
 /// ones. Gaudi2 has four products of up to 64 × 64 in an engine, or two of 128 × 128 or 64 × 256; Gaudi3 has
 /// two of 128 × 128. (Source: HabanaAI/Intel_Gaudi3_Software, gaudi2_geo_attr.cpp, gaudi3_geo_attr.cpp and
 /// mme_brain.cpp.)
-Geometry chooseGeometry(const Card& card, const Product& product);
+Geometry chooseGeometry(const Card& card, const MmeProduct& product);
 
 /// The side of the square of multiply-adds that one engine has.
 double engineSide(const Card& card);

@@ -286,7 +286,7 @@ class StageLowering {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       if (state.inSram.contains(i)) continue;
-      for (const LifeInterval life : state.lives.of(i))
+      for (const LifeSteps life : state.lives.of(i))
         memory_.addLife(state.variables[i], life.first, life.end);
     }
   }

@@ -14,7 +14,7 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
-  const SlicePlan plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
+  const TileSlices plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
   // The model assumes that indices are spread evenly over the parts of the table.
   const std::int64_t inRange = ceilDiv(plan.rows, plan.tableParts);
   const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));

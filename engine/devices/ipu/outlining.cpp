@@ -72,7 +72,7 @@ void addLives(DeviceProgram& program, const std::vector<OrderedPass>& order) {
     for (std::size_t i = 0; i < stage->tensors.size(); ++i) {
       const compile::PlanTensor& tensor = stage->tensors.items()[i];
       if (tensor.remote || tensor.shared) continue;
-      for (const LifeInterval life : own.of(i)) {
+      for (const LifeSteps life : own.of(i)) {
         change[static_cast<std::size_t>(life.first)] += tensor.type.bytes().count * tensor.copies;
         change[static_cast<std::size_t>(life.end)] -= tensor.type.bytes().count * tensor.copies;
       }

@@ -37,7 +37,7 @@ constexpr std::array<const char*, kinds> kGroups{"weights and accumulated gradie
                                                  "buffers for input and output",
                                                  "code and exchange"};
 
-Kind kindOf(const LiveVariable& variable) {
+Kind kindOf(const TileContent& variable) {
   const std::string& category = variable.category;
   if (category == "weight" || category == "accumulator" || category == "constant") return weights;
   if (category == "optimizer_state") return optimizer;
@@ -66,9 +66,9 @@ std::string tilesText(const std::vector<TileRun>& runs) {
 }
 
 /// The groups with their bytes, largest first.
-std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vector<LiveVariable>& live) {
+std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vector<TileContent>& live) {
   std::array<std::int64_t, kinds> bytes{};
-  for (const LiveVariable& variable : live) bytes[kindOf(variable)] += variable.bytes;
+  for (const TileContent& variable : live) bytes[kindOf(variable)] += variable.bytes;
   std::vector<std::pair<std::int64_t, Kind>> groups;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (bytes[kind] > 0) groups.emplace_back(bytes[kind], static_cast<Kind>(kind));
@@ -81,7 +81,7 @@ std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vecto
 }  // namespace
 
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
-                         const std::string& fullest, const std::vector<LiveVariable>& live) {
+                         const std::string& fullest, const std::vector<TileContent>& live) {
   const std::int64_t tooMuch = layout.worstBytes - chip.bytesPerTile;
   const auto groups = overflowTextGroupsOf(live);
   std::string held, largest;

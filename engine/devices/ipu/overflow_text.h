@@ -11,7 +11,7 @@
 namespace pipescope::devices::ipu {
 
 /// A variable that is live on the worst tile at its fullest step.
-struct LiveVariable {
+struct TileContent {
   std::string name;      ///< name path with layer and part
   std::string category;  ///< as LoweredVariable::category
   bool alwaysLive = false;
@@ -21,6 +21,6 @@ struct LiveVariable {
 /// Makes several sentences, and then a line of advice for each remedy. `fullest` names the step at which the
 /// worst tile is fullest; `live` lists the largest variables first.
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
-                         const std::string& fullest, const std::vector<LiveVariable>& live);
+                         const std::string& fullest, const std::vector<TileContent>& live);
 
 }  // namespace pipescope::devices::ipu

@@ -15,7 +15,7 @@ base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext&
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
-  const SlicePlan plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
+  const TileSlices plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
   const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));
   const std::int64_t received = plan.rows * (4 + plan.columns * bytes), sums = plan.tableRows * plan.columns;
   const bool half = isHalf(work.type);

@@ -9,7 +9,7 @@ namespace pipescope::devices::ipu {
 namespace {
 
 /// The cost of gather and scatter on a tile, with the copies and sums of a table in parts.
-std::int64_t costOf(const Chip& chip, const SlicePlan& plan, std::int64_t elementBytes) {
+std::int64_t costOf(const Chip& chip, const TileSlices& plan, std::int64_t elementBytes) {
   const std::int64_t vectors = ceilDiv(plan.columns * elementBytes, chip.vectorBytes);
   const std::int64_t table = plan.tableBytes(elementBytes), rows = plan.rows * plan.columns * elementBytes;
   const auto exchange = [&](std::int64_t bytes) {
@@ -34,15 +34,15 @@ std::int64_t scatterCycles(const Chip& chip, std::int64_t rows, std::int64_t vec
   return chip.workers * (33 + (12 + (accumulate ? 3 : 2) * vectors) * rows);
 }
 
-SlicePlan planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElements, std::int64_t tableRows,
-                     std::int64_t elementBytes) {
-  SlicePlan plan;
+TileSlices planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElements, std::int64_t tableRows,
+                      std::int64_t elementBytes) {
+  TileSlices plan;
   const std::int64_t grain = std::max<std::int64_t>(1, chip.vectorBytes / 2 / elementBytes);
   const std::int64_t grains = ceilDiv(rowElements, grain);
   plan.columns = ceilDiv(grains, std::min(grains, chip.tiles)) * grain;
   plan.columnParts = ceilDiv(rowElements, plan.columns);
   const std::int64_t left = std::max<std::int64_t>(1, chip.tiles / plan.columnParts);
-  SlicePlan best;
+  TileSlices best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t parts = 1; parts <= std::min(left, rows); ++parts) {
     plan.rows = ceilDiv(rows, parts);

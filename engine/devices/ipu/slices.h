@@ -11,7 +11,7 @@ namespace pipescope::devices::ipu {
 /// tiles cut the table, or the rows if there are many. Each of these parts then needs a copy of its part of
 /// the table, or adds into a copy of its own. Gather and scatter use the same plan, so that a trained table
 /// has one layout.
-struct SlicePlan {
+struct TileSlices {
   std::int64_t columnParts = 1, tableParts = 1, rowParts = 1;
   std::int64_t columns = 1;    ///< elements of a row on a tile
   std::int64_t tableRows = 1;  ///< rows of the table on a tile
@@ -22,8 +22,8 @@ struct SlicePlan {
   std::int64_t tableBytes(std::int64_t elementBytes) const { return tableRows * columns * elementBytes; }
 };
 
-SlicePlan planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElements, std::int64_t tableRows,
-                     std::int64_t elementBytes);
+TileSlices planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElements, std::int64_t tableRows,
+                      std::int64_t elementBytes);
 
 /// Tile cycles of picking. Workers share the rows: a row in the tile's part costs its copy, any other row a
 /// look.

@@ -367,7 +367,7 @@ class StageLowering {
     const StageTensors& tensors = tensors_[&stage];
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       const std::size_t variable = tensors.variables[i];
-      for (const LifeInterval life : tensors.lives.of(i)) memory_.addLife(variable, life.first, life.end);
+      for (const LifeSteps life : tensors.lives.of(i)) memory_.addLife(variable, life.first, life.end);
       if (tensors.lives.crosses(i)) {
         const TileRuns runs = memory_.runsOf(variable);
         const auto each = [&](std::int64_t bytes) {

@@ -32,7 +32,7 @@ class Category {
   void add(std::int64_t tile, const std::int64_t (&bytes)[3]) {
     for (std::size_t region = 0; region < 3; ++region) {
       if (bytes[region] == 0) continue;
-      std::vector<UnitRun>& runs = runs_[region];
+      std::vector<UnitBytesRun>& runs = runs_[region];
       if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile &&
           runs.back().bytes.count == bytes[region]) {
         ++runs.back().unitCount;
@@ -43,18 +43,18 @@ class Category {
   }
   /// The tile holds as much as the one before it.
   void addAsBefore(std::int64_t tile) {
-    for (std::vector<UnitRun>& runs : runs_) {
+    for (std::vector<UnitBytesRun>& runs : runs_) {
       if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile) ++runs.back().unitCount;
     }
   }
-  void appendTo(std::vector<UnitRun>& units) const {
+  void appendTo(std::vector<UnitBytesRun>& units) const {
     for (const auto& runs : runs_) units.insert(units.end(), runs.begin(), runs.end());
   }
 
  private:
   std::string name_;
   bool alwaysLive_;
-  std::vector<UnitRun> runs_[3];
+  std::vector<UnitBytesRun> runs_[3];
 };
 
 }  // namespace

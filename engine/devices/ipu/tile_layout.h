@@ -20,7 +20,7 @@ struct TilePeaks {
 };
 
 struct TileLayout {
-  std::vector<UnitRun> units;
+  std::vector<UnitBytesRun> units;
   std::int64_t overflowingTiles = 0, overflowBytes = 0;
   TileRuns overflowing;                        ///< the same tiles as runs
   std::int64_t worstTile = 0, worstBytes = 0;  ///< gaps included

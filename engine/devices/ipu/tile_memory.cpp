@@ -130,7 +130,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
   };
   std::vector<std::vector<Event>> events(steps_.size() + 1);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    for (const LifeInterval life : variables_[i].row.lives) {
+    for (const LifeSteps life : variables_[i].row.lives) {
       events[static_cast<std::size_t>(life.end)].push_back({i, -1});
       events[static_cast<std::size_t>(life.first)].push_back({i, 1});
     }
@@ -161,7 +161,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
 std::int32_t TileMemory::fullestStepOn(std::int64_t tile) const {
   std::vector<std::int64_t> change(steps_.size() + 1);
   for (const Variable& variable : variables_) {
-    for (const LifeInterval life : variable.row.lives) {
+    for (const LifeSteps life : variable.row.lives) {
       const std::int64_t bytes = valueOn(variable.runs, tile);
       change[static_cast<std::size_t>(life.first)] += bytes;
       change[static_cast<std::size_t>(life.end)] -= bytes;
@@ -178,18 +178,18 @@ std::int32_t TileMemory::fullestStepOn(std::int64_t tile) const {
   return fullest;
 }
 
-std::vector<LiveVariable> TileMemory::liveOn(std::int64_t tile, std::int32_t step) const {
-  std::vector<LiveVariable> found;
+std::vector<TileContent> TileMemory::liveOn(std::int64_t tile, std::int32_t step) const {
+  std::vector<TileContent> found;
   for (const Variable& variable : variables_) {
     const bool live = variable.row.alwaysLive ||
                       std::any_of(variable.row.lives.begin(), variable.row.lives.end(),
-                                  [&](LifeInterval life) { return life.first <= step && step < life.end; });
+                                  [&](LifeSteps life) { return life.first <= step && step < life.end; });
     const std::int64_t bytes = valueOn(variable.runs, tile);
     if (live && bytes > 0)
       found.push_back({variable.row.name, variable.row.category, variable.row.alwaysLive, bytes});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const LiveVariable& a, const LiveVariable& b) { return a.bytes > b.bytes; });
+                   [](const TileContent& a, const TileContent& b) { return a.bytes > b.bytes; });
   return found;
 }
 

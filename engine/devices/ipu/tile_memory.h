@@ -70,7 +70,7 @@ class TileMemory {
   /// else.
   std::int32_t fullestStepOn(std::int64_t tile) const;
   /// The largest come first.
-  std::vector<LiveVariable> liveOn(std::int64_t tile, std::int32_t step) const;
+  std::vector<TileContent> liveOn(std::int64_t tile, std::int32_t step) const;
 
   struct Code {
     std::int64_t bytes = 0;
@@ -79,7 +79,7 @@ class TileMemory {
 
   const Chip& chip_;
   Chip whole_;  ///< the chip with the tiles for input and output
-  std::vector<LivenessStep> steps_;
+  std::vector<LoweredStepMemory> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;
   std::int64_t nextTile_ = 0;

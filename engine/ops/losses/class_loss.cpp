@@ -89,7 +89,7 @@ Result<std::vector<graph::TensorId>> scoresGradientInputs(GradientBuilder& build
   return inputs;
 }
 
-Status checkLabels(const LossPlan& plan, const Labels& labels) {
+Status checkLabels(const LossPlan& plan, const LabelReader& labels) {
   for (std::int64_t i = 0; i < plan.labels(); ++i) {
     if ((labels[i] >= 0 && labels[i] < plan.classes) || plan.ignored == labels[i]) continue;
     return badInput(fmt::format(

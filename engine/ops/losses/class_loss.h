@@ -49,9 +49,9 @@ Result<Kernel> classLossKernel(const OperatorCall& call, std::size_t first) {
 }
 
 /// Reads the labels of either integer type.
-class Labels {
+class LabelReader {
  public:
-  Labels(const LossPlan& plan, const KernelArguments& arguments, std::size_t input)
+  LabelReader(const LossPlan& plan, const KernelArguments& arguments, std::size_t input)
       : wide_(plan.labelType == ElementType::int64 ? arguments.input<std::int64_t>(input) : nullptr),
         narrow_(wide_ ? nullptr : arguments.input<std::int32_t>(input)) {}
   std::int64_t operator[](std::int64_t i) const { return wide_ ? wide_[i] : narrow_[i]; }
@@ -62,7 +62,7 @@ class Labels {
 };
 
 /// Fails with a sentence that names the row unless every label is a class or ignored.
-Status checkLabels(const LossPlan& plan, const Labels& labels);
+Status checkLabels(const LossPlan& plan, const LabelReader& labels);
 
 template <class T>
 T weightOf(const LossPlan& plan, const T* weights, std::int64_t label) {
@@ -71,7 +71,7 @@ T weightOf(const LossPlan& plan, const T* weights, std::int64_t label) {
 }
 
 template <class T>
-T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
+T totalWeight(const LossPlan& plan, const T* weights, const LabelReader& labels) {
   T total = 0;
   for (std::int64_t i = 0; i < plan.labels(); ++i) total += weightOf(plan, weights, labels[i]);
   return total;
@@ -79,7 +79,7 @@ T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
 
 /// Writes the reduced loss from the sum over all labels.
 template <class T>
-void reduceLoss(const LossPlan& plan, T sum, const T* weights, const Labels& labels, T* loss) {
+void reduceLoss(const LossPlan& plan, T sum, const T* weights, const LabelReader& labels, T* loss) {
   if (plan.reduction == Reduction::sum) *loss = sum;
   if (plan.reduction == Reduction::mean) *loss = sum / totalWeight(plan, weights, labels);
 }

@@ -21,7 +21,7 @@ Result<std::vector<TensorType>> inferNll(const OperatorCall& call) {
 struct NllLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const Labels labels(plan, a, 1);
+    const LabelReader labels(plan, a, 1);
     PIPESCOPE_TRY(checkLabels(plan, labels));
     const T *x = a.input<T>(0), *weights = a.input<T>(2);
     T* loss = a.output<T>(0);
@@ -60,7 +60,7 @@ Status nllGradient(GradientBuilder& builder) {
 struct Gradient {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const Labels labels(plan, a, 2);
+    const LabelReader labels(plan, a, 2);
     PIPESCOPE_TRY(checkLabels(plan, labels));
     const T *upstream = a.input<T>(0), *weights = a.input<T>(3);
     T* dx = a.output<T>(0);

@@ -48,7 +48,7 @@ Result<std::vector<TensorType>> inferCrossEntropy(const OperatorCall& call) {
 struct CrossEntropyLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const Labels labels(plan, a, 1);
+    const LabelReader labels(plan, a, 1);
     PIPESCOPE_TRY(checkLabels(plan, labels));
     const T* weights = a.input<T>(2);
     T* loss = a.output<T>(0);
@@ -122,7 +122,7 @@ Status crossEntropyGradient(GradientBuilder& builder) {
 struct GradLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const Labels labels(plan, a, 2);
+    const LabelReader labels(plan, a, 2);
     PIPESCOPE_TRY(checkLabels(plan, labels));
     const T* upstream = a.input<T>(0);
     const T* scores = a.input<T>(1);

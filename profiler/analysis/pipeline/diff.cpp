@@ -194,7 +194,7 @@ std::vector<std::pair<std::string, model::DeviceId>> splitOf(const DiffSide& sid
 }
 
 base::Status addMemory(const DiffSide& side, bool after,
-                       std::map<std::pair<std::string, std::string>, MemoryPart>& parts) {
+                       std::map<std::pair<std::string, std::string>, MemoryChange>& parts) {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, side.source.rows<model::UnitMemory>());
   for (const model::UnitMemory& row : *rows) {
     const model::MemorySpace* space = side.catalog.memorySpaces.find(row.space);
@@ -202,7 +202,7 @@ base::Status addMemory(const DiffSide& side, bool after,
     const model::Device* device = side.catalog.device(space->device);
     std::string name = device == nullptr ? "host" : device->name;
     if (space->kind == "streaming_memory") name += " streaming memory";
-    MemoryPart& part = parts[{name, row.category}];
+    MemoryChange& part = parts[{name, row.category}];
     part.device = name;
     part.index = device == nullptr ? -1 : device->id.value;
     part.category = row.category;
@@ -263,7 +263,7 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
   }
   for (const auto& [microBatch, part] : microBatches) result.microBatches.push_back(part);
   largestFirst(result.microBatches);
-  std::map<std::pair<std::string, std::string>, MemoryPart> memory;
+  std::map<std::pair<std::string, std::string>, MemoryChange> memory;
   PIPESCOPE_TRY(addMemory(before, false, memory));
   PIPESCOPE_TRY(addMemory(after, true, memory));
   for (auto& [key, part] : memory) result.memory.push_back(std::move(part));

@@ -41,7 +41,7 @@ struct PassPart {
   std::int64_t delta() const { return after - before; }
 };
 
-struct MemoryPart {
+struct MemoryChange {
   std::string device, category;
   std::int64_t index = -1;             ///< of the device; −1: the host
   std::int64_t before = 0, after = 0;  ///< bytes, sum over units
@@ -74,7 +74,7 @@ struct Diff {
   /// Parts that differ, largest change first (per sample where perSample()). Deltas add up to after − before.
   std::vector<TimePart> time;
   std::vector<MicroBatchPart> microBatches;  ///< deltas add up to after − before
-  std::vector<MemoryPart> memory;            ///< all memory, excluding gaps
+  std::vector<MemoryChange> memory;          ///< all memory, excluding gaps
 
  private:
   double perSampleOf(std::int64_t ticks, std::int64_t samples) const {

@@ -39,10 +39,10 @@ Result<std::vector<std::int64_t>> Profile::cyclesByTile(std::int64_t id) const {
   }
   const auto step = steps_->find(id);
   if (step == steps_->end()) return std::vector<std::int64_t>();
-  PIPESCOPE_ASSIGN(const std::vector<analysis::UnitRun> runs,
+  PIPESCOPE_ASSIGN(const std::vector<analysis::UnitTicks> runs,
                    units_->of(step->second.row, model::Ticks(step->second.ticks), device->units));
   std::vector<std::int64_t> cycles(runs.empty() ? 0 : static_cast<std::size_t>(device->units));
-  for (const analysis::UnitRun& run : runs) {
+  for (const analysis::UnitTicks& run : runs) {
     for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit)
       cycles[static_cast<std::size_t>(unit)] = run.ticks.count;
   }

@@ -13,7 +13,7 @@ struct TileTimes {
   bool recorded = false;  ///< true: the profile has times of single units
   /// Units of each step: [index into Trace::segments][index into TraceSegment::steps]. Empty where nothing
   /// was recorded or the limit was reached.
-  std::vector<std::vector<std::vector<UnitRun>>> steps;
+  std::vector<std::vector<std::vector<UnitTicks>>> steps;
   bool complete = true;  ///< false: the limit was reached
 };
 

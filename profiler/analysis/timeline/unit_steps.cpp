@@ -25,8 +25,8 @@ Result<UnitReader> UnitReader::make(const model::ProfileSource& source) {
   return reader;
 }
 
-Result<std::vector<UnitRun>> UnitReader::of(std::int64_t stepRow, Ticks length, std::int64_t units) {
-  std::vector<UnitRun> runs;
+Result<std::vector<UnitTicks>> UnitReader::of(std::int64_t stepRow, Ticks length, std::int64_t units) {
+  std::vector<UnitTicks> runs;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
     if (stepRow < block.firstStep || stepRow > block.lastStep) continue;

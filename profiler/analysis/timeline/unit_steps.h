@@ -9,7 +9,7 @@
 namespace pipescope::analysis {
 
 /// Units firstUnit … firstUnit + unitCount − 1 work for the same time from the step's start on.
-struct UnitRun {
+struct UnitTicks {
   std::int64_t firstUnit = 0, unitCount = 1;
   Ticks ticks;
 };
@@ -23,7 +23,7 @@ class UnitReader {
   static Result<UnitReader> make(const model::ProfileSource& source);
   /// Returns the runs of a step of `length` ticks on a device with `units` units. It leaves out runs that
   /// exceed these limits.
-  Result<std::vector<UnitRun>> of(std::int64_t stepRow, Ticks length, std::int64_t units);
+  Result<std::vector<UnitTicks>> of(std::int64_t stepRow, Ticks length, std::int64_t units);
 
  private:
   struct Block {

@@ -31,7 +31,7 @@ bool compilesCode(const std::string& tool) {
 LayerFigures memoryOf(const LoweredDevice& device, std::int64_t tiles) {
   LayerFigures figures;
   std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
-  for (const devices::UnitRun& run : device.memory.front().units) {
+  for (const devices::UnitBytesRun& run : device.memory.front().units) {
     if (run.category != "gap") figures.totalBytes += run.bytes.count * run.unitCount;
     for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
       perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
@@ -129,7 +129,7 @@ std::string LayerModel::explain(const LayerRow& row) {
     }
   }
   std::map<std::string, std::int64_t> categories;
-  for (const devices::UnitRun& run : device->memory.front().units)
+  for (const devices::UnitBytesRun& run : device->memory.front().units)
     categories[run.category + (run.alwaysLive ? ", always live" : "")] += run.bytes.count * run.unitCount;
   for (const auto& [category, bytes] : categories) text += fmt::format("{:>12} B  {}\n", bytes, category);
   for (const devices::LoweredVariable& variable : device->memory.front().variables) {

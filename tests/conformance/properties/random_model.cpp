@@ -106,7 +106,7 @@ base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& 
   const compile::CompiledExecutable& compiled = result.compilation.executables.front();
   for (const devices::LoweredDevice& device : compiled.lowered) {
     std::int64_t bytes = 0;
-    for (const devices::UnitRun& unit : device.memory.front().units)
+    for (const devices::UnitBytesRun& unit : device.memory.front().units)
       bytes += unit.bytes.count * unit.unitCount;
     result.memory = std::max(result.memory, bytes);
   }

@@ -145,7 +145,7 @@ TEST(ContiguousSplit, IsAsGoodAsTheBestOfAllSplits) {
   for (int round = 0; round < 3000; ++round) {
     const SplitProblem problem = randomProblem(dice);
     const std::optional<Score> best = tryAll(problem);
-    const std::optional<Split> split = splitContiguously(problem);
+    const std::optional<StageSplit> split = splitContiguously(problem);
     ASSERT_EQ(split.has_value(), best.has_value()) << "round " << round;
     if (!split) continue;
     const std::optional<Score> own = scoreOf(problem, split->first);
@@ -165,7 +165,7 @@ TEST(ContiguousSplit, ATiedHeadLiesWithItsEmbedding) {
   // An embedding, six layers, a head that uses the table of the embedding.
   SplitProblem problem = plainProblem({4, 6, 6, 6, 6, 6, 6, 8}, 4);
   problem.together = {{0, 7}};
-  const std::optional<Split> split = splitContiguously(problem);
+  const std::optional<StageSplit> split = splitContiguously(problem);
   ASSERT_TRUE(split);
   EXPECT_EQ(split->device, (std::vector<int>{0, 1, 2, 0}));
   EXPECT_EQ(split->first, (std::vector<std::size_t>{0, 2, 4, 7})) << "10 + 8, 12 and 18";
@@ -195,7 +195,7 @@ TEST(ContiguousSplit, SplitsManyUnits) {
     most = std::max(most, each);
   }
   problem.together = {{0, 1499}};
-  const std::optional<Split> split = splitContiguously(problem);
+  const std::optional<StageSplit> split = splitContiguously(problem);
   ASSERT_TRUE(split);
   EXPECT_EQ(split->device.back(), 0);
   EXPECT_GE(split->largest, (all + 14) / 15) << "15 devices";

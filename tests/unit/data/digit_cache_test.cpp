@@ -98,12 +98,12 @@ TEST(DigitCache, GeneratesReadableIdxFiles) {
   ASSERT_EQ(images.size(), 16U + 300 * 784);
   EXPECT_EQ(Bytes(images.begin(), images.begin() + 16),
             (Bytes{0, 0, 8, 3, 0, 0, 1, 44, 0, 0, 0, 28, 0, 0, 0, 28}));
-  const DigitImage last = renderDigit(9, Split::test, 299);
+  const DigitImage last = renderDigit(9, DataSplit::test, 299);
   EXPECT_TRUE(std::equal(last.pixels.begin(), last.pixels.end(), images.end() - 784));
-  for (const Split split : {Split::train, Split::test}) {
+  for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
     const auto dataset = IdxDataset::open(*set, split, {});
     ASSERT_TRUE(dataset.ok()) << dataset.error().message;
-    EXPECT_EQ((*dataset)->size(), split == Split::train ? 5000 : 300);
+    EXPECT_EQ((*dataset)->size(), split == DataSplit::train ? 5000 : 300);
     EXPECT_EQ(testing::typeOf(**dataset, "samples").shape, (graph::Shape{1, 28, 28}));
   }
 }

@@ -22,7 +22,7 @@ std::uint64_t hashOf(std::uint64_t hash, std::uint8_t byte) {
   return (hash ^ byte) * 0x100000001b3U;
 }  // FNV-1a
 
-std::uint64_t hashOfDigits(std::uint64_t seed, Split split, std::int64_t count) {
+std::uint64_t hashOfDigits(std::uint64_t seed, DataSplit split, std::int64_t count) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (std::int64_t i = 0; i < count; ++i) {
     const DigitImage image = renderDigit(seed, split, i);
@@ -36,15 +36,15 @@ std::uint64_t hashOfDigits(std::uint64_t seed, Split split, std::int64_t count) 
 // also increase digitGeneratorVersion and update these figures.
 TEST(DigitRenderer, BytesAreThoseOfVersion1) {
   ASSERT_EQ(digitGeneratorVersion, 1);
-  EXPECT_EQ(hashOfDigits(1, Split::train, 1000), 14780104762653560468U);
-  EXPECT_EQ(hashOfDigits(1, Split::test, 1000), 937695164755736382U);
-  EXPECT_EQ(hashOfDigits(0xfedcba9876543210U, Split::train, 200), 15429515707013813552U);
+  EXPECT_EQ(hashOfDigits(1, DataSplit::train, 1000), 14780104762653560468U);
+  EXPECT_EQ(hashOfDigits(1, DataSplit::test, 1000), 937695164755736382U);
+  EXPECT_EQ(hashOfDigits(0xfedcba9876543210U, DataSplit::train, 200), 15429515707013813552U);
 }
 
 TEST(DigitRenderer, AllImagesDiffer) {
   std::set<std::uint64_t> hashes;
   for (const std::uint64_t seed : {1U, 2U}) {
-    for (const Split split : {Split::train, Split::test}) {
+    for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
       for (std::int64_t i = 0; i < 500; ++i) {
         std::uint64_t hash = 0xcbf29ce484222325U;
         for (const std::uint8_t pixel : renderDigit(seed, split, i).pixels) hash = hashOf(hash, pixel);
@@ -57,7 +57,7 @@ TEST(DigitRenderer, AllImagesDiffer) {
 
 TEST(DigitRenderer, LabelsAreBalanced) {
   std::array<int, 10> counts{};
-  for (std::int64_t i = 0; i < 5000; ++i) ++counts.at(renderDigit(3, Split::train, i).label);
+  for (std::int64_t i = 0; i < 5000; ++i) ++counts.at(renderDigit(3, DataSplit::train, i).label);
   for (const int count : counts) EXPECT_NEAR(count, 500, 110);  // five standard deviations
 }
 
@@ -69,7 +69,7 @@ TEST(DigitRenderer, InkIsAboutMnistsAndInside) {
   double border = 0;
   constexpr std::int64_t images = 2000;
   for (std::int64_t i = 0; i < images; ++i) {
-    const DigitImage image = renderDigit(1, Split::train, i);
+    const DigitImage image = renderDigit(1, DataSplit::train, i);
     double mass = 0;
     for (std::size_t p = 0; p < pixelCount; ++p) {
       const double value = image.pixels[p] / 255.0;
@@ -122,7 +122,7 @@ struct Example {
   std::size_t label;
 };
 
-std::vector<Example> examples(Split split, std::int64_t count) {
+std::vector<Example> examples(DataSplit split, std::int64_t count) {
   std::vector<Example> all;
   for (std::int64_t i = 0; i < count; ++i) {
     const DigitImage image = renderDigit(1, split, i);
@@ -171,8 +171,8 @@ class LinearClassifier {
 };
 
 TEST(DigitRenderer, NoLinearClassifierIsAbove95Percent) {
-  const std::vector<Example> train = examples(Split::train, 20'000);
-  const std::vector<Example> test = examples(Split::test, 5'000);
+  const std::vector<Example> train = examples(DataSplit::train, 20'000);
+  const std::vector<Example> test = examples(DataSplit::test, 5'000);
   LinearClassifier classifier;
   for (const float rate : {0.03F, 0.02F, 0.01F, 0.01F, 0.005F, 0.005F, 0.002F, 0.002F, 0.001F, 0.001F}) {
     for (const Example& example : train) classifier.learn(example, rate);

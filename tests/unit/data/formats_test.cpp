@@ -25,7 +25,7 @@ std::filesystem::path sample(const std::string& name) {
   return std::filesystem::path(PIPESCOPE_TEST_DATA) / name;
 }
 
-DatasetRequest request(const std::filesystem::path& directory, Split split = Split::train) {
+DatasetRequest request(const std::filesystem::path& directory, DataSplit split = DataSplit::train) {
   DatasetRequest asked;
   asked.directory = directory;
   asked.split = split;
@@ -64,7 +64,7 @@ TEST(Cifar, ReadsTenClasses) {
   EXPECT_EQ(read.labels, (std::vector<std::int32_t>{3, 9}));
   EXPECT_FLOAT_EQ(read.samples[255], 1.0F);
   EXPECT_FLOAT_EQ(read.samples[3072], 0.2F);
-  const auto test = openDataset("cifar10", request(folder.path(), Split::test));
+  const auto test = openDataset("cifar10", request(folder.path(), DataSplit::test));
   ASSERT_TRUE(test.ok()) << test.error().message;
   EXPECT_EQ((*test)->size(), 1);
 }
@@ -85,10 +85,10 @@ TEST(Cifar, RefusesBadFiles) {
   Bytes cut = record(1, 0);
   cut.pop_back();
   folder.write("test_batch.bin", cut);
-  expectError(openDataset("cifar10", request(folder.path(), Split::test)), ErrorKind::badInput,
+  expectError(openDataset("cifar10", request(folder.path(), DataSplit::test)), ErrorKind::badInput,
               {"3072 bytes", "whole CIFAR-10 records of 3073"});
   folder.write("test_batch.bin", record(1, 0) + record(10, 0));
-  expectError(openDataset("cifar10", request(folder.path(), Split::test)), ErrorKind::badInput,
+  expectError(openDataset("cifar10", request(folder.path(), DataSplit::test)), ErrorKind::badInput,
               {"label 10 of item 1", "0…9"});
 }
 
@@ -208,7 +208,7 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   // Bytes are scaled like the pixels of images.
   write("test_samples.npy", {ElementType::uint8, {2, 2}}, std::vector<std::uint8_t>{0, 51, 102, 255});
   write("test_labels.npy", {ElementType::int32, {2, 1}}, std::vector<std::int32_t>{4, 0});
-  const auto dataset = openDataset("numpy", request(folder.path(), Split::test));
+  const auto dataset = openDataset("numpy", request(folder.path(), DataSplit::test));
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   const Read read = readAll(**dataset, {0, 1});
   EXPECT_FLOAT_EQ(read.samples[1], 0.2F);
@@ -216,7 +216,7 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   EXPECT_EQ(read.labels, (std::vector<std::int32_t>{4, 0}));
   EXPECT_EQ(testing::typeOf(**dataset, "labels").shape, graph::Shape{});
   const auto refused = [&](const std::vector<std::string>& parts) {
-    expectError(openDataset("numpy", request(folder.path(), Split::test)), ErrorKind::badInput, parts);
+    expectError(openDataset("numpy", request(folder.path(), DataSplit::test)), ErrorKind::badInput, parts);
   };
   write("test_labels.npy", {ElementType::int32, {1}}, std::vector<std::int32_t>{4});
   refused({"there are 1 labels, but 2 samples"});
@@ -224,7 +224,7 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   refused({"label 0.5 of sample 1 is no class"});
   write("test_labels.npy", {ElementType::int32, {2}}, std::vector<std::int32_t>{-1, 0});
   refused({"label -1 of sample 0"});
-  DatasetRequest ignoring = request(folder.path(), Split::test);
+  DatasetRequest ignoring = request(folder.path(), DataSplit::test);
   FieldRequest labels{"labels", {ElementType::int32, {}}};
   labels.labels = true;
   labels.ignored = -1;
@@ -311,7 +311,7 @@ TEST(TensorProto, IsADataSetToo) {
   EXPECT_EQ(read.samples, (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(read.labels, std::vector<std::int32_t>{0});
   expectError(openDataset("tensor_proto", request({})), ErrorKind::badInput, {"TensorProto", "--data"});
-  expectError(openDataset("tensor_proto", request(folder.path(), Split::test)), ErrorKind::io,
+  expectError(openDataset("tensor_proto", request(folder.path(), DataSplit::test)), ErrorKind::io,
               {"no data for test", "test_samples.pb"});
 }
 

@@ -29,10 +29,10 @@ Preprocessing raw() {
 }
 
 TEST(MnistFiles, Names) {
-  EXPECT_EQ(mnistFileName(Split::train, IdxKind::images), "train-images-idx3-ubyte");
-  EXPECT_EQ(mnistFileName(Split::train, IdxKind::labels), "train-labels-idx1-ubyte");
-  EXPECT_EQ(mnistFileName(Split::test, IdxKind::images), "t10k-images-idx3-ubyte");
-  EXPECT_EQ(mnistFileName(Split::test, IdxKind::labels), "t10k-labels-idx1-ubyte");
+  EXPECT_EQ(mnistFileName(DataSplit::train, IdxKind::images), "train-images-idx3-ubyte");
+  EXPECT_EQ(mnistFileName(DataSplit::train, IdxKind::labels), "train-labels-idx1-ubyte");
+  EXPECT_EQ(mnistFileName(DataSplit::test, IdxKind::images), "t10k-images-idx3-ubyte");
+  EXPECT_EQ(mnistFileName(DataSplit::test, IdxKind::labels), "t10k-labels-idx1-ubyte");
 }
 
 TEST(MnistFiles, FindsTheUsualVariants) {
@@ -41,7 +41,7 @@ TEST(MnistFiles, FindsTheUsualVariants) {
         "t10k-images.idx3-ubyte.gz", "MNIST/raw/t10k-images-idx3-ubyte.gz"}) {
     const Folder folder;
     const auto written = folder.write(name, twoImages());
-    const auto found = findMnistFile(folder.path(), Split::test, IdxKind::images);
+    const auto found = findMnistFile(folder.path(), DataSplit::test, IdxKind::images);
     ASSERT_TRUE(found.ok()) << found.error().message;
     EXPECT_EQ(*found, written);
   }
@@ -49,11 +49,11 @@ TEST(MnistFiles, FindsTheUsualVariants) {
 
 TEST(MnistFiles, SaysWhatWasLookedFor) {
   const Folder folder;
-  expectError(findMnistFile(folder.path() / "none", Split::train, IdxKind::images), ErrorKind::io,
+  expectError(findMnistFile(folder.path() / "none", DataSplit::train, IdxKind::images), ErrorKind::io,
               {"the data folder '", "none' does not exist", "train-images-idx3-ubyte"});
-  expectError(findMnistFile(folder.write("file", {}), Split::train, IdxKind::images), ErrorKind::io,
+  expectError(findMnistFile(folder.write("file", {}), DataSplit::train, IdxKind::images), ErrorKind::io,
               {"is not a folder"});
-  expectError(findMnistFile(folder.path(), Split::test, IdxKind::labels), ErrorKind::io,
+  expectError(findMnistFile(folder.path(), DataSplit::test, IdxKind::labels), ErrorKind::io,
               {"no test labels in '" + folder.path().string() + "'",
                "t10k-labels-idx1-ubyte, t10k-labels-idx1-ubyte.gz, t10k-labels.idx1-ubyte and "
                "t10k-labels.idx1-ubyte.gz",
@@ -64,7 +64,7 @@ TEST(IdxDataset, ReadsRowsByIndex) {
   const Folder folder;
   writeTrainingSet(folder);
   const auto dataset =
-      IdxDataset::open(folder.path(), Split::train, {.preprocessing = raw(), .sampleShape = {}});
+      IdxDataset::open(folder.path(), DataSplit::train, {.preprocessing = raw(), .sampleShape = {}});
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 2);
   EXPECT_EQ(testing::typeOf(**dataset, "samples"),
@@ -83,16 +83,16 @@ TEST(IdxDataset, ReadsGzipAndTestSplit) {
   const Folder folder;
   folder.write("t10k-images-idx3-ubyte.gz", gzip(twoImages()));
   folder.write("t10k-labels-idx1-ubyte.gz", gzip(twoLabels()));
-  EXPECT_TRUE(IdxDataset::open(folder.path(), Split::test, {}).ok());
-  EXPECT_FALSE(IdxDataset::open(folder.path(), Split::train, {}).ok());
+  EXPECT_TRUE(IdxDataset::open(folder.path(), DataSplit::test, {}).ok());
+  EXPECT_FALSE(IdxDataset::open(folder.path(), DataSplit::train, {}).ok());
 }
 
 TEST(IdxDataset, ScalesAndNormalises) {
   const Folder folder;
   writeTrainingSet(folder);
   const auto last = [&](const Preprocessing& preprocessing) {
-    const auto dataset =
-        IdxDataset::open(folder.path(), Split::train, {.preprocessing = preprocessing, .sampleShape = {}});
+    const auto dataset = IdxDataset::open(folder.path(), DataSplit::train,
+                                          {.preprocessing = preprocessing, .sampleShape = {}});
     EXPECT_TRUE(dataset.ok());
     return testing::readRows(**dataset, {1}).samples.back();
   };
@@ -106,11 +106,11 @@ TEST(IdxDataset, RefusesBadNormalisation) {
   writeTrainingSet(folder);
   for (const double deviation :
        {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    expectError(IdxDataset::open(folder.path(), Split::train,
+    expectError(IdxDataset::open(folder.path(), DataSplit::train,
                                  {.preprocessing = {.deviation = deviation}, .sampleShape = {}}),
                 ErrorKind::badInput, {"standard deviation of", "above 0"});
   }
-  expectError(IdxDataset::open(folder.path(), Split::train,
+  expectError(IdxDataset::open(folder.path(), DataSplit::train,
                                {.preprocessing = {.mean = std::nan("")}, .sampleShape = {}}),
               ErrorKind::badInput, {"a mean of nan"});
 }
@@ -119,7 +119,7 @@ TEST(IdxDataset, CountsMustAgree) {
   const Folder folder;
   writeTrainingSet(folder);
   folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 3, 7, 3, 1});
-  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+  expectError(IdxDataset::open(folder.path(), DataSplit::train, {}), ErrorKind::badInput,
               {"train-images-idx3-ubyte' holds 2 images but '", "train-labels-idx1-ubyte' holds 3 labels"});
 }
 
@@ -127,38 +127,39 @@ TEST(IdxDataset, LabelsMustBeInRange) {
   const Folder folder;
   writeTrainingSet(folder);
   folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 2, 9, 10});
-  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+  expectError(IdxDataset::open(folder.path(), DataSplit::train, {}), ErrorKind::badInput,
               {"train-labels-idx1-ubyte': label 10 of item 1 is outside 0…9"});
-  EXPECT_TRUE(
-      IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .classes = 11, .sampleShape = {}})
-          .ok());
+  EXPECT_TRUE(IdxDataset::open(folder.path(), DataSplit::train,
+                               {.preprocessing = {}, .classes = 11, .sampleShape = {}})
+                  .ok());
 }
 
 TEST(IdxDataset, OneBadFileOfTheTwoIsNamed) {
   const Folder folder;
   writeTrainingSet(folder);
   folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 2, 9});
-  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+  expectError(IdxDataset::open(folder.path(), DataSplit::train, {}), ErrorKind::badInput,
               {"train-labels-idx1-ubyte' is truncated"});
   std::filesystem::remove(folder.path() / "train-labels-idx1-ubyte");
-  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::io, {"no training labels"});
+  expectError(IdxDataset::open(folder.path(), DataSplit::train, {}), ErrorKind::io, {"no training labels"});
 }
 
 TEST(IdxDataset, TakesAnotherShapeOfTheSameSizeOnly) {
   const Folder folder;
   writeTrainingSet(folder);
-  const auto flat = IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {6}});
+  const auto flat =
+      IdxDataset::open(folder.path(), DataSplit::train, {.preprocessing = {}, .sampleShape = {6}});
   ASSERT_TRUE(flat.ok());
   EXPECT_EQ(testing::typeOf(**flat, "samples").shape, (graph::Shape{6}));
   expectError(
-      IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {1, 28, 28}}),
+      IdxDataset::open(folder.path(), DataSplit::train, {.preprocessing = {}, .sampleShape = {1, 28, 28}}),
       ErrorKind::badInput, {"train-images-idx3-ubyte' are 1x2x3 float32, the model takes 1x28x28 float32"});
 }
 
 TEST(IdxDatasetDeathTest, IndicesAndBuffersAreTheCallersDuty) {
   const Folder folder;
   writeTrainingSet(folder);
-  const auto dataset = IdxDataset::open(folder.path(), Split::train, {});
+  const auto dataset = IdxDataset::open(folder.path(), DataSplit::train, {});
   ASSERT_TRUE(dataset.ok());
   std::vector<std::byte> samples(24), labels(4);
   const std::vector<std::span<std::byte>> parts{samples, labels};

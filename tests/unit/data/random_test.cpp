@@ -13,10 +13,10 @@
 namespace pipescope::data {
 namespace {
 
-TEST(RandomSequence, GivesTheBlocksInOrder) {
+TEST(DataRandom, GivesTheBlocksInOrder) {
   constexpr std::uint64_t seed = 0x1122334455667788;
   constexpr std::uint64_t stream = 0x99aabbccddeeff00;
-  RandomSequence random(seed, RandomPurpose::shuffle, stream);
+  DataRandom random(seed, RandomPurpose::shuffle, stream);
   for (std::uint32_t block = 0; block < 3; ++block) {
     for (const std::uint32_t word :
          base::philox4x32({block, 1, 0xddeeff00, 0x99aabbcc}, {0x55667788, 0x11223344}))
@@ -24,28 +24,28 @@ TEST(RandomSequence, GivesTheBlocksInOrder) {
   }
 }
 
-TEST(RandomSequence, DiffersBySeedPurposeAndStream) {
+TEST(DataRandom, DiffersBySeedPurposeAndStream) {
   std::set<std::uint32_t> first;
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 32U}) {
     for (const RandomPurpose purpose :
          {RandomPurpose::shuffle, RandomPurpose::trainDigits, RandomPurpose::testDigits}) {
       for (const std::uint64_t stream : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32U})
-        first.insert(RandomSequence(seed, purpose, stream).next());
+        first.insert(DataRandom(seed, purpose, stream).next());
     }
   }
   EXPECT_EQ(first.size(), 27U);
 }
 
-TEST(RandomSequence, BelowIsUniform) {
-  RandomSequence random(5, RandomPurpose::shuffle, 0);
+TEST(DataRandom, BelowIsUniform) {
+  DataRandom random(5, RandomPurpose::shuffle, 0);
   std::array<int, 7> counts{};
   for (int i = 0; i < 70'000; ++i) ++counts.at(random.below(counts.size()));
   // A count's standard deviation is √(70000 · 1/7 · 6/7) ≈ 93.
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);
 }
 
-TEST(RandomSequence, BelowRespectsLargeBounds) {
-  RandomSequence random(6, RandomPurpose::shuffle, 0);
+TEST(DataRandom, BelowRespectsLargeBounds) {
+  DataRandom random(6, RandomPurpose::shuffle, 0);
   for (const std::uint64_t bound : {std::uint64_t{1}, std::uint64_t{0xffffffff}, std::uint64_t{1} << 32U,
                                     (std::uint64_t{1} << 40U) + 1, ~std::uint64_t{0}}) {
     std::uint64_t largest = 0;
@@ -55,8 +55,8 @@ TEST(RandomSequence, BelowRespectsLargeBounds) {
   }
 }
 
-TEST(RandomSequence, FloatsAreInTheirIntervals) {
-  RandomSequence random(7, RandomPurpose::shuffle, 0);
+TEST(DataRandom, FloatsAreInTheirIntervals) {
+  DataRandom random(7, RandomPurpose::shuffle, 0);
   double sum = 0;
   double squares = 0;
   constexpr int draws = 20'000;
@@ -74,14 +74,14 @@ TEST(RandomSequence, FloatsAreInTheirIntervals) {
   EXPECT_NEAR(squares / draws, 0.25, 0.01);
 }
 
-TEST(RandomSequence, RoundingNeverReachesTheUpperEnd) {
-  RandomSequence random(8, RandomPurpose::shuffle, 0);
+TEST(DataRandom, RoundingNeverReachesTheUpperEnd) {
+  DataRandom random(8, RandomPurpose::shuffle, 0);
   // No float lies between these neighbours, so the lower one is the only valid result.
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(random.between(16777214.0F, 16777215.0F), 16777214.0F);
 }
 
 TEST(RandomSequenceDeathTest, NothingIsBelowZero) {
-  RandomSequence random(9, RandomPurpose::shuffle, 0);
+  DataRandom random(9, RandomPurpose::shuffle, 0);
   EXPECT_DEATH((testing::printChecks(), random.below(0)), "below 0");
 }
 

@@ -55,7 +55,7 @@ TEST(SyntheticDataset, SampleDependsOnSeedSplitAndIndexOnly) {
   other.seed = 12;
   EXPECT_NE(readRows(other, {8}), eight);
   other = syntheticDatasetSmall();
-  other.split = Split::test;
+  other.split = DataSplit::test;
   EXPECT_NE(readRows(other, {8}), eight);
 }
 
@@ -122,14 +122,14 @@ TEST(SyntheticDataset, RefusesWhatItCannotMake) {
 
 TEST(SyntheticDataset, OpensFromTheRegistry) {
   DatasetRequest request;
-  request.split = Split::test;
+  request.split = DataSplit::test;
   request.fields = syntheticDatasetSmall().fields;
   request.count = 1000;
   request.seed = 11;
   const auto dataset = openDataset("synthetic", request);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   SyntheticDataset::Options options = syntheticDatasetSmall();
-  options.split = Split::test;
+  options.split = DataSplit::test;
   EXPECT_EQ(testing::readRows(**dataset, {8}), readRows(options, {8}));
   request.count = 0;
   EXPECT_FALSE(openDataset("synthetic", request).ok());

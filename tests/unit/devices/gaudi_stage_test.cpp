@@ -49,7 +49,7 @@ void expectCardSound(const System& system, const LoweredDevice& device) {
     for (std::size_t step = 0; step < memory.steps.size(); ++step) {
       std::int64_t live = 0;
       for (const LoweredVariable& variable : memory.variables) {
-        for (const LifeInterval life : variable.lives) {
+        for (const LifeSteps life : variable.lives) {
           if (life.first <= static_cast<std::int32_t>(step) && static_cast<std::int32_t>(step) < life.end)
             live += variable.bytes.count;
         }
@@ -59,7 +59,7 @@ void expectCardSound(const System& system, const LoweredDevice& device) {
     }
     for (const LoweredVariable& variable : memory.variables)
       always += variable.alwaysLive ? variable.bytes.count : 0;
-    for (const UnitRun& run : memory.units) (run.alwaysLive ? units : workspace) += run.bytes.count;
+    for (const UnitBytesRun& run : memory.units) (run.alwaysLive ? units : workspace) += run.bytes.count;
     EXPECT_EQ(units, always);
     EXPECT_GE(workspace, peak);
   }
@@ -446,7 +446,7 @@ TEST(GaudiStage, WorkspaceIsUsedAgain) {
   const LoweredDevice device = lowerOnCard(*system, maker.stage());
   expectCardSound(*system, device);
   std::int64_t workspace = 0;
-  for (const UnitRun& run : device.memory[0].units) workspace += run.bytes.count;
+  for (const UnitBytesRun& run : device.memory[0].units) workspace += run.bytes.count;
   EXPECT_EQ(workspace, 2 * 2 * n);
 }
 
@@ -471,7 +471,7 @@ TEST(GaudiStage, MemoryIsNamedByWhatItHolds) {
   const LoweredDevice device = lowerOnCard(*system, maker.stage());
   expectCardSound(*system, device);
   std::map<std::string, std::int64_t> always, peak;
-  for (const UnitRun& run : device.memory[0].units)
+  for (const UnitBytesRun& run : device.memory[0].units)
     (run.alwaysLive ? always : peak)[run.category] += run.bytes.count;
   EXPECT_EQ(always, (std::map<std::string, std::int64_t>{{"weight", 2 * n}, {"optimizer_state", 4 * n}}));
   peak.erase("gap");
@@ -480,7 +480,8 @@ TEST(GaudiStage, MemoryIsNamedByWhatItHolds) {
                       {"activation", 6 * n}, {"output", 2 * n}, {"gradient", 8 * n}}));
   std::int64_t sum = 0, most = 0;
   for (const auto& [category, bytes] : peak) sum += bytes;
-  for (const LivenessStep& step : device.memory[0].steps) most = std::max(most, step.notAlwaysLive.count);
+  for (const LoweredStepMemory& step : device.memory[0].steps)
+    most = std::max(most, step.notAlwaysLive.count);
   EXPECT_EQ(sum, most);
 }
 

@@ -109,7 +109,7 @@ TEST(TileTimes, StopWhenTheyAreAskedTo) {
 }
 
 TEST(TileShares, AreMeansOverTheUnitsOfABand) {
-  const std::vector<analysis::UnitRun> spans = {{0, 2, Ticks(20)}, {2, 1, Ticks(10)}};
+  const std::vector<analysis::UnitTicks> spans = {{0, 2, Ticks(20)}, {2, 1, Ticks(10)}};
   EXPECT_EQ(tileShares(spans, 4, Ticks(20), 4), (std::vector<double>{1, 1, 0.5, 0}));
   EXPECT_EQ(tileShares(spans, 4, Ticks(20), 2), (std::vector<double>{1, 0.25}));
   const std::vector<double> fine = tileShares(spans, 4, Ticks(20), 8);

@@ -59,7 +59,7 @@ std::int64_t pastTheEnds(const compile::Compilation& compilation) {
   for (const compile::CompiledExecutable& executable : compilation.executables) {
     for (const devices::LoweredDevice& device : executable.lowered) {
       std::vector<std::int64_t> tiles(1472);
-      for (const devices::UnitRun& run : device.memory.front().units) {
+      for (const devices::UnitBytesRun& run : device.memory.front().units) {
         for (std::int64_t i = 0; i < run.unitCount; ++i)
           tiles.at(static_cast<std::size_t>(run.firstUnit + i)) += run.bytes.count;
       }

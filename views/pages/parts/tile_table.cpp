@@ -56,7 +56,7 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
   }
   const QString sentence = lines.join(QStringLiteral("  ·  "));
   sentence_->setText(recorded ? sentence : missing() + QStringLiteral("\n\n") + sentence);
-  std::vector<analysis::UnitRun> spans = scene.unitsOf(step);
+  std::vector<analysis::UnitTicks> spans = scene.unitsOf(step);
   table_->setVisible(!spans.empty());
   if (spans.empty()) return;
   std::stable_sort(spans.begin(), spans.end(),
@@ -74,7 +74,7 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
                          {"ticks", "Each works", Format::ticks, "ticks of the device"},
                          {"share", "Share", Format::fraction, "of the step; the tile waits for the rest"}},
                         {}};
-  for (const analysis::UnitRun& span : spans) {
+  for (const analysis::UnitTicks& span : spans) {
     table.rows.push_back({span.firstUnit, span.firstUnit + span.unitCount - 1, span.unitCount,
                           span.ticks.count,
                           length > 0 ? static_cast<double>(span.ticks.count) / length : 0.0});

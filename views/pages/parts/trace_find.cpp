@@ -109,7 +109,7 @@ void TraceFind::dim() {
 }
 
 void TraceFind::read() {
-  const shell::Snapshot* snapshot = context_.session.snapshot();
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr) return;
   if (progress_) progress_->cancel();
   progress_ = std::make_shared<shell::SharedProgress>();
@@ -136,7 +136,7 @@ void TraceFind::showList(const analysis::NameUses& found) {
 }
 
 void TraceFind::readUses(const QString& path) {
-  const shell::Snapshot* snapshot = context_.session.snapshot();
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
   if (oneProgress_) oneProgress_->cancel();
   oneProgress_.reset();
   if (snapshot == nullptr || path.isEmpty()) return;

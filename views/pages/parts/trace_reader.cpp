@@ -39,7 +39,7 @@ void TraceReader::follow() {
 /// Reads three times the visible part, so that small moves need nothing new. The screen keeps its content
 /// until then.
 void TraceReader::readWindow() {
-  const shell::Snapshot* snapshot = context_.session.snapshot();
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr) return;
   renew(windowProgress_);
   analysis::TraceRequest request = request_;
@@ -66,7 +66,7 @@ void TraceReader::readWindow() {
 }
 
 void TraceReader::readStatistics() {
-  const shell::Snapshot* snapshot = context_.session.snapshot();
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr || canvas_.scene().empty()) return;
   const std::shared_ptr<const analysis::Trace> shown = canvas_.scene().model()->trace;
   Ticks from = context_.timeRange.start(), to = context_.timeRange.end();

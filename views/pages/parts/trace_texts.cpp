@@ -179,7 +179,7 @@ QString TraceTexts::wallTime(const TimelineItem& item) const {
 QString TraceTexts::unitTime(const TimelineItem& item) const {
   const analysis::DeviceTrace& on = at(trace_.devices, item.device);
   const QString name = tr("%1 %2").arg(text(on.unitName)).arg(item.unit);
-  for (const analysis::UnitRun& span : scene_.unitsOf(item)) {
+  for (const analysis::UnitTicks& span : scene_.unitsOf(item)) {
     if (item.unit < span.firstUnit || item.unit >= span.firstUnit + span.unitCount) continue;
     const base::Ticks axis(std::llround(static_cast<double>(span.ticks.count) * on.axisTicksPerTick));
     return tr("%1 works %2").arg(name, time(axis));

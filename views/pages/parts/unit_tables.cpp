@@ -107,7 +107,7 @@ Table vertexTable(const std::vector<Held>& all, const Words& words) {
   return table;
 }
 
-base::Result<Table> detailTable(const shell::Snapshot& held, model::ExecutableId executable,
+base::Result<Table> detailTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                 const std::vector<WantedUnits>& wanted, const Words& words) {
   std::map<std::tuple<std::string, std::string, bool>, std::int64_t> sums;
   std::int64_t whole = 0;
@@ -139,7 +139,7 @@ base::Result<Table> detailTable(const shell::Snapshot& held, model::ExecutableId
   return table;
 }
 
-base::Result<Table> addressTable(const shell::Snapshot& held, model::ExecutableId executable,
+base::Result<Table> addressTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                  const std::vector<WantedUnits>& wanted, const Words& words) {
   Table table{"addresses",
               "Addresses",
@@ -179,7 +179,7 @@ std::string basisOf(const std::vector<WantedUnits>& wanted, const std::string& u
 
 }  // namespace
 
-base::Result<UnitTables> unitTables(const shell::Snapshot& held, model::ExecutableId executable,
+base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                     const std::vector<WantedUnits>& wanted, const std::string& unitName,
                                     base::Progress& progress) {
   Words words{memoryUnit(unitName), {}, wanted.size() > 1};

@@ -23,7 +23,7 @@ struct UnitTables {
 };
 
 /// `unitName` is what the devices call their units, such as "tile"; empty: their memory is in one piece.
-base::Result<UnitTables> unitTables(const shell::Snapshot& held, model::ExecutableId executable,
+base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                     const std::vector<WantedUnits>& wanted, const std::string& unitName,
                                     base::Progress& progress);
 

@@ -39,12 +39,12 @@ void stageRows(const WinogradTiles& p, std::int64_t first, std::int64_t rows, st
   }
 }
 
-struct Column {
+struct LaneColumn {
   Lanes v[4];
 };
 
 /// Computes one column of Bᵀd.
-inline Column inputColumn(const float* at, std::int64_t row) {
+inline LaneColumn inputColumn(const float* at, std::int64_t row) {
   const Lanes d0 = load(at), d1 = load(at + row), d2 = load(at + 2 * row), d3 = load(at + 3 * row);
   return {{subtract(d0, d2), add(d1, d2), subtract(d2, d1), subtract(d1, d3)}};
 }
@@ -53,10 +53,10 @@ inline Column inputColumn(const float* at, std::int64_t row) {
 void transformInputRow(const float* staged, std::int64_t columns, const WinogradTiles& p, float* tiles) {
   const std::int64_t row = columns * kPanel, stride = p.frequencyStride;
   for (std::int64_t lane = 0; lane < kPanel; lane += kLanes) {
-    Column a = inputColumn(staged + lane, row), b = inputColumn(staged + lane + kPanel, row);
+    LaneColumn a = inputColumn(staged + lane, row), b = inputColumn(staged + lane + kPanel, row);
     for (std::int64_t t = 0; t < p.tilesPerRow; ++t) {
       const float* at = staged + lane + (2 * t + 2) * kPanel;
-      const Column c = inputColumn(at, row), d = inputColumn(at + kPanel, row);
+      const LaneColumn c = inputColumn(at, row), d = inputColumn(at + kPanel, row);
       float* to = tiles + lane + t * p.tileStride;
       for (std::int64_t i = 0; i < 4; ++i) {
         store(to + (4 * i) * stride, subtract(a.v[i], c.v[i]));

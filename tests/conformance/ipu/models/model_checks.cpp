@@ -41,7 +41,7 @@ void forEachDevice(const Compilation& compilation, F f) {
 void expectLivesReplay(const LoweredMemory& memory) {
   std::vector<std::int64_t> change(memory.steps.size() + 1);
   for (const devices::LoweredVariable& variable : memory.variables) {
-    for (const devices::LifeInterval life : variable.lives) {
+    for (const devices::LifeSteps life : variable.lives) {
       change.at(static_cast<std::size_t>(life.first)) += variable.bytes.count;
       change.at(static_cast<std::size_t>(life.end)) -= variable.bytes.count;
     }
@@ -55,7 +55,7 @@ void expectLivesReplay(const LoweredMemory& memory) {
 
 std::vector<std::int64_t> bytesPerTile(const LoweredMemory& memory, const MemorySpaceInfo& space) {
   std::vector<std::int64_t> tiles(static_cast<std::size_t>(space.units));
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
       tiles.at(static_cast<std::size_t>(tile)) += run.bytes.count;
   }

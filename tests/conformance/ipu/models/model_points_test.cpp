@@ -64,7 +64,7 @@ MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles)
                                                  {"controlCode", "control code"}};
   MemoryOfTiles result;
   std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     if (run.category == "gap") continue;
     const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
     if (const auto kind = kinds.find(run.category); kind != kinds.end())

@@ -166,12 +166,12 @@ TEST_F(TwoProducts, CyclesOfTheIpuModel) {
 
 TEST_F(TwoProducts, MemoryOfTheIpuModel) {
   double whole = 0, gaps = 0, alwaysLive = 0, peak = 0;
-  for (const devices::UnitRun& run : memory().units) {
+  for (const devices::UnitBytesRun& run : memory().units) {
     const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
     (run.category == "gap" ? gaps : whole) += bytes;
     if (run.alwaysLive && run.category != "gap") alwaysLive += bytes;
   }
-  for (const devices::LivenessStep& step : memory().steps)
+  for (const devices::LoweredStepMemory& step : memory().steps)
     peak = std::max(peak, static_cast<double>(step.notAlwaysLive.count));
   const double total = comparePoint("8.4 tutorial 4, MB in all without gaps", whole / 1e6, 59.9);
   EXPECT_LE(std::abs(total), 0.25);
