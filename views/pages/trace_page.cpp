@@ -278,7 +278,8 @@ class TracePage : public shell::Page {
   }
 
   QString find(const QString& wanted, int direction) override {
-    if (!wanted.isEmpty() && !former_) former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex()};
+    if (!wanted.isEmpty() && !former_)
+      former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex()};
     return find_->find(wanted, direction);
   }
 
