@@ -2,6 +2,8 @@
 
 #include <QRegularExpression>
 
+#include "engine/config/nearest.h"
+
 namespace pipescope::gui {
 namespace {
 
@@ -10,7 +12,8 @@ struct Definition {
 };
 constexpr Definition kDefinitions[] = {
     {"page", "PAGE",
-     "the page to open: summary, pipeline, trace, stages, memory, liveness, system or training"},
+     "the page to open: summary, pipeline, trace, stages, waits, engines, operations, memory, liveness, "
+     "system or training"},
     {"executable", "NAME", "the executable to show: training, inference …"},
     {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},
     {"lane", "DEVICE", "the device to show on the trace, such as IPU2"},
@@ -21,8 +24,21 @@ constexpr Definition kDefinitions[] = {
     {"help", "", "print this text and end"},
     {"version", "", "print the version and end"}};
 
+/// The end of a sentence about an unknown word: "; did you mean --page?", or a full stop.
+QString didYouMean(const QString& word, const std::vector<std::string>& known) {
+  const std::string near = config::nearest(word.toStdString(), known);
+  return near.empty() ? QStringLiteral(".")
+                      : QStringLiteral("; did you mean %1?").arg(QString::fromStdString(near));
+}
+
 base::Error usage(const QString& sentence) {
   return base::badInput((sentence + QStringLiteral(" See pipescope-gui --help.")).toStdString());
+}
+
+base::Error unknownOption(const QString& typed) {
+  std::vector<std::string> known;
+  for (const Definition& definition : kDefinitions) known.push_back(std::string("--") + definition.name);
+  return usage(QStringLiteral("There is no option %1%2").arg(typed, didYouMean(typed, known)));
 }
 
 base::Result<QSize> parseSize(const QString& text) {
@@ -82,7 +98,7 @@ base::Result<Options> parseOptions(const QStringList& arguments) {
     const auto definition = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
                                          [&](const Definition& d) { return name == QLatin1String(d.name); });
     if (!argument.startsWith(QStringLiteral("--")) || definition == std::end(kDefinitions))
-      return usage(QStringLiteral("%1 is not an option.").arg(argument));
+      return unknownOption(argument.section(QLatin1Char('='), 0, 0));
     const bool wantsValue = *definition->value != '\0', hasValue = argument.contains(QLatin1Char('='));
     if (!wantsValue && hasValue) return usage(QStringLiteral("--%1 takes no value.").arg(name));
     if (wantsValue && !hasValue && i + 1 >= arguments.size())

@@ -20,8 +20,8 @@ struct PipelineMark {
 };
 
 /// The marks of each row of the grid, ascending and without overlap; cells come before marks, work before
-/// transfers, transfers before waits, and these before work of an unknown kind. `trace` holds the grid's call; of a trace that was read from afar there
-/// are none.
+/// transfers, transfers before waits, and these before work of an unknown kind. `trace` holds the grid's
+/// call; of a trace that was read from afar there are none.
 std::vector<std::vector<PipelineMark>> pipelineMarks(const analysis::PipelineGrid& grid,
                                                      const analysis::Trace& trace);
 

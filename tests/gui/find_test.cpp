@@ -134,6 +134,8 @@ TEST_F(FindTest, DimsTheRestAndEscGoesBack) {
   canvas->zoomTo(canvas->window().view.time(200), canvas->window().view.time(500), 0);
   ASSERT_TRUE(settle());
   const geometry::TimeView before = window->timeRange().view();
+  const auto* tabs = child<QTabWidget>();
+  ASSERT_EQ(tabs->currentIndex(), 0);
   const auto drawn = [&](geometry::ColourRole role) {
     return !canvas->scene().draw(canvas->window(), {}).fills[static_cast<std::size_t>(role)].empty();
   };
@@ -152,6 +154,7 @@ TEST_F(FindTest, DimsTheRestAndEscGoesBack) {
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->findBar()->isVisible());
   EXPECT_EQ(window->timeRange().view(), before);
+  EXPECT_EQ(tabs->currentIndex(), 0) << "the table of the visible time, as before";
   EXPECT_FALSE(static_cast<bool>(canvas->selected()));
   EXPECT_TRUE(drawn(geometry::ColourRole::forward));
   EXPECT_FALSE(drawn(geometry::ColourRole::dimmed));

@@ -31,12 +31,14 @@ TEST(GuiOptions, TakesPictures) {
 
 TEST(GuiOptions, RefusesWithASentence) {
   const std::vector<std::pair<QStringList, const char*>> cases = {
-      {{"--colour"}, "--colour is not an option. See pipescope-gui --help."},
-      {{"-x"}, "-x is not an option. See pipescope-gui --help."},
+      {{"--colour"}, "There is no option --colour. See pipescope-gui --help."},
+      {{"-x"}, "There is no option -x. See pipescope-gui --help."},
+      {{"--pgae=trace"}, "There is no option --pgae; did you mean --page? See pipescope-gui --help."},
+      {{"--screen-shot", "x.png"},
+       "There is no option --screen-shot; did you mean --screenshot? See pipescope-gui --help."},
       {{"--page"},
-       "--page needs a value (the page to open: summary, pipeline, trace, stages, memory, liveness, "
-       "system or training). See "
-       "pipescope-gui --help."},
+       "--page needs a value (the page to open: summary, pipeline, trace, stages, waits, engines, "
+       "operations, memory, liveness, system or training). See pipescope-gui --help."},
       {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
       {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},
       {{"--size", "big"},

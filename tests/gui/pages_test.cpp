@@ -105,6 +105,15 @@ TEST_F(PageTest, SummaryCardsLeadToTheirPages) {
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Memory")) << "by key too";
 }
 
+TEST_F(PageTest, WhatBoundsTheRunLeadsToThePageThatShowsIt) {
+  // The copies of the only stage take most of the time. Only the trace shows them one by one.
+  openPage(QStringLiteral("summary"), {.stages = 1, .slowHost = true});
+  ASSERT_EQ(card(QStringLiteral("Bound by"))->value(), QStringLiteral("stream"));
+  QTest::mouseClick(card(QStringLiteral("Bound by")), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
+}
+
 TEST_F(PageTest, SummarySharesAddUp) {
   openPage(QStringLiteral("summary"));
   const auto& bars = child<BarChart>()->bars();
@@ -128,17 +137,73 @@ TEST_F(PageTest, SummaryOptionsAreFiltered) {
 TEST_F(PageTest, SummarySaysWhenItDoesNotFit) {
   openPage(QStringLiteral("summary"), {.overflow = true});
   EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("Does not fit"));
+  DataTable* overflow = table(QStringLiteral("What does not fit"));
+  ASSERT_NE(overflow, nullptr);
+  ASSERT_TRUE(overflow->isVisible());
+  ASSERT_EQ(overflow->model()->rowCount(), 1) << "one device";
+  EXPECT_EQ(cell(overflow, 0, 0), QStringLiteral("IPU1"));
   QStringList sentences;
   for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) sentences << label->text();
-  EXPECT_TRUE(sentences.contains(QStringLiteral(
-      "IPU1 needs 741 KiB on tile 3, which has 624 KiB: move work off stage 1, or recompute more.")));
+  EXPECT_FALSE(sentences.contains(QStringLiteral(
+      "IPU1 needs 741 KiB on tile 3, which has 624 KiB: move work off stage 1, or recompute more.")))
+      << "the remarks do not repeat the table";
   picture("summary_overflow");
+  // A row leads to its fullest tile.
+  const QRect row = overflow->view()->visualRect(overflow->shown()->index(0, 0));
+  QTest::mouseClick(overflow->view()->viewport(), Qt::LeftButton, {}, row.center());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Memory"));
+  EXPECT_TRUE(readout().startsWith(QStringLiteral("IPU1 tile "))) << readout().toStdString();
+}
+
+TEST_F(PageTest, SummaryOfAModelThatFitsHasNoTableOfWhatDoesNotFit) {
+  openPage(QStringLiteral("summary"));
+  for (const char* title : {"What does not fit", "What would help"})
+    EXPECT_FALSE(table(QLatin1String(title))->isVisible()) << title;
 }
 
 TEST_F(PageTest, SummaryOfAFixedSystem) {
   openPage(QStringLiteral("summary"), {.fixed = true});
   EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("not modelled"));
-  EXPECT_NE(card(QStringLiteral("Samples per cost unit")), nullptr);
+  ASSERT_NE(card(QStringLiteral("Samples per cost unit")), nullptr);
+}
+
+TEST_F(PageTest, AnImportedTraceIsNotCalledEmulated) {
+  openPage(QStringLiteral("summary"), {.imported = true});
+  EXPECT_NE(card(QStringLiteral("Samples/s")), nullptr);
+  EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("not known"));
+  const std::vector<std::pair<const char*, const char*>> empty = {
+      {"memory", "The imported trace says nothing about memory."},
+      {"liveness", "The imported trace does not say what is live when."},
+      {"training", "The imported trace records no loss."}};
+  for (const auto& [page, sentence] : empty) {
+    showPage(QLatin1String(page));
+    if (QLatin1String(page) == QLatin1String("training") && window->currentPage()->notice().isEmpty())
+      continue;
+    EXPECT_EQ(window->currentPage()->notice(), QLatin1String(sentence));
+  }
+  // What is left of an iteration is not known to be exchange.
+  showPage(QStringLiteral("stages"));
+  QStringList names;
+  for (const timeline::Legend* legend : window->currentPage()->findChildren<timeline::Legend*>()) {
+    for (const auto& entry : legend->entries()) names << entry.text;
+  }
+  EXPECT_TRUE(names.contains(QStringLiteral("other")));
+  EXPECT_FALSE(names.contains(QStringLiteral("exchange and sync")));
+}
+
+TEST_F(PageTest, ACallWithoutSamplesDoesNotSayZero) {
+  fixture = std::make_unique<ProfileFixture>(FixtureOptions{.fixed = true});
+  model::RowSet rows = *fixture->profile()->everything();
+  for (model::Run& run : rows.of<model::Run>()) run.samples = 0;
+  auto profile = std::make_shared<record::MemoryProfile>();
+  ASSERT_TRUE(profile->commit(rows).ok());
+  ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
+  open(profile, QStringLiteral("summary"));
+  const FigureCard* rate = card(QStringLiteral("Samples per cost unit"));
+  EXPECT_EQ(rate->value(), QStringLiteral("–"));
+  EXPECT_TRUE(rate->detailShown(600).endsWith(QStringLiteral("; its number of samples is not known")))
+      << rate->detailShown(600).toStdString();
 }
 
 TEST_F(PageTest, StagesStackOneStep) {

@@ -143,5 +143,18 @@ TEST_F(PipelinePageTest, TheAxisStartsWithTheStep) {
   EXPECT_NEAR(ticks.front().x, canvas->view().x(grid.start), 0.01);
 }
 
+TEST_F(PipelinePageTest, KeysThatComeFasterThanIterationsAreReadStopAtTheEnds) {
+  openPipeline();
+  const int last = canvas->scene().grid()->iterations - 1;
+  ASSERT_GT(last, 1);
+  for (const auto& [key, end] : {std::pair{Qt::Key_BracketRight, last}, {Qt::Key_BracketLeft, 0}}) {
+    for (int i = 0; i < last + 3; ++i) QTest::keyClick(canvas, key);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(canvas->scene().grid()->iteration, end);
+    EXPECT_FALSE(canvas->scene().grid()->cells.empty());
+    EXPECT_EQ(window->currentPage()->notice(), QString());
+  }
+}
+
 }  // namespace
 }  // namespace pipescope::testing

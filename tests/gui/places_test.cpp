@@ -398,7 +398,11 @@ TEST_F(PlacesTest, AHalfWrittenFileIsShownAsSuch) {
 TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
   openPage(QStringLiteral("summary"));
   for (int i = 0; i < window->pageIds().size(); ++i) {
-    QTest::keyClick(window.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+    if (i < 10) {
+      QTest::keyClick(window.get(), static_cast<Qt::Key>(Qt::Key_0 + (i + 1) % 10), Qt::ControlModifier);
+    } else {  // there are more pages than digits
+      ASSERT_TRUE(window->showPage(window->pageIds()[i]));
+    }
     ASSERT_TRUE(settle());
     EXPECT_EQ(window->currentPage()->accessibleName().toLower(), window->pageIds()[i]);
     // Tab must reach the page's controls and return to the start without getting stuck.

@@ -92,7 +92,7 @@ void ProfileFixture::Writer::addSystem() {
                                               role,
                                               model::ClockDomain::emulated});
     }
-    if (!options_.fixed)
+    if (!options_.fixed && !options_.imported)
       memory_.push_back(recorder_.add(
           model::MemorySpace{{}, devices_.back(), "tile_memory", kTiles, Bytes(638'976), Bytes(212'992)}));
   }
@@ -115,6 +115,7 @@ void ProfileFixture::Writer::addConfiguration() {
   recorder_.add(model::Property{"created_utc", "2024-05-17T09:30:00Z"});
   recorder_.add(model::Property{"command_line", "pipescope run samples/mnist/pipelined.toml"});
   recorder_.add(model::Property{"device_model", "ipu-mk2 1"});
+  if (options_.imported) recorder_.add(model::Property{"imported_from", "trace.json"});
   if (!options_.fixed) {
     recorder_.add(
         model::Property{"figure.peak_fp32", "62.65 TFLOP/s; grade X; tiles x multiply-adds x 2 x clock"});
@@ -186,7 +187,7 @@ FixtureExecutable ProfileFixture::Writer::addExecutable(bool training) {
     executable.sync.push_back({recorder_.add(sync), sync.ticks, Pass::sync});
     addStep(executable.sync.back().id, d, executable.id, StepKind::sync, "external sync", 0, kSyncTicks);
   }
-  if (!options_.fixed) {
+  if (!options_.fixed && !options_.imported) {
     for (int d = 0; d < options_.stages; ++d) addMemory(executable, d);
   }
   return executable;

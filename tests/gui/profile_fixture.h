@@ -15,6 +15,7 @@ struct FixtureOptions {
   bool overflow = false;  ///< the second device's memory overflows
   bool tiles = false;     ///< records single tiles in each step
   bool unitMaps = true;   ///< records how many bytes of each variable a tile holds
+  bool imported = false;  ///< the profile says that it was imported, and has no memory
   bool finish = true;     ///< false: the profile is still being written
 };
 

@@ -6,6 +6,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/empty_states.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/liveness_data.h"
 #include "views/pages/parts/liveness_toolbar.h"
@@ -133,12 +134,7 @@ class LivenessPage : public shell::Page {
     const bool sameSpace = data_ && data_->shown.id == content->shown.id &&
                            data_->liveness.steps.size() == content->liveness.steps.size();
     data_ = std::move(content);
-    if (data_->spaces.empty()) {
-      const bool modelled = !context_.session.snapshot()->catalog->memorySpaces.empty();
-      return showInstead(!modelled ? tr("Liveness is not modelled for this system: its costs come from the "
-                                        "configuration. Emulate an IPU system to see what is live when.")
-                                   : tr("This profile holds no liveness for the executable."));
-    }
+    if (data_->spaces.empty()) return showInstead(whyNoLiveness(*context_.session.snapshot()->catalog));
     bar_->setSpaces(data_->spaces);
     bar_->selectSpace(data_->shown.id);
     if (!sameSpace) chart_->setMark(-1);
@@ -163,6 +159,8 @@ class LivenessPage : public shell::Page {
     if (!units) bar_->setSource(Source::sum);
     bar_->setUnits(space, data_->unit, ofOne());
     tabs_->setTabVisible(tabs_->indexOf(vertices_), units);
+    tabs_->setTabText(tabs_->indexOf(cycles_),
+                      timeScale().unit == geometry::TimeUnit::cycles ? tr("Cycles") : tr("Time"));
     remark(ofOne() && !data_->ofUnit.known ? tr("This profile does not say which %1 holds what. Run again "
                                                 "with --record steps or --record tiles.")
                                                  .arg(text(space.unitName))

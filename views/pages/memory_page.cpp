@@ -9,6 +9,7 @@
 #include "views/pages/parts/address_map.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/empty_states.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/memory_toolbar.h"
@@ -263,12 +264,7 @@ class MemoryPage : public shell::Page {
 
   void apply(std::shared_ptr<const MemoryData> content) {
     data_ = std::move(content);
-    if (data_->spaces.empty()) {
-      const bool modelled = !context_.session.snapshot()->catalog->memorySpaces.empty();
-      return showInstead(!modelled ? tr("Memory is not modelled for this system: its costs come from the "
-                                        "configuration. Emulate an IPU system to see memory by tile.")
-                                   : tr("This profile holds no memory for the executable."));
-    }
+    if (data_->spaces.empty()) return showInstead(whyNoMemory(*context_.session.snapshot()->catalog));
     bar_->setSpaces(data_->spaces);
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;

@@ -1,5 +1,6 @@
 // Shows one iteration of the pipeline: which device works on which micro-batch when, or in which
 // cycle.
+#include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -51,7 +52,8 @@ class PipelinePage : public shell::Page {
     upperLayout->addWidget(legend_);
     splitter->addWidget(upper);
     splitter->addWidget(makeLower());
-    splitter->setStretchFactor(0, 1);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 1);
     splitter->setSizes({520, 240});
     layout->addWidget(splitter, 1);
     setContent(content);
@@ -130,9 +132,9 @@ class PipelinePage : public shell::Page {
       reload();
     });
     connect(bar_, &PipelineToolbar::stepWanted, this, [this](int direction) {
-      const int wanted = step_ + direction;
-      if (!grid_ || wanted < 0 || wanted >= grid_->iterations) return;
-      step_ = wanted;
+      if (!grid_) return;
+      // Keys may come faster than iterations are read.
+      step_ = std::clamp(step_ + direction, 0, grid_->iterations - 1);
       reload();
     });
     connect(bar_, &PipelineToolbar::zoomWanted, this, [this](double factor) { canvas_->zoomBy(factor); });
@@ -146,15 +148,22 @@ class PipelinePage : public shell::Page {
     layout->setContentsMargins(12, 4, 12, 10);
     layout->setSpacing(12);
     auto* left = new Panel(context_.palette, tr("This iteration"), lower);
-    facts_ = new FactGrid(context_.palette, left);
-    facts_->setColumnWidth(300);
-    left->body()->addWidget(facts_);
-    left->body()->addStretch();
+    auto* scrolled = new QScrollArea(left);
+    scrolled->setFrameShape(QFrame::NoFrame);
+    scrolled->setFocusPolicy(Qt::NoFocus);
+    scrolled->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scrolled->setWidgetResizable(true);
+    facts_ = new FactGrid(context_.palette, scrolled);
+    facts_->setColumnWidth(260);
+    scrolled->setWidget(facts_);
+    scrolled->viewport()->setAutoFillBackground(false);  // the panel shows through
+    facts_->setAutoFillBackground(false);
+    left->body()->addWidget(scrolled);
     auto* right = new Panel(context_.palette, {}, lower);
     table_ = new DataTable(context_.palette, right);
     right->body()->addWidget(table_);
-    layout->addWidget(left, 4);
-    layout->addWidget(right, 5);
+    layout->addWidget(left, 1);
+    layout->addWidget(right, 1);
     lower->setMinimumHeight(150);
     connect(table_, &DataTable::rowActivated, this, [this](int row) {
       if (row < static_cast<int>(tableCells_.size()))
@@ -268,11 +277,14 @@ class PipelinePage : public shell::Page {
   void fillTable() {
     tableCells_.clear();
     const int path = canvas_->options().path;
+    // Cycles are plain figures, and the heading has their unit. Times have a unit each.
+    const bool inCycles = scale_.unit == geometry::TimeUnit::cycles;
     sections::Table table;
     if (path < 0) {
       table = {"devices",
                "Devices",
-               "of this iteration; shares are of the step time",
+               inCycles ? "of this iteration, in cycles; shares are of the step time"
+                        : "of this iteration; shares are of the step time",
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
@@ -297,7 +309,7 @@ class PipelinePage : public shell::Page {
     } else {
       table = {"path",
                "Path of micro-batch " + std::to_string(path),
-               "in order of time",
+               inCycles ? "in order of time; in cycles" : "in order of time",
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
@@ -317,7 +329,7 @@ class PipelinePage : public shell::Page {
         tableCells_.push_back(static_cast<int>(i));
       }
     }
-    table_->setTable(std::move(table), 1, scale_);
+    table_->setTable(std::move(table), 1, inCycles ? std::nullopt : std::optional(scale_));
   }
 
   QStringList callout(int index) const {

@@ -61,9 +61,15 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
         {QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
     sum += ticks;
   }
-  parts.push_back(
-      {data.remote ? QObject::tr("exchange, sync, remote memory") : QObject::tr("exchange and sync"),
-       ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
+  // The rest. Of an imported trace nobody knows what it was.
+  const double rest = std::max(0.0, report.lost.step - sum);
+  if (data.measured) {
+    parts.push_back({QObject::tr("other"), ColourRole::otherKind, rest});
+  } else {
+    parts.push_back(
+        {data.remote ? QObject::tr("exchange, sync, remote memory") : QObject::tr("exchange and sync"),
+         ColourRole::exchange, rest});
+  }
   parts.insert(parts.end(), waits.begin(), waits.end());
   return parts;
 }

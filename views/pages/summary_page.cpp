@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/data_table.h"
@@ -26,6 +27,7 @@ struct SummaryData {
   sections::Section section;
   sections::Section options, bands;
   sections::Table figures;
+  sections::Table overflow, advice;  ///< without rows where the model fits
   analysis::Memory memory;
   analysis::Execution execution;
   std::shared_ptr<const analysis::StagesReport> stages;
@@ -122,6 +124,8 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   }
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   content.memory = *memory;
+  PIPESCOPE_ASSIGN(content.overflow, overflowTable(context, *memory));
+  content.advice = adviceTable(context);
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   content.execution = *execution;
   PIPESCOPE_ASSIGN(content.stages, stagesOf(context));
@@ -141,6 +145,7 @@ class SummaryPage : public shell::Page {
     cards->setSpacing(12);
     for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
     area->top()->addLayout(cards);
+    makeOverflow(*area);
     makeShares(*area);
     makeTables(*area);
     area->setStretch(11, 9);
@@ -171,6 +176,25 @@ class SummaryPage : public shell::Page {
   }
 
  private:
+  /// What does not fit, and what would help. A row leads to its fullest tile.
+  void makeOverflow(ColumnsArea& area) {
+    overflow_ = addTable(*area.top(), kSummaryRows);
+    advice_ = addTable(*area.top(), kSummaryRows);
+    connect(overflow_, &DataTable::rowActivated, this, [this](int row) {
+      if (row < static_cast<int>(overflowPlaces_.size()))
+        context_.go(overflowPlaces_[static_cast<std::size_t>(row)]);
+    });
+  }
+
+  DataTable* addTable(QVBoxLayout& column, int rows) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(rows);
+    panel->body()->addWidget(table);
+    column.addWidget(panel);
+    return table;
+  }
+
   void makeShares(ColumnsArea& area) {
     const QString title = tr("Where the devices' time goes");
     shares_ = new PartsChart(context_.palette, title, this);
@@ -180,19 +204,11 @@ class SummaryPage : public shell::Page {
   }
 
   void makeTables(ColumnsArea& area) {
-    const auto addTable = [&](QVBoxLayout* column, int rows) {
-      auto* panel = new Panel(context_.palette, {}, this);
-      auto* table = new DataTable(context_.palette, panel);
-      table->setRowsShown(rows);
-      panel->body()->addWidget(table);
-      column->addWidget(panel);
-      return table;
-    };
-    figures_ = addTable(area.left(), kOptionRows);
-    engines_ = addTable(area.bottom(), kSummaryRows);
-    executables_ = addTable(area.bottom(), kSummaryRows);
-    grades_ = addTable(area.bottom(), kSummaryRows);
-    bands_ = addTable(area.bottom(), kSummaryRows);
+    figures_ = addTable(*area.left(), kOptionRows);
+    engines_ = addTable(*area.bottom(), kSummaryRows);
+    executables_ = addTable(*area.bottom(), kSummaryRows);
+    grades_ = addTable(*area.bottom(), kSummaryRows);
+    bands_ = addTable(*area.bottom(), kSummaryRows);
     bands_->setFilterVisible(true);
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
@@ -204,7 +220,7 @@ class SummaryPage : public shell::Page {
     diagnostics_ = diagnostics->body();
     diagnosticsPanel_ = diagnostics;
     area.right()->addWidget(diagnostics);
-    options_ = addTable(area.right(), kOptionRows);
+    options_ = addTable(*area.right(), kOptionRows);
     options_->setFilterVisible(true);
     area.right()->addStretch(1);
   }
@@ -216,6 +232,7 @@ class SummaryPage : public shell::Page {
     for (const sections::Table& table : content.section.tables) {
       if (table.key == "executables") executables_->setTable(table);
     }
+    applyOverflow(content);
     figures_->setTable(content.figures);
     figures_->parentWidget()->setVisible(!content.figures.rows.empty());
     for (DataTable* table : {options_, grades_, bands_}) table->parentWidget()->setVisible(false);
@@ -240,26 +257,16 @@ class SummaryPage : public shell::Page {
     memoryPlace_ = placeOfFullest(content.memory, overflows);
     const QString memory = memoryPlace_.unit >= 0 ? tr("Show the fullest tile") : tr("Show memory");
     if (answer == nullptr) {
-      cards_[0]->setFigure(tr("Memory"), tr("not modelled"), tr("This system has no memory model."), memory,
-                           Ui::muted);
+      const bool measured = context_.session.snapshot()->catalog->measured();
+      cards_[0]->setFigure(
+          tr("Memory"), measured ? tr("not known") : tr("not modelled"),
+          measured ? tr("The trace says nothing about memory.") : tr("This system has no memory model."),
+          memory, Ui::muted);
     } else {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
     }
-    const double rate = content.execution.samplesPerSecond;
-    const bool fitsNot = answer != nullptr && !*answer;
-    const QString took = text(formatDuration(content.execution.total, content.scale));
-    cards_[1]->setFigure(
-        content.scale.unit == geometry::TimeUnit::costUnits ? tr("Samples per cost unit")
-        : fitsNot                                           ? tr("Hypothetical samples/s")
-                                                            : tr("Emulated samples/s"),
-        content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
-                                : QStringLiteral("–"),
-        !content.ran ? tr("nothing has run")
-                     : (fitsNot ? tr("the model does not fit; last call: %1 samples in %2")
-                                : tr("last call: %1 samples in %2"))
-                           .arg(text(geometry::groupedNumber(content.execution.samples)), took),
-        tr("Show the trace"));
+    applyRate(content, overflows);
     const sections::Fact* bound = findFact(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
     boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages")
@@ -268,6 +275,53 @@ class SummaryPage : public shell::Page {
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
                          boundDetail(section, name), tr("Show details"));
     applyLimiting(*content.stages);
+  }
+
+  void applyOverflow(const SummaryData& content) {
+    overflowPlaces_.clear();
+    const auto column = [&](std::string_view key) {
+      const auto& columns = content.overflow.columns;
+      return static_cast<std::size_t>(std::ranges::find(columns, key, &sections::Column::key) -
+                                      columns.begin());
+    };
+    const std::size_t device = column("device"), tile = column("worst_tile");
+    for (const auto& row : content.overflow.rows) {
+      shell::Place place{QStringLiteral("memory"), {}, -1, {}};
+      const auto *index = std::get_if<std::int64_t>(&row[device]),
+                 *unit = std::get_if<std::int64_t>(&row[tile]);
+      if (index != nullptr && unit != nullptr) {
+        place.device = model::DeviceId(*index);
+        place.unit = *unit;
+      }
+      overflowPlaces_.push_back(place);
+    }
+    overflow_->setTable(content.overflow);
+    overflow_->parentWidget()->setVisible(!content.overflow.rows.empty());
+    advice_->setTable(content.advice);
+    advice_->parentWidget()->setVisible(!content.advice.rows.empty());
+  }
+
+  void applyRate(const SummaryData& content, bool overflows) {
+    const double rate = content.execution.samplesPerSecond;
+    const bool costs = content.scale.unit == geometry::TimeUnit::costUnits,
+               measured = context_.session.snapshot()->catalog->measured();
+    const QString took = text(formatDuration(content.execution.total, content.scale)),
+                  samples = text(geometry::groupedNumber(content.execution.samples));
+    // Costs and traces of other programs do not say how many samples a call has.
+    const QString call = content.execution.samples > 0
+                             ? tr("last call: %1 samples in %2").arg(samples, took)
+                             : tr("last call: %1; its number of samples is not known").arg(took);
+    cards_[1]->setFigure(costs       ? tr("Samples per cost unit")
+                         : overflows ? tr("Hypothetical samples/s")
+                         : measured  ? tr("Samples/s")
+                                     : tr("Emulated samples/s"),
+                         content.ran && rate > 0
+                             ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
+                             : QStringLiteral("–"),
+                         !content.ran ? tr("nothing has run")
+                         : overflows  ? tr("the model does not fit; %1").arg(call)
+                                      : call,
+                         tr("Show the trace"));
   }
 
   void applyLimiting(const analysis::StagesReport& report) {
@@ -288,13 +342,13 @@ class SummaryPage : public shell::Page {
         report.stages.size() == 1 ? tr("the only stage")
         : alone                   ? tr("%1 × the mean of all stages").arg(ratio, 0, 'f', 2)
                 : tr("they take equally long, %1 × the mean of all stages").arg(ratio, 0, 'f', 2);
-    const QString where =
-        tr("%1 on %2").arg(text(sections::shortList(stage->blocks)), text(stage->deviceName));
+    const QString device = text(stage->deviceName), blocks = text(sections::shortList(stage->blocks));
+    const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
     cards_[3]->setFigure(tr("Limiting stage"), name,
                          alone ? QStringLiteral("%1, %2").arg(where, share) : share, tr("Show the stages"),
                          ratio > 1.2 ? Ui::warning : Ui::text);
-    cards_[3]->setToolTip(alone ? tr("%1 on %2, %3").arg(text(stage->blocks), text(stage->deviceName), share)
-                                : share);
+    cards_[3]->setToolTip(
+        alone && !blocks.isEmpty() ? tr("%1 on %2, %3").arg(text(stage->blocks), device, share) : share);
   }
 
   /// The memory page; with the fullest tile of all where that is wanted and there are tiles.
@@ -373,6 +427,11 @@ class SummaryPage : public shell::Page {
       delete item;
     }
     std::vector<model::Diagnostic> rows = catalog.diagnostics;
+    // The tables above say the same, for the shown executable.
+    std::erase_if(rows, [&](const model::Diagnostic& row) {
+      return row.executable == context_.session.executable() &&
+             (row.code == sections::kOutOfMemory || row.code == sections::kMemoryAdvice);
+    });
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.severity > b.severity; });
     for (const model::Diagnostic& row : rows) {
@@ -387,13 +446,15 @@ class SummaryPage : public shell::Page {
                                                          : Ui::accent,
                                                text(row.text), diagnosticsPanel_));
     }
-    diagnosticsPanel_->setVisible(!catalog.diagnostics.empty());
+    diagnosticsPanel_->setVisible(!rows.empty());
   }
 
   std::array<FigureCard*, 4> cards_{};
   PartsChart* shares_ = nullptr;
   DataTable *figures_ = nullptr, *engines_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
             *grades_ = nullptr, *bands_ = nullptr;
+  DataTable *overflow_ = nullptr, *advice_ = nullptr;
+  std::vector<shell::Place> overflowPlaces_;  ///< where each row of the table leads
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;

@@ -117,6 +117,7 @@ class SystemPage : public shell::Page {
     if (busiest.size() > kMostBars) busiest.resize(kMostBars);
     std::vector<geometry::Bar> bars;
     QStringList names, notes, tips;
+    bool anyBytes = false;
     shownLinks_.clear();
     for (const std::size_t i : busiest) {
       const std::vector<sections::Cell>& row = links.rows[i];
@@ -126,15 +127,18 @@ class SystemPage : public shell::Page {
       const QString share = shown(LinkColumn::busy);
       bars.push_back({{{ColourRole::activation, numberAt(row, LinkColumn::busy), {}, false}}});
       names << QStringLiteral("%1 → %2").arg(shown(LinkColumn::from), shown(LinkColumn::to));
-      notes << tr("%1 · %2").arg(share, shown(LinkColumn::bytes));
-      tips << tr("%1 is busy during %2 of the call, and then transfers %3")
-                  .arg(shown(LinkColumn::name), share, shown(LinkColumn::rate));
+      // Where the configuration gives the costs, a transfer has no bytes.
+      const bool known = !std::holds_alternative<std::monostate>(row[LinkColumn::bytes]);
+      anyBytes = anyBytes || known;
+      notes << (known ? tr("%1 · %2").arg(share, shown(LinkColumn::bytes)) : share);
+      const QString busyTip = tr("%1 is busy during %2 of the call").arg(shown(LinkColumn::name), share);
+      tips << (known ? tr("%1, and then transfers %2").arg(busyTip, shown(LinkColumn::rate)) : busyTip);
       shownLinks_.push_back(static_cast<int>(i));
     }
     busyPanel_->setVisible(!bars.empty());
-    busyPanel_->setTitle(
-        tr("Busiest links"),
-        tr("share of the last call during which the link transfers; on the right, that share and the bytes"));
+    busyPanel_->setTitle(tr("Busiest links"),
+                         tr("share of the last call during which the link transfers%1")
+                             .arg(anyBytes ? tr("; on the right, that share and the bytes") : QString()));
     busy_->setBars(std::move(bars), names, notes);
     busy_->setScaleTo(1);
     busy_->setDescriber([tips](const geometry::BarHit& hit) { return tips[hit.bar]; });

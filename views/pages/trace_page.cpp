@@ -51,8 +51,8 @@ class TracePage : public shell::Page {
     splitter_->setChildrenCollapsible(false);
     splitter_->addWidget(makeCanvas());
     splitter_->addWidget(makeTabs());
-    splitter_->setStretchFactor(0, 1);
-    splitter_->setStretchFactor(1, 0);
+    splitter_->setStretchFactor(0, 4);
+    splitter_->setStretchFactor(1, 1);
     splitter_->setSizes({640, 178});
     splitter_->restoreState(context.settings.value(kSplitterKey).toByteArray());
     connect(splitter_, &QSplitter::splitterMoved, this,
@@ -278,7 +278,8 @@ class TracePage : public shell::Page {
   }
 
   QString find(const QString& wanted, int direction) override {
-    if (!wanted.isEmpty() && !former_) former_ = Former{call_, context_.timeRange.view()};
+    if (!wanted.isEmpty() && !former_)
+      former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex()};
     return find_->find(wanted, direction);
   }
 
@@ -288,6 +289,7 @@ class TracePage : public shell::Page {
     const std::optional<Former> former = std::exchange(former_, std::nullopt);
     if (!back || !former) return;
     canvas_->select({});
+    tabs_->setCurrentIndex(former->tab);
     if (former->call == call_) return context_.timeRange.show(former->view);
     call_ = former->call;
     pendingView_ = former->view;
@@ -522,6 +524,7 @@ class TracePage : public shell::Page {
   struct Former {
     qlonglong call;
     geometry::TimeView view;
+    int tab;
   };
 
   TraceToolbar* bar_ = nullptr;

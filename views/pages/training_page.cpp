@@ -7,6 +7,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/empty_states.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/text.h"
@@ -81,14 +82,8 @@ class TrainingPage : public shell::Page {
         continue;
       table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
     }
-    if (series.empty() && table.rows.empty()) {
-      const model::Executable* executable = catalog.executable(context_.session.executable());
-      const bool training = executable != nullptr && executable->kind == model::ExecutableKind::training;
-      return showInstead(
-          training
-              ? tr("No loss has been recorded: the run had no numerics, or its first call has not ended.")
-              : tr("This executable does not train. Choose a training executable above."));
-    }
+    if (series.empty() && table.rows.empty())
+      return showInstead(whyNoLoss(catalog, context_.session.executable()));
     // A value that never changes is a figure and no curve.
     Series curves;
     for (const auto& one : series) {

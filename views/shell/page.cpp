@@ -230,6 +230,12 @@ geometry::TimeScale Page::timeScale() const {
   return scale;
 }
 
+QKeySequence pageKey(std::size_t position) {
+  constexpr std::size_t kKeys = 10;
+  return position < kKeys ? QKeySequence(QStringLiteral("Ctrl+%1").arg((position + 1) % kKeys))
+                          : QKeySequence();
+}
+
 void PageRegistry::add(PageDefinition definition) {
   const auto place =
       std::upper_bound(definitions_.begin(), definitions_.end(), definition.order,

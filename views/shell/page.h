@@ -175,6 +175,9 @@ struct PageDefinition {
   std::function<Page*(PageContext&)> make;
 };
 
+/// The key of the page at this position of the sidebar: Ctrl+1 … Ctrl+9, then Ctrl+0. Later pages have none.
+QKeySequence pageKey(std::size_t position);
+
 class PageRegistry {
  public:
   void add(PageDefinition definition);

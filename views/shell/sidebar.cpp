@@ -13,9 +13,10 @@
 namespace pipescope::shell {
 namespace {
 
-constexpr int kButtonHeight = 64, kIcon = 24, kMark = 3;
+constexpr int kButtonHeight = 64, kLeastHeight = 20, kIcon = 24, kMark = 3, kText = 18, kIconGap = 2;
 
-/// This button paints itself because Fusion's buttons have a frame.
+/// This button paints itself because Fusion's buttons have a frame. In a low window it shrinks, at last to
+/// its name alone.
 class PageButton : public QToolButton {
  public:
   PageButton(const Palette& palette, QWidget* parent) : QToolButton(parent), palette_(palette) {
@@ -23,9 +24,15 @@ class PageButton : public QToolButton {
     setAutoRaise(true);
     setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     setIconSize({kIcon, kIcon});
-    setFixedSize(Sidebar::kWidth, kButtonHeight);
+    setFixedWidth(Sidebar::kWidth);
+    setMinimumHeight(kLeastHeight);
+    setMaximumHeight(kButtonHeight);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
     setFocusPolicy(Qt::TabFocus);
   }
+
+  QSize sizeHint() const override { return {Sidebar::kWidth, kButtonHeight}; }
+  QSize minimumSizeHint() const override { return {Sidebar::kWidth, kLeastHeight}; }
 
  protected:
   /// Only Up and Down move between the buttons. The other keys belong to the page that is shown.
@@ -45,10 +52,16 @@ class PageButton : public QToolButton {
       painter.fillRect(rect(), palette_.ui(Ui::hover));
     }
     const auto state = lit ? QIcon::On : QIcon::Off;
-    icon().paint(&painter, QRect(0, 10, width(), kIcon), Qt::AlignCenter,
-                 hovered && !lit ? QIcon::Active : QIcon::Normal, state);
+    constexpr int kBoth = kIcon + kIconGap + kText;
+    const bool both = height() >= kBoth;
+    const int top = both ? (height() - kBoth) / 2 : (height() - kText) / 2;
+    if (both) {
+      icon().paint(&painter, QRect(0, top, width(), kIcon), Qt::AlignCenter,
+                   hovered && !lit ? QIcon::Active : QIcon::Normal, state);
+    }
     painter.setPen(lit || hovered ? palette_.ui(Ui::text) : palette_.ui(Ui::muted));
-    painter.drawText(QRect(2, 36, width() - 4, height() - 38), Qt::AlignHCenter | Qt::AlignTop, text());
+    const int below = both ? top + kIcon + kIconGap : top;
+    painter.drawText(QRect(2, below, width() - 4, kText), Qt::AlignHCenter | Qt::AlignVCenter, text());
   }
 
  private:
@@ -66,7 +79,8 @@ Sidebar::Sidebar(const Palette& palette, const std::vector<PageDefinition>& page
   for (std::size_t i = 0; i < pages.size(); ++i) {
     auto* button = new PageButton(palette, this);
     button->setText(pages[i].title);
-    button->setToolTip(QStringLiteral("%1  (Ctrl+%2)").arg(pages[i].doc).arg(i + 1));
+    const QString key = pageKey(i).toString(QKeySequence::NativeText);
+    button->setToolTip(key.isEmpty() ? pages[i].doc : QStringLiteral("%1  (%2)").arg(pages[i].doc, key));
     button->setAccessibleName(pages[i].title);
     button->setAccessibleDescription(pages[i].doc);
     icons_.push_back(pages[i].icon);

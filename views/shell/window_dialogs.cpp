@@ -18,14 +18,17 @@ namespace {
 
 const auto kOpenFolder = QStringLiteral("last_folder");
 
-void open(QDialog* dialog) {
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->open();
-}
-
 }  // namespace
 
 WindowDialogs::WindowDialogs(MainWindow& window) : QObject(&window), window_(window) {}
+
+/// A window manager gives the keyboard back to the window when a dialog closes. On a screen without one,
+/// nobody would: all keys would then be lost.
+void WindowDialogs::open(QDialog* dialog) {
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::finished, &window_, [this] { window_.activateWindow(); });
+  dialog->open();
+}
 
 void WindowDialogs::chooseFile() {
   auto* dialog =
@@ -86,10 +89,14 @@ void WindowDialogs::showKeys() {
 }
 
 void WindowDialogs::showAbout() {
-  QMessageBox::about(&window_, tr("About Pipescope"),
-                     tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come from "
-                        "device models; the summary page shows their error bands.")
-                         .arg(QLatin1String(base::version())));
+  auto* box =
+      new QMessageBox(QMessageBox::NoIcon, tr("About Pipescope"),
+                      tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come "
+                         "from device models; the summary page shows their error bands.")
+                          .arg(QLatin1String(base::version())),
+                      QMessageBox::Ok, &window_);
+  box->setIconPixmap(window_.windowIcon().pixmap(64));
+  open(box);
 }
 
 }  // namespace pipescope::shell

@@ -1,6 +1,8 @@
 #pragma once
 #include <QObject>
 
+class QDialog;
+
 namespace pipescope::shell {
 
 class MainWindow;
@@ -22,6 +24,8 @@ class WindowDialogs : public QObject {
   void showAbout();
 
  private:
+  void open(QDialog* dialog);
+
   MainWindow& window_;
 };
 

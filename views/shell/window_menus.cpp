@@ -66,8 +66,9 @@ void WindowMenus::makeActions() {
   actions_.add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
                [this] { dialogs_.showCommands(); });
   for (std::size_t i = 0; i < pages_.size(); ++i) {
-    const QKeySequence key(QStringLiteral("Ctrl+%1").arg(i + 1));
-    pageActions_ << actions_.add(goGroup, pages_[i].title, {key},
+    const QKeySequence key = pageKey(i);
+    pageActions_ << actions_.add(goGroup, pages_[i].title,
+                                 key.isEmpty() ? QList<QKeySequence>() : QList<QKeySequence>{key},
                                  [this, i] { window_.selectPage(static_cast<int>(i)); });
     icons_.emplace_back(pageActions_.back(), pages_[i].icon);
   }

@@ -11,7 +11,7 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 190, kMostNamePart = 5, kPad = 10;
+constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 250, kMostNamePart = 5, kPad = 10;
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)

@@ -26,6 +26,8 @@ class BarChart : public QWidget {
   }
   /// Marks a bar; −1: none.
   void setMarked(int bar);
+  const QStringList& names() const { return names_; }
+  const QStringList& notes() const { return notes_; }
   const std::vector<geometry::Bar>& bars() const { return bars_; }
   /// The box of a part in the widget's coordinates.
   QRect partRect(const geometry::BarHit& part) const;

@@ -216,13 +216,14 @@ void DataTable::fitColumns() {
         (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
     if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
   }
-  if (widest < 0) widest = model_->columnCount() - 1;
+  const bool onlyFigures = widest < 0;
+  if (onlyFigures) widest = model_->columnCount() - 1;
   if (widest < 0) return;
   // Where room is short, that column becomes narrower first; then the table scrolls.
   const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
   scrolls_ = over > 0 && now - over < std::min(now, kSqueezed);
   if (!scrolls_) {
-    shareRoom(widest, -over);
+    onlyFigures ? shareEvenly(-over) : shareRoom(widest, -over);
     header->setSectionResizeMode(widest, QHeaderView::Stretch);
   } else {
     view_->setColumnWidth(widest, std::min(now, kSqueezed));
@@ -240,6 +241,12 @@ void DataTable::shareRoom(int widest, int room) {
   for (int c = 0; c < model_->columnCount(); ++c) {
     if (c != widest) view_->setColumnWidth(c, view_->columnWidth(c) + extra);
   }
+}
+
+/// Columns of figures lie side by side, so none of them gets more room than the others.
+void DataTable::shareEvenly(int room) {
+  const int columns = model_->columnCount();
+  for (int c = 0; c + 1 < columns; ++c) view_->setColumnWidth(c, view_->columnWidth(c) + room / columns);
 }
 
 void DataTable::fitHeight() {

@@ -51,6 +51,7 @@ class DataTable : public QWidget {
  private:
   void fitColumns();
   void shareRoom(int widest, int room);
+  void shareEvenly(int room);
   void fitHeight();
   void countRows();
   void follow();

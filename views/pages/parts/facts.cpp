@@ -14,7 +14,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr int kLine = 22, kLabelPart = 36, kFactGap = 18, kIcon = 16;
+constexpr int kLine = 22, kLabelPart = 36, kFactGap = 18, kLabelGap = 12, kValueRoom = 2, kIcon = 16;
 }  // namespace
 
 FactGrid::FactGrid(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
@@ -45,8 +45,16 @@ QString FactGrid::value(const QString& label) const {
   return {};
 }
 
+/// Fewer columns where values would otherwise be cut.
 int FactGrid::columns(int width) const {
-  return std::clamp(width / columnWidth_, 1, 4);
+  int count = std::clamp(width / columnWidth_, 1, 4);
+  const auto needed = [this](int columns) {
+    int sum = 0;
+    for (const Column& column : needs(columns)) sum += column.width;
+    return sum;
+  };
+  while (count > 1 && needed(count) > width) --count;
+  return count;
 }
 int FactGrid::lines(int columns) const {
   return (static_cast<int>(facts_.size()) + columns - 1) / columns;
@@ -58,29 +66,73 @@ QSize FactGrid::sizeHint() const {
   return {columnWidth_, heightForWidth(std::max(width(), columnWidth_))};
 }
 
+/// The widths that the texts of each column need, gap included, and those of the labels.
+std::vector<FactGrid::Column> FactGrid::needs(int count) const {
+  const QFontMetrics metrics(font());
+  const int rows = std::max(1, lines(count));
+  std::vector<Column> needed;
+  for (int c = 0; c < count; ++c) {
+    int labels = 0, values = 0;
+    for (int i = c * rows; i < std::min((c + 1) * rows, static_cast<int>(facts_.size())); ++i) {
+      const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
+      labels = std::max(labels, metrics.horizontalAdvance(fact.label) + kLabelGap);
+      values = std::max(values, metrics.horizontalAdvance(fact.value) + kValueRoom);
+    }
+    needed.push_back({0, labels + values + kFactGap, labels});
+  }
+  return needed;
+}
+
+/// Gives each column what its texts need, and shares the rest evenly. Labels get about a third of a column
+/// unless the values need that room.
+std::vector<FactGrid::Column> FactGrid::place(int width) const {
+  std::vector<Column> placed = needs(columns(width));
+  const int count = static_cast<int>(placed.size());
+  int needed = 0, x = 0;
+  for (const Column& column : placed) needed += column.width;
+  for (Column& column : placed) {
+    const int values = column.width - column.labels;  // with the gap behind them
+    column.x = x;
+    // Where even one column has no room, values are cut; tool tips show them whole.
+    column.width = needed <= width ? column.width + (width - needed) / count : width / count;
+    x += column.width;
+    const int usual = column.width * kLabelPart / 100;
+    column.labels =
+        std::max(std::min(column.labels, column.width / 2), std::min(usual, column.width - values));
+  }
+  return placed;
+}
+
 QRect FactGrid::cell(int index, int width) const {
-  const int count = columns(width), rows = std::max(1, lines(count)), wide = width / count;
-  return {index / rows * wide, index % rows * kLine, wide - kFactGap, kLine};
+  const int rows = std::max(1, lines(columns(width)));
+  const Column column = place(width)[static_cast<std::size_t>(index / rows)];
+  return {column.x, index % rows * kLine, column.width - kFactGap, kLine};
+}
+
+QString FactGrid::shownValue(int index) const {
+  const std::vector<Column> columns = place(width());
+  const int rows = std::max(1, lines(static_cast<int>(columns.size())));
+  const Column& column = columns[static_cast<std::size_t>(index / rows)];
+  return QFontMetrics(font()).elidedText(facts_[static_cast<std::size_t>(index)].value, Qt::ElideRight,
+                                         column.width - kFactGap - column.labels);
 }
 
 void FactGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QFontMetrics metrics(font());
-  int longest = 0;
-  for (const ShownFact& fact : facts_)
-    longest = std::max(longest, metrics.horizontalAdvance(fact.label) + 12);
-  for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
-    const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
-    const QRect box = cell(i, width());
-    const int usual = box.width() * kLabelPart / 100,
-              left = std::max(usual, std::min(longest, box.width() / 2));
+  const std::vector<Column> columns = place(width());
+  const auto rows = static_cast<std::size_t>(std::max(1, lines(static_cast<int>(columns.size()))));
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const ShownFact& fact = facts_[i];
+    const Column& column = columns[i / rows];
+    const int y = static_cast<int>(i % rows) * kLine, left = column.labels,
+              wide = column.width - kFactGap - left;
     painter.setPen(palette_.ui(Ui::muted));
-    painter.drawText(QRect(box.x(), box.y(), left - 8, kLine), Qt::AlignVCenter | Qt::AlignLeft,
-                     metrics.elidedText(fact.label, Qt::ElideRight, left - 8));
+    painter.drawText(QRect(column.x, y, left - kLabelGap + 4, kLine), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(fact.label, Qt::ElideRight, left - kLabelGap + 4));
     painter.setPen(palette_.ui(Ui::text));
-    const int wide = box.width() - left;
-    painter.drawText(QRect(box.x() + left, box.y(), wide, kLine), Qt::AlignVCenter | Qt::AlignLeft,
-                     metrics.elidedText(fact.value, Qt::ElideRight, wide));
+    painter.drawText(QRect(column.x + left, y, wide, kLine), Qt::AlignVCenter | Qt::AlignLeft,
+                     shownValue(static_cast<int>(i)));
   }
 }
 

@@ -24,6 +24,8 @@ class FactGrid : public QWidget {
   const std::vector<ShownFact>& facts() const { return facts_; }
   /// The value of a fact; empty where there is no fact of that name.
   QString value(const QString& label) const;
+  /// The value of a fact as it is drawn: cut where there is no room for it.
+  QString shownValue(int index) const;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
   QSize sizeHint() const override;
@@ -34,8 +36,14 @@ class FactGrid : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  /// Where a column of facts lies, and how wide its labels are.
+  struct Column {
+    int x, width, labels;
+  };
   int columns(int width) const;
   int lines(int columns) const;
+  std::vector<Column> needs(int count) const;
+  std::vector<Column> place(int width) const;
   QRect cell(int index, int width) const;
 
   const shell::Palette& palette_;

@@ -9,7 +9,7 @@ const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringL
 
 PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner)
     : RunToolbar(context, owner) {
-  mode_ = choice({tr("By time"), tr("Schedule grid")}, tr("View"),
+  mode_ = choice({tr("By time"), tr("Schedule")}, tr("View"),
                  tr("Shows passes over time, or a table with cells of equal width (G)"), kGridKey);
   colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
                     tr("Colours passes by micro-batch (light: forward, dark: backward) or by kind (M)"),
@@ -33,17 +33,15 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner
 }
 
 void PipelineToolbar::addPath() {
-  auto* label = new QLabel(tr("Micro-batch"), this);
   path_ = new QSpinBox(this);
   path_->setFocusPolicy(Qt::StrongFocus);  // the wheel changes it without taking the keyboard
   path_->setRange(-1, -1);
-  path_->setSpecialValueText(tr("none"));
+  path_->setPrefix(tr("micro-batch "));
+  path_->setSpecialValueText(tr("no micro-batch"));
   path_->setAccessibleName(tr("Highlighted micro-batch"));
   path_->setToolTip(
       tr("Highlights one micro-batch: forward passes green, backward passes red. A click on a pass does so "
          "too."));
-  label->setBuddy(path_);
-  add(label);
   add(path_);
   critical_ = new QCheckBox(tr("Critical path"), this);
   critical_->setChecked(context_.settings.value(kCriticalKey, false).toBool());

@@ -1,5 +1,7 @@
 #include "views/pages/parts/run_toolbar.h"
 
+#include <QRegularExpression>
+
 namespace pipescope::pages {
 
 namespace {
@@ -39,7 +41,6 @@ void RunToolbar::addSteps(const QString& group, const QString& nextCommand, cons
       button(QStringLiteral("previous"), tr("Previous iteration ([)"), [this] { Q_EMIT stepWanted(-1); });
   step_ = new QLabel(this);
   step_->setAlignment(Qt::AlignCenter);
-  step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(stepOf(88, 88)) + 10);
   add(step_);
   next_ = button(QStringLiteral("next"), tr("Next iteration (])"), [this] { Q_EMIT stepWanted(1); });
   const auto command = [&](const QString& what, const char* key, const char* arrow, int direction) {
@@ -78,6 +79,11 @@ void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong 
 
 void RunToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
   step_->setText(step);
+  // As wide as with other digits, so that the button behind it keeps its place from iteration to iteration.
+  static const QRegularExpression digit(QStringLiteral("\\d"));
+  constexpr int kSpace = 4;
+  const QString widest = QString(step).replace(digit, QStringLiteral("8"));
+  step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(widest) + kSpace);
   previous_->setEnabled(hasPrevious);
   next_->setEnabled(hasNext);
   owner_.setPossible(previousCommand_, hasPrevious);

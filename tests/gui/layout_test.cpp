@@ -1,0 +1,138 @@
+// Tests that texts and controls have room: in the smallest window that the program is made for, and on large
+// screens.
+#include <QAction>
+#include <QApplication>
+#include <QDialog>
+#include <QHeaderView>
+#include <QSplitter>
+#include <QTableView>
+#include <QToolButton>
+
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/shell/sidebar.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+class LayoutTest : public WindowTest {
+ protected:
+  void openAt(const QSize& size, const QString& page, const FixtureOptions& options = {}) {
+    window->resize(size);
+    open(ProfileFixture(options).profile(), page);
+    QCoreApplication::processEvents();
+  }
+};
+
+TEST_F(LayoutTest, ControlsAreNotCutInASmallWindow) {
+  openAt({1024, 700}, QStringLiteral("summary"));
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    QCoreApplication::processEvents();
+    for (const QComboBox* box : window->currentPage()->findChildren<QComboBox*>()) {
+      if (box->isVisible()) {
+        EXPECT_GE(box->width(), box->sizeHint().width())
+            << page.toStdString() << ": " << box->accessibleName().toStdString();
+      }
+    }
+  }
+}
+
+TEST_F(LayoutTest, FactsOfTheIterationAreNotCut) {
+  openAt({1600, 900}, QStringLiteral("pipeline"));
+  auto* facts = child<pages::FactGrid>();
+  ASSERT_NE(facts, nullptr);
+  ASSERT_GT(facts->facts().size(), 10U);
+  for (std::size_t i = 0; i < facts->facts().size(); ++i)
+    EXPECT_EQ(facts->shownValue(static_cast<int>(i)), facts->facts()[i].value);
+}
+
+TEST_F(LayoutTest, FactsTakeTheRoomThatTheirLabelsLeave) {
+  pages::FactGrid grid(*palette);
+  grid.setColumnWidth(300);
+  grid.setFacts({{QStringLiteral("Ramp-up"), QStringLiteral("61,982,335 cycles (34.4 %)"), {}},
+                 {QStringLiteral("Steady"), QStringLiteral("33,622,412 cycles (18.7 %)"), {}},
+                 {QStringLiteral("thereof compute"), QStringLiteral("176,095,023 cycles (93.9 %)"), {}},
+                 {QStringLiteral("thereof host"), QStringLiteral("81,279 cycles (0.0 %)"), {}}});
+  grid.resize(640, 60);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(grid.shownValue(i), grid.facts()[static_cast<std::size_t>(i)].value) << i;
+}
+
+TEST_F(LayoutTest, AllFactsCanBeReachedInASmallWindow) {
+  openAt({1024, 700}, QStringLiteral("pipeline"));
+  auto* facts = child<pages::FactGrid>();
+  EXPECT_GE(facts->height(), facts->heightForWidth(facts->width())) << "it is scrolled, not cut";
+}
+
+TEST_F(LayoutTest, TheSidebarShowsAllPagesInALowWindow) {
+  openAt({1024, 700}, QStringLiteral("summary"));
+  for (const int height : {700, 480}) {
+    window->resize(1024, height);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(window->height(), height);
+    const auto* sidebar = window->findChild<shell::Sidebar*>();
+    const QList<QToolButton*> buttons = sidebar->findChildren<QToolButton*>();
+    EXPECT_EQ(buttons.size(), window->pageIds().size());
+    for (const QToolButton* button : buttons) {
+      EXPECT_TRUE(sidebar->rect().contains(button->geometry())) << height << button->text().toStdString();
+      EXPECT_GE(button->height(), 20);
+    }
+  }
+}
+
+TEST_F(LayoutTest, LowerPartsGetAShareOfALargeScreen) {
+  const auto lower = [&](const QString& page, const QSize& size) {
+    window->resize(size);
+    showPage(page);
+    QCoreApplication::processEvents();
+    for (const QSplitter* splitter : window->currentPage()->findChildren<QSplitter*>()) {
+      if (splitter->orientation() == Qt::Vertical) return splitter->sizes().value(1);
+    }
+    return -1;
+  };
+  openAt({1600, 900}, QStringLiteral("pipeline"));
+  for (const char* page : {"pipeline", "trace"}) {
+    const int small = lower(QLatin1String(page), {1600, 900}),
+              large = lower(QLatin1String(page), {3840, 2160});
+    EXPECT_GT(large, small + 150) << page;
+  }
+}
+
+TEST_F(LayoutTest, ColumnsOfFiguresLieSideBySide) {
+  pages::DataTable table(*palette);
+  table.resize(900, 200);
+  table.show();
+  sections::Table figures{"figures", "Figures", "", {}, {{}}};
+  for (const char* key : {"a", "b", "c", "d"}) {
+    figures.columns.push_back({key, key, sections::Format::count, ""});
+    figures.rows[0].emplace_back(std::int64_t{12});
+  }
+  table.setTable(figures);
+  QCoreApplication::processEvents();
+  const QHeaderView* header = table.view()->horizontalHeader();
+  for (int column = 1; column < 4; ++column)
+    EXPECT_NEAR(header->sectionSize(column), header->sectionSize(0), 8) << column;
+}
+
+TEST_F(LayoutTest, TheKeyboardGoesBackToTheWindowWhenADialogCloses) {
+  openAt({1024, 700}, QStringLiteral("trace"));
+  for (const char* what : {"Keys", "Settings", "Words", "Commands", "About Pipescope"}) {
+    QAction* action = nullptr;
+    for (const auto& entry : window->actions().entries()) {
+      if (entry.what == QLatin1String(what)) action = entry.action;
+    }
+    ASSERT_NE(action, nullptr) << what;
+    action->trigger();
+    QDialog* shown = nullptr;
+    for (QDialog* dialog : window->findChildren<QDialog*>()) shown = dialog->isVisible() ? dialog : shown;
+    ASSERT_NE(shown, nullptr) << what;
+    QApplication::setActiveWindow(shown);
+    shown->reject();
+    EXPECT_TRUE(waitFor([&] { return QApplication::activeWindow() == window.get(); })) << what;
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,218 @@
+// Tests the pages that show a section of the reports: waits, engines and operations.
+#include <QLabel>
+#include <QTableView>
+#include <map>
+
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/wait_matrix.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using timeline::BarChart;
+using timeline::WaitMatrix;
+
+class ReportPageTest : public WindowTest {
+ protected:
+  void openPage(const QString& page, const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), page);
+  }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title() == title) return found;
+    }
+    return nullptr;
+  }
+  sections::Section section(const char* name) const {
+    const auto catalog = *analysis::loadCatalog(*fixture->profile());
+    return *makeSection(**sections::findSection(name),
+                        {*fixture->profile(), *catalog, catalog->executables.front().id});
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(ReportPageTest, TheMatrixAddsUpTheWaitsOfEachPair) {
+  openPage(QStringLiteral("waits"), {.slowHost = true});
+  // From the profile's rows: the time of the last call that each device waits, by what it waits for.
+  const auto profile = fixture->profile();
+  const auto catalog = *analysis::loadCatalog(*profile);
+  const model::Run* last = catalog->lastRunOf(catalog->executables.front().id);
+  ASSERT_NE(last, nullptr);
+  std::map<std::string, double> waited;
+  for (const model::Wait& row : **profile->rows<model::Wait>()) {
+    if (row.run == last->id)
+      waited[catalog->device(row.device)->name] += static_cast<double>((row.end - row.start).count);
+  }
+  auto* matrix = child<WaitMatrix>();
+  ASSERT_NE(matrix, nullptr);
+  std::map<std::string, double> shown;
+  for (const timeline::WaitCell& cell : matrix->cells())
+    shown[matrix->rows()[cell.row].toStdString()] += cell.share;
+  ASSERT_EQ(shown.size(), waited.size());
+  for (const auto& [device, ticks] : waited)
+    EXPECT_NEAR(shown[device], ticks / static_cast<double>((last->end - last->start).count), 1e-9) << device;
+  EXPECT_EQ(matrix->columns().back(), QStringLiteral("host")) << "devices come first";
+  picture("waits");
+}
+
+TEST_F(ReportPageTest, TheLongestWaitsAreSentences) {
+  openPage(QStringLiteral("waits"));
+  const sections::Section waits = section("waits");
+  ASSERT_FALSE(waits.remarks.empty());
+  QStringList labels;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) labels << label->text();
+  for (const std::string& sentence : waits.remarks)
+    EXPECT_TRUE(labels.contains(QString::fromStdString(sentence))) << sentence;
+}
+
+TEST_F(ReportPageTest, ACellOfTheMatrixSelectsItsDeviceAndItsRow) {
+  openPage(QStringLiteral("waits"));
+  auto* matrix = child<WaitMatrix>();
+  ASSERT_FALSE(matrix->cells().empty());
+  const timeline::WaitCell cell = matrix->cells().back();
+  QTest::mouseClick(matrix, Qt::LeftButton, {}, matrix->cellRect(cell.row, cell.column).center());
+  const QString device = matrix->rows()[cell.row];
+  ASSERT_TRUE(window->selection().current().device.valid());
+  EXPECT_EQ(QString::fromStdString(
+                window->session().snapshot()->catalog->device(window->selection().current().device)->name),
+            device);
+  EXPECT_EQ(matrix->marked(), cell.row);
+  DataTable* waits = table(QStringLiteral("Waits"));
+  const QModelIndexList rows = waits->view()->selectionModel()->selectedRows();
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].data().toString(), device);
+  EXPECT_EQ(rows[0].sibling(rows[0].row(), 1).data().toString(), matrix->columns()[cell.column]);
+}
+
+TEST_F(ReportPageTest, TheCriticalPathIsAsLongAsTheCall) {
+  openPage(QStringLiteral("waits"));
+  const auto catalog = *analysis::loadCatalog(*fixture->profile());
+  const model::Run* last = catalog->lastRunOf(catalog->executables.front().id);
+  const auto& bars = child<BarChart>(QStringLiteral("Critical path"))->bars();
+  ASSERT_EQ(bars.size(), 1U);
+  EXPECT_DOUBLE_EQ(bars[0].total(), static_cast<double>((last->end - last->start).count));
+}
+
+TEST_F(ReportPageTest, WhatDevicesDoAddsUpToTheirTime) {
+  openPage(QStringLiteral("engines"));
+  const auto& bars = child<BarChart>(QStringLiteral("What each device does"))->bars();
+  ASSERT_EQ(bars.size(), 4U);
+  for (const geometry::Bar& bar : bars) EXPECT_NEAR(bar.total(), 1, 1e-9);
+  picture("engines");
+}
+
+TEST_F(ReportPageTest, EachEngineHasABarWithTheFigureOfTheReport) {
+  openPage(QStringLiteral("engines"));
+  const sections::Table devices = section("engines").tables.front();
+  std::size_t compute = 0;
+  while (devices.columns[compute].key != "compute_utilisation") ++compute;
+  auto* chart = child<BarChart>(QStringLiteral("How busy each engine is"));
+  ASSERT_EQ(chart->bars().size(), 4U * 3) << "compute, exchange and host of four devices";
+  for (std::size_t device = 0; device < 4; ++device) {
+    const int bar = static_cast<int>(device) * 3;
+    EXPECT_EQ(chart->names()[bar], QStringLiteral("IPU%1 · Compute").arg(device));
+    EXPECT_DOUBLE_EQ(chart->bars()[static_cast<std::size_t>(bar)].total(),
+                     std::get<double>(devices.rows[device][compute]));
+  }
+}
+
+TEST_F(ReportPageTest, ExposedCommunicationIsPartOfAllCommunication) {
+  openPage(QStringLiteral("engines"));
+  const sections::Table devices = section("engines").tables.front();
+  const auto column = [&](const char* key) {
+    std::size_t at = 0;
+    while (devices.columns[at].key != key) ++at;
+    return at;
+  };
+  const auto& bars = child<BarChart>(QStringLiteral("Communication"))->bars();
+  ASSERT_EQ(bars.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_DOUBLE_EQ(
+        bars[i].total(),
+        static_cast<double>(std::get<std::int64_t>(devices.rows[i][column("communication_cycles")])));
+    EXPECT_DOUBLE_EQ(
+        bars[i].parts.back().value,
+        static_cast<double>(std::get<std::int64_t>(devices.rows[i][column("exposed_communication_cycles")])));
+  }
+}
+
+TEST_F(ReportPageTest, ABarOfADeviceSelectsIt) {
+  openPage(QStringLiteral("engines"));
+  auto* chart = child<BarChart>(QStringLiteral("What each device does"));
+  QTest::mouseClick(chart, Qt::LeftButton, {}, chart->partRect({2, 0}).center());
+  EXPECT_EQ(window->selection().current().device, model::DeviceId(2));
+}
+
+TEST_F(ReportPageTest, OperationsAreShownByPassLongestFirst) {
+  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  openPage(QStringLiteral("operations"));
+  const sections::Section operations = section("operations");
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  ASSERT_NE(found, operations.tables.end());
+  ASSERT_FALSE(found->rows.empty());
+  std::size_t cycles = 0;
+  while (found->columns[cycles].key != "cycles") ++cycles;
+  auto* chart = child<BarChart>(QStringLiteral("Time by pass"));
+  ASSERT_FALSE(chart->bars().empty());
+  for (std::size_t i = 0; i < chart->bars().size(); ++i) {
+    const auto row = std::ranges::find_if(found->rows, [&](const auto& cells) {
+      return std::get<std::string>(cells[0]) == chart->names()[static_cast<int>(i)].toStdString();
+    });
+    ASSERT_NE(row, found->rows.end());
+    EXPECT_NEAR(chart->bars()[i].total(), static_cast<double>(std::get<std::int64_t>((*row)[cycles])), 0.5);
+    if (i > 0) {
+      EXPECT_LE(chart->bars()[i].total(), chart->bars()[i - 1].total());
+    }
+  }
+  picture("operations");
+}
+
+TEST_F(ReportPageTest, ASelectedOperationShowsItsFigures) {
+  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  openPage(QStringLiteral("operations"));
+  auto* facts = child<pages::FactGrid>();
+  EXPECT_EQ(facts->value(QStringLiteral("Stage")), QString()) << "nothing is selected";
+  auto* chart = child<BarChart>(QStringLiteral("Time by pass"));
+  QTest::mouseClick(chart, Qt::LeftButton, {}, chart->partRect({1, 0}).center());
+  DataTable* rows = table(QStringLiteral("By layer of origin"));
+  const QModelIndexList selected = rows->view()->selectionModel()->selectedRows();
+  ASSERT_EQ(selected.size(), 1);
+  EXPECT_EQ(selected[0].data().toString(), chart->names()[1]);
+  EXPECT_NE(facts->value(QStringLiteral("Cycles")), QString());
+  EXPECT_NE(facts->value(QStringLiteral("Share")), QString());
+}
+
+TEST_F(ReportPageTest, RowsStandForLayersBlocksOrTypes) {
+  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  openPage(QStringLiteral("operations"));
+  for (const auto& [index, title] : {std::pair{1, "By block"}, {2, "By kind"}, {0, "By layer of origin"}}) {
+    choose(child<QComboBox>(QStringLiteral("Rows")), index);
+    EXPECT_NE(table(QLatin1String(title)), nullptr) << title;
+  }
+}
+
+TEST_F(ReportPageTest, OtherProfilesShowTheSamePagesOrSayWhyNot) {
+  for (const FixtureOptions& options :
+       {FixtureOptions{.fixed = true}, FixtureOptions{.overflow = true}, FixtureOptions{.imported = true},
+        FixtureOptions{.runs = 0}, FixtureOptions{.finish = false}}) {
+    openPage(QStringLiteral("waits"), options);
+    for (const char* page : {"waits", "engines", "operations"}) {
+      showPage(QLatin1String(page));
+      bool bars = false;
+      for (const BarChart* chart : window->currentPage()->findChildren<BarChart*>())
+        bars = bars || (chart->isVisible() && !chart->bars().empty());
+      EXPECT_TRUE(bars || !window->currentPage()->notice().isEmpty()) << page;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,222 @@
+// Shows how busy each engine of the devices is (of a Gaudi: MME, TPC, DMA and NIC), and how much of the
+// communication other work hides.
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "profiler/sections/words.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/parts_chart.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/page.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+
+constexpr int kEngineRows = 16;
+/// The charts show so many devices and lanes; the table has all of them.
+constexpr std::size_t kMostDevicesShown = 16, kMostLanesShown = 32;
+
+struct EnginesData {
+  sections::Section section;
+  QString timeUnit;
+  bool ran = false;
+};
+
+QString enginesPercent(double share) {
+  return text(formatCell(share, Format::fraction));
+}
+
+/// The lanes that may have a column, and the colours of what they do.
+struct LaneColumn {
+  const char* key;
+  ColourRole role;
+};
+constexpr LaneColumn kLaneColumns[] = {
+    {"compute_utilisation", ColourRole::compute},   {"exchange_utilisation", ColourRole::exchange},
+    {"host_utilisation", ColourRole::streamCopy},   {"mme_utilisation", ColourRole::compute},
+    {"tpc_utilisation", ColourRole::recompute},     {"dma_utilisation", ColourRole::remoteCopy},
+    {"nic_utilisation", ColourRole::globalExchange}};
+
+}  // namespace
+
+class EnginesPage : public shell::Page {
+ public:
+  explicit EnginesPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    whole_ = new PartsChart(context.palette, tr("What each device does"), this);
+    lanes_ = new PartsChart(context.palette, tr("How busy each engine is"), this);
+    communication_ = new PartsChart(context.palette, tr("Communication"), this);
+    area->top()->addWidget(whole_);
+    area->left()->addWidget(lanes_);
+    area->left()->addStretch(1);
+    area->right()->addWidget(communication_);
+    area->right()->addStretch(1);
+    auto* panel = new Panel(context.palette, {}, this);
+    table_ = new DataTable(context.palette, panel);
+    table_->setRowsShown(kEngineRows);
+    panel->body()->addWidget(table_);
+    area->bottom()->addWidget(panel);
+    setContent(area);
+    connect(table_, &DataTable::rowActivated, this, &EnginesPage::select);
+    connect(whole_->bars(), &timeline::BarChart::clicked, this, &EnginesPage::select);
+    connect(&context.selection, &shell::Selection::changed, this, &EnginesPage::followOthers);
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<EnginesData>();
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("engines", {job.source, job.catalog, job.executable}));
+      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
+      content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
+      return Apply([this, content] { apply(content); });
+    };
+  }
+
+ private:
+  void apply(std::shared_ptr<const EnginesData> content) {
+    data_ = std::move(content);
+    const sections::Table* table = tableNamed(data_->section, "devices");
+    if (!data_->ran || table == nullptr || table->rows.empty()) {
+      return showInstead(data_->section.lacks.empty() ? tr("Nothing is known about engines of the devices.")
+                                                      : text(data_->section.lacks));
+    }
+    applyWhole(*table);
+    applyLanes(*table);
+    applyCommunication(*table);
+    table_->setTable(*table, data_->section.ticksPerShownUnit);
+    followOthers();
+  }
+
+  static QString nameIn(const sections::Table& table, std::size_t row) {
+    return wordsIn(table.rows[row][columnNamed(table, "name")]);
+  }
+
+  /// "…; the first 16 devices" where there are more than the charts show.
+  static QString limited(const QString& basis, std::size_t shown, std::size_t all, const QString& what) {
+    return shown < all ? tr("%1; the first %2 %3, and all in the table below").arg(basis).arg(shown).arg(what)
+                       : basis;
+  }
+
+  void applyWhole(const sections::Table& table) {
+    const std::size_t busy = columnNamed(table, "any_busy"), control = columnNamed(table, "control_share"),
+                      idle = columnNamed(table, "idle_share");
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    const std::size_t shown = std::min(kMostDevicesShown, table.rows.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& row = table.rows[i];
+      bars.push_back({{tr("an engine works"), ColourRole::compute, numberIn(row[busy])},
+                      {tr("control"), ColourRole::control, numberIn(row[control])},
+                      {tr("idle"), ColourRole::waitSlowerStage, numberIn(row[idle]), true}});
+      names << nameIn(table, i);
+      notes << tr("%1 busy").arg(enginesPercent(numberIn(row[busy])));
+    }
+    whole_->setParts(bars, enginesPercent, names, notes);
+    whole_->bars()->setScaleTo(1);
+    whole_->setTitle(tr("What each device does"),
+                     limited(tr("share of the last call"), shown, table.rows.size(), tr("devices")));
+  }
+
+  void applyLanes(const sections::Table& table) {
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      for (const LaneColumn& lane : kLaneColumns) {
+        const std::size_t column = columnNamed(table, lane.key);
+        const sections::Cell& cell = table.rows[i][column];
+        if (std::holds_alternative<std::monostate>(cell) || ++all > kMostLanesShown) continue;
+        const QString heading = text(table.columns[column].heading);
+        bars.push_back({{heading, lane.role, numberIn(cell)}});
+        names << QStringLiteral("%1 · %2").arg(nameIn(table, i), heading);
+        notes << enginesPercent(numberIn(cell));
+      }
+    }
+    lanes_->setVisible(!bars.empty());
+    const std::size_t shown = bars.size();
+    lanes_->setParts(bars, enginesPercent, names, notes);
+    lanes_->bars()->setScaleTo(1);
+    lanes_->setTitle(
+        tr("How busy each engine is"),
+        limited(tr("share of the last call; engines work at the same time"), shown, all, tr("engines")));
+  }
+
+  void applyCommunication(const sections::Table& table) {
+    const std::size_t whole = columnNamed(table, "communication_cycles"),
+                      exposed = columnNamed(table, "exposed_communication_cycles"),
+                      share = columnNamed(table, "exposed_share");
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    double any = 0;
+    const std::size_t shown = std::min(kMostDevicesShown, table.rows.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& row = table.rows[i];
+      const double alone = numberIn(row[exposed]);
+      any += numberIn(row[whole]);
+      bars.push_back({{tr("hidden by other work"), ColourRole::lostUseful, numberIn(row[whole]) - alone},
+                      {tr("exposed"), ColourRole::lostImbalance, alone}});
+      names << nameIn(table, i);
+      notes << tr("exposed %1").arg(enginesPercent(numberIn(row[share])));
+    }
+    communication_->setVisible(any > 0);
+    const double perUnit = data_->section.ticksPerShownUnit;
+    communication_->setParts(
+        bars, [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); }, names,
+        notes);
+    communication_->setTitle(
+        tr("Communication"),
+        limited(tr("%1 of the last call in which a transfer or collective goes on; on the right, what the "
+                   "device waits for, of the call")
+                    .arg(data_->timeUnit),
+                shown, table.rows.size(), tr("devices")));
+  }
+
+  /// Selects the device of a row of the table, or of a bar, on all pages.
+  void select(int row) {
+    const sections::Table& table = table_->model()->table();
+    if (row >= static_cast<int>(table.rows.size())) return;
+    const auto& cell = table.rows[static_cast<std::size_t>(row)][columnNamed(table, "index")];
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::device;
+    selected.device = model::DeviceId(static_cast<std::int64_t>(numberIn(cell)));
+    context_.selection.set(selected);
+  }
+
+  void followOthers() {
+    if (!data_) return;
+    const sections::Table& table = table_->model()->table();
+    const model::DeviceId device = context_.selection.current().device;
+    int marked = -1;
+    for (std::size_t i = 0; device.valid() && i < table.rows.size(); ++i) {
+      if (numberIn(table.rows[i][columnNamed(table, "index")]) == static_cast<double>(device.value))
+        marked = static_cast<int>(i);
+    }
+    table_->markRow(marked);
+    whole_->bars()->setMarked(marked);
+  }
+
+  std::shared_ptr<const EnginesData> data_;
+  PartsChart *whole_ = nullptr, *lanes_ = nullptr, *communication_ = nullptr;
+  DataTable* table_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(engines) {
+  registry.add({QStringLiteral("engines"), QObject::tr("Engines"), QStringLiteral("engines"),
+                QObject::tr("How busy each engine of the devices is, and which communication is exposed"), 34,
+                [](PageContext& context) -> Page* { return new pages::EnginesPage(context); }});
+}
+
+}  // namespace pipescope::shell

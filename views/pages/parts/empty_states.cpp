@@ -1,0 +1,33 @@
+#include "views/pages/parts/empty_states.h"
+
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+
+QString whyNoMemory(const analysis::Catalog& catalog) {
+  if (catalog.measured()) return tr("The imported trace says nothing about memory.");
+  return catalog.memorySpaces.empty()
+             ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate an "
+                  "IPU system to see memory by tile.")
+             : tr("This profile holds no memory for the executable.");
+}
+
+QString whyNoLiveness(const analysis::Catalog& catalog) {
+  if (catalog.measured()) return tr("The imported trace does not say what is live when.");
+  return catalog.memorySpaces.empty()
+             ? tr("Liveness is not modelled for this system: its costs come from the configuration. Emulate "
+                  "an IPU system to see what is live when.")
+             : tr("This profile holds no liveness for the executable.");
+}
+
+QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  if (catalog.measured()) return tr("The imported trace records no loss.");
+  if (catalog.target.tickMeaning == model::TickMeaning::cost)
+    return tr("There is no loss, because only the costs of the stages are given and nothing is trained.");
+  const model::Executable* row = catalog.executable(executable);
+  if (row == nullptr || row->kind != model::ExecutableKind::training)
+    return tr("This executable does not train. Choose a training executable above.");
+  return tr("No loss has been recorded: the run had no numerics, or its first call has not ended.");
+}
+
+}  // namespace pipescope::pages

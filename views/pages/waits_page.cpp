@@ -1,0 +1,283 @@
+// Shows who waits for whom and why, and the critical path of the last call.
+#include <QVBoxLayout>
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/parts_chart.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/page.h"
+#include "views/timeline/legend.h"
+#include "views/timeline/wait_matrix.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Cell;
+using sections::Format;
+
+constexpr int kWaitRows = 14, kPathRows = 12;
+
+struct WaitsData {
+  sections::Section section;
+  QString timeUnit;
+  bool ran = false;
+};
+
+/// The cause of a row of the table, by its name.
+model::WaitCause causeNamed(const QString& name) {
+  for (int cause = 0; cause <= static_cast<int>(model::WaitCause::update); ++cause) {
+    if (text(model::toString(static_cast<model::WaitCause>(cause))) == name)
+      return static_cast<model::WaitCause>(cause);
+  }
+  return static_cast<model::WaitCause>(static_cast<int>(model::WaitCause::update) + 1);
+}
+
+/// Where the table of waits has what the matrix shows.
+struct WaitColumns {
+  explicit WaitColumns(const sections::Table& table)
+      : device(columnNamed(table, "device")),
+        deviceName(columnNamed(table, "device_name")),
+        target(columnNamed(table, "waits_for_device")),
+        targetName(columnNamed(table, "waits_for")),
+        cause(columnNamed(table, "cause")),
+        share(columnNamed(table, "share")),
+        sentence(columnNamed(table, "sentence")) {}
+  std::size_t device, deviceName, target, targetName, cause, share, sentence;
+};
+
+/// The rows and columns of the matrix in the order of the devices; the host and other replicas come last.
+class MatrixNames {
+ public:
+  void add(const Cell& index, const Cell& name) {
+    const auto* device = std::get_if<std::int64_t>(&index);
+    const std::int64_t last = std::numeric_limits<std::int64_t>::max();
+    names_.emplace(std::pair(device == nullptr ? last : *device, wordsIn(name)), 0);
+  }
+  void number() {
+    int next = 0;
+    for (auto& [name, place] : names_) place = next++;
+  }
+  int place(const Cell& name) const {
+    for (const auto& [known, place] : names_) {
+      if (known.second == wordsIn(name)) return place;
+    }
+    return -1;
+  }
+  QStringList texts() const {
+    QStringList list;
+    for (const auto& [name, place] : names_) list << name.second;
+    return list;
+  }
+
+ private:
+  std::map<std::pair<std::int64_t, QString>, int> names_;
+};
+
+}  // namespace
+
+class WaitsPage : public shell::Page {
+ public:
+  explicit WaitsPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    sentences_ = new Panel(context.palette, tr("The longest waits"), this);
+    area->top()->addWidget(sentences_);
+    auto* panel = new Panel(context.palette, tr("Who waits for whom"), this);
+    panel->setTitle(
+        tr("Who waits for whom"),
+        tr("each row is a device that waits; shares are of the last call, and the colour is that of "
+           "the longest wait"));
+    matrix_ = new timeline::WaitMatrix(context.palette, panel);
+    legend_ = new timeline::Legend(context.palette, panel);
+    panel->body()->addWidget(matrix_);
+    panel->body()->addWidget(legend_);
+    area->top()->addWidget(panel);
+    path_ = new PartsChart(context.palette, tr("Critical path"), this);
+    area->left()->addWidget(path_);
+    area->left()->addStretch(1);
+    pathTable_ = addTable(*area->right(), kPathRows);
+    area->right()->addStretch(1);
+    waits_ = addTable(*area->bottom(), kWaitRows);
+    waits_->setFilterVisible(true);
+    setContent(area);
+    connect(matrix_, &timeline::WaitMatrix::clicked, this, &WaitsPage::select);
+    connect(waits_, &DataTable::rowActivated, this, &WaitsPage::tellOthers);
+    connect(&context.selection, &shell::Selection::changed, this, &WaitsPage::followOthers);
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<WaitsData>();
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("waits", {job.source, job.catalog, job.executable}));
+      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
+      content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
+      return Apply([this, content] { apply(content); });
+    };
+  }
+
+ private:
+  DataTable* addTable(QVBoxLayout& column, int rows) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(rows);
+    panel->body()->addWidget(table);
+    column.addWidget(panel);
+    return table;
+  }
+
+  void apply(std::shared_ptr<const WaitsData> content) {
+    data_ = std::move(content);
+    if (!data_->ran) return showInstead(tr("Nothing of this executable has run, so nothing has waited."));
+    const sections::Table* waits = tableNamed(data_->section, "waits");
+    const sections::Table* path = tableNamed(data_->section, "critical_path");
+    applySentences();
+    applyMatrix(*waits);
+    applyPath();
+    waits_->setTable(*waits, data_->section.ticksPerShownUnit);
+    waits_->parentWidget()->setVisible(!waits->rows.empty());
+    pathTable_->setTable(*path, data_->section.ticksPerShownUnit);
+    pathTable_->parentWidget()->setVisible(!path->rows.empty());
+    followOthers();
+  }
+
+  void applySentences() {
+    while (QLayoutItem* item = sentences_->body()->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    for (const std::string& sentence : data_->section.remarks) {
+      sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
+                                                     shell::Ui::accent, text(sentence), sentences_));
+    }
+    sentences_->setVisible(!data_->section.remarks.empty());
+  }
+
+  void applyMatrix(const sections::Table& table) {
+    const WaitColumns at(table);
+    MatrixNames rows, columns;
+    for (const auto& row : table.rows) {
+      rows.add(row[at.device], row[at.deviceName]);
+      columns.add(row[at.target], row[at.targetName]);
+    }
+    rows.number();
+    columns.number();
+    rowDevices_.clear();
+    std::map<std::pair<int, int>, timeline::WaitCell> cells;
+    std::map<std::pair<int, int>, double> longest;
+    std::vector<timeline::LegendEntry> entries;
+    for (const auto& row : table.rows) {
+      const std::pair place(rows.place(row[at.deviceName]), columns.place(row[at.targetName]));
+      const double share = numberIn(row[at.share]);
+      const QString cause = wordsIn(row[at.cause]);
+      const ColourRole role = geometry::roleOf(causeNamed(cause));
+      timeline::WaitCell& cell = cells[place];
+      cell.row = place.first;
+      cell.column = place.second;
+      cell.share += share;
+      if (share >= longest[place]) longest[place] = share, cell.role = role;
+      const QString line =
+          tr("%1 (%2 of the call)").arg(wordsIn(row[at.sentence]), text(formatCell(share, Format::fraction)));
+      cell.tip += (cell.tip.isEmpty() ? QString() : QStringLiteral("\n")) + line;
+      if (const auto* device = std::get_if<std::int64_t>(&row[at.device]))
+        rowDevices_[place.first] = model::DeviceId(*device);
+      const bool known =
+          std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.role == role; });
+      if (!known) entries.push_back({cause, role, false});
+    }
+    std::vector<timeline::WaitCell> list;
+    for (auto& [place, cell] : cells) {
+      cell.label = text(formatCell(cell.share, Format::fraction));
+      list.push_back(std::move(cell));
+    }
+    matrix_->parentWidget()->setVisible(!list.empty());
+    matrix_->setMatrix(rows.texts(), columns.texts(), std::move(list));
+    legend_->setEntries(std::move(entries));
+  }
+
+  void applyPath() {
+    const auto part = [&](const char* key, const QString& name, ColourRole role) {
+      return NamedPart{name, role, numberIn(data_->section, key)};
+    };
+    const double perUnit = data_->section.ticksPerShownUnit;
+    const auto shown = [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); };
+    path_->setParts({{part("critical_path_compute_cycles", tr("compute"), ColourRole::compute),
+                      part("critical_path_exchange_cycles", tr("exchange"), ColourRole::exchange),
+                      part("critical_path_update_cycles", tr("update"), ColourRole::update),
+                      part("critical_path_memory_cycles", tr("remote memory"), ColourRole::remoteCopy),
+                      part("critical_path_host_cycles", tr("host"), ColourRole::hostIn)}},
+                    shown);
+    path_->setTitle(tr("Critical path"),
+                    tr("%1 of the last call; the parts add up to its length, %2")
+                        .arg(data_->timeUnit, shown(numberIn(data_->section, "critical_path_cycles"))));
+  }
+
+  /// Shows the waits of the clicked cell in the table, the longest first.
+  void select(int row, int column) {
+    const sections::Table& table = waits_->model()->table();
+    const std::size_t device = columnNamed(table, "device_name"), target = columnNamed(table, "waits_for");
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      if (wordsIn(table.rows[i][device]) != matrix_->rows()[row] ||
+          wordsIn(table.rows[i][target]) != matrix_->columns()[column])
+        continue;
+      waits_->markRow(static_cast<int>(i));
+      break;
+    }
+    tellDevice(row);
+  }
+
+  /// Selects the device of a row of the matrix on all pages.
+  void tellDevice(int row) {
+    const auto found = rowDevices_.find(row);
+    if (found == rowDevices_.end()) return;
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::device;
+    selected.device = found->second;
+    context_.selection.set(selected);
+  }
+
+  void tellOthers(int row) {
+    const sections::Table& table = waits_->model()->table();
+    const std::size_t device = columnNamed(table, "device_name");
+    if (row < static_cast<int>(table.rows.size()))
+      tellDevice(matrix_->rows().indexOf(wordsIn(table.rows[static_cast<std::size_t>(row)][device])));
+  }
+
+  void followOthers() {
+    int marked = -1;
+    for (const auto& [row, device] : rowDevices_) {
+      if (device.valid() && device == context_.selection.current().device) marked = row;
+    }
+    matrix_->setMarked(marked);
+  }
+
+  std::shared_ptr<const WaitsData> data_;
+  std::map<int, model::DeviceId> rowDevices_;  ///< the device of each row of the matrix
+  Panel* sentences_ = nullptr;
+  timeline::WaitMatrix* matrix_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  PartsChart* path_ = nullptr;
+  DataTable *waits_ = nullptr, *pathTable_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(waits) {
+  registry.add({QStringLiteral("waits"), QObject::tr("Waits"), QStringLiteral("waits"),
+                QObject::tr("Which device waits for which and why, and the critical path"), 32,
+                [](PageContext& context) -> Page* { return new pages::WaitsPage(context); }});
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,144 @@
+#include "views/timeline/wait_matrix.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+namespace pipescope::timeline {
+
+using shell::Ui;
+
+namespace {
+constexpr int kMatrixHead = 22, kMatrixPad = 8, kTallCell = 28, kLowCell = 4, kTallMatrix = 560,
+              kMostMatrixName = 160, kWidestCell = 120, kNarrowCell = 6;
+}  // namespace
+
+WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent), palette_(palette), labels_(font()) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName(tr("Who waits for whom"));
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void WaitMatrix::setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells) {
+  rows_ = std::move(rows);
+  columns_ = std::move(columns);
+  cells_ = std::move(cells);
+  largest_ = 0;
+  QStringList sentences;
+  for (const WaitCell& cell : cells_) {
+    largest_ = std::max(largest_, cell.share);
+    sentences << cell.tip;
+  }
+  setAccessibleDescription(sentences.join(QLatin1Char(' ')));
+  updateGeometry();
+  update();
+}
+
+void WaitMatrix::setMarked(int row) {
+  if (row == marked_) return;
+  marked_ = row;
+  update();
+}
+
+int WaitMatrix::nameWidth() const {
+  int width = 0;
+  for (const QString& name : rows_) width = std::max(width, fontMetrics().horizontalAdvance(name) + 2);
+  return std::min(width, kMostMatrixName) + kMatrixPad;
+}
+
+/// Many rows become lower, so that the whole matrix can be seen at once.
+int WaitMatrix::cellHeight() const {
+  return std::clamp(kTallMatrix / std::max(1, static_cast<int>(rows_.size())), kLowCell, kTallCell);
+}
+
+QSize WaitMatrix::sizeHint() const {
+  return {480, kMatrixHead + static_cast<int>(rows_.size()) * cellHeight() + 2};
+}
+QSize WaitMatrix::minimumSizeHint() const {
+  return {220, sizeHint().height()};
+}
+
+QRect WaitMatrix::cellRect(int row, int column) const {
+  const int count = std::max(1, static_cast<int>(columns_.size())), names = nameWidth();
+  const int wide = std::clamp((width() - names) / count, kNarrowCell, kWidestCell);
+  return {names + column * wide, kMatrixHead + row * cellHeight(), wide, cellHeight()};
+}
+
+const WaitCell* WaitMatrix::cellAt(const QPoint& position) const {
+  for (const WaitCell& cell : cells_) {
+    if (cellRect(cell.row, cell.column).contains(position)) return &cell;
+  }
+  return nullptr;
+}
+
+void WaitMatrix::paintNames(QPainter& painter) const {
+  painter.setFont(font());
+  const int tall = cellHeight(), line = fontMetrics().height();
+  // Where there is no room for all names, every second, third … is drawn.
+  const int every = std::max(1, (line + tall - 1) / tall);
+  for (int row = 0; row < rows_.size(); ++row) {
+    if (row == marked_) painter.fillRect(0, cellRect(row, 0).y(), width(), tall, palette_.ui(Ui::selection));
+    if (row % every != 0) continue;
+    const QRect box(0, cellRect(row, 0).y() - (every > 1 ? (line - tall) / 2 : 0), nameWidth() - kMatrixPad,
+                    std::max(tall, line));
+    painter.setPen(palette_.ui(Ui::text));
+    painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
+                     fontMetrics().elidedText(rows_[row], Qt::ElideMiddle, box.width()));
+  }
+  painter.setPen(palette_.ui(Ui::muted));
+  int free = 0;
+  for (int column = 0; column < columns_.size(); ++column) {
+    const QRect cell = cellRect(0, column);
+    const int wide = fontMetrics().horizontalAdvance(columns_[column]);
+    QRect box(cell.center().x() - wide / 2, 0, wide, kMatrixHead);
+    if (box.right() >= width()) box.moveRight(width() - 1);
+    if (box.x() < free) continue;  // it would lie on the name before it
+    painter.drawText(box, static_cast<int>(Qt::AlignCenter) | Qt::TextDontClip, columns_[column]);
+    free = box.right() + kMatrixPad;
+  }
+}
+
+void WaitMatrix::paintCell(QPainter& painter, const WaitCell& cell) const {
+  constexpr double kFaintest = 0.14;
+  const QRect box = cellRect(cell.row, cell.column).adjusted(0, 0, -1, -1);
+  const double strength = largest_ > 0 ? std::clamp(cell.share / largest_, kFaintest, 1.0) : kFaintest;
+  const QColor colour = shell::Palette::mixed(palette_.colour(cell.role), palette_.ui(Ui::surface), strength);
+  painter.fillRect(box, colour);
+  const QFontMetrics metrics(labels_.font());
+  if (metrics.height() > box.height() || metrics.horizontalAdvance(cell.label) + 4 > box.width()) return;
+  painter.setPen(shell::Palette::textOn(colour));
+  labels_.draw(painter, box, cell.label.toStdString(), false);
+}
+
+void WaitMatrix::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  paintNames(painter);
+  if (rows_.isEmpty() || columns_.isEmpty()) return;
+  const QRect first = cellRect(0, 0),
+              last = cellRect(static_cast<int>(rows_.size()) - 1, static_cast<int>(columns_.size()) - 1);
+  painter.setPen(palette_.ui(Ui::grid));
+  if (cellHeight() > kLowCell) {
+    for (int row = 0; row <= rows_.size(); ++row)
+      painter.drawLine(first.x(), cellRect(row, 0).y() - 1, last.right(), cellRect(row, 0).y() - 1);
+  }
+  for (const WaitCell& cell : cells_) paintCell(painter, cell);
+}
+
+void WaitMatrix::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  if (const WaitCell* cell = cellAt(event->pos())) Q_EMIT clicked(cell->row, cell->column);
+}
+
+bool WaitMatrix::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const WaitCell* cell = cellAt(help->pos());
+  cell != nullptr ? QToolTip::showText(help->globalPos(), cell->tip, this, cellRect(cell->row, cell->column))
+                  : QToolTip::hideText();
+  return true;
+}
+
+}  // namespace pipescope::timeline

@@ -1,0 +1,62 @@
+#pragma once
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+#include "profiler/geometry/colour_role.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+
+/// What one device waits for another one.
+struct WaitCell {
+  int row = 0, column = 0;
+  double share = 0;  ///< of the time; the largest has the strongest colour
+  geometry::ColourRole role = geometry::ColourRole::otherWait;  ///< of the cause that takes longest
+  QString label;                                                ///< drawn where it fits
+  QString tip;
+};
+
+/// A matrix: each row is a device that waits, each column what it waits for.
+class WaitMatrix : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WaitMatrix(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  void setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells);
+  const QStringList& rows() const { return rows_; }
+  const QStringList& columns() const { return columns_; }
+  const std::vector<WaitCell>& cells() const { return cells_; }
+  /// Where a cell is drawn.
+  QRect cellRect(int row, int column) const;
+  /// Highlights a row; −1: none.
+  void setMarked(int row);
+  int marked() const { return marked_; }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void clicked(int row, int column);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  int nameWidth() const;
+  int cellHeight() const;
+  const WaitCell* cellAt(const QPoint& position) const;
+  void paintNames(QPainter& painter) const;
+  void paintCell(QPainter& painter, const WaitCell& cell) const;
+
+  const shell::Palette& palette_;
+  LabelFont labels_;
+  QStringList rows_, columns_;
+  std::vector<WaitCell> cells_;
+  double largest_ = 0;
+  int marked_ = -1;
+};
+
+}  // namespace pipescope::timeline
