@@ -31,7 +31,7 @@ std::string knownKeys() {
   return keys;
 }
 
-base::Status apply(const ChangeContext& context, Changed& changed, const Change& change) {
+base::Status applyOne(const ChangeContext& context, Changed& changed, const Change& change) {
   for (const ChangeKind& kind : changeKinds()) {
     if (const auto name = nameIn(kind.key, change.key))
       return kind.apply(context, changed, *name, change.value);
@@ -63,7 +63,7 @@ base::Result<Change> parseChange(std::string_view text) {
 base::Result<Changed> applyChanges(const ChangeContext& context, const Recording& recording,
                                    const std::vector<Change>& changes) {
   Changed changed{recording, {}, false, false};
-  for (const Change& change : changes) PIPESCOPE_TRY(apply(context, changed, change));
+  for (const Change& change : changes) PIPESCOPE_TRY(applyOne(context, changed, change));
   if (changed.reorder) PIPESCOPE_TRY(makeOrderAnew(context, recording, changed));
   return changed;
 }

@@ -160,8 +160,8 @@ bool recomputes(const RecordedStage& stage) {
   });
 }
 
-void move(RecordedReplica& replica, const std::unordered_map<model::SegmentId, double>& shares, int from,
-          int to) {
+void moveTimes(RecordedReplica& replica, const std::unordered_map<model::SegmentId, double>& shares, int from,
+               int to) {
   RecordedStage& source = replica.stages[static_cast<std::size_t>(from)];
   RecordedStage& target = replica.stages[static_cast<std::size_t>(to)];
   Moved moved;
@@ -219,7 +219,7 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
     return base::badInput(fmt::format(
         "The recording holds no times of the operations of block {}: record the run with --record steps.",
         block));
-  for (RecordedReplica& replica : recording.replicas) move(replica, shares, from, to);
+  for (RecordedReplica& replica : recording.replicas) moveTimes(replica, shares, from, to);
   std::erase(own, block);
   other.insert(to > from ? other.begin() : other.end(), block);
   recording.stages[static_cast<std::size_t>(from)].blocks = joined(own);

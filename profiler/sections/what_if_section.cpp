@@ -69,7 +69,7 @@ Table waterfall(const WhatIf& answer, const Words& words) {
   return table;
 }
 
-Breakdown waitsOf(const analysis::StageReport& stage) {
+Breakdown waitBreakdown(const analysis::StageReport& stage) {
   Breakdown parts;
   for (int i = 0; i <= static_cast<int>(model::WaitCause::update); ++i) {
     const auto found = stage.waits.find(static_cast<model::WaitCause>(i));
@@ -79,7 +79,7 @@ Breakdown waitsOf(const analysis::StageReport& stage) {
   return parts;
 }
 
-Table stageTable(const WhatIf& answer, const Words& words) {
+Table whatIfStageTable(const WhatIf& answer, const Words& words) {
   Table table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
   table.columns = {
       {"index", "Stage", Format::index, ""},
@@ -98,12 +98,12 @@ Table stageTable(const WhatIf& answer, const Words& words) {
     table.rows.push_back({static_cast<std::int64_t>(stage.index), stage.blocks,
                           known ? Cell(answer.stagesBefore.stages[s].busy) : Cell(), stage.forward,
                           stage.recompute, stage.backward + stage.weightGradient, stage.busy, stage.update,
-                          stage.limits, waitsOf(stage)});
+                          stage.limits, waitBreakdown(stage)});
   }
   return table;
 }
 
-Table memoryTable(const WhatIf& answer) {
+Table stashTable(const WhatIf& answer) {
   Table table{"memory", "Stash", "of the stage's device, one replica", {}, {}};
   table.columns = {{"index", "Stage", Format::index, ""},
                    {"before_stash_entries", "Entries before", Format::index, "micro-batches"},
@@ -123,7 +123,7 @@ Table memoryTable(const WhatIf& answer) {
 Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
   const Words words = wordsOf(catalog);
   Section section{"what-if", "What if", stepFacts(answer, words), {}, {}};
-  section.tables = {waterfall(answer, words), stageTable(answer, words), memoryTable(answer)};
+  section.tables = {waterfall(answer, words), whatIfStageTable(answer, words), stashTable(answer)};
   section.remarks = answer.remarks;
   section.ticksPerShownUnit = words.time.ticks;
   if (!answer.recording.explained)
