@@ -142,7 +142,7 @@ class MemoryPage : public shell::Page {
   void showPending() {
     const shell::Place place = *pending_;
     std::int64_t before = 0;
-    for (const MemoryChoice& space : data_->shown) {
+    for (const ShownSpace& space : data_->shown) {
       if (space.device == place.device && place.unit < space.units) {
         pending_.reset();
         selectUnits({static_cast<int>(before + place.unit)});
@@ -183,7 +183,7 @@ class MemoryPage : public shell::Page {
   /// Tells other pages the device of the first selected tile.
   void tellOthers() {
     std::int64_t before = 0;
-    for (const MemoryChoice& space : data_->shown) {
+    for (const ShownSpace& space : data_->shown) {
       if (!chosen_.empty() && chosen_.front() >= before && chosen_.front() < before + space.units) {
         shell::Selected selected;
         selected.kind = shell::Selected::Kind::memory;
@@ -208,7 +208,7 @@ class MemoryPage : public shell::Page {
     if (!data_ || snapshot == nullptr || data_->shown.empty()) return;
     std::vector<WantedUnits> wanted;
     std::int64_t before = 0;
-    for (const MemoryChoice& space : data_->shown) {
+    for (const ShownSpace& space : data_->shown) {
       std::vector<std::int64_t> units;
       for (const int unit : chosen_) {
         if (unit >= before && unit < before + space.units) units.push_back(unit - before);
@@ -274,7 +274,7 @@ class MemoryPage : public shell::Page {
     }
     std::vector<ChartBand> bands;
     double from = 0;
-    for (const MemoryChoice& space : data_->shown) {
+    for (const ShownSpace& space : data_->shown) {
       bands.push_back({from, from + static_cast<double>(space.units), space.name, false, {}});
       from += static_cast<double>(space.units);
     }
@@ -311,7 +311,7 @@ class MemoryPage : public shell::Page {
     for (int unit = 0; unit < chart_->size(); ++unit) bytes.push_back(chart_->total(unit));
     std::vector<std::pair<int, QString>> breaks;
     int from = 0;
-    for (const MemoryChoice& space : data_->shown) {
+    for (const ShownSpace& space : data_->shown) {
       breaks.emplace_back(from, space.name);
       from += static_cast<int>(space.units);
     }

@@ -18,7 +18,7 @@ using sections::Format;
 using Breakdown = MemoryBreakdown;
 using Choice = MemoryChoice;
 using Layer = MemoryLayer;
-using Space = MemoryChoice;
+using Space = ShownSpace;
 
 constexpr const char* kUnusedBetween = "gap";
 /// Categories beyond this number share a colour and a row in the legend.

@@ -11,7 +11,7 @@ namespace pipescope::pages {
 enum class MemoryBreakdown { none, category, region, liveness };
 
 /// A memory space that holds something.
-struct MemoryChoice {
+struct ShownSpace {
   model::MemorySpaceId id;
   model::DeviceId device;
   QString name;
@@ -26,8 +26,8 @@ struct MemoryLayer {
 };
 
 struct MemoryData {
-  std::vector<MemoryChoice> spaces;       ///< the spaces that users can choose
-  std::vector<MemoryChoice> shown;        ///< the spaces in the chart, one after another
+  std::vector<ShownSpace> spaces;         ///< the spaces that users can choose
+  std::vector<ShownSpace> shown;          ///< the spaces in the chart, one after another
   std::vector<MemoryLayer> layers;        ///< layers with a value for each unit of the shown spaces
   std::vector<QString> names;             ///< names of the units with their device
   std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit

@@ -90,13 +90,13 @@ MemoryChoice MemoryToolbar::choice() const {
   return choice;
 }
 
-void MemoryToolbar::setSpaces(const std::vector<MemoryChoice>& spaces) {
+void MemoryToolbar::setSpaces(const std::vector<ShownSpace>& spaces) {
   const QVariant before = device_->currentData();
   const QSignalBlocker blocker(device_);
   device_->clear();
   if (spaces.size() > 1)
     device_->addItem(tr("All %1").arg(memoryWords(spaces.front().kind)), QVariant::fromValue<qlonglong>(-1));
-  for (const MemoryChoice& space : spaces) {
+  for (const ShownSpace& space : spaces) {
     const bool usual = space.kind == spaces.front().kind;
     device_->addItem(usual ? space.name : tr("%1 %2").arg(space.name, memoryWords(space.kind)),
                      QVariant::fromValue<qlonglong>(space.id.value));

@@ -28,7 +28,7 @@ class MemoryToolbar : public QVBoxLayout {
   void setUnitsReason(const QString& reason);
   QString unitsReason() const;
   /// The spaces to choose from; keeps the chosen one where it is still there.
-  void setSpaces(const std::vector<MemoryChoice>& spaces);
+  void setSpaces(const std::vector<ShownSpace>& spaces);
   /// Shows all devices.
   void chooseAll() { device_->setCurrentIndex(0); }
   /// Memory in one piece, such as HBM, has neither a map nor units to choose.
