@@ -4,7 +4,8 @@ namespace pipescope::record {
 
 base::Status Recorder::commit() {
   lastCommit_ = std::chrono::steady_clock::now();
-  if (pendingRows_ == 0) return {};
+  // A sink that buffers may still hold rows that were handed over before.
+  if (pendingRows_ == 0 && !sink_.buffers()) return {};
   PIPESCOPE_TRY(sink_.commit(pending_));
   pending_.clear();
   pendingRows_ = 0;

@@ -276,11 +276,13 @@ TEST(Interface, CallsAreRecordedUnlessTheyWereCancelled) {
   EXPECT_EQ(cancelled.error().kind, base::ErrorKind::cancelled);
   ASSERT_TRUE(call(made, {0, 0}, {0}).ok());
   ASSERT_TRUE(made.device->detach().ok());
+  const auto running = store::ProfileReader::open(path);
+  ASSERT_TRUE(running.ok()) << running.error().message;
+  const auto runs = (*running)->rows<model::Run>();
+  EXPECT_EQ((*runs)->size(), 2U);
   ASSERT_TRUE(made.device->finish().ok());
   EXPECT_TRUE(made.device->isWritten());
   const auto ended = store::ProfileReader::open(path);
-  const auto runs = (*ended)->rows<model::Run>();
-  EXPECT_EQ((*runs)->size(), 2U);
   EXPECT_EQ((*ended)->state()->state, model::ProfileState::complete);
   std::filesystem::remove(path);
 }
