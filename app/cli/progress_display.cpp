@@ -50,7 +50,7 @@ class Plain : public Display {
   }
 };
 
-class Json : public Display {
+class JsonLines : public Display {
  public:
   void report(double fraction, std::string_view what) override {
     if (!isDue(fraction, std::chrono::milliseconds(100))) return;
@@ -93,7 +93,7 @@ void catchInterrupts() {
 
 std::unique_ptr<base::Progress> makeProgress(const std::string& mode) {
   if (mode == "off") return std::make_unique<Silent>();
-  if (mode == "json") return std::make_unique<Json>();
+  if (mode == "json") return std::make_unique<JsonLines>();
   if (mode == "plain" || isatty(STDERR_FILENO) == 0) return std::make_unique<Plain>();
   return std::make_unique<Bar>();
 }

@@ -80,7 +80,8 @@ std::int64_t neededBytes(const Measured& measured) {
     std::int64_t always = 0, peak = 0;
     for (const devices::LoweredVariable& variable : memory.variables)
       always += variable.alwaysLive ? variable.bytes.count : 0;
-    for (const devices::LivenessStep& step : memory.steps) peak = std::max(peak, step.notAlwaysLive.count);
+    for (const devices::LoweredStepMemory& step : memory.steps)
+      peak = std::max(peak, step.notAlwaysLive.count);
     most = std::max(most, always + peak);
   }
   return most;

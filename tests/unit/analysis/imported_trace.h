@@ -21,7 +21,7 @@ struct ImportedTrace {
     base::SilentProgress progress;
     importing::ImportRequest request;
     request.paths = {path};
-    request.temporaryFolder = testing::TempDir();
+    request.temporaryFolder = ::testing::TempDir();
     const auto summary = importing::importTraces(request, recorder, progress);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     auto loaded = loadCatalog(profile);

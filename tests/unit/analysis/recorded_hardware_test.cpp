@@ -159,7 +159,7 @@ TEST(RecordedHardware, KeepsEachEngineOnALaneOfItsOwn) {
 }
 
 TEST(RecordedHardware, SaysWhatATraceLacks) {
-  const fs::path path = fs::path(testing::TempDir()) / "nothing_of_hardware.json";
+  const fs::path path = fs::path(::testing::TempDir()) / "nothing_of_hardware.json";
   std::ofstream(path) << R"([{"ph":"X","name":"work","ts":0,"dur":4}])";
   const ImportedTrace trace(path);
   EXPECT_EQ(trace.section("nodes").lacks,

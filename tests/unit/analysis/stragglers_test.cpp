@@ -123,7 +123,7 @@ TEST(Stragglers, SaysWhatHoldsTheOthersUp) {
 }
 
 fs::path written(const std::string& name, const std::string& text) {
-  const fs::path path = fs::path(testing::TempDir()) / name;
+  const fs::path path = fs::path(::testing::TempDir()) / name;
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }

@@ -21,7 +21,7 @@ class ScheduleMaker {
     plan_.stages[0].passes = {{model::Pass::backward, {}}};
   }
   PlanTensorId tensor(std::int64_t bytes, TensorUse use = TensorUse::gradient) {
-    std::vector<PlanTensor>& tensors = plan_.stages[0].tensors;
+    base::IdVector<PlanTensorId, PlanTensor>& tensors = plan_.stages[0].tensors;
     tensors.push_back({"t" + std::to_string(tensors.size()), {graph::ElementType::uint8, {bytes}}, use});
     return PlanTensorId(static_cast<std::int64_t>(tensors.size()) - 1);
   }

@@ -43,7 +43,7 @@ std::int64_t alwaysLive(const LoweredDevice& device) {
 
 std::int64_t peak(const LoweredDevice& device) {
   std::int64_t most = 0;
-  for (const LivenessStep& step : device.memory.front().steps)
+  for (const LoweredStepMemory& step : device.memory.front().steps)
     most = std::max(most, step.notAlwaysLive.count);
   return most;
 }
@@ -135,7 +135,7 @@ TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
   // Each call still runs all its steps: those of the layer, and the copies in and out.
   const auto count = [](const LoweredDevice& device, const std::string& ending) {
     return std::ranges::count_if(device.memory.front().steps,
-                                 [&](const LivenessStep& step) { return step.name.ends_with(ending); });
+                                 [&](const LoweredStepMemory& step) { return step.name.ends_with(ending); });
   };
   EXPECT_EQ(count(outlined, "/relu/Relu"), count(plain, "/relu/Relu"));
   EXPECT_EQ(count(outlined, "/CopyIn/OnTileCopy"), 12);
@@ -144,7 +144,7 @@ TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
   const LoweredMemory& memory = outlined.memory.front();
   int results = 0, arguments = 0;
   for (const LoweredVariable& variable : memory.variables) {
-    for (const LifeInterval life : variable.lives) {
+    for (const LifeSteps life : variable.lives) {
       for (std::int32_t step = life.first; step < life.end; ++step) {
         const bool copyOut =
             memory.steps[static_cast<std::size_t>(step)].name.find("/CopyOut/") != std::string::npos;

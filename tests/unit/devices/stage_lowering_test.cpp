@@ -82,7 +82,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
       EXPECT_TRUE(variable.lives.empty());
     }
     std::int32_t before = 0;
-    for (const LifeInterval life : variable.lives) {
+    for (const LifeSteps life : variable.lives) {
       EXPECT_LT(life.first, life.end) << variable.name;
       EXPECT_GE(life.first, before) << variable.name;
       EXPECT_LE(life.end, static_cast<std::int32_t>(memory.steps.size())) << variable.name;
@@ -98,7 +98,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
   // The bytes of the units add up to the variables, and to the overflow that is reported.
   std::int64_t alwaysLiveUnits = 0;
   std::vector<std::int64_t> low(static_cast<std::size_t>(space.units)), wide = low, over = low, shared = low;
-  for (const UnitRun& run : memory.units) {
+  for (const UnitBytesRun& run : memory.units) {
     EXPECT_GT(run.bytes.count, 0);
     if (run.alwaysLive) alwaysLiveUnits += run.bytes.count * run.unitCount;
     for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit) {
@@ -109,7 +109,8 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
   }
   EXPECT_EQ(alwaysLiveUnits, alwaysLive);
   Bytes mostShared;
-  for (const LivenessStep& step : memory.steps) mostShared = std::max(mostShared, step.maxUnitNotAlwaysLive);
+  for (const LoweredStepMemory& step : memory.steps)
+    mostShared = std::max(mostShared, step.maxUnitNotAlwaysLive);
   EXPECT_GE(*std::max_element(shared.begin(), shared.end()), mostShared.count);
   bool overflows = false;
   for (std::size_t unit = 0; unit < low.size(); ++unit) {
@@ -362,7 +363,7 @@ TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
   const auto system = systemOf("mk2");
   const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   std::int64_t gaps = 0, wide = 0;
-  for (const UnitRun& run : device.memory[0].units) {
+  for (const UnitBytesRun& run : device.memory[0].units) {
     if (run.category == "gap") gaps += run.bytes.count * run.unitCount;
     if (run.region == "interleaved") wide += run.bytes.count * run.unitCount;
   }

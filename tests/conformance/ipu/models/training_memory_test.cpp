@@ -88,10 +88,10 @@ struct TrainingMemory {
 TrainingMemory trainingMemory(const Compilation& model, std::size_t device) {
   const devices::LoweredMemory& memory = model.executables.at(0).lowered.at(device).memory.at(0);
   TrainingMemory found;
-  for (const devices::LivenessStep& step : memory.steps)
+  for (const devices::LoweredStepMemory& step : memory.steps)
     found.peak = std::max(found.peak, step.notAlwaysLive.count);
   std::vector<std::int64_t> tiles(1472);
-  for (const devices::UnitRun& run : memory.units) {
+  for (const devices::UnitBytesRun& run : memory.units) {
     for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount && run.category != "gap";
          ++tile)
       tiles.at(static_cast<std::size_t>(tile)) += run.bytes.count;
@@ -164,7 +164,7 @@ TEST(TrainingMemory, SegmentsDoNotLiveTogether) {
     if (!variable.name.ends_with("/recomputed")) continue;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (!variable.name.starts_with(blocks[b] + "/")) continue;
-      for (const devices::LifeInterval life : variable.lives) {
+      for (const devices::LifeSteps life : variable.lives) {
         for (std::int32_t step = life.first; step < life.end; ++step)
           live[static_cast<std::size_t>(step)].insert(segmentOf[b]);
       }
