@@ -81,6 +81,12 @@ std::vector<double> doublesOf(const graph::TensorValue& value) {
       break;
     case ElementType::uint8:
     case ElementType::boolean:
+    // Numbers of eight bits are compared by their patterns, which must be equal.
+    case ElementType::float8_143:
+    case ElementType::float8_143fn:
+    case ElementType::float8_143fnuz:
+    case ElementType::float8_152:
+    case ElementType::float8_152fnuz:
       read<std::uint8_t>(value, result, plain);
       break;
     case ElementType::uint16:
