@@ -1,6 +1,7 @@
 #include "engine/plan/stage_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/devices/fixed/fixed_system.h"
 #include "engine/plan/emulated_time.h"
@@ -14,15 +15,22 @@ std::size_t endOf(const Cuts& cuts, std::size_t stage, std::size_t units) {
 
 }  // namespace
 
-StageTable::Passes StageTable::sumOf(std::size_t stage, std::size_t first, std::size_t end) const {
-  const compile::SplitProblem& problem = splits_.problem();
-  Passes sum;
-  for (std::size_t u = first; u < end; ++u) {
-    sum.forward += static_cast<double>(splits_.forward()[u]);
-    sum.backward += static_cast<double>(problem.cost[u] - splits_.forward()[u]);
-    if (problem.recomputes[stage]) sum.recompute += static_cast<double>(problem.again[u]);
+StageTable::StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request)
+    : splits_(splits), request_(request), memory_(splits.problem().stages()), errors_(memory_.size()) {
+  const compile::SplitProblem& problem = splits.problem();
+  forward_.assign(problem.units() + 1, 0);
+  backward_ = again_ = forward_;
+  for (std::size_t u = 0; u < problem.units(); ++u) {
+    forward_[u + 1] = forward_[u] + static_cast<double>(splits.forward()[u]);
+    backward_[u + 1] = backward_[u] + static_cast<double>(problem.cost[u] - splits.forward()[u]);
+    again_[u + 1] = again_[u] + static_cast<double>(problem.again[u]);
   }
-  return sum;
+}
+
+StageTable::Passes StageTable::sumOf(std::size_t stage, std::size_t first, std::size_t end) const {
+  const bool again = splits_.problem().recomputes[stage];
+  return {forward_[end] - forward_[first], again ? again_[end] - again_[first] : 0,
+          backward_[end] - backward_[first]};
 }
 
 StageTable::Passes StageTable::passesOf(std::size_t stage, std::size_t first, std::size_t end) const {
@@ -44,23 +52,36 @@ void StageTable::learn(const TriedPlan& tried) {
     const Passes passes{static_cast<double>(stage.forward + stage.host), static_cast<double>(stage.recompute),
                         static_cast<double>(stage.backward)};
     known_[rangeOf(s, first, end)] = passes;
-    missing_[{s, first, end}] = stage.missing;
+    memory_[s][{first, end}] = {workOf(first, end), stage.used, stage.room, stage.missing};
+    allWork_ += workOf(first, end);
+    allUsed_ += static_cast<double>(stage.used);
     const Passes sum = sumOf(s, first, end);
     errors_[s] = {passes.forward - sum.forward, passes.recompute - sum.recompute,
                   passes.backward - sum.backward};
   }
 }
 
-/// A stage lacks at least what a part of it lacks in the same place or in a later one, which stashes less.
 std::int64_t StageTable::missingOf(std::size_t stage, std::size_t first, std::size_t end) const {
-  std::int64_t missing = 0;
-  for (const auto& [place, bytes] : missing_) {
-    const auto& [knownStage, knownFirst, knownEnd] = place;
-    const bool same = knownStage == stage && knownFirst == first && knownEnd == end;
-    if (same) return bytes;
-    if (knownStage >= stage && knownFirst >= first && knownEnd <= end) missing = std::max(missing, bytes);
+  if (const auto known = memory_[stage].find({first, end}); known != memory_[stage].end())
+    return known->second.missing;
+  // Stages of other places stash more or less, so the nearest place counts; there, the nearest work.
+  const double work = workOf(first, end);
+  const Memory* like = nullptr;
+  for (std::size_t distance = 0; distance < memory_.size() && like == nullptr; ++distance) {
+    for (const std::size_t place : {stage - distance, stage + distance}) {
+      if (place >= memory_.size()) continue;  // a difference below 0 is a large number here
+      for (const auto& [range, memory] : memory_[place]) {
+        if (like == nullptr || std::abs(memory.work - work) < std::abs(like->work - work)) like = &memory;
+      }
+    }
   }
-  return missing;
+  if (like == nullptr || allWork_ <= 0) return 0;
+  // Weights and what is kept of activations grow with the work. The rest, such as code and what one operator
+  // needs at once, does not.
+  constexpr double kShareThatGrows = 0.5;
+  const double used =
+      static_cast<double>(like->used) + kShareThatGrows * allUsed_ / allWork_ * (work - like->work);
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(used) - like->room);
 }
 
 compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cuts& cuts) const {

@@ -12,13 +12,13 @@ namespace pipescope::plan {
 
 class StageTable {
  public:
-  StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request)
-      : splits_(splits), request_(request), errors_(splits.problem().stages()) {}
+  StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request);
 
   /// Learns what the stages of a plan that was compiled cost.
   void learn(const TriedPlan& tried);
-  /// The value of a split by what is known: the schedule runs on devices with these costs. Bytes are missing
-  /// where a stage is known to lack them, or holds another that does. None if a stage has nothing to compute.
+  /// The value of a split by what is known: the schedule runs on devices with these costs. What a stage lacks
+  /// is known if it was compiled in this place; otherwise it is estimated from the stage that was compiled in
+  /// this place, or near it, with the most similar work. None if a stage has nothing to compute.
   std::optional<Value> estimate(const Cuts& cuts) const;
   /// A value that estimate() is not below. Quick.
   Value bound(const Cuts& cuts) const;
@@ -35,6 +35,12 @@ class StageTable {
   Range rangeOf(std::size_t stage, std::size_t first, std::size_t end) const {
     return {splits_.problem().recomputes[stage], first, end};
   }
+  /// A stage that was compiled.
+  struct Memory {
+    double work = 0;  ///< forward ticks, as estimated
+    std::int64_t used = 0, room = 0, missing = 0;
+  };
+  double workOf(std::size_t first, std::size_t end) const { return forward_[end] - forward_[first]; }
   Passes sumOf(std::size_t stage, std::size_t first, std::size_t end) const;
   Passes passesOf(std::size_t stage, std::size_t first, std::size_t end) const;
   std::int64_t missingOf(std::size_t stage, std::size_t first, std::size_t end) const;
@@ -43,7 +49,9 @@ class StageTable {
   const compile::StageSplits& splits_;
   const compile::ModelRequest& request_;
   std::map<Range, Passes> known_;
-  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::int64_t> missing_;  ///< stage, first, end
+  std::vector<double> forward_, backward_, again_;                             ///< sums over the units before
+  std::vector<std::map<std::pair<std::size_t, std::size_t>, Memory>> memory_;  ///< by stage: first, end
+  double allWork_ = 0, allUsed_ = 0;                                           ///< sums over compiled stages
   std::vector<Passes> errors_;  ///< by stage: known − estimated, of the plan that was compiled last
 };
 

@@ -9,8 +9,8 @@
 namespace pipescope::plan {
 namespace {
 
-std::int64_t missingIn(const devices::LoweredMemory& memory, const devices::MemorySpaceInfo& space) {
-  if (memory.overflow.empty()) return 0;
+/// Bytes of the fullest unit.
+std::int64_t usedIn(const devices::LoweredMemory& memory) {
   std::map<std::int64_t, std::int64_t> change;  // of the bytes, at the unit of that number
   for (const devices::UnitBytesRun& run : memory.units) {
     change[run.firstUnit] += run.bytes.count;
@@ -18,8 +18,7 @@ std::int64_t missingIn(const devices::LoweredMemory& memory, const devices::Memo
   }
   std::int64_t bytes = 0, most = 0;
   for (const auto& [unit, by] : change) most = std::max(most, bytes += by);
-  // A family may keep a part of its memory for itself.
-  return std::max<std::int64_t>(most - space.bytesPerUnit.count, 1);
+  return most;
 }
 
 void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
@@ -40,12 +39,15 @@ void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
   }
 }
 
-void addTimes(const devices::LoweredDevice& device, std::int64_t missing, std::vector<TriedStage>& stages) {
+void addTimes(const devices::LoweredDevice& device, const FullestUnit& unit,
+              std::vector<TriedStage>& stages) {
   for (const devices::LoweredPass& pass : device.passes) {
     // With several pipes, each stage exists once more.
     if (static_cast<std::size_t>(pass.stage) >= stages.size()) continue;
     TriedStage& stage = stages[static_cast<std::size_t>(pass.stage)];
-    stage.missing = missing;
+    stage.missing = unit.missing;
+    stage.used = unit.used;
+    stage.room = unit.room;
     for (const devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);
       const std::int64_t ticks = segment.ticks.count;
@@ -59,11 +61,21 @@ void addTimes(const devices::LoweredDevice& device, std::int64_t missing, std::v
 
 }  // namespace
 
-std::int64_t missingBytes(const devices::LoweredDevice& device, const devices::DeviceInfo& info) {
-  std::int64_t missing = 0;
-  for (const devices::LoweredMemory& memory : device.memory)
-    missing = std::max(missing, missingIn(memory, info.memory.at(static_cast<std::size_t>(memory.space))));
-  return missing;
+FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info) {
+  FullestUnit fullest;
+  for (const devices::LoweredMemory& memory : device.memory) {
+    const std::int64_t used = usedIn(memory);
+    const std::int64_t room = info.memory.at(static_cast<std::size_t>(memory.space)).bytesPerUnit.count;
+    const bool fuller = static_cast<double>(used) * static_cast<double>(fullest.room) >
+                        static_cast<double>(fullest.used) * static_cast<double>(room);
+    if (fullest.room == 0 || fuller) {
+      fullest.used = used;
+      fullest.room = room;
+    }
+    // A family may keep a part of its memory for itself.
+    if (!memory.overflow.empty()) fullest.missing = std::max({fullest.missing, used - room, std::int64_t{1}});
+  }
+  return fullest;
 }
 
 TriedPlan tryOut(const compile::Compilation& compilation) {
@@ -81,9 +93,9 @@ TriedPlan tryOut(const compile::Compilation& compilation) {
   for (const compile::CompiledExecutable& each : compilation.executables) {
     for (const devices::LoweredDevice& device : each.lowered) {
       const auto index = static_cast<std::size_t>(device.device);
-      const std::int64_t missing = missingBytes(device, compilation.system->devices()[index]);
-      tried.value.missing = std::max(tried.value.missing, missing);
-      if (&each == &executable) addTimes(device, missing, tried.stages);
+      const FullestUnit unit = fullestUnit(device, compilation.system->devices()[index]);
+      tried.value.missing = std::max(tried.value.missing, unit.missing);
+      if (&each == &executable) addTimes(device, unit, tried.stages);
     }
   }
   tried.overflow = compilation.overflow();

@@ -18,7 +18,10 @@ struct TriedStage {
   std::int64_t host = 0;         ///< copies from and to the host
   std::int64_t parameters = 0;   ///< bytes of its weights
   std::int64_t activations = 0;  ///< bytes of the results of its forward operators
-  std::int64_t missing = 0;      ///< bytes that its device lacks
+  /// Bytes of the fullest unit (for example tile) of its device's memories, and what the unit has room for.
+  /// Several memories: of the one that is filled most.
+  std::int64_t used = 0, room = 0;
+  std::int64_t missing = 0;  ///< bytes that its device lacks
   std::int64_t time() const { return forward + recompute + backward + host; }
 };
 
@@ -37,7 +40,11 @@ struct TriedPlan {
 /// Emulates the first executable of a compilation.
 TriedPlan tryOut(const compile::Compilation& compilation);
 
-/// Bytes that the fullest unit of a device's memories lacks; 0: all fit.
-std::int64_t missingBytes(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
+/// The fullest unit of a device's memories.
+struct FullestUnit {
+  std::int64_t used = 0, room = 0;
+  std::int64_t missing = 0;  ///< of all memories: the most that a unit lacks; 0: all fit
+};
+FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
 
 }  // namespace pipescope::plan

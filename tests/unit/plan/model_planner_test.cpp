@@ -1,0 +1,224 @@
+// Holds plans of models to all other splits, and to what a run of the configuration that is written takes.
+#include "engine/plan/model_planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "app/run/request/plan_request.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+using testing::HasSubstr;
+
+Configuration parsed(const std::string& toml) {
+  auto configuration = parseConfiguration(toml, "test.toml");
+  EXPECT_TRUE(configuration.ok()) << configuration.error().message;
+  return std::move(configuration).value();
+}
+
+/// A sample without its [[stages]], which stand between its layers and [execution].
+std::string sampleText(const std::string& name, bool withStages) {
+  std::ostringstream text;
+  text << std::ifstream(PIPESCOPE_SOURCE_DIR "/samples/" + name + ".toml").rdbuf();
+  std::string toml = text.str();
+  if (withStages) return toml;
+  const std::size_t first = toml.find("[[stages]]"), end = toml.find("[execution]");
+  EXPECT_LT(first, end);
+  return toml.erase(first, end - first);
+}
+
+base::Result<ConfigurationPlan> planned(const Configuration& configuration,
+                                        const std::vector<std::string>& choices = {}) {
+  std::vector<PlanChoice> all;
+  for (const std::string& text : choices) {
+    PIPESCOPE_ASSIGN(PlanChoice choice, planChoice(text));
+    all.push_back(std::move(choice));
+  }
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  return planConfiguration(configuration, all, executor, progress);
+}
+
+ConfigurationPlan mustPlan(const Configuration& configuration, const std::vector<std::string>& choices = {}) {
+  auto plan = planned(configuration, choices);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return std::move(plan).value();
+}
+
+/// What a run of the configuration does in a second.
+double rateOf(const Configuration& configuration) {
+  const auto compilation = compileRun(configuration);
+  if (!compilation.ok()) return 0;
+  return plan::tryOut(*compilation).samplesPerSecond;
+}
+
+void expectWrittenPlanRuns(const ConfigurationPlan& plan) {
+  const std::string toml = plannedToml(plan, "source.toml");
+  const Configuration written = parsed(toml);
+  const auto compilation = compileRun(written);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().message << "\n" << toml;
+  const plan::TriedPlan run = plan::tryOut(*compilation);
+  EXPECT_EQ(run.samplesPerSecond, plan.best.plan.best.samplesPerSecond) << toml;
+  EXPECT_EQ(run.value.time, plan.best.plan.best.value.time);
+  EXPECT_EQ(run.value.missing, plan.best.plan.best.value.missing);
+}
+
+constexpr const char* kOperators[] = {"layer1/pool",   "layer1/relu", "layer2/conv",
+                                      "layer2/pool",   "layer2/relu", "layer3/flatten",
+                                      "layer3/linear", "layer3/relu", "layer4/linear"};
+
+// Every other split of the tutorial's network into two stages is no faster.
+TEST(ModelPlan, IsTheBestOfAllSplitsOfTheTutorial) {
+  const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)));
+  ASSERT_TRUE(plan.present);
+  EXPECT_TRUE(plan.best.plan.exact);
+  EXPECT_GT(plan.best.plan.best.samplesPerSecond, plan.present->samplesPerSecond);
+  EXPECT_EQ(plan.present->samplesPerSecond, rateOf(parsed(sampleText("mnist/two_stages", true))));
+  const Configuration plain = parsed(sampleText("mnist/two_stages", false));
+  double best = 0;
+  for (const char* name : kOperators) {
+    Configuration cut = plain;
+    ASSERT_TRUE(cut.set("execution.cuts", std::vector<std::string>{name}, config::Origin::flag).ok());
+    best = std::max(best, rateOf(cut));
+  }
+  // Cuts between blocks are preferred to others that gain less than 0.3 %.
+  EXPECT_LE(best, 1.003 * plan.best.plan.best.samplesPerSecond);
+  EXPECT_GE(best, plan.best.plan.best.samplesPerSecond);
+  expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, ChoosesWhatTheUserLetsItChoose) {
+  const Configuration mnist = parsed(sampleText("mnist/pipelined", true));
+  const ConfigurationPlan plan = mustPlan(mnist, {"stages=1,2", "strategy"});
+  EXPECT_EQ(plan.variants.size(), 4U);
+  ASSERT_TRUE(plan.present);
+  EXPECT_GT(plan.best.plan.best.samplesPerSecond, plan.present->samplesPerSecond);
+  // The samples of a weight update stay the same: 40 · 10 in the tutorial.
+  const plan::TriedPlan& best = plan.best.plan.best;
+  EXPECT_EQ(best.microBatchSize * best.microBatches * best.replicas, 400);
+  expectWrittenPlanRuns(plan);
+  ASSERT_TRUE(plan.runnerUp);
+  // Cuts between blocks are preferred to others that gain less than 0.3 %.
+  EXPECT_LE(plan.runnerUp->samplesPerSecond, 1.003 * best.samplesPerSecond);
+}
+
+constexpr const char* kSmallBert = R"(
+[model]
+name = "bert"
+builder = "bert"
+layers = 4
+hidden = 64
+heads = 4
+feed_forward = 256
+sequence = 32
+head = "squad"
+[execution]
+mode = "training"
+numerics = false
+[training]
+micro_batch_size = 2
+gradient_accumulation = 8
+[data]
+dataset = "synthetic"
+[system]
+name = "pod4"
+)";
+
+// Two stages take most of the layers in the present plan. The best one is found without trying all splits.
+TEST(ModelPlan, ImprovesABadSplitOfABuildersModel) {
+  const std::string stages = R"(
+[[stages]]
+blocks = ["embeddings"]
+[[stages]]
+blocks = ["encoder/layer0"]
+[[stages]]
+blocks = ["encoder/layer1..3", "head"]
+)";
+  const Configuration bad = parsed(kSmallBert + stages);
+  const ConfigurationPlan plan = mustPlan(bad);
+  ASSERT_TRUE(plan.present);
+  EXPECT_FALSE(plan.best.plan.exact);
+  EXPECT_GT(plan.best.plan.best.samplesPerSecond, 1.1 * plan.present->samplesPerSecond);
+  EXPECT_EQ(plan.best.stages, 3);
+  EXPECT_GT(plan.best.plan.balancedSamplesPerSecond, 0);
+  EXPECT_TRUE(plan.errorBand);
+  expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
+  Configuration bert = parsed(kSmallBert);
+  ASSERT_TRUE(bert.set("system.devices", std::int64_t{4}, config::Origin::flag).ok());
+  const ConfigurationPlan plan = mustPlan(bert);
+  EXPECT_EQ(plan.variants.size(), 3U);  // 4, 2 and 1 stages
+  EXPECT_EQ(plan.best.plan.best.devices, 4);
+  expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, TakesThePlanThatLacksLeastIfNothingFits) {
+  Configuration large = parsed(sampleText("mnist/two_stages", true));
+  ASSERT_TRUE(large.set("training.micro_batch_size", std::int64_t{40'000}, config::Origin::flag).ok());
+  const ConfigurationPlan plan = mustPlan(large);
+  ASSERT_TRUE(plan.present);
+  EXPECT_GT(plan.best.plan.best.value.missing, 0);
+  EXPECT_LE(plan.best.plan.best.value.missing, plan.present->value.missing);
+  EXPECT_FALSE(plan.best.plan.best.overflow.empty());
+  expectWrittenPlanRuns(plan);
+}
+
+std::string planRefusal(const Configuration& configuration, const std::vector<std::string>& choices = {}) {
+  const auto plan = planned(configuration, choices);
+  return plan.ok() ? "accepted" : plan.error().message;
+}
+
+TEST(ModelPlan, RefusesWhatCannotBePlanned) {
+  const Configuration mnist = parsed(sampleText("mnist/pipelined", true));
+  EXPECT_THAT(planRefusal(mnist, {"schedul"}), HasSubstr("there is no key of this name"));
+  EXPECT_THAT(planRefusal(mnist, {"epochs"}), HasSubstr("--vary epochs needs values to try"));
+  EXPECT_THAT(planRefusal(mnist, {"schedule=popart,"}), HasSubstr("needs values to try"));
+  EXPECT_THAT(planRefusal(mnist, {"stages=0"}), HasSubstr("a whole number from 1 to 1024"));
+  EXPECT_THAT(planRefusal(mnist, {"stages=5000"}), HasSubstr("a whole number from 1 to 1024"));
+  EXPECT_THAT(planRefusal(mnist, {"schedule=nothing"}), HasSubstr("There is no schedule"));
+  EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=0"}), HasSubstr("--vary: training.micro_batch_size"));
+  EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=7,9"}), HasSubstr("None of the variants can run"));
+  EXPECT_THAT(planRefusal(mnist, {"epochs=1,2,3,4,5,6", "seed=1,2,3,4,5,6", "threads=1,2,3,4,5,6"}),
+              HasSubstr("a plan tries at most 200"));
+  EXPECT_THAT(planRefusal(mnist, {"strategy=serial_phased"}), HasSubstr("plan with another strategy"));
+  EXPECT_THAT(
+      planRefusal(mnist, {"micro_batch_size=7"}),
+      HasSubstr("A weight update has 400 samples, which 1 replica with micro-batches of 7 cannot share"));
+  EXPECT_THAT(planRefusal(parsed(sampleText("fixed/imbalanced", true))), HasSubstr("nothing to divide"));
+  std::string own = sampleText("mnist/pipelined", true);
+  own.replace(own.find("device = 0"), 10, "device = 0\navailable_memory_proportion = 0.3");
+  EXPECT_THAT(planRefusal(parsed(own)), HasSubstr("to single stages"));
+}
+
+std::string cutRefusal(std::vector<std::string> cuts, const std::string& more = {}) {
+  Configuration cut = parsed(sampleText("mnist/pipelined", false) + more);
+  EXPECT_TRUE(cut.set("execution.cuts", std::move(cuts), config::Origin::flag).ok());
+  const auto compilation = compileRun(cut);
+  return compilation.ok() ? "accepted" : compilation.error().message;
+}
+
+TEST(Cuts, AreRefusedWhereNoStageCanBegin) {
+  EXPECT_EQ(cutRefusal({"layer2/conv", "layer3/linear"}), "accepted");
+  EXPECT_THAT(cutRefusal({"layer9"}),
+              HasSubstr("execution.cuts names layer9, but the model has no operator"));
+  EXPECT_THAT(cutRefusal({"layer3/linear", "layer2/conv"}), HasSubstr("does not come later in the model"));
+  EXPECT_THAT(cutRefusal({"layer2/conv", "layer2/conv"}), HasSubstr("does not come later in the model"));
+  EXPECT_THAT(cutRefusal({"layer2/conv"}, "[[stages]]\nblocks = [\"B1\"]\n"),
+              HasSubstr("execution.cuts and [[stages]] both say what the stages are"));
+  Configuration both = parsed(sampleText("mnist/pipelined", false));
+  ASSERT_TRUE(both.set("execution.cuts", std::vector<std::string>{"layer2/conv"}, config::Origin::flag).ok());
+  ASSERT_TRUE(both.set("execution.stages", std::int64_t{2}, config::Origin::flag).ok());
+  EXPECT_THAT(compileRun(both).error().message, HasSubstr("execution.cuts and execution.stages both say"));
+}
+
+}  // namespace
+}  // namespace pipescope::app
