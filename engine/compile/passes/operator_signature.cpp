@@ -110,17 +110,4 @@ std::int64_t OperatorNumbers::of(const StagePlan& stage, const PlanOperator& op)
   return numbers_.try_emplace(OperatorText(stage).of(op), next).first->second;
 }
 
-std::vector<std::int64_t> connectionsOf(const PassPlan& pass, std::size_t first, std::size_t count) {
-  std::vector<std::int64_t> connections;
-  std::map<PlanTensorId, std::int64_t> known;
-  for (std::size_t i = first; i < first + count; ++i) {
-    const PlanOperator& op = pass.operators[i];
-    for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const PlanTensorId id : *list)
-        connections.push_back(known.try_emplace(id, static_cast<std::int64_t>(known.size())).first->second);
-    }
-  }
-  return connections;
-}
-
 }  // namespace pipescope::compile

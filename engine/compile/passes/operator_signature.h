@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "engine/compile/plan.h"
 
@@ -17,9 +16,5 @@ class OperatorNumbers {
  private:
   std::map<std::string, std::int64_t> numbers_;
 };
-
-/// How `count` operators are connected: for each of their inputs and outputs the place where the tensor first
-/// appears. Two runs of operators with equal numbers compute the same if their connections are equal.
-std::vector<std::int64_t> connectionsOf(const PassPlan& pass, std::size_t first, std::size_t count);
 
 }  // namespace pipescope::compile

@@ -12,7 +12,7 @@
 #include <map>
 #include <optional>
 #include <queue>
-#include <set>
+#include <utility>
 
 #include "engine/compile/passes/operator_signature.h"
 #include "engine/compile/passes/pass.h"
@@ -60,6 +60,9 @@ class Outliner {
     OperatorNumbers numbers;
     for (StagePlan* stage : stages) {
       uses_.emplace(stage, TensorUses(*stage, boundaries));
+      marks_.emplace(stage,
+                     Marks{Marks::ByTensor(stage->tensors.size()), Marks::ByTensor(stage->tensors.size())});
+      base::IdVector<PlanTensorId, std::int64_t> latest(stage->tensors.size(), -1);
       std::int64_t position = 0;
       for (PassPlan& pass : stage->passes) {
         for (std::size_t i = 0; i < pass.operators.size(); ++i) {
@@ -67,9 +70,11 @@ class Outliner {
           if (i == 0 || op.again != pass.operators[i - 1].again) addBorder();
           places_.push_back({stage, &pass, i, position++});
           numbers_.push_back(mayBeOutlined(op) ? numbers.of(*stage, op) : -1);
+          addOperands(op, latest);
         }
       }
     }
+    firstOperand_.push_back(before_.size());
   }
 
   struct Function {
@@ -97,6 +102,33 @@ class Outliner {
   void addBorder() {
     places_.push_back({});
     numbers_.push_back(-1);
+    firstOperand_.push_back(before_.size());
+  }
+
+  /// Notes for each operand where the same tensor stood before. `latest` holds the last place of each tensor.
+  void addOperands(const PlanOperator& op, base::IdVector<PlanTensorId, std::int64_t>& latest) {
+    firstOperand_.push_back(before_.size());
+    for (const auto* list : {&op.inputs, &op.outputs}) {
+      for (const PlanTensorId id : *list) {
+        const auto here = static_cast<std::int64_t>(before_.size());
+        before_.push_back(id.valid() ? latest[id] : -1);
+        if (id.valid()) latest[id] = here;
+      }
+    }
+  }
+
+  /// How operands of a run are connected: for each, how far before it the same tensor stands within the run,
+  /// or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized pattern matching",
+  /// 1993).
+  std::vector<std::int64_t> connections(std::size_t start, std::size_t length) const {
+    const std::size_t first = firstOperand_[start], end = firstOperand_[start + length];
+    std::vector<std::int64_t> distances(end - first);
+    for (std::size_t i = first; i < end; ++i) {
+      const std::int64_t before = before_[i];
+      if (before >= static_cast<std::int64_t>(first))
+        distances[i - first] = static_cast<std::int64_t>(i) - before;
+    }
+    return distances;
   }
 
   struct Candidate {
@@ -144,8 +176,7 @@ class Outliner {
     if (length == 0) return function;
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> alike;
     for (const std::size_t each : run.starts) {
-      const OutlinePlace& place = places_[each + skip];
-      std::vector<std::size_t>& starts = alike[connectionsOf(*place.pass, place.op, length)];
+      std::vector<std::size_t>& starts = alike[connections(each + skip, length)];
       if (starts.empty() || starts.back() + length <= each + skip) starts.push_back(each + skip);
     }
     for (auto& [connections, starts] : alike) {
@@ -185,26 +216,43 @@ class Outliner {
     const OutlinePlace& first = places_[start];
     const TensorUses& uses = uses_.at(first.stage);
     double sum = sums_[start + length] - sums_[start];
-    std::set<PlanTensorId> read, made;
+    Marks& marks = marks_.at(first.stage);
+    const std::int64_t mark = ++lastMark_;
+    std::vector<PlanTensorId> read, made;
+    const auto add = [&](Marks::ByTensor& of, std::vector<PlanTensorId>& list, PlanTensorId id) {
+      if (!id.valid() || std::exchange(of[id], mark) == mark) return;
+      list.push_back(id);
+    };
     for (std::size_t i = start; i < start + length; ++i) {
       for (const PlanTensorId id : places_[i].get().inputs) {
-        if (!made.contains(id)) read.insert(id);
+        if (id.valid() && marks.made[id] != mark) add(marks.read, read, id);
       }
-      made.insert(places_[i].get().outputs.begin(), places_[i].get().outputs.end());
+      for (const PlanTensorId id : places_[i].get().outputs) add(marks.made, made, id);
     }
     const std::int64_t end = first.position + static_cast<std::int64_t>(length);
     for (const PlanTensorId id : read) sum -= std::sqrt(bytesOf(start, id));
     for (const PlanTensorId id : made) {
       const std::int64_t last = uses.lastRead(id);
-      if (last < 0 || last >= end || read.contains(id)) sum -= std::sqrt(bytesOf(start, id));
+      if (last < 0 || last >= end || marks.read[id] == mark) sum -= std::sqrt(bytesOf(start, id));
     }
     return sum;
   }
+
+  /// Marks the tensors of a stage that worth() has met, without a set for each call.
+  struct Marks {
+    using ByTensor = base::IdVector<PlanTensorId, std::int64_t>;
+    ByTensor read, made;
+  };
 
   std::vector<OutlinePlace> places_;
   std::vector<std::int64_t> numbers_;  ///< of the operators at places_; negative: taken, or a border
   std::vector<double> sums_;           ///< of the operators' values, before each place
   std::map<const StagePlan*, TensorUses> uses_;
+  std::vector<std::size_t>
+      firstOperand_;                  ///< by place: its first operand, and behind the last place their number
+  std::vector<std::int64_t> before_;  ///< by operand: the operand before it that is the same tensor, or −1
+  mutable std::map<const StagePlan*, Marks> marks_;
+  mutable std::int64_t lastMark_ = 0;
 };
 
 /// Names functions after the block and pass of their first call. A block may give its name to several
