@@ -180,7 +180,11 @@ Result<std::vector<ComputeSet>> Compilation::computeSets() const {
                      return row.executable == executable_ && row.kind == "OnTileExecute";
                    }));
   std::vector<ComputeSet> sets;
-  for (const model::Program& row : rows) sets.push_back(ComputeSet(Program(profile_, row.id.value)));
+  for (const model::Program& row : rows) {
+    // Steps belong to the calls of a function, so the body of the function has no times of its own.
+    if (row.parent.valid() && profile_->program(row.parent.value).kind == "Function") continue;
+    sets.push_back(ComputeSet(Program(profile_, row.id.value)));
+  }
   return sets;
 }
 

@@ -167,7 +167,8 @@ class Compilation {
   Result<std::vector<Replica>> replicas() const;
   Result<Graph> graph() const;
   std::vector<Program> programs() const;  ///< root programs, which have no parent
-  /// Returns the compute sets of all devices, in the order of the programs.
+  /// Returns the compute sets of all devices, in the order of the programs. Those of a function are listed
+  /// for each of its calls.
   Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;
