@@ -141,14 +141,7 @@ base::Result<config::Configuration> planConfigurationOf(const PlanOptions& optio
   if (options.devices > 0) {
     PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
   }
-  for (const std::string& setting : options.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos)
-      return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
-    const base::Status status =
-        configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
-    if (!status.ok()) return base::badInput("--set: " + status.error().message);
-  }
+  PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   return configuration;
 }
 

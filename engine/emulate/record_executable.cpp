@@ -7,21 +7,10 @@
 #include "engine/emulate/peak_check.h"
 #include "engine/emulate/program_tree.h"
 #include "engine/emulate/replica_parts.h"
+#include "engine/schedules/schedule_kind.h"
 
 namespace pipescope::emulate {
 namespace {
-
-model::ScheduleKind scheduleKindOf(schedules::Progression progression) {
-  switch (progression) {
-    case schedules::Progression::oneAtATime:
-      return model::ScheduleKind::oneAtATime;
-    case schedules::Progression::barrier:
-      return model::ScheduleKind::barrier;
-    case schedules::Progression::dependency:
-      break;
-  }
-  return model::ScheduleKind::dependency;
-}
 
 class ExecutableRecorder {
  public:
@@ -128,7 +117,7 @@ class ExecutableRecorder {
     row.kind = plan_.kind;
     row.strategy = result_.facts.strategy;
     row.schedule = result_.facts.schedule;
-    row.scheduleKind = scheduleKindOf(result_.order.progression);
+    row.scheduleKind = schedules::scheduleKindOf(result_.order.progression);
     row.recompute = result_.facts.recompute;
     row.stages = static_cast<std::int64_t>(plan_.stages.size());
     row.microBatchSize = result_.facts.microBatchSize;

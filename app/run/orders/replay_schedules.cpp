@@ -1,6 +1,7 @@
 #include "app/run/orders/replay_schedules.h"
 
 #include "engine/schedules/schedule.h"
+#include "engine/schedules/schedule_kind.h"
 
 namespace pipescope::app {
 namespace {
@@ -10,23 +11,11 @@ replay::TaskKind taskKindOf(model::Pass pass) {
   return pass == model::Pass::backward ? replay::TaskKind::backward : replay::TaskKind::weight;
 }
 
-model::ScheduleKind progressionOf(schedules::Progression progression) {
-  switch (progression) {
-    case schedules::Progression::oneAtATime:
-      return model::ScheduleKind::oneAtATime;
-    case schedules::Progression::barrier:
-      return model::ScheduleKind::barrier;
-    case schedules::Progression::dependency:
-      break;
-  }
-  return model::ScheduleKind::dependency;
-}
-
 base::Result<replay::Order> orderFor(const replay::OrderRequest& request) {
   const schedules::Shape shape{request.stages, request.microBatches, request.training, request.deviceOfStage};
   PIPESCOPE_ASSIGN(const schedules::Order made, schedules::makeOrder(request.schedule, shape));
   replay::Order order;
-  order.progression = progressionOf(made.progression);
+  order.progression = schedules::scheduleKindOf(made.progression);
   order.serialUpdate = made.update == schedules::UpdateOrder::serial;
   order.splitBackward = made.splitBackward;
   order.pipes = made.pipes;
