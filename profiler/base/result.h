@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "profiler/base/check.h"
 
@@ -40,19 +39,26 @@ inline Error internalError(std::string message) {
   return {ErrorKind::internal, std::move(message)};
 }
 
+/// Fails the CHECK that value() makes: the Result holds `error` instead of a value.
+[[noreturn]] void failWithoutValue(const Error& error);
+/// Fails the CHECK that error() makes: the Result holds no error.
+[[noreturn]] void failWithoutError();
+
+// The members are an optional value and an optional error instead of a variant, because every type of
+// value then costs the compiler less.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(std::move(error)) {}
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   /// Returns the value. A CHECK fails if there is none.
-  T& value() & { return requireValue(), *std::get_if<0>(&state_); }
-  const T& value() const& { return requireValue(), *std::get_if<0>(&state_); }
-  T&& value() && { return requireValue(), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return requireValue(), *value_; }
+  const T& value() const& { return requireValue(), *value_; }
+  T&& value() && { return requireValue(), std::move(*value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -60,15 +66,16 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   const Error& error() const {
-    PIPESCOPE_CHECK(!ok(), "error() of a Result that holds a value");
-    return *std::get_if<1>(&state_);
+    if (ok()) failWithoutError();
+    return error_;
   }
 
  private:
   void requireValue() const {
-    PIPESCOPE_CHECK(ok(), "value() of a Result that holds an error: " + std::get_if<1>(&state_)->message);
+    if (!ok()) failWithoutValue(error_);
   }
-  std::variant<T, Error> state_;
+  std::optional<T> value_;
+  Error error_;
 };
 
 template <>
@@ -79,7 +86,7 @@ class [[nodiscard]] Result<void> {
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
   const Error& error() const {
-    PIPESCOPE_CHECK(!ok(), "error() of a Result that succeeded");
+    if (ok()) failWithoutError();
     return *error_;
   }
 

@@ -119,18 +119,7 @@ Result<Kernel> qlinearConvKernel(const OperatorCall& call) {
 
 std::vector<Work> qlinearConvWork(const OperatorCall& call) {
   const ConvPlan plan = *qlinearConvPlanOf(call);
-  Contraction c;
-  c.batch = plan.batch;
-  c.groups = plan.groups;
-  c.inputChannels = plan.inChannels;
-  c.outputChannels = plan.outChannels;
-  c.field = plan.window.input;
-  c.kernel = plan.window.kernel;
-  c.output = plan.window.output;
-  c.stride = plan.window.stride;
-  c.dilation = plan.window.dilation;
-  c.padding = plan.window.padding();
-  c.type = call.input(0).element;
+  Contraction c = convContraction(plan, Contraction::Phase::forward, call.input(0).element);
   c.accumulate = ElementType::int32;
   const std::int64_t elements = call.outputs[0].elements();
   return {{c, 1, "Convolve"},
@@ -141,12 +130,7 @@ std::vector<Work> qlinearConvWork(const OperatorCall& call) {
 
 PIPESCOPE_REGISTER_OPERATOR(qlinear_conv) {
   registry.add({.type = "QLinearConv",
-                .attributes = {{"auto_pad", AttributeKind::text},
-                               {"dilations", AttributeKind::integers},
-                               {"group", AttributeKind::integer},
-                               {"kernel_shape", AttributeKind::integers},
-                               {"pads", AttributeKind::integers},
-                               {"strides", AttributeKind::integers}},
+                .attributes = convAttributes(nullptr),
                 .minInputs = 8,
                 .maxInputs = 9,
                 .infer = inferQLinearConv,
