@@ -192,6 +192,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, co
       app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
+  if (!result->isFirst) return static_cast<int>(result->cancelled ? kAnswerIsNo : kDone);
   for (const std::string& notice : result->notices) say("note: " + typed.named(notice));
   sayWhatDoesNotFit(result->overflow, output);
   say(closingLine(*result, output));

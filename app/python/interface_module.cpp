@@ -8,6 +8,8 @@
 #include "app/python/interruptible.h"
 #include "app/run/interface/executable.h"
 #include "app/run/interface/model_outline.h"
+#include "app/run/io/event_file.h"
+#include "engine/numerics/instance_module.h"
 
 namespace pipescope::python {
 namespace {
@@ -33,6 +35,7 @@ std::shared_ptr<const Program> compile(const std::string& toml, const std::strin
   run::Options options = must(run::Options::parse(toml, name));
   if (onnx) check(options.useModel(name, bytesOf(*onnx)));
   check(options.useEnvironment());
+  check(options.joinInstances());
   Interruptible progress;
   return *withoutLock(progress, [&] { return Program::compile(options, progress); });
 }
@@ -45,6 +48,7 @@ py::dict outline(const py::bytes& onnx, const std::string& name) {
   answer["nodes"] = nodes;
   answer["inputs"] = read.inputs;
   answer["outputs"] = read.outputs;
+  answer["weights"] = read.weights;
   return answer;
 }
 
@@ -76,6 +80,8 @@ py::dict callExecutable(Executable& executable, Device& device, const std::strin
   py::dict answer;
   answer["outputs"] = outputs;
   answer["losses"] = py::array(static_cast<py::ssize_t>(result.losses.size()), result.losses.data());
+  answer["all_losses"] =
+      py::array(static_cast<py::ssize_t>(result.allLosses.size()), result.allLosses.data());
   answer["returned_losses"] =
       py::array(static_cast<py::ssize_t>(result.returnedLosses.size()), result.returnedLosses.data());
   answer["emulated_seconds"] = result.emulatedSeconds;
@@ -166,22 +172,47 @@ void defineExecutable(py::module_& m) {
       .def_property_readonly("optimizer_settings", &Executable::optimizerSettings)
       .def(
           "set_optimizer",
-          [](Executable& e, const std::map<std::string, double>& changes) { check(e.setOptimizer(changes)); })
+          [](Executable& e, const std::map<std::string, double>& changes, std::optional<std::size_t> group) {
+            check(group ? e.setOptimizer(*group, changes) : e.setOptimizer(changes));
+          },
+          py::arg("changes"), py::arg("group") = py::none(),
+          "Changes settings of the optimizer, or of one of its parameter groups.")
+      .def_property_readonly("weight_hashes", &Executable::weightHashes,
+                             "Hashes of the weights of all replicas, or of all instances.")
       .def_property("loss_scale", &Executable::lossScale,
                     [](Executable& e, double value) { check(e.setLossScale(value)); })
       .def("save", [](const Executable& e, const std::string& path) { check(e.save(path)); })
       .def("load", [](Executable& e, const std::string& path) { check(e.load(path)); });
 }
 
+void defineEvents(py::module_& m) {
+  using app::EventFile;
+  py::class_<EventFile>(m, "EventFile", "An event file of TensorBoard in a folder.")
+      .def(py::init([](const std::string& folder) { return must(EventFile::create(folder)); }),
+           py::arg("folder"))
+      .def(
+          "add",
+          [](EventFile& file, std::int64_t step, const std::map<std::string, float>& scalars) {
+            std::vector<EventFile::Scalar> rows;
+            for (const auto& [tag, value] : scalars) rows.push_back({tag, value});
+            check(file.add(step, rows));
+          },
+          py::arg("step"), py::arg("scalars"), "Adds {tag: value} of a step.");
+}
+
 }  // namespace
 
 void defineInterface(py::module_& m) {
+  defineEvents(m);
   defineProgram(m);
   defineDevice(m);
   defineExecutable(m);
-  m.def(
-      "outline", &outline, py::arg("onnx"), py::arg("name"),
-      "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name]} of an ONNX model, in its order.");
+  m.def("outline", &outline, py::arg("onnx"), py::arg("name"),
+        "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name], weights: [name]} "
+        "of an ONNX model, in its order.");
+  m.def("leave_instances", &numerics::leaveInstances, py::call_guard<py::gil_scoped_release>(),
+        "Waits for all instances that `pipescope poprun` started, and leaves. Does nothing in a process that "
+        "runs alone.");
 }
 
 }  // namespace pipescope::python

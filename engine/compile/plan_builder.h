@@ -21,6 +21,12 @@ struct OptimizerCost {
   std::string kind;  ///< "adamw"
   std::function<std::vector<State>(const graph::TensorType& parameter)> states;
   std::function<std::vector<ops::Work>(const graph::TensorType& parameter)> work;
+  /// Costs of parameters with settings of their own, by name.
+  std::map<std::string, std::shared_ptr<const OptimizerCost>> own = {};
+  const OptimizerCost& of(const std::string& parameter) const {
+    const auto found = own.find(parameter);
+    return found == own.end() ? *this : *found->second;
+  }
 };
 
 /// Where tensors of one kind lie.

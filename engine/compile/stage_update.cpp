@@ -199,7 +199,8 @@ void StageBuilder::addNorms() {
   std::int64_t norms = 0;
   for (const Gradient& gradient : gradients_) {
     if (!updatesShare(gradient)) continue;
-    for (const ops::Work& work : options_.optimizer.work(shareOf(graph_.tensor(gradient.parameter).type))) {
+    const Tensor& parameter = graph_.tensor(gradient.parameter);
+    for (const ops::Work& work : options_.optimizer.of(parameter.name).work(shareOf(parameter.type))) {
       const auto* sum = std::get_if<ops::Reduce>(&work.item);
       norms += sum != nullptr && sum->outputs == 1 ? 1 : 0;
     }
@@ -216,7 +217,8 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   PlanOperator op;
   op.name = tensor.name + "/update";
   op.kind = options_.optimizer.kind;
-  op.work = options_.optimizer.work(share ? shareOf(tensor.type) : tensor.type);
+  const OptimizerCost& cost = options_.optimizer.of(tensor.name);
+  op.work = cost.work(share ? shareOf(tensor.type) : tensor.type);
   std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // from the chip to where it is kept
   const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
     const PlanTensor row = plan_.tensors[kept];
@@ -235,7 +237,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   op.outputs = {weight};
   TensorLocation location = options_.locations.optimizerState;
   location.sharded = false;  // decided for the whole parameter
-  for (const OptimizerCost::State& state : options_.optimizer.states(tensor.type)) {
+  for (const OptimizerCost::State& state : cost.states(tensor.type)) {
     const std::string name = tensor.name + "/" + state.name;
     const Home kept =
         makeHome(name, share ? shareOf(state.type) : state.type, TensorUse::optimizerState, location);

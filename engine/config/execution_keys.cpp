@@ -198,6 +198,9 @@ void addExecution(std::vector<Key>& all) {
                         "Seed of the initial weights, the shuffling and all other random numbers.",
                         {"seed"}));
   all.push_back(integer("execution.threads", "", 0, 0, 1024, "Host threads; 0: all cores.", {"threads"}));
+  all.push_back(integer("execution.instances", "processes", 1, 1, 4096,
+                        "Processes that compute the replicas together. `pipescope poprun` sets it; a "
+                        "configuration leaves it out."));
   all.push_back(
       text("execution.record", "steps",
            "What the profile holds. off: only summary figures. stages: when each stage runs. steps: also the "

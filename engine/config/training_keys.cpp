@@ -42,6 +42,9 @@ void addTraining(std::vector<Key>& all) {
            "(of probabilities) and model (a loss in the graph itself, which is the default where there is "
            "one). Scores of classes may have them along the last axis, as language models do.",
            {"loss"}, {"cross_entropy", "nll", "mse", "bce", "model"}));
+  all.push_back(text("training.loss_output", "",
+                     "ONNX models with training.loss = \"model\": name of the output that is the loss. All "
+                     "other outputs are returned to the host. Empty: the loss is found."));
   all.push_back(integer("training.ignore_index", "", -100, -1e9, 1e9,
                         "ONNX models with cross_entropy or nll: label that loss and accuracy leave out, as "
                         "ignore_index in PyTorch. Other labels below 0 are refused.",
@@ -84,6 +87,15 @@ void addInference(std::vector<Key>& all) {
   all.push_back(integer("inference.replication_factor", "replicas", 1, 1, 4096,
                         "Copies of all stages that infer side by side, each with other samples.",
                         {"inference-replication-factor"}));
+  all.push_back(integer("inference.input_replica_grouping", "replicas", 1, 1, 4096,
+                        "Number of neighbouring replicas that get the same samples. It must divide the "
+                        "number of replicas."));
+  all.push_back(text("inference.output_mode", "all",
+                     "Which predictions a call returns: those of all micro-batches, of the last one (final), "
+                     "of every n-th (every_n), or their sum.",
+                     {}, {"all", "final", "sum", "every_n"}));
+  all.push_back(integer("inference.output_period", "micro-batches", 1, 1, 1e6,
+                        "every_n: one of so many micro-batches is returned."));
   all.push_back(integer("inference.gradient_accumulation", "", 1, 1, 1e6,
                         "It must be 1, because inference has no gradients. Use device_iterations instead.",
                         {"inference-gradient-accumulation"}));

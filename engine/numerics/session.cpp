@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "engine/numerics/values.h"
 
@@ -49,6 +50,24 @@ Status checkTypes(const graph::Graph& graph) {
   return {};
 }
 
+/// Refuses a group that names no parameter of the model, and a parameter in two groups.
+Status checkGroups(const graph::Graph& graph, const optimizers::OptimizerGroups& groups) {
+  std::set<std::string> known, seen;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter) known.insert(tensor.name);
+  }
+  for (const optimizers::OptimizerGroup& group : groups) {
+    for (const std::string& name : group.parameters) {
+      if (!known.contains(name))
+        return badInput(
+            fmt::format("[[training.groups]] names {}, but the model has no such parameter.", name));
+      if (!seen.insert(name).second)
+        return badInput(fmt::format("[[training.groups]] name {} twice: leave it out of one group.", name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
@@ -75,6 +94,7 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   }
   if (!optimizer && !program.gradients().empty())
     return badInput("the model computes gradients, but there is no optimizer to use them");
+  PIPESCOPE_TRY(checkGroups(graph, options.groups));
   std::unique_ptr<Session> session(
       new Session(std::move(program), graph, std::move(optimizer), executor, options));
   PIPESCOPE_TRY(session->parameters_.initialize(graph, options.seed));
@@ -188,10 +208,11 @@ Bindings Session::bind(const Rows& rows, std::size_t microBatch, std::size_t slo
   }
   for (std::size_t i = 0; i < worker.gradients.size(); ++i) worker.gradients[i] = updater_->slot(slot, i);
   const std::size_t replica = microBatch % replicas();
+  const std::int64_t before = options_.instances ? options_.instances->index() * options_.replicas : 0;
   const ops::RunIdentity identity{.seed = options_.seed,
                                   .iteration = steps_,
                                   .microBatch = static_cast<std::int64_t>(microBatch / replicas()),
-                                  .replica = static_cast<std::int64_t>(replica),
+                                  .replica = before + static_cast<std::int64_t>(replica),
                                   .stochasticRounding = options_.stochasticRounding};
   const auto& weights = replica == 0 || others_.empty() ? weights_ : otherWeights_[replica - 1];
   return {.inputs = worker.inputs,
@@ -273,10 +294,25 @@ void Session::moveStates(std::size_t first, std::size_t count) {
   }
 }
 
+void Session::equalizeInstances() {
+  if (!options_.instances || options_.instances->sum(changed_ ? 1 : 0) == 0) return;
+  for (std::size_t i = 0; i < parameters_.count(); ++i) options_.instances->broadcast(parameters_.bytes(i));
+  for (const NamedState& state : updater_->state()) options_.instances->broadcast(state.bytes);
+  options_.instances->broadcast(std::as_writable_bytes(std::span(&steps_, 1)));
+  updater_->weightsChanged();
+  changed_ = false;
+}
+
+void Session::shareStates() {
+  if (!options_.instances) return;
+  for (const State& state : states_) options_.instances->broadcast(parameters_.bytes(state.parameter));
+}
+
 Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
   if (!updater_)
     return badInput("this model was made for inference; training needs an optimizer and gradients");
   PIPESCOPE_ASSIGN(microBatches_, countMicroBatches(rows));
+  equalizeInstances();
   prepare(microBatches_, keep, results);
   if (!options_.lossScale.tensor.empty()) {
     const auto scale = static_cast<float>(updater_->lossScale().value());
@@ -291,6 +327,7 @@ Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
     updater_->accumulate(first, count, microBatches_, steps_ + 1);
     moveStates(first, count);
   }
+  shareStates();
   ++steps_;
   return {};
 }

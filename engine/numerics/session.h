@@ -68,6 +68,7 @@ class Session {
   /// Must be called after weights were assigned in training.
   void weightsChanged() {
     if (updater_) updater_->weightsChanged();
+    changed_ = true;
   }
   /// Null in inference.
   optimizers::Optimizer* optimizer() { return updater_ ? &updater_->optimizer() : nullptr; }
@@ -98,6 +99,10 @@ class Session {
                Results& results, const Worker& worker);
   /// Updates running statistics from the micro-batches of the first replica in this wave.
   void moveStates(std::size_t first, std::size_t count);
+  /// Gives all instances the weights and the state of the first, if weights of any were assigned.
+  void equalizeInstances();
+  /// Gives all instances the running statistics of the first.
+  void shareStates();
   /// The block of the rows that a micro-batch reads. Micro-batches are numbered [step][replica].
   std::size_t rowBlock(std::size_t microBatch) const;
   std::size_t replicas() const { return static_cast<std::size_t>(options_.replicas); }
@@ -114,6 +119,7 @@ class Session {
   std::vector<std::unique_ptr<Parameters>> others_;
   std::vector<std::vector<std::span<const std::byte>>> otherWeights_;
   std::int64_t steps_ = 0;
+  bool changed_ = false;          ///< weights were assigned since the last update
   std::size_t microBatches_ = 0;  ///< of the current call
 
   std::mutex mutex_;

@@ -2,7 +2,9 @@
 #include <cstdint>
 
 #include "engine/graph/tensor_type.h"
+#include "engine/numerics/instances.h"
 #include "engine/numerics/loss_scale.h"
+#include "engine/optimizers/optimizer_group.h"
 
 namespace pipescope::numerics {
 
@@ -18,8 +20,11 @@ struct SessionOptions {
   bool meanGradient = true;  ///< hand the mean over micro-batches to the optimizer; false: their sum
   /// Memory for the gradients of micro-batches that run in parallel.
   std::int64_t gradientBytes = std::int64_t{256} << 20;
-  /// Number of replicas R. Micro-batch k of the rows belongs to replica k mod R.
+  /// Number of replicas R of this process. Micro-batch k of the rows belongs to replica k mod R.
   std::int64_t replicas = 1;
+  /// Several processes train together: this one has the replicas from R · index on. Null: there is one
+  /// process.
+  std::shared_ptr<const Instances> instances;
   /// So many neighbouring replicas get the same rows. It divides the number of replicas.
   std::int64_t inputGroup = 1;
   /// Each replica has its own weights and optimizer state and updates them by its own sum. Otherwise replicas
@@ -37,6 +42,10 @@ struct SessionOptions {
   /// False: parameters with at most one axis (biases, norms) have no weight decay.
   bool decayVectors = true;
   LossScaleOptions lossScale;
+  /// Parameters with settings of their own; all others take those of the session's optimizer.
+  optimizers::OptimizerGroups groups;
+
+  std::int64_t instanceCount() const { return instances ? instances->count() : 1; }
 };
 
 }  // namespace pipescope::numerics

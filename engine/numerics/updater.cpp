@@ -41,7 +41,9 @@ Updater::Updater(const graph::Graph& graph, const Program& program, Parameters& 
     gradientParameters_.push_back(parameters_.find(parameter.name));
     slotBytes_ += alignedBytes(parameter.type.bytes().count);
     sumBytes_ += alignedBytes(parameter.type.elements() * 4);
-    stateTypes_.push_back(optimizer_->stateOf(parameter.type));
+    const optimizers::OptimizerGroup* group = optimizers::groupOf(options_.groups, parameter.name);
+    groupOf_.push_back(group == nullptr ? -1 : static_cast<int>(group - options_.groups.data()));
+    stateTypes_.push_back(ruleOf(index).stateOf(parameter.type));
     PIPESCOPE_CHECK(stateTypes_.back().size() <= kMostStates, "an optimizer keeps too many state tensors");
     for (std::size_t first = 0; first < elements; first += kRangeElements)
       ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
@@ -66,26 +68,38 @@ void Updater::makeState(Replica& replica) const {
   }
 }
 
-base::Status Updater::changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer) {
+base::Status Updater::checkChange(int group, const optimizers::Optimizer& optimizer) const {
   const auto refuse = [&](const char* what) {
     return base::badInput(
         fmt::format("Optimizer {} cannot change in this way after compiling, because it would need other {}: "
                     "compile the model again.",
                     optimizer_->name(), what));
   };
-  if (optimizer->name() != optimizer_->name() || optimizer->sumCount() != optimizer_->sumCount())
+  if (optimizer.name() != optimizer_->name() || optimizer.sumCount() != optimizer_->sumCount())
     return refuse("sums");
   for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
+    if (groupOf_[gradient] != group) continue;
     const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
-    const std::vector<optimizers::StateTensor> state = optimizer->stateOf(type);
+    const std::vector<optimizers::StateTensor> state = optimizer.stateOf(type);
     const bool same = std::ranges::equal(state, stateTypes_[gradient], [](const auto& a, const auto& b) {
       return a.name == b.name && a.type == b.type;
     });
     if (!same) return refuse("state");
-    if (optimizer->workOf(type, 1).size() != optimizer_->workOf(type, 1).size())
+    if (optimizer.workOf(type, 1).size() != ruleOf(gradient).workOf(type, 1).size())
       return refuse("work on the device");
   }
+  return {};
+}
+
+base::Status Updater::changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer) {
+  PIPESCOPE_TRY(checkChange(-1, *optimizer));
   optimizer_ = std::move(optimizer);
+  return {};
+}
+
+base::Status Updater::changeOptimizer(std::size_t group, std::unique_ptr<optimizers::Optimizer> optimizer) {
+  PIPESCOPE_TRY(checkChange(static_cast<int>(group), *optimizer));
+  options_.groups[group].optimizer = std::move(optimizer);
   return {};
 }
 
@@ -204,6 +218,14 @@ void Updater::reduce(const Range& range) {
   collectives_.allReduceSum(std::span(parts).first(accumulators_.size()));
 }
 
+/// Sums over the replicas of all instances in ascending order, in one go: MPI is not called by several
+/// threads.
+void Updater::sumOverInstances() {
+  std::vector<std::span<float>> parts;
+  for (AlignedBuffer& accumulator : accumulators_) parts.push_back(valuesOf<float>(accumulator.bytes()));
+  options_.instances->sumInOrder(parts);
+}
+
 optimizers::Update Updater::updateOf(const Range& range, std::span<float> weights,
                                      std::span<std::span<float>> state) const {
   optimizers::Update update;
@@ -246,10 +268,10 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   optimizers::Update update = updateOf(range, weights, std::span(parts).first(state.size()));
   update.gradients = accumulator(replica, range);
   if (measure) {
-    optimizer_->measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
+    ruleOf(range.gradient).measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
     return;
   }
-  optimizer_->update(update);
+  ruleOf(range.gradient).update(update);
   if (type == graph::ElementType::float32) return;
   std::optional<ops::RandomSequence> random;
   if (options_.stochasticRounding && master.bytes().empty())
@@ -294,25 +316,33 @@ void Updater::finish() {
 }
 
 void Updater::accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step) {
-  const bool last = first + count == all, atOnce = last && !needsWholeGradients();
+  const bool last = first + count == all, alone = options_.instances == nullptr,
+             atOnce = last && alone && !needsWholeGradients();
   step_ = step;
-  single_ = all == 1 && options_.replicas == 1 && options_.accumulator == graph::ElementType::float32;
+  single_ =
+      all == 1 && options_.replicas == 1 && alone && options_.accumulator == graph::ElementType::float32;
   const bool running = options_.meanStrategy == MeanStrategy::running;
-  const auto micro = static_cast<double>(running ? static_cast<std::size_t>(options_.replicas) : all);
+  const auto micro = static_cast<double>((running ? static_cast<std::size_t>(options_.replicas) : all) *
+                                         static_cast<std::size_t>(options_.instanceCount()));
   divisor_ = (options_.meanGradient ? micro : 1) * lossScale_.value();
   if (first == 0) std::ranges::fill(sums_, Sums());
   const auto body = [&](std::size_t i) {
     add(i, first, count, step);
-    if (last) reduce(ranges_[i]);
+    if (last && alone) reduce(ranges_[i]);
     if (atOnce) runRule(i, false);
   };
   executor_.parallelFor(ranges_.size(), std::ref(body));
+  if (last && !alone) sumOverInstances();
   if (last && !atOnce) finish();
   if (!last || !lossScale_.counts()) return;
   std::int64_t above = 0, below = 0;
   for (const Sums& sums : sums_) {
     above += sums.above;
     below += sums.below;
+  }
+  if (!alone) {
+    above = options_.instances->sum(above);
+    below = options_.instances->sum(below);
   }
   lossScale_.update(above, below);
 }

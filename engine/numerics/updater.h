@@ -47,6 +47,9 @@ class Updater {
   /// Takes another rule from the next update on. The state stays, so the rule must keep the same state.
   /// Refused: a rule that needs other state, other sums or other work on the device.
   base::Status changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer);
+  /// The same for the parameters of a group of SessionOptions::groups.
+  base::Status changeOptimizer(std::size_t group, std::unique_ptr<optimizers::Optimizer> optimizer);
+  const optimizers::OptimizerGroups& groups() const { return options_.groups; }
   LossScale& lossScale() { return lossScale_; }
   /// Norm of the last gradients before clipping, or 0 if clipping is off.
   double gradientNorm() const { return norm_; }
@@ -88,6 +91,14 @@ class Updater {
     std::vector<AlignedBuffer> masters;             ///< by gradient; empty if the weight has no master copy
   };
   void makeState(Replica& replica) const;
+  /// The group of a gradient's parameter; −1: it has no settings of its own.
+  std::vector<int> groupOf_;
+  const optimizers::Optimizer& ruleOf(std::size_t gradient) const {
+    const int group = groupOf_[gradient];
+    return group < 0 ? *optimizer_ : *options_.groups[static_cast<std::size_t>(group)].optimizer;
+  }
+  base::Status checkChange(int group, const optimizers::Optimizer& optimizer) const;
+  void sumOverInstances();
   optimizers::Update updateOf(const Range& range, std::span<float> weights,
                               std::span<std::span<float>> state) const;
   void runRule(std::size_t index, bool measure);

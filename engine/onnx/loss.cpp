@@ -178,13 +178,15 @@ Result<Instance> instantiateWithLoss(const Model& model, const ops::OperatorRegi
         fmt::format("the loss {} is not known; known are {}", options.loss, fmt::join(lossNames(), ", ")));
   const bool training = options.instantiate.training, own = options.loss == "model";
   Model prepared = model;
-  if (own) PIPESCOPE_TRY(useOwnLoss(prepared, training));
+  const bool named = own && training && !options.lossOutput.empty();
+  if (named) PIPESCOPE_TRY(useLossOutput(prepared, options.lossOutput));
+  if (own && !named) PIPESCOPE_TRY(useOwnLoss(prepared, training));
   PIPESCOPE_ASSIGN(Instance instance, instantiate(prepared, registry, options.instantiate));
   graph::Graph& graph = instance.graph;
   if (graph.outputs.empty()) return badInput(model.file + " has no outputs.");
   if (own && training) {
-    graph.loss = graph.outputs[1];
-    graph.outputs = {graph.outputs[0]};
+    graph.loss = graph.outputs.back();
+    graph.outputs.pop_back();
   } else if (training) {
     PIPESCOPE_TRY(LossWriter(model, graph, registry, options).write());
   }

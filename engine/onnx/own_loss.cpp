@@ -145,4 +145,27 @@ Status useOwnLoss(Model& model, bool training) {
   return {};
 }
 
+Status useLossOutput(Model& model, const std::string& output) {
+  ModelGraph& graph = model.graph;
+  const auto found =
+      std::ranges::find_if(graph.outputs, [&](ValueId id) { return graph.value(id).name == output; });
+  if (found == graph.outputs.end())
+    return badInput(fmt::format("{}: training.loss_output is \"{}\", but the model has no such output.",
+                                model.file, output));
+  const ValueId loss = *found;
+  const bool isDeclared = graph.value(loss).element && graph.value(loss).shape;
+  if (isDeclared && !isDeclaredScalar(graph, loss))
+    return badInput(fmt::format("{}: training.loss_output is \"{}\", but a loss is one float32 without axes.",
+                                model.file, output));
+  const auto node = std::ranges::find_if(graph.nodes, [&](const ModelNode& each) {
+    return isLossNode(each) && each.inputs.size() >= 2 && !each.outputs.empty() && each.outputs[0] == loss;
+  });
+  graph.outputs.erase(found);
+  graph.outputs.push_back(loss);
+  if (node == graph.nodes.end()) return {};
+  const ValueId labels = node->inputs[1];
+  if (std::ranges::find(graph.inputs, labels) != graph.inputs.end()) takeLabelsAsInt32(graph, labels);
+  return {};
+}
+
 }  // namespace pipescope::onnx

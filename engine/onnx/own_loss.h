@@ -1,5 +1,7 @@
 #pragma once
 // Finds the loss that a model computes itself.
+#include <string>
+
 #include "engine/onnx/model.h"
 #include "profiler/base/result.h"
 
@@ -17,5 +19,11 @@ bool hasOwnLoss(const Model& model);
 /// Inputs that only the loss reads are labels; they come last, or are left out with the loss. Errors: the
 /// model has no loss, or its labels are constant.
 base::Status useOwnLoss(Model& model, bool training);
+
+/// Arranges a model for training with the output of this name as its loss. All other outputs stay, in their
+/// order, and the loss comes last; frameworks return them to the caller. A loss of SoftmaxCrossEntropyLoss or
+/// NegativeLogLikelihoodLoss takes its labels as useOwnLoss does. Errors: there is no such output, or it is
+/// not one float32.
+base::Status useLossOutput(Model& model, const std::string& output);
 
 }  // namespace pipescope::onnx

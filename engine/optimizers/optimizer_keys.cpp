@@ -34,6 +34,45 @@ std::vector<Key> optimizerKeys(const OptimizerRegistry& registry) {
   return keys;
 }
 
+std::vector<Key> groupKeys(const OptimizerRegistry& registry) {
+  const std::string prefix = "training.groups[].";
+  Key parameters;
+  parameters.path = prefix + "parameters";
+  parameters.type = config::KeyType::texts;
+  parameters.fallback = std::vector<std::string>();
+  parameters.help = "Names of the parameters that this group trains with settings of their own.";
+  parameters.required = true;
+  Key rate;
+  rate.path = prefix + "learning_rate";
+  rate.type = config::KeyType::real;
+  rate.fallback = 0.0;
+  rate.least = 0;
+  rate.most = 1e6;
+  rate.help =
+      "training.learning_rate for these parameters. A schedule multiplies it as it multiplies the other.";
+  std::vector<Key> keys{std::move(parameters), std::move(rate)};
+  for (const auto& [rule, definition] : registry.definitions()) {
+    for (const OptimizerSetting& setting : definition.settings) {
+      const std::string path = prefix + setting.name;
+      const auto known = std::ranges::find(keys, path, &Key::path);
+      if (known != keys.end()) {
+        known->least = std::min(known->least, setting.least);
+        known->most = std::max(known->most, setting.most);
+        continue;
+      }
+      Key key;
+      key.path = path;
+      key.type = setting.isSwitch ? config::KeyType::boolean : config::KeyType::real;
+      key.fallback = setting.isSwitch ? Value(setting.fallback != 0) : Value(setting.fallback);
+      key.least = setting.least;
+      key.most = setting.most;
+      key.help = "training." + setting.name + " for these parameters.";
+      keys.push_back(std::move(key));
+    }
+  }
+  return keys;
+}
+
 std::vector<Key> learningRateKeys() {
   Key schedule;
   schedule.path = "training.lr_schedule";

@@ -5,6 +5,7 @@ import unittest
 import pipescope.poptorch as poptorch
 import torch
 from pipescope.poptorch import configuration
+from pipescope.poptorch.structure import Structure
 from pipescope.poptorch.trace import trace
 from poptorch_support import network, options
 
@@ -36,7 +37,8 @@ def blocks_of(module, shape=(2, 4)):
     """{block: operators} of a model, and its annotations."""
     from pipescope.poptorch.model import interface
 
-    traced = trace(module, [torch.ones(shape)], ["x"], False)
+    arguments = Structure(([torch.ones(shape)], {}))
+    traced = trace(module, arguments, arguments.release(), False)
     nodes = interface.outline(traced.onnx, "model")["nodes"]
     kinds = dict((name, kind) for kind, name in nodes)
     blocks = configuration.assign_nodes(nodes, traced.annotations)
@@ -170,7 +172,7 @@ class Counting(unittest.TestCase):
     def test_one_process_has_at_most_64_ipus(self):
         self.assertEqual(configuration.count_ipus(self.stages([0, 1, 3]), 2), 8)
         self.assertEqual(configuration.count_ipus([], 64), 64)
-        with self.assertRaisesRegex(POP.Error, "takes 80 IPUs.*too many IPUs.*2 processes"):
+        with self.assertRaisesRegex(POP.Error, "takes 80 IPUs.*too many IPUs.*2 processes.*poprun --num-instances 2 --num-replicas 16 --ipus-per-replica 5"):
             configuration.count_ipus(self.stages([0, 4]), 16)
 
 

@@ -46,6 +46,22 @@ void CallMetrics::add(const run::CallResult& results, const BatchLabels& labels)
   }
 }
 
+void CallMetrics::addInstances(const numerics::Instances& instances, const std::vector<float>& allLosses) {
+  for (std::int64_t* count : {&rows_, &predictions_, &correct_}) *count = instances.sum(*count);
+  if (allLosses.empty()) return;
+  lossSum_ = 0;
+  losses_ = 0;
+  const std::int64_t replicas = facts_.replicas * instances.count();
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(allLosses.size()); ++k) {
+    const std::int64_t step = k / replicas, iteration = step / facts_.microBatches;
+    if (!isSum() &&
+        !facts_.output.returns(iteration, step % facts_.microBatches, facts_.iterations, facts_.microBatches))
+      continue;
+    lossSum_ += static_cast<double>(allLosses[static_cast<std::size_t>(k)]);
+    ++losses_;
+  }
+}
+
 std::span<const float> CallMetrics::scoresOf(const run::CallResult& results, std::size_t place) {
   const auto elements = static_cast<std::size_t>(scores_.elements);
   const run::OutputTensor& output = results.outputs[0];

@@ -9,6 +9,7 @@
 #include "app/run/execute/feeder.h"
 #include "app/run/interface/executable.h"
 #include "engine/emulate/executable.h"
+#include "engine/numerics/instances.h"
 
 namespace pipescope::app {
 
@@ -20,6 +21,10 @@ class CallMetrics {
 
   /// Adds the results of the call. `labels` holds those of all its micro-batches, one after another.
   void add(const run::CallResult& results, const BatchLabels& labels);
+
+  /// Adds what the other instances counted, and takes the losses of all replicas (CallResult::allLosses) in
+  /// their order, so that the sum has the bits of one process. Call it once, after add().
+  void addInstances(const numerics::Instances& instances, const std::vector<float>& allLosses);
 
   /// The mean over the returned micro-batches, or their sum with output mode sum. None if there is no loss.
   std::optional<double> loss() const;

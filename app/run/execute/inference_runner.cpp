@@ -6,11 +6,12 @@
 #include "app/run/io/data_source.h"
 #include "app/run/io/metrics_file.h"
 #include "engine/data/batch_order.h"
+#include "engine/numerics/aligned_buffer.h"
 
 namespace pipescope::app {
 
 InferenceRunner::InferenceRunner(const RunSetup& setup, std::size_t executable)
-    : setup_(setup), index_(executable), facts_(setup.program->compilation().executables[executable].facts) {}
+    : setup_(setup), index_(executable), facts_(setup.program->hostFacts(executable)) {}
 
 base::Status InferenceRunner::prepare() {
   // The host compares predictions with labels. Only the training graph has the shape of the labels.
@@ -38,13 +39,15 @@ base::Status InferenceRunner::prepare() {
 
 base::Status InferenceRunner::checkCalls() const {
   PIPESCOPE_TRY(data::checkBatchShape(shape()));
-  if (samples_ >= shape().rows()) return {};
-  return base::badInput(
-      fmt::format("One inference call takes {} samples (micro-batch {} × device iterations {}{}), but there "
-                  "are only {}{}. Lower one of these numbers, or give more test samples.",
-                  shape().rows(), facts_.microBatchSize, facts_.microBatches,
-                  facts_.replicas > 1 ? fmt::format(" × {} replicas", facts_.replicas) : "", samples_,
-                  dataset_ ? ": " + dataset_->description() : ""));
+  const std::int64_t parts = setup_.configuration().integer("execution.instances");
+  if (samples_ >= shape().rows() * parts) return {};
+  return base::badInput(fmt::format(
+      "One inference call takes {} samples (micro-batch {} × device iterations {}{}){}, but there "
+      "are only {}{}. Lower one of these numbers, or give more test samples.",
+      shape().rows(), facts_.microBatchSize, facts_.microBatches,
+      facts_.replicas > 1 ? fmt::format(" × {} replicas", facts_.replicas) : "",
+      parts > 1 ? fmt::format(" in each of {} instances", parts) : "", samples_,
+      dataset_ ? ": " + dataset_->description() : ""));
 }
 
 base::Status InferenceRunner::makeExecutable() {
@@ -93,6 +96,14 @@ base::Status InferenceRunner::computeCall(RunContext& context, const data::Batch
   return context.metrics.add(line);
 }
 
+void InferenceRunner::addInstances(const numerics::Instances& instances, Score& score) {
+  for (std::int64_t* count : {&score.rows, &losses_, &correct_, &predictions_})
+    *count = instances.sum(*count);
+  const std::vector<std::byte> sums = instances.gather(std::as_bytes(std::span(&lossSum_, 1)));
+  lossSum_ = 0;
+  for (const double sum : numerics::valuesOf<double>(std::span<const std::byte>(sums))) lossSum_ += sum;
+}
+
 base::Result<InferenceRunner::Score> InferenceRunner::pass(
     RunContext& context, const std::string& kind, std::int64_t epoch,
     const std::function<void(double, const std::string&)>& report) {
@@ -101,6 +112,10 @@ base::Result<InferenceRunner::Score> InferenceRunner::pass(
   data::LoaderOptions options;
   options.shape = shape();
   options.shuffle = false;
+  options.partition = {setup_.configuration().integer("execution.instances"),
+                       setup_.configuration().integer("execution.instances") > 1
+                           ? setup_.configuration().integer("data.instance")
+                           : 0};
   PIPESCOPE_ASSIGN(const auto loader, data::Loader::create(dataset_, options));
   Score score;
   score.available = samples_;
@@ -119,6 +134,7 @@ base::Result<InferenceRunner::Score> InferenceRunner::pass(
                           100.0 * static_cast<double>(correct_) / static_cast<double>(predictions_));
     report(static_cast<double>(call + 1) / static_cast<double>(score.calls), what);
   }
+  if (const auto& instances = setup_.program->instances()) addInstances(*instances, score);
   if (predictions_ > 0) score.accuracy = static_cast<double>(correct_) / static_cast<double>(predictions_);
   if (losses_ > 0) score.loss = lossSum_ / static_cast<double>(losses_);
   return score;

@@ -34,13 +34,17 @@ class InferenceRunner {
 
  private:
   /// All micro-batches of a call go through the pipeline in one flush.
-  data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
+  data::BatchShape shape() const {
+    return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas / facts_.inputGroup};
+  }
   bool computes() const { return setup_.program->computes(); }
   const graph::Graph& graph() const { return *setup_.program->compilation().executables[index_].graph; }
   base::Status checkCalls() const;
   base::Result<run::CallResult> call(RunContext& context, run::CallRequest request);
   base::Status computeCall(RunContext& context, const data::Batch& batch, const std::string& name,
                            std::int64_t epoch, Score& score);
+  /// Adds what the other instances counted.
+  void addInstances(const numerics::Instances& instances, Score& score);
   base::Result<Score> emulateOnly(RunContext& context, const std::string& prefix,
                                   const std::function<void(double, const std::string&)>& report);
 

@@ -9,6 +9,7 @@
 #include "app/run/execute/infer.h"
 #include "app/run/execute/train.h"
 #include "app/run/request/data_choice.h"
+#include "engine/numerics/instance_module.h"
 #include "profiler/store/profile_path.h"
 
 namespace pipescope::app {
@@ -74,14 +75,16 @@ base::Status checkOutputs(const config::Configuration& c, const std::string& out
   return {};
 }
 
-}  // namespace
-
-base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
-                                         base::Progress& progress) {
-  PIPESCOPE_ASSIGN(const auto program, run::Program::compile(run::Options(given), progress));
+base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& given,
+                                   base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const auto program, run::Program::compile(whole, progress));
+  RunOptions options = given;
+  // Only the first instance writes files.
+  if (whole.instances() && whole.instances()->index() > 0) options.output.clear();
   const config::Configuration& configuration = program->configuration();
   const base::OutputRules rules = run::withInputs(configuration, options.rules);
-  PIPESCOPE_TRY(checkOutputs(configuration, options.output, rules));
+  const bool writes = !options.output.empty();
+  if (writes) PIPESCOPE_TRY(checkOutputs(configuration, options.output, rules));
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration, rules));
   const std::vector<std::string> notices = dataNotices(*program);
   PIPESCOPE_ASSIGN(const auto device, run::Device::create(program, {options.output, options.commandLine,
@@ -91,6 +94,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   result.notices.insert(result.notices.end(), notices.begin(), notices.end());
   result.overflow = program->overflow();
   result.fits = program->fits();
+  result.isFirst = writes;
   const bool runs = result.fits || !configuration.boolean("execution.require_fit");
   const RunSetup setup{program, progress};
   ExecutableRuns prepared;
@@ -104,6 +108,17 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   PIPESCOPE_TRY(device->finish(status));
   result.cancelled = !status.ok();
   result.written = device->isWritten();
+  return result;
+}
+
+}  // namespace
+
+base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
+                                         base::Progress& progress) {
+  run::Options whole(given);
+  PIPESCOPE_TRY(whole.joinInstances());
+  PIPESCOPE_ASSIGN(RunResult result, runProgram(whole, options, progress));
+  if (whole.instances() && !result.cancelled) numerics::leaveInstances();
   return result;
 }
 

@@ -20,6 +20,7 @@ struct RunOptions {
 struct RunResult {
   bool cancelled = false;
   bool written = true;  ///< false: the run was stopped before its first call, and an older profile is kept
+  bool isFirst = true;  ///< false: another instance of the program writes the files
   bool fits = true;
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;

@@ -16,9 +16,7 @@ namespace {
 class Training : public ExecutableRun {
  public:
   Training(const RunSetup& setup, std::size_t executable)
-      : setup_(setup),
-        index_(executable),
-        facts_(setup.program->compilation().executables[executable].facts) {}
+      : setup_(setup), index_(executable), facts_(setup.program->hostFacts(executable)) {}
 
   base::Status prepare() override {
     epochs_ = configuration().integer("training.epochs");
@@ -186,6 +184,8 @@ class Training : public ExecutableRun {
     if (result.diverged) return notFinite(call, calls, *result.diverged);
     CallMetrics metrics(facts_, scores_);
     metrics.add(result, feeder_->labels(batch));
+    if (const auto& instances = setup_.program->instances())
+      metrics.addInstances(*instances, result.allLosses);
     last_ = result.run;
     samples_ += batch.rows;
     basis_ = metrics.basis();
@@ -221,7 +221,7 @@ class Training : public ExecutableRun {
 
   /// Replicas start with equal weights and get equal sums, so their weights must end with equal bits.
   base::Status compareReplicas() {
-    if (!configuration().boolean("training.check_replicas")) return {};
+    if (!configuration().boolean("training.check_replicas") && !setup_.program->instances()) return {};
     const std::vector<std::uint64_t> hashes = executable_->weightHashes();
     const auto equal = std::count(hashes.begin(), hashes.end(), hashes.front());
     context_->device.addOutcome(index_, "replicas_with_equal_weights", "replicas",

@@ -31,6 +31,7 @@ struct Executable::Impl {
   numerics::Results results;
   std::string optimizer;
   std::map<std::string, double> settings;
+  std::vector<std::map<std::string, double>> groups;  ///< settings of [[training.groups]]
 };
 
 Executable::Executable(std::shared_ptr<const Program> program, std::size_t index)
@@ -66,7 +67,9 @@ Status Executable::makeSession() {
     options.ownWeights = c.boolean("training.check_replicas");
     impl_->optimizer = c.text("training.optimizer");
     impl_->settings = app::optimizerSettings(c);
+    impl_->groups = app::groupSettings(c);
   }
+  if (training) options.instances = program_->instances();
   options.replicas = info().replicas;
   options.inputGroup = info().inputGroup;
   PIPESCOPE_ASSIGN(impl_->session,
@@ -97,7 +100,7 @@ Status Executable::checkDevice(const Device& device) const {
 
 Status Executable::compute(const CallRequest& request, const base::Progress& progress, CallResult& result) {
   PIPESCOPE_TRY(checkInputs(request.inputs));
-  const auto& facts = program_->compilation().executables[index_].facts;
+  const emulate::ExecutableFacts& facts = program_->hostFacts(index_);
   numerics::Session& session = *impl_->session;
   const bool training = session.updater() != nullptr;
   if (!request.learningRates.empty() &&
@@ -110,21 +113,46 @@ Status Executable::compute(const CallRequest& request, const base::Progress& pro
     PIPESCOPE_TRY(checkCancelled(progress));
     if (!request.learningRates.empty()) {
       impl_->settings["learning_rate"] = request.learningRates[static_cast<std::size_t>(iteration)];
-      session.optimizer()->setLearningRate(impl_->settings["learning_rate"]);
+      setLearningRate(impl_->settings["learning_rate"]);
     }
     result.lossScale = lossScale();
     const numerics::Rows& rows = impl_->inputs.rows(request.inputs, iteration);
     const numerics::Keep keep = returned.keep(iteration);
     PIPESCOPE_TRY(training ? session.trainStep(rows, keep, impl_->results)
                            : session.infer(rows, keep, impl_->results));
-    if (request.stopsIfDiverged && !impl_->results.lossesFinite()) {
+    if (request.stopsIfDiverged && !allFinite()) {
       result.diverged = iteration;
       return {};
     }
     returned.add(iteration, impl_->results);
   }
   returned.finish(result);
+  gatherLosses(result);
   return {};
+}
+
+bool Executable::allFinite() const {
+  const bool finite = impl_->results.lossesFinite();
+  const auto& instances = program_->instances();
+  return !instances || info().kind != model::ExecutableKind::training ? finite
+                                                                      : instances->sum(finite ? 0 : 1) == 0;
+}
+
+void Executable::gatherLosses(CallResult& result) const {
+  const auto& instances = program_->instances();
+  if (!instances || info().kind != model::ExecutableKind::training) {
+    result.allLosses = result.losses;
+    return;
+  }
+  const std::vector<std::byte> gathered = instances->gather(std::as_bytes(std::span(result.losses)));
+  const std::size_t each = result.losses.size(), width = static_cast<std::size_t>(info().replicas);
+  const std::span<const float> all = numerics::valuesOf<float>(std::span<const std::byte>(gathered));
+  result.allLosses.reserve(all.size());
+  for (std::size_t step = 0; step < each; step += width) {
+    for (std::size_t from = step; from < all.size(); from += each)
+      result.allLosses.insert(result.allLosses.end(), all.begin() + static_cast<std::ptrdiff_t>(from),
+                              all.begin() + static_cast<std::ptrdiff_t>(from + width));
+  }
 }
 
 Result<CallResult> Executable::call(Device& device, const CallRequest& request, base::Progress& progress) {
@@ -206,7 +234,25 @@ Status Executable::copyWeights(const Executable& from) {
 }
 
 std::vector<std::uint64_t> Executable::weightHashes() const {
-  return computes() ? impl_->session->replicaHashes() : std::vector<std::uint64_t>();
+  if (!computes()) return {};
+  std::vector<std::uint64_t> own = impl_->session->replicaHashes();
+  const auto& instances = program_->instances();
+  if (!instances || info().kind != model::ExecutableKind::training) return own;
+  const std::vector<std::byte> all = instances->gather(std::as_bytes(std::span(own)));
+  own.resize(all.size() / sizeof(std::uint64_t));
+  std::ranges::copy(all, std::as_writable_bytes(std::span(own)).begin());
+  return own;
+}
+
+/// Groups keep the ratio of their rate to that of the other parameters.
+void Executable::setLearningRate(double rate) {
+  impl_->session->optimizer()->setLearningRate(rate);
+  const double base = program_->configuration().real("training.learning_rate");
+  const auto& groups = impl_->session->updater()->groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const double own = impl_->groups[i].at("learning_rate");
+    groups[i].optimizer->setLearningRate(base > 0 ? own * (rate / base) : own);
+  }
 }
 
 std::int64_t Executable::updates() const {
@@ -218,13 +264,28 @@ const std::map<std::string, double>& Executable::optimizerSettings() const {
 }
 
 Status Executable::setOptimizer(const std::map<std::string, double>& changes) {
+  return changeOptimizer(-1, changes);
+}
+
+Status Executable::setOptimizer(std::size_t group, const std::map<std::string, double>& changes) {
+  if (group >= impl_->groups.size())
+    return badInput(fmt::format("The program has {} parameter groups, so there is none with the number {}.",
+                                impl_->groups.size(), group));
+  return changeOptimizer(static_cast<int>(group), changes);
+}
+
+Status Executable::changeOptimizer(int group, const std::map<std::string, double>& changes) {
   PIPESCOPE_TRY(needsWeights());
   if (impl_->optimizer.empty()) return badInput("Inference has no optimizer.");
-  std::map<std::string, double> settings = impl_->settings;
+  const auto index = static_cast<std::size_t>(std::max(group, 0));
+  std::map<std::string, double>& now = group < 0 ? impl_->settings : impl_->groups[index];
+  std::map<std::string, double> settings = now;
   for (const auto& [name, value] : changes) settings[name] = value;
   PIPESCOPE_ASSIGN(auto optimizer, optimizers::createOptimizer(impl_->optimizer, settings));
-  PIPESCOPE_TRY(impl_->session->updater()->changeOptimizer(std::move(optimizer)));
-  impl_->settings = std::move(settings);
+  numerics::Updater& updater = *impl_->session->updater();
+  PIPESCOPE_TRY(group < 0 ? updater.changeOptimizer(std::move(optimizer))
+                          : updater.changeOptimizer(index, std::move(optimizer)));
+  now = std::move(settings);
   return {};
 }
 

@@ -28,6 +28,8 @@ struct CallResult {
   /// The losses of all micro-batches, ordered as the rows of inputs, but with every replica of an input
   /// group. Empty if the executable has no loss or the program computes nothing.
   std::vector<float> losses;
+  /// `losses` of the replicas of all instances, in the order of all replicas; in one process the same.
+  std::vector<float> allLosses;
   /// The losses that the output mode returns, in the same order. Output mode sum: their sum for each replica.
   std::vector<float> returnedLosses;
   /// What the output mode returns of each output, in the same order, joined along the first axis. A scalar
@@ -75,7 +77,8 @@ class Executable {
   /// A copy that outlives the executable.
   base::Result<std::shared_ptr<const WeightValues>> weightValues() const;
   base::Status setWeights(const WeightValues& values);
-  /// Hashes of the weights of all replicas, or one hash if they share their weights.
+  /// Hashes of the weights of all replicas, or one hash for each instance if its replicas share their
+  /// weights.
   std::vector<std::uint64_t> weightHashes() const;
 
   /// Number of weight updates so far.
@@ -85,6 +88,8 @@ class Executable {
   /// Changes settings of the optimizer from the next update on. Its state stays. Refused: an unknown setting
   /// or value, and a change that needs other state or other work on the device.
   base::Status setOptimizer(const std::map<std::string, double>& changes);
+  /// The same for the parameters of an entry of [[training.groups]], counted from 0.
+  base::Status setOptimizer(std::size_t group, const std::map<std::string, double>& changes);
   /// The factor of the loss; with automatic loss scaling it changes from update to update.
   double lossScale() const;
   base::Status setLossScale(double value);
@@ -104,6 +109,10 @@ class Executable {
   Executable(std::shared_ptr<const Program> program, std::size_t index);
   base::Status makeSession();
   base::Status compute(const CallRequest& request, const base::Progress& progress, CallResult& result);
+  base::Status changeOptimizer(int group, const std::map<std::string, double>& changes);
+  void setLearningRate(double rate);
+  bool allFinite() const;
+  void gatherLosses(CallResult& result) const;
   base::Status checkDevice(const Device& device) const;
   base::Status needsWeights() const;
 

@@ -11,6 +11,7 @@ base::Result<ModelOutline> outlineOf(std::span<const std::byte> bytes, const std
   for (const onnx::ModelNode& node : model.graph.nodes) outline.nodes.push_back({node.op, node.name});
   for (const onnx::ValueId id : model.graph.inputs) outline.inputs.push_back(model.graph.value(id).name);
   for (const onnx::ValueId id : model.graph.outputs) outline.outputs.push_back(model.graph.value(id).name);
+  for (const onnx::ValueId id : model.graph.weights) outline.weights.push_back(model.graph.value(id).name);
   return outline;
 }
 

@@ -14,7 +14,7 @@ struct ModelOutline {
     std::string op, name;
   };
   std::vector<Node> nodes;
-  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> inputs, outputs, weights;
 };
 
 /// Reads a model from memory. `name` stands for it in error sentences.

@@ -3,6 +3,8 @@
 #include <cstdlib>
 
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/instances.h"
+#include "engine/numerics/instance_module.h"
 
 namespace pipescope::run {
 
@@ -25,6 +27,21 @@ base::Status Options::set(std::string_view key, std::string_view value) {
 base::Status Options::useEnvironment() {
   return configuration_.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+base::Status Options::joinInstances() {
+  PIPESCOPE_ASSIGN(const std::optional<app::Launch> launch, app::launchOf([](const char* name) {
+                     return static_cast<const char*>(std::getenv(name));
+                   }));
+  if (!launch) {
+    if (configuration_.integer("execution.instances") == 1) return {};
+    return base::badInput(
+        "execution.instances is set by the launcher: start the program with `pipescope poprun "
+        "--num-instances N`, and leave the key out.");
+  }
+  PIPESCOPE_TRY(app::useLaunch(*launch, configuration_));
+  PIPESCOPE_ASSIGN(instances_, numerics::joinInstances());
+  return app::compareInstances(*instances_, configuration_);
 }
 
 base::Status Options::useModel(const std::string& name, std::shared_ptr<const std::vector<std::byte>> onnx) {

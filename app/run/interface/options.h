@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/config/configuration.h"
+#include "engine/numerics/instances.h"
 
 namespace pipescope::run {
 
@@ -30,10 +31,17 @@ class Options {
   /// and error sentences. External data is refused.
   base::Status useModel(const std::string& name, std::shared_ptr<const std::vector<std::byte>> onnx);
 
+  /// If `pipescope poprun` started this process, joins the other instances of the program: all replicas are
+  /// emulated, and this process computes its share of them. Otherwise does nothing.
+  base::Status joinInstances();
+  /// Null: this process runs alone.
+  const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
+
   const config::Configuration& configuration() const { return configuration_; }
 
  private:
   config::Configuration configuration_;
+  std::shared_ptr<const numerics::Instances> instances_;
 };
 
 }  // namespace pipescope::run

@@ -19,13 +19,18 @@ std::shared_ptr<base::Executor> makeThreads(std::int64_t count) {
 }
 
 Program::Program(config::Configuration configuration, std::shared_ptr<base::Executor> threads,
-                 compile::Compilation compilation)
+                 compile::Compilation compilation, std::shared_ptr<const numerics::Instances> instances)
     : configuration_(std::move(configuration)),
       threads_(std::move(threads)),
       compilation_(std::move(compilation)),
+      instances_(std::move(instances)),
       overflow_(compilation_.overflow()) {
-  for (const compile::CompiledExecutable& executable : compilation_.executables)
+  for (const compile::CompiledExecutable& executable : compilation_.executables) {
+    hostFacts_.push_back(executable.facts);
+    if (instances_) hostFacts_.back().replicas /= instances_->count();
     executables_.push_back(describeExecutable(executable, *compilation_.system));
+    executables_.back().replicas = hostFacts_.back().replicas;
+  }
 }
 
 base::Result<std::shared_ptr<const Program>> Program::compile(const Options& options,
@@ -43,7 +48,7 @@ base::Result<std::shared_ptr<const Program>> Program::compile(const Options& opt
   app::addFitAdvice(configuration, compilation, *threads);
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return std::shared_ptr<const Program>(
-      new Program(std::move(configuration), std::move(threads), std::move(compilation)));
+      new Program(std::move(configuration), std::move(threads), std::move(compilation), options.instances()));
 }
 
 bool Program::computes() const {

@@ -35,6 +35,10 @@ class Program {
   /// The configuration with everything that the model and the system decided.
   const config::Configuration& configuration() const { return configuration_; }
   const compile::Compilation& compilation() const { return compilation_; }
+  /// The facts of an executable with only the replicas that this process computes.
+  const emulate::ExecutableFacts& hostFacts(std::size_t executable) const { return hostFacts_[executable]; }
+  /// The processes that compute the program together. Null: this process computes all of it.
+  const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
   base::Executor& threads() const { return *threads_; }
   /// True if losses, outputs and weights are computed; false with execution.numerics = false, and where costs
   /// are given instead of a model.
@@ -42,11 +46,13 @@ class Program {
 
  private:
   Program(config::Configuration configuration, std::shared_ptr<base::Executor> threads,
-          compile::Compilation compilation);
+          compile::Compilation compilation, std::shared_ptr<const numerics::Instances> instances);
 
   config::Configuration configuration_;
   std::shared_ptr<base::Executor> threads_;
   compile::Compilation compilation_;
+  std::shared_ptr<const numerics::Instances> instances_;
+  std::vector<emulate::ExecutableFacts> hostFacts_;
   std::vector<ExecutableInfo> executables_;
   std::vector<std::string> overflow_;
 };

@@ -37,10 +37,12 @@ base::Status checkCounts(const Configuration& c) {
     return base::badInput(fmt::format(
         "{} needs losses and accuracies, but execution.numerics is off: leave one of the two out.", key));
   }
-  if (c.given("training.output_period") && c.text("training.output_mode") != "every_n") {
+  for (const std::string table : {"training", "inference"}) {
+    if (!c.given(table + ".output_period") || c.text(table + ".output_mode") == "every_n") continue;
     return base::badInput(
-        "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "
-        "out the period.");
+        fmt::format("{0}.output_period is given, but {0}.output_mode is not every_n: set the mode or leave "
+                    "out the period.",
+                    table));
   }
   return {};
 }

@@ -34,6 +34,7 @@ config::KeyTable joinKeys(const KeyOwners& owners) {
   std::vector<config::Key> keys = config::coreKeys();
   config::insertAfter(keys, "model.input", builders::builderKeys(owners.builders));
   config::insertAfter(keys, "execution.require_fit", compile::passKeys(owners.passes));
+  config::insertAfter(keys, "training.validation_interval", optimizers::groupKeys(owners.optimizers));
   config::insertAfter(keys, "training.clip_norm", optimizers::learningRateKeys());
   config::insertAfter(keys, "training.loss", optimizers::optimizerKeys(owners.optimizers));
   config::insertAfter(keys, "data.directory", data::datasetKeys(owners.datasets));

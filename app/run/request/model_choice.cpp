@@ -61,11 +61,15 @@ base::Result<graph::Graph> buildFromLayers(const Configuration& c, bool training
 /// Checks the keys that only ONNX models use.
 base::Status checkOnnxKeys(const Configuration& c) {
   if (!c.text("model.onnx").empty()) {
+    if (c.given("training.loss_output") && c.text("training.loss") != "model")
+      return base::badInput(
+          "training.loss_output is given, but training.loss is not \"model\": set it, or leave out the "
+          "name.");
     if (!c.given("model.input")) return {};
     return base::badInput(
         "model.input is given, but the ONNX file decides the shape of its samples: leave it out.");
   }
-  for (const char* key : {"model.assume", "model.frozen", "training.ignore_index"}) {
+  for (const char* key : {"model.assume", "model.frozen", "training.ignore_index", "training.loss_output"}) {
     if (c.given(key))
       return base::badInput(fmt::format("{} belongs to an ONNX model, but model.onnx is not given.", key));
   }

@@ -25,7 +25,8 @@ std::optional<std::int64_t> fixedRows(const onnx::ModelGraph& graph) {
 
 base::Result<Configuration> withModelDefaults(const Configuration& given) {
   if (given.text("model.onnx").empty()) return given;
-  const bool asksForLoss = !given.given("training.loss");
+  // A framework that passes its model in memory names the loss itself, and in inference takes all outputs.
+  const bool asksForLoss = !given.given("training.loss") && !given.content("model.onnx");
   constexpr const char* kSizes[] = {"training.micro_batch_size", "inference.micro_batch_size"};
   if (!asksForLoss && given.given(kSizes[0]) && given.given(kSizes[1])) return given;
   PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(given));

@@ -77,12 +77,12 @@ compile::TensorLocations tensorLocations(const Configuration& c) {
   return where;
 }
 
-emulate::OutputRule outputRule(const Configuration& c) {
+emulate::OutputRule outputRule(const Configuration& c, const std::string& table) {
   using Mode = emulate::OutputRule::Mode;
-  const std::string& mode = c.text("training.output_mode");
+  const std::string& mode = c.text(table + "output_mode");
   if (mode == "final") return {Mode::final, 1};
   if (mode == "sum") return {Mode::sum, 1};
-  if (mode == "every_n") return {Mode::everyN, c.integer("training.output_period")};
+  if (mode == "every_n") return {Mode::everyN, c.integer(table + "output_period")};
   return {Mode::all, 1};
 }
 
@@ -97,9 +97,10 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.microBatchSize = c.integer(table + "micro_batch_size");
   executable.deviceIterations = c.integer(table + "device_iterations");
   executable.replicas = replicaRequest(c, training);
+  // Validation counts all its predictions; only calls of an executable that infers return less.
+  if (kind != model::ExecutableKind::validation) executable.output = outputRule(c, table);
   if (!training) return executable;
   executable.microBatches = c.integer("training.gradient_accumulation");
-  executable.output = outputRule(c);
   PIPESCOPE_ASSIGN(executable.microBatchCosts, costsOfMicroBatches(c));
   return executable;
 }
@@ -154,8 +155,9 @@ compile::ReplicaRequest replicaRequest(const Configuration& c, bool training) {
   replicas.count = static_cast<int>(c.integer(key));
   const bool fills = training || c.text("execution.mode") == "inference";
   replicas.fillsDevices = fills && !c.given(key);
+  replicas.inputGroup =
+      c.integer(training ? "training.input_replica_grouping" : "inference.input_replica_grouping");
   if (!training) return replicas;
-  replicas.inputGroup = c.integer("training.input_replica_grouping");
   replicas.compares = c.boolean("training.check_replicas");
   return replicas;
 }
@@ -199,6 +201,7 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.host = hostModel(c);
   if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";
+  request.processes = static_cast<int>(c.integer("execution.instances"));
   request.computesNumbers = c.boolean("execution.numerics");
   request.system = c.text("system.name");
   request.systemOptions = systemOptions(c);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/run/request/float8_request.h"
+#include "app/run/request/optimizer_choice.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/ops/core/operator.h"
 #include "engine/ops/standard_operators.h"
@@ -91,6 +92,7 @@ base::Result<numerics::SessionOptions> trainingOptions(const Configuration& c) {
   options.masterWeights = c.boolean("training.master_weights");
   options.clipNorm = c.real("training.clip_norm");
   options.decayVectors = c.boolean("training.decay_vectors");
+  PIPESCOPE_ASSIGN(options.groups, chooseGroups(c));
   if (!scalesLoss(c)) return options;
   options.lossScale.tensor = compile::kLossScaleTensor;
   options.lossScale.initial = c.real("training.loss_scaling");

@@ -5,16 +5,22 @@
 namespace pipescope::compile {
 namespace {
 
-base::Status checkGroup(const char* key, std::int64_t group, int replicas) {
-  if (replicas % group == 0) return {};
+base::Status checkGroup(const char* key, std::int64_t group, int replicas, int processes) {
+  if (replicas / processes % group == 0) return {};
+  if (processes > 1)
+    return base::badInput(
+        fmt::format("{} is {}, which does not divide the {} replicas of an instance: groups cannot span "
+                    "instances.",
+                    key, group, replicas / processes));
   return base::badInput(fmt::format(
       "{} is {}, which does not divide the {} replicas: neighbouring replicas make groups of that size.", key,
       group, replicas));
 }
 
 base::Status checkTrainingReplicas(const ModelRequest& request, const ReplicaRequest& asked, int replicas) {
-  PIPESCOPE_TRY(checkGroup("training.input_replica_grouping", asked.inputGroup, replicas));
-  PIPESCOPE_TRY(checkGroup("training.norm_replicas", request.update.normReplicas, replicas));
+  PIPESCOPE_TRY(checkGroup("training.input_replica_grouping", asked.inputGroup, replicas, request.processes));
+  PIPESCOPE_TRY(
+      checkGroup("training.norm_replicas", request.update.normReplicas, replicas, request.processes));
   if (asked.compares && (replicas == 1 || !request.computesNumbers)) {
     return base::badInput(
         "training.check_replicas compares the weights of several replicas that compute: set "
@@ -60,7 +66,10 @@ base::Result<int> countReplicas(const ModelRequest& request, const ExecutableReq
                     training ? "training" : "inference"));
   }
   if (training) PIPESCOPE_TRY(checkTrainingReplicas(request, executable.replicas, replicas));
-  if (replicas > numerics::kMostReplicas && request.computesNumbers) {
+  if (!training)
+    PIPESCOPE_TRY(checkGroup("inference.input_replica_grouping", executable.replicas.inputGroup, replicas,
+                             request.processes));
+  if (replicas / request.processes > numerics::kMostReplicas && request.computesNumbers) {
     return base::badInput(
         fmt::format("{} replicas are too many to compute in one process, which takes {}: use --no-numerics "
                     "for time and memory only.",

@@ -1,14 +1,16 @@
 """From options, optimizer and annotations to a configuration of Pipescope (TOML text)."""
 
 import json
+import sys
 
+from .. import popdist
 from .enums import MeanReductionStrategy, OutputMode, ReductionType
 from .errors import Error
 from .strategies import PipelinedExecution, PlacedStage
 
 _LEADING = "before the first block"
 _MOST_IPUS = 64
-_SYSTEMS = [(4, "pod4"), (16, "pod16"), (64, "pod64")]
+_SYSTEMS = [(4, "pod4"), (16, "pod16"), (64, "pod64"), (128, "pod128"), (256, "pod256")]
 
 
 def _text(value):
@@ -72,16 +74,32 @@ def place_stages(blocks, annotations, strategy):
     return [PlacedStage([_LEADING], 0, placed[0].phase), *placed]
 
 
-def count_ipus(stages, replicas):
-    """Return the IPUs that all replicas take. More than one process may have are refused."""
+def count_ipus(stages, replicas, processes=1):
+    """Return the IPUs that the replicas of all processes take. More than one process may have are refused."""
     ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
-    total = max(len(ipus), max(ipus) + 1) * replicas
-    if total > _MOST_IPUS:
+    each = max(len(ipus), max(ipus) + 1)
+    if each * replicas > _MOST_IPUS:
+        instances = -(-each * replicas // _MOST_IPUS)
+        while replicas % instances != 0:
+            instances += 1
         raise Error(
-            f"The model takes {total} IPUs, but one process has at most {_MOST_IPUS} (too many IPUs): divide the "
-            f"replicas over {-(-total // _MOST_IPUS)} processes or more."
+            f"The model takes {each * replicas} IPUs, but one process has at most {_MOST_IPUS} (too many IPUs): divide "
+            f"the replicas over {instances} processes with `pipescope poprun --num-instances {instances} --num-replicas "
+            f"{replicas * processes} --ipus-per-replica {each} {_program()}`, and call popdist.poptorch.Options() "
+            "instead of replicationFactor."
+        )
+    total = each * replicas * processes
+    if total > _SYSTEMS[-1][0]:
+        raise Error(
+            f"The {processes} processes take {total} IPUs, but the largest system has {_SYSTEMS[-1][0]}: use fewer "
+            "replicas."
         )
     return total
+
+
+def _program():
+    """The command line of this program."""
+    return " ".join(["python3", *sys.argv]) if sys.argv and sys.argv[0].endswith(".py") else "python3 PROGRAM.py"
 
 
 def count_forward_stages(stages):
@@ -132,8 +150,30 @@ def _locations(options, toml, training):
         toml.set("execution.io_tiles", options.TensorLocations.numIOTiles)
 
 
+def _groups(toml, rule, names, weights):
+    """Add the parameter groups with settings of their own. Returns the numbers of those that have parameters."""
+    kept = []
+    for number, (settings, parameters) in enumerate(zip(rule.groups[1:], rule.parameters(names)[1:])):
+        own = [name for name in parameters if name in weights]
+        if own:
+            toml.add("training.groups", parameters=own, **settings)
+            kept.append(number)
+    return kept
+
+
+def _output_mode(options, toml, table, default):
+    modes = {OutputMode.Default: default, OutputMode.Final: "final", OutputMode.All: "all", OutputMode.Sum: "sum",
+             OutputMode.EveryN: "every_n"}
+    mode = OutputMode(options.output_mode)
+    toml.set(f"{table}.output_mode", modes[mode])
+    if mode == OutputMode.EveryN:
+        toml.set(f"{table}.output_period", options.output_return_period)
+    if options.input_group_size > 1:
+        toml.set(f"{table}.input_replica_grouping", options.input_group_size)
+
+
 def _training(options, toml, rule, optimizer):
-    name, settings = rule
+    name, settings = rule.name, rule.groups[0]
     training = options.Training
     toml.set("training.gradient_accumulation", training.gradient_accumulation)
     toml.set("training.optimizer", name)
@@ -149,27 +189,16 @@ def _training(options, toml, rule, optimizer):
     toml.set("training.accumulator", getattr(optimizer, "accum_type", "float32"))
     toml.set("training.clip_norm", float(getattr(optimizer, "max_grad_norm", None) or 0.0))
     toml.set("training.loss", "model")
-    if options.input_group_size > 1:
-        toml.set("training.input_replica_grouping", options.input_group_size)
-    modes = {OutputMode.Default: "final", OutputMode.Final: "final", OutputMode.All: "all", OutputMode.Sum: "sum",
-             OutputMode.EveryN: "every_n"}
-    mode = OutputMode(options.output_mode)
-    toml.set("training.output_mode", modes[mode])
-    if mode == OutputMode.EveryN:
-        toml.set("training.output_period", options.output_return_period)
+    _output_mode(options, toml, "training", "final")
 
 
-def _inference(options):
+def check_inference(options):
+    """Refuse options that inference cannot have."""
     if options.Training.gradient_accumulation != 1:
         raise Error(
             f"gradientAccumulation is {options.Training.gradient_accumulation}, but inference has no gradients: set it "
             "to 1, and use deviceIterations for more micro-batches in a call."
         )
-    if OutputMode(options.output_mode) not in (OutputMode.Default, OutputMode.All):
-        mode = OutputMode(options.output_mode).name
-        raise NotImplementedError(f"OutputMode.{mode} is not implemented for inference: use All.")
-    if options.input_group_size > 1:
-        raise NotImplementedError("inputReplicaGrouping is not implemented for inference.")
 
 
 def _add_stages(options, toml, blocks, stages):
@@ -186,30 +215,53 @@ def _add_stages(options, toml, blocks, stages):
         toml.set("execution.available_memory_proportion", float(proportions.get("IPU0", 0.6)))
 
 
-def build(options, traced, nodes, micro_batch, rule=None, optimizer=None, frozen=()):
-    """Return the configuration of a model as TOML text. Inference has no rule of an optimizer."""
-    training = rule is not None
-    if options.Distributed.numProcesses > 1:
-        raise NotImplementedError(
-            "Models over several processes are not implemented: use replicationFactor in one process instead."
-        )
-    toml = Toml()
+def _use_ipus(options, toml, traced, nodes, training, processes):
+    """Place the blocks of a model on IPUs. Returns {block: nodes} and stages."""
     blocks = assign_nodes(nodes, traced.annotations)
     stages = place_stages(blocks, traced.annotations, options.strategy) if blocks else []
     if stages:
         check_pipeline(options, stages, training)
-    ipus = count_ipus(stages, options.replication_factor)
-    toml.set("model.name", options.model_name or ("training" if training else "inference"))
-    if frozen:
-        toml.set("model.frozen", list(frozen))
+    ipus = count_ipus(stages, options.replication_factor, processes)
     toml.set("system.name", next(name for most, name in _SYSTEMS if ipus <= most))
-    toml.set("execution.mode", "training" if training else "inference")
     toml.set("execution.strategy", options.strategy.key)
     if getattr(options.strategy, "separate_backward", False):
         toml.set("execution.separate_backward_phase", True)
     toml.set("execution.precision", "float16" if traced.is_half else "float32")
     toml.set("execution.stochastic_rounding", options.Precision.stochastic_rounding)
     toml.set("execution.partials_type", options.Precision.partials_type)
+    return blocks, stages
+
+
+def _use_cards(options, toml, processes):
+    """Put a replica on each card of boxes with eight."""
+    cards = options.replication_factor * processes
+    boxes = -(-cards // 8)
+    toml.set("system.name", f"hls-gaudi2:{cards}" if boxes == 1 else f"hls-gaudi2x{boxes}")
+    toml.set("execution.precision", "bfloat16" if options.card_precision == "bf16" else "float32")
+
+
+def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=()):
+    """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
+
+    `outline` is that of the traced model, `names` is {id: name} of its parameters. Inference has no rule.
+    """
+    training, nodes, groups = rule is not None, outline["nodes"], []
+    toml = Toml()
+    toml.set("model.name", options.model_name or ("training" if training else "inference"))
+    if frozen:
+        toml.set("model.frozen", list(frozen))
+    toml.set("execution.mode", "training" if training else "inference")
+    processes = options.Distributed.numProcesses
+    if processes > 1 and not popdist.isPopdistEnvSet():
+        raise Error(
+            f"The options name {processes} processes, but this one was started alone: start them with `pipescope "
+            f"poprun --num-instances {processes} {_program()}`."
+        )
+    if options.cards:
+        blocks, stages = {}, []
+        _use_cards(options, toml, processes)
+    else:
+        blocks, stages = _use_ipus(options, toml, traced, nodes, training, processes)
     if options.random_seed is not None:
         toml.set("execution.seed", options.random_seed)
     kept = [name.lstrip("/") for operator, name in nodes if "@checkpoint" in name and operator != "Constant"]
@@ -219,11 +271,14 @@ def build(options, traced, nodes, micro_batch, rule=None, optimizer=None, frozen
     table = "training" if training else "inference"
     toml.set(f"{table}.micro_batch_size", micro_batch)
     toml.set(f"{table}.device_iterations", options.device_iterations)
-    toml.set(f"{table}.replication_factor", options.replication_factor)
+    toml.set(f"{table}.replication_factor", options.replication_factor * processes)
     _locations(options, toml, training)
     if training:
         _training(options, toml, rule, optimizer)
+        toml.set("training.loss_output", outline["outputs"][traced.loss])
+        groups = _groups(toml, rule, names, outline["weights"])
     else:
-        _inference(options)
+        check_inference(options)
+        _output_mode(options, toml, "inference", "all")
     _add_stages(options, toml, blocks, stages)
-    return str(toml)
+    return str(toml), groups

@@ -1,17 +1,20 @@
 """Models on emulated devices: trainingModel and inferenceModel."""
 
 import os
+import tempfile
 
 import numpy
 import torch
 
+from .. import popdist
 from .._pipescope import interface
 from . import configuration, optim
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
 from .errors import Error
 from .options import Options
-from .trace import bind_arguments, flatten, trace
+from .structure import Structure
+from .trace import bind_arguments, trace
 
 
 class PoplarExecutor:
@@ -27,6 +30,7 @@ class PoplarExecutor:
         self._rule = optim.settings_of(optimizer) if training else None
         self._program = self._executable = self._device = self._traced = None
         self._calls, self._counters, self._uploaded = 0, {}, None
+        self._outputs, self._compiled_groups, self._state_to_load = [], [], None
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -152,56 +156,37 @@ class PoplarExecutor:
         trained = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
         return [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
 
-    def _cut(self, arguments, rows):
-        """The arguments of one micro-batch. They keep their structure."""
-        if isinstance(arguments, torch.Tensor):
-            return arguments[:rows]
-        if isinstance(arguments, dict):
-            return {key: self._cut(value, rows) for key, value in arguments.items()}
-        return type(arguments)(self._cut(value, rows) for value in arguments)
-
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():
             raise Error("The model is compiled already: make a new one from the module to compile it again.")
-        arguments = bind_arguments(self._module, args, kwargs)
-        tensors = flatten(arguments)
+        arguments = Structure(bind_arguments(self._module, args, kwargs))
+        tensors = arguments.release()
         if not tensors:
             raise Error("The model needs at least one tensor as input.")
         rows = self._micro_batch(tensors)
-        names = [f"input_{i}" for i in range(len(tensors))]
         buffers = {name: value.clone() for name, value in self._module.named_buffers()}
-        self._traced = trace(self._module, self._cut(arguments, rows), names, self._training)
-        for name, value in self._module.named_buffers():
-            value.copy_(buffers[name])  # tracing ran the module once
+        self._traced = trace(self._module, arguments, [tensor[:rows] for tensor in tensors], self._training)
+        with torch.no_grad():
+            for name, value in self._module.named_buffers():
+                value.copy_(buffers[name])  # tracing ran the module
         name = self._options.model_name or ("training" if self._training else "inference")
         outline = interface.outline(self._traced.onnx, name)
-        toml = configuration.build(
-            self._options, self._traced, outline["nodes"], rows, self._rule, self._optimizer,
-            self._frozen() if self._training else (),
+        self._outputs = outline["outputs"]
+        toml, self._compiled_groups = configuration.build(
+            self._options, self._traced, outline, rows, self._rule, self._optimizer,
+            self._names_of_parameters(), self._frozen() if self._training else (),
         )
-        self._loss = self._find_loss()
         self._program = interface.compile(toml, name, self._traced.onnx)
+        popdist._leave_at_exit()
         self._open_device(name)
 
-    def _find_loss(self):
-        """Return the place of the loss among the results. It is the only number without axes."""
-        shapes = self._traced.shapes
-        losses = [i for i, shape in enumerate(shapes) if shape == ()] if self._training else []
-        if self._training and len(losses) != 1:
-            raise Error(
-                f"{type(self._module).__name__} returns {len(losses)} losses, but training needs one: return one tensor "
-                "without axes, such as the result of a loss function or of identity_loss."
-            )
-        if len(shapes) - len(losses) > 1:
-            raise NotImplementedError(
-                f"{type(self._module).__name__} returns {len(shapes)} tensors, but only one besides the loss is "
-                "implemented: join the others with torch.cat."
-            )
-        return losses[0] if losses else None
+    def _names_of_parameters(self):
+        """{id: name} of all parameters."""
+        return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir
+        folder = self._options.profile_dir if popdist.getInstanceIndex() == 0 else None
         profile = ""
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
@@ -226,13 +211,14 @@ class PoplarExecutor:
             if ConnectionType(self._options.connection_type) != ConnectionType.OnDemand or self._calls > 0:
                 raise Error("The model is not attached to its devices: call attachToDevice().")
             self.attachToDevice()
-        tensors = flatten(bind_arguments(self._module, args, kwargs))
-        if len(tensors) != len(self._traced.inputs):
+        given = Structure(bind_arguments(self._module, args, kwargs))
+        if different := self._traced.arguments.difference(given):
             raise Error(
-                f"The model was compiled for {len(self._traced.inputs)} inputs, but {len(tensors)} were given: make "
-                "another model from the module for these."
+                f"The model cannot take these arguments, because {different}: make another model from the module."
             )
+        tensors = given.release()
         self._micro_batch(tensors)
+        self._load_state()
         if not self._training and self._uploaded != self._versions():
             self.copyWeightsToDevice()
         arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
@@ -251,7 +237,7 @@ class PoplarExecutor:
 
     def _record(self, answer):
         """Record the mean of the returned losses, and the learning rate, in the profile."""
-        if self._options.profile_dir is None or not self._training:
+        if self._options.profile_dir is None or not self._training or popdist.getInstanceIndex() > 0:
             return
         values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
         if len(answer["returned_losses"]):
@@ -262,11 +248,13 @@ class PoplarExecutor:
             self._device.add_sample(self._counters[name], answer["run"], value)
 
     def _results(self, answer):
-        predictions = [torch.from_numpy(array) for array in answer["outputs"].values()]
-        losses = torch.from_numpy(answer["returned_losses"])
-        losses = losses.reshape(()) if losses.numel() == 1 else losses
-        tensors = [losses if i == self._loss else predictions[0] for i in range(len(self._traced.shapes))]
-        return tensors[0] if self._traced.single else tuple(tensors)
+        """The results of the module, with the rows that the output mode returns in place of each tensor."""
+        outputs = [torch.from_numpy(answer["outputs"][name]) if name in answer["outputs"] else None
+                   for name in self._outputs]
+        if self._traced.loss is not None:
+            losses = torch.from_numpy(answer["returned_losses"])
+            outputs[self._traced.loss] = losses.reshape(()) if losses.numel() == 1 else losses
+        return self._traced.results.build([outputs[place] for place in self._traced.places])
 
     # --- optimizer, files, figures -------------------------------------------------------------------------
     def setOptimizer(self, optimizer):
@@ -274,12 +262,21 @@ class PoplarExecutor:
         if not self._training:
             raise Error("Inference has no optimizer.")
         rule = optim.settings_of(optimizer)
-        if rule[0] != self._rule[0]:
-            raise Error(f"The optimizer was {self._rule[0]} and cannot become {rule[0]}: make a new model.")
+        if rule.name != self._rule.name:
+            raise Error(f"The optimizer was {self._rule.name} and cannot become {rule.name}: make a new model.")
         if self.isCompiled():
-            self._executable.set_optimizer({name: float(value) for name, value in rule[1].items()})
-            self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
+            self._change_rule(rule, optimizer)
         self._rule, self._optimizer = rule, optimizer
+
+    def _change_rule(self, rule, optimizer):
+        names = self._names_of_parameters()
+        if rule.parameters(names) != self._rule.parameters(names):
+            raise Error("The optimizer has other parameter groups than the one that was compiled: make a new model.")
+        for group, settings in enumerate(rule.groups, -1):
+            values = {name: float(value) for name, value in settings.items()}
+            if group < 0 or group in self._compiled_groups:
+                self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
+        self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
 
     def save(self, path, export_model=True, save_rng_state=True):
         """Save weights and optimizer state (.npz). load() needs the same module and options."""
@@ -291,6 +288,22 @@ class PoplarExecutor:
         self._must_be_compiled("load")
         self._executable.load(str(path))
         self.copyWeightsToHost()
+
+    def loadWhenCompiled(self, state):
+        """Load the bytes of a file of save() as soon as the model is compiled. PopTorch has no such function."""
+        self._state_to_load = state
+        if self.isCompiled():
+            self._load_state()
+
+    def _load_state(self):
+        if self._state_to_load is None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.npz")
+            with open(path, "wb") as file:
+                file.write(self._state_to_load)
+            self._state_to_load = None
+            self.load(path)
 
     def getPerfCounters(self):
         """Refused: latencies are in the profile."""
@@ -315,5 +328,5 @@ def inferenceModel(model, options=None, optimizer=None):
         raise Error("An optimizer was passed to inferenceModel, but inference trains nothing: leave it out.")
     module = model.model if isinstance(model, PoplarExecutor) else model
     executor = PoplarExecutor(module, options, None, training=False)
-    configuration._inference(executor.options)
+    configuration.check_inference(executor.options)
     return executor

@@ -5,15 +5,39 @@ import torch
 from .errors import Error, caller_line
 
 
+class MarkedLosses:
+    """The losses that a model marks while it runs: (value that is returned, loss without axes)."""
+
+    current = None  # while a model is traced
+
+    def __init__(self):
+        self.tensors = []
+
+
 def identity_loss(x, reduction):
-    """Mark a value as the loss, reduced by "mean", "sum" or "none"."""
+    """Mark a value as the loss of a training model.
+
+    `x` is a tensor of any shape. `reduction` is "mean" (or 1), "sum" (or 0): a tensor without axes is returned; or
+    "none" (or 2): `x` is returned, and the gradient is that of its sum. Another reduction is a ValueError.
+    """
     if reduction in ("mean", 1):
-        return torch.mean(x)
-    if reduction in ("sum", 0):
-        return torch.sum(x)
-    if reduction in ("none", 2):
-        return x
-    raise ValueError(f'identity_loss: reduction is {reduction!r}, but must be "mean", "sum" or "none".')
+        value = loss = torch.mean(x)
+    elif reduction in ("sum", 0):
+        value = loss = torch.sum(x)
+    elif reduction in ("none", 2):
+        value, loss = x, torch.sum(x)
+    else:
+        raise ValueError(f'identity_loss: reduction is {reduction!r}, but must be "mean", "sum" or "none".')
+    if MarkedLosses.current is not None:
+        MarkedLosses.current.tensors.append((value, loss))
+    return value
+
+
+def mark_loss(loss):
+    """Mark a tensor without axes as the loss, without another operator."""
+    if MarkedLosses.current is not None:
+        MarkedLosses.current.tensors.append((loss, loss))
+    return loss
 
 
 class Checkpoints:
@@ -23,7 +47,10 @@ class Checkpoints:
 
 
 def recomputationCheckpoint(*tensors):
-    """Keep these values instead of computing them again in the backward pass. Returns them."""
+    """Keep these values instead of computing them again in the backward pass of a pipelined model.
+
+    Takes tensors of real numbers of any shape. Returns them: one tensor, or a tuple of several.
+    """
     state = torch._C._get_tracing_state()
     if state is None or Checkpoints.count is None:
         return tensors[0] if len(tensors) == 1 else tensors

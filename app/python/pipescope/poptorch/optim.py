@@ -132,25 +132,29 @@ _FAMILIES = [
 _CLASSES = {SGD, Adam, AdamW, RMSprop, LAMB, torch.optim.SGD, torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop}
 
 
+class Rule:
+    """The rule of an optimizer: its name and, by parameter group, its settings and the ids of its parameters."""
+
+    def __init__(self, name, groups, members):
+        self.name, self.groups, self._members = name, groups, members
+
+    def parameters(self, names):
+        """Return the names of the parameters of each group. `names` is {id: name} of a module."""
+        return [[names[member] for member in members if member in names] for members in self._members]
+
+
 def settings_of(optimizer):
-    """Return the name of an optimizer's rule and its settings, as a configuration has them."""
+    """Return the Rule of an optimizer, with its settings named as in a configuration."""
     if type(optimizer) not in _CLASSES:
         raise Error(
             f"{type(optimizer).__name__} is no optimizer of the devices: use SGD, Adam, AdamW, RMSprop or LAMB of "
             "poptorch.optim or torch.optim."
         )
-    groups = optimizer.param_groups
-    first = {key: value for key, value in groups[0].items() if key != "params"}
-    for group in groups[1:]:
-        different = [key for key, value in first.items() if group.get(key) != value]
-        if different:
-            raise NotImplementedError(
-                f"The parameter groups of {type(optimizer).__name__} have different values of {different[0]}, which "
-                "is not implemented: give all parameters the same."
-            )
-    if first.get("maximize"):
-        raise NotImplementedError("maximize=True is not implemented: negate the loss instead.")
-    for kind, name, settings in _FAMILIES:
-        if isinstance(optimizer, kind):
-            return name, {"learning_rate": float(first["lr"]), **settings(optimizer, first)}
-    raise AssertionError("every class has its family")
+    groups, members = [], []
+    for group in optimizer.param_groups:
+        if group.get("maximize"):
+            raise NotImplementedError("maximize=True is not implemented: negate the loss instead.")
+        name, settings = next((name, settings) for kind, name, settings in _FAMILIES if isinstance(optimizer, kind))
+        groups.append({"learning_rate": float(group["lr"]), **settings(optimizer, group)})
+        members.append([id(parameter) for parameter in group["params"]])
+    return Rule(name, groups, members)

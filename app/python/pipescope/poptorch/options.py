@@ -84,7 +84,11 @@ class Options(OptionsGroup):
             "strategy": PipelinedExecution(),
             "model_name": None,
             "cache_path": None,
+            "cards": 0,  # of Gaudis in place of IPUs
+            "card_precision": 32,
         }
+        if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
+            self.useOfflineIpuTarget()
         self._read_environment()
 
     # --- devices -------------------------------------------------------------------------------------------
@@ -93,7 +97,7 @@ class Options(OptionsGroup):
         return self._set("device_iterations", _positive("deviceIterations", device_iterations))
 
     def replicationFactor(self, replication_factor):
-        """Run so many copies of the model on devices of their own."""
+        """Run so many copies of the model in this process, on devices of their own."""
         return self._set("replication_factor", _positive("replicationFactor", replication_factor))
 
     def inputReplicaGrouping(self, input_group_size, input_group_type=CommGroupType.Consecutive):
@@ -162,6 +166,11 @@ class Options(OptionsGroup):
     def randomSeed(self, random_seed):
         """Seed the random numbers of the devices and the shuffling of data loaders."""
         return self._hide("random_seed", int(random_seed))
+
+    def _useCards(self, cards, precision):
+        """Run on Gaudis: a replica on each card, in float32 (32) or bfloat16 ("bf16")."""
+        self._hide("cards", int(cards))
+        return self._hide("card_precision", precision)
 
     # --- files ---------------------------------------------------------------------------------------------
     def enableProfiling(self, profile_dir=None):

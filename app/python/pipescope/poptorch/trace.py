@@ -3,6 +3,7 @@
 import copy
 import inspect
 import io
+import os
 import re
 import traceback
 import warnings
@@ -11,7 +12,8 @@ import torch
 
 from .blocks import Annotations
 from .errors import Error, user_line
-from .ops import Checkpoints
+from .ops import Checkpoints, MarkedLosses
+from .structure import Structure
 
 OPSET = 14
 
@@ -19,44 +21,31 @@ OPSET = 14
 class Traced:
     """An ONNX model, and how the module's arguments and results correspond to its inputs and outputs."""
 
-    def __init__(self):
+    def __init__(self, arguments):
         self.onnx = b""
+        self.arguments = arguments  # a Structure without tensors
         self.inputs = []  # names
-        self.shapes = []  # of the outputs of one micro-batch
-        self.single = True  # the module returns a tensor, not a tuple
+        self.results = None  # a Structure without tensors
+        self.places = []  # by result: the number of its output, which several results may share
+        self.loss = None  # the number of the output that is the loss
+        self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
         self.annotations = Annotations()
         self.is_half = False
+        self.warnings = []
 
 
-def flatten(values):
-    """Return the tensors in nested tuples, lists and dictionaries, in order."""
-    if isinstance(values, torch.Tensor):
-        return [values]
-    if isinstance(values, dict):
-        values = values.values()
-    if isinstance(values, (tuple, list)) or hasattr(values, "__iter__"):
-        return [tensor for each in values for tensor in flatten(each)]
-    raise Error(f"Models take and return tensors, tuples, lists and dictionaries of them, not {type(values).__name__}.")
+class _SeveralScalars(Exception):
+    """Several results could be the loss."""
 
 
 def bind_arguments(module, args, kwargs):
-    """Return the arguments of module.forward as a list without names. Defaults at the end are left out."""
+    """Return (positional, named) arguments of module.forward. Refuses what forward does not take."""
     signature = inspect.signature(module.forward)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise Error(f"{type(module).__name__}.forward: {error}.") from None
-    names = list(bound.arguments)
-    whole = [name for name in signature.parameters][: len(names)]
-    if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()) or names != whole:
-        missing = next((name for name in whole if name not in names), names[-1])
-        raise Error(f"{type(module).__name__}.forward: pass {missing}, too, because arguments follow it.")
-    values = []
-    for name, value in bound.arguments.items():
-        values.extend(value if signature.parameters[name].kind == inspect.Parameter.VAR_POSITIONAL else [value])
-    while values and values[-1] is None:
-        values.pop()
-    return values
+    return list(bound.args), dict(bound.kwargs)
 
 
 def _is_half(module):
@@ -71,10 +60,10 @@ def _is_half(module):
     return False
 
 
-def _operator_line(module, arguments, operator):
+def _operator_line(module, tensors, operator):
     """Return the line of the user's code that called an operator, as "aten::roll"."""
     try:
-        graph, _ = torch.jit._get_trace_graph(module, tuple(arguments), strict=False)[:2]
+        graph, _ = torch.jit._get_trace_graph(module, tuple(tensors), strict=False)[:2]
     except Exception:  # the trace only serves a better sentence
         return ""
     for node in graph.nodes():
@@ -86,51 +75,160 @@ def _operator_line(module, arguments, operator):
     return ""
 
 
-def _refuse(module, arguments, error):
+def _refuse(module, tensors, error):
     text = str(error).split("\n")[0]
     operator = re.search(r"aten::\w+", text)
-    line = _operator_line(module, arguments, operator.group()) if operator else ""
+    line = _operator_line(module, tensors, operator.group()) if operator else ""
     line = line or user_line(traceback.extract_tb(error.__traceback__))
     where = f" at {line}" if line else ""
     raise Error(f"{type(module).__name__} cannot be traced{where}: {text}") from error
 
 
-def _capture_structure(traced):
-    def hook(module, inputs, outputs):
-        traced.single = isinstance(outputs, torch.Tensor)
-        traced.shapes = [tuple(output.shape) for output in flatten(outputs)]
+class _FlatForward:
+    """Takes the place of a module's forward: flat tensors in, flat tensors out.
 
-    return hook
+    It is set as an attribute of the module, which keeps the names of scopes and parameters.
+    """
+
+    def __init__(self, module, traced, training):
+        self._module, self._traced, self._training = module, traced, training
+        self._forward = module.forward
+
+    def __enter__(self):
+        self._module.forward = self._call
+        MarkedLosses.current = MarkedLosses()
+        return self
+
+    def __exit__(self, *failure):
+        del self._module.forward
+        MarkedLosses.current = None
+
+    def _call(self, *tensors):
+        args, kwargs = self._traced.arguments.build(tensors)
+        MarkedLosses.current.tensors = []
+        results = Structure(self._forward(*args, **kwargs))
+        outputs = _Outputs(tensors)
+        traced = self._traced
+        traced.places = [outputs.add(tensor) for tensor in results.release()]
+        traced.results = results
+        if self._training:
+            traced.loss = _find_loss(self._module, traced, outputs, MarkedLosses.current.tensors)
+        return tuple(outputs.tensors)
 
 
-def trace(module, arguments, input_names, training):
-    """Trace the module with the tensors of one micro-batch."""
-    traced = Traced()
+class _Outputs:
+    """The different tensors among the results. An input that is returned becomes an output of its own."""
+
+    def __init__(self, inputs):
+        self._inputs, self._seen, self.tensors = {id(tensor) for tensor in inputs}, [], []
+
+    def add(self, tensor):
+        """Return the number of an output, which may be there already."""
+        for number, known in enumerate(self._seen):
+            if known is tensor:
+                return number
+        self._seen.append(tensor)
+        self.tensors.append(tensor.clone() if id(tensor) in self._inputs else tensor)
+        return len(self.tensors) - 1
+
+    def number(self, tensor):
+        """Return the number of a tensor, or None if it is no output."""
+        return next((number for number, known in enumerate(self._seen) if known is tensor), None)
+
+
+def _find_loss(module, traced, outputs, marked):
+    """Return the number of the output that is the loss. A loss that is marked, but not returned, is added."""
+    if len(marked) > 1:
+        raise Error(
+            f"{type(module).__name__} calls identity_loss {len(marked)} times: add the losses up, and mark their sum."
+        )
+    if marked:
+        value, loss = marked[0]
+        known = outputs.number(loss)
+        # A loss without reduction is returned as it is; the gradient is that of its sum.
+        return outputs.add(loss) if known is None or value is not loss else known
+    scalars = [number for number, tensor in enumerate(outputs.tensors)
+               if tensor.dim() == 0 and tensor.is_floating_point()]
+    if len(scalars) > 1 and traced.trainable is None:
+        raise _SeveralScalars
+    if len(scalars) > 1:
+        scalars = [number for number in scalars if number in traced.trainable]
+    if len(scalars) != 1:
+        raise Error(
+            f"{type(module).__name__} returns {len(scalars)} losses, but training needs one: return one tensor without "
+            "axes, such as the result of a loss function, or mark one with identity_loss."
+        )
+    return scalars[0]
+
+
+def _trainable_scalars(module, arguments, tensors):
+    """Return the numbers of the results without axes that depend on parameters. Runs the module once."""
+    args, kwargs = arguments.build(tensors)
+    outputs = _Outputs(tensors)
+    with torch.enable_grad():
+        for tensor in Structure(module(*args, **kwargs)).release():
+            outputs.add(tensor)
+    return [number for number, tensor in enumerate(outputs.tensors) if tensor.dim() == 0 and tensor.requires_grad]
+
+
+def _export(module, traced, tensors, training):
+    """Return the ONNX model."""
+    buffer = io.BytesIO()
+    traced.annotations = Annotations()
+    Checkpoints.count = 0
+    with _FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.onnx.export(
+            module, tuple(tensors), buffer, input_names=traced.inputs, opset_version=OPSET,
+            training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, keep_initializers_as_inputs=False,
+        )
+    traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))]
+    return buffer.getvalue()
+
+
+def _warn(traced):
+    """Repeat the warnings that name the user's code. Values of tensors that became constants are explained."""
+    for each in traced.warnings:
+        if issubclass(each.category, torch.jit.TracerWarning):
+            text = (
+                f"{each.filename}:{each.lineno} turns a tensor into a plain value. The model is traced once, so this "
+                "value becomes a constant, and control flow that depends on it always takes the same way."
+            )
+            warnings.warn_explicit(text, UserWarning, each.filename, each.lineno)
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+def _export_with_loss(module, traced, tensors, training):
+    try:
+        return _export(module, traced, tensors, training)
+    except _SeveralScalars:
+        traced.trainable = _trainable_scalars(module, traced.arguments, tensors)
+        return _export(module, traced, tensors, training)
+
+
+def trace(module, arguments, tensors, training):
+    """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs)."""
+    traced = Traced(arguments)
     traced.is_half = _is_half(module)
     if traced.is_half:
         module = copy.deepcopy(module).float()
-        arguments = [a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments]
-    was_training = module.training
-    module.train(training)
-    hook = module.register_forward_hook(_capture_structure(traced))
-    traced.inputs = input_names
-    buffer = io.BytesIO()
-    Checkpoints.count = 0
+        tensors = [tensor.float() if tensor.is_floating_point() else tensor for tensor in tensors]
+    modes = [(each, each.training) for each in module.modules()]
+    if module.training != training:
+        module.train(training)
+    traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     try:
-        with traced.annotations, torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            # Torch warns of its own code. Warnings that name the user's code stay.
-            warnings.filterwarnings("ignore", module=r"torch\.")
-            torch.onnx.export(
-                module, tuple(arguments), buffer, input_names=input_names, opset_version=OPSET,
-                training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, keep_initializers_as_inputs=False,
-            )
+        with torch.random.fork_rng(devices=[]):
+            traced.onnx = _export_with_loss(module, traced, tensors, training)
     except Error:
         raise
     except Exception as error:
-        _refuse(module, arguments, error)
+        with _FlatForward(module, traced, training):
+            _refuse(module, tensors, error)
     finally:
         Checkpoints.count = None
-        hook.remove()
-        module.train(was_training)
-    traced.onnx = buffer.getvalue()
+        for each, mode in modes:
+            each.training = mode
+    _warn(traced)
     return traced

@@ -1,0 +1,175 @@
+// pipescope poprun starts several instances of a program with Open MPI, as Graphcore's PopRun does.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/poprun_instance.h"
+#include "app/cli/poprun_launch.h"
+
+namespace pipescope::cli {
+namespace {
+
+struct PoprunOptions {
+  PoprunRequest request;
+  std::string hosts, asInstance, importFile, exportFile;
+  std::string numa = "no", offline = "no", topology = "no";
+  /// Of V-IPU, which the emulated systems do not have.
+  std::string partition, server, port, timeout, allocation, attempts, update, reset, remove;
+};
+
+using FlagsJson = nlohmann::ordered_json;
+
+/// The flags that a configuration file of poprun holds, by name.
+FlagsJson configurationOf(const PoprunRequest& r) {
+  return {{"num-instances", r.instances},
+          {"num-replicas", r.replicas},
+          {"ipus-per-replica", r.ipusPerReplica},
+          {"num-ilds", r.linkDomains},
+          {"host", fmt::format("{}", fmt::join(r.hosts, ","))},
+          {"hostfile", r.hostFile},
+          {"executable-cache-path", r.executableCache},
+          {"numa-aware", r.numaAware},
+          {"only-output-from-instance", r.outputFrom},
+          {"mpi-global-args", r.globalArguments},
+          {"mpi-local-args", r.localArguments}};
+}
+
+/// Takes from a file what was not given as a flag.
+base::Status importConfiguration(const CLI::App& command, PoprunOptions& options) {
+  std::ifstream file(options.importFile);
+  if (!file) return base::badInput(fmt::format("--import-config: cannot read {}.", options.importFile));
+  const FlagsJson json = FlagsJson::parse(file, nullptr, false);
+  if (!json.is_object())
+    return base::badInput(fmt::format("--import-config: {} is no JSON object.", options.importFile));
+  PoprunRequest& r = options.request;
+  const FlagsJson known = configurationOf(r);
+  for (const auto& [name, value] : json.items()) {
+    if (!known.contains(name) || known[name].type_name() != std::string(value.type_name()))
+      return base::badInput(
+          fmt::format("--import-config: {} has \"{}\", which is no flag of poprun or has another type.",
+                      options.importFile, name));
+    if (command.count("--" + name) > 0) continue;
+    if (name == "num-instances") r.instances = value;
+    if (name == "num-replicas") r.replicas = value;
+    if (name == "ipus-per-replica") r.ipusPerReplica = value;
+    if (name == "num-ilds") r.linkDomains = value;
+    if (name == "host") options.hosts = value;
+    if (name == "hostfile") r.hostFile = value;
+    if (name == "executable-cache-path") r.executableCache = value;
+    if (name == "numa-aware") options.numa = value.get<bool>() ? "yes" : "no";
+    if (name == "only-output-from-instance") r.outputFrom = value;
+    if (name == "mpi-global-args") r.globalArguments = value;
+    if (name == "mpi-local-args") r.localArguments = value;
+  }
+  return {};
+}
+
+/// "run CONFIG" is a command of this program, and a script needs Python.
+std::vector<std::string> completeProgram(std::vector<std::string> program) {
+  if (!program.empty() && program.front() == "--") program.erase(program.begin());
+  if (program.empty()) return program;
+  if (program.front() == "run") program.insert(program.begin(), kOwnProgram);
+  if (program.front().ends_with(".py")) program.insert(program.begin(), "python3");
+  return program;
+}
+
+base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
+  PoprunRequest& request = options.request;
+  request.program = completeProgram(command.remaining());
+  if (!options.asInstance.empty())
+    return runInstance(request.program, options.asInstance, request.outputFrom);
+  if (!options.importFile.empty()) PIPESCOPE_TRY(importConfiguration(command, options));
+  PIPESCOPE_ASSIGN(request.hosts, expandHosts(options.hosts));
+  request.numaAware = options.numa == "yes";
+  request.offline = options.offline == "yes";
+  PIPESCOPE_TRY(completePoprun(request));
+  std::vector<std::string> unused;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && option->get_group() == "V-IPU") unused.push_back(option->get_name());
+  }
+  if (!unused.empty())
+    std::fprintf(stderr, "note: %s not used, because emulated systems need no V-IPU partition.\n",
+                 fmt::format("{} {}", fmt::join(unused, ", "), unused.size() == 1 ? "is" : "are").c_str());
+  if (options.topology == "yes" && print(poprunTopology(request)) != kDone)
+    return static_cast<int>(kBadInput);
+  if (!options.exportFile.empty()) {
+    std::ofstream file(options.exportFile);
+    file << configurationOf(request).dump(2) << '\n';
+    if (!file) return base::ioError(fmt::format("--export-config: cannot write {}.", options.exportFile));
+  }
+  return launchInstances(request);
+}
+
+void addPartitionFlags(CLI::App& command, PoprunOptions& options) {
+  const auto add = [&](const char* names, std::string& value) {
+    command.add_option(names, value, "Accepted and not used: emulated systems need no partition")
+        ->group("V-IPU");
+  };
+  add("--vipu-partition", options.partition);
+  add("--vipu-server-host", options.server);
+  add("--vipu-server-port", options.port);
+  add("--vipu-server-timeout", options.timeout);
+  add("--vipu-allocation", options.allocation);
+  add("--vipu-partition-attempts", options.attempts);
+  add("--update-partition", options.update);
+  add("--reset-partition", options.reset);
+  add("--remove-partition", options.remove);
+}
+
+std::function<int()> setUpPoprun(CLI::App& command) {
+  auto options = std::make_shared<PoprunOptions>();
+  PoprunRequest& request = options->request;
+  const auto positive = CLI::Range(1, 4096);
+  const auto yesNo = CLI::IsMember({"yes", "no"});
+  command.add_option("--num-instances,-n", request.instances, "Processes")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option("--num-replicas", request.replicas, "Replicas of all instances together")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option("--ipus-per-replica", request.ipusPerReplica, "IPUs of one replica")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option("--num-ilds", request.linkDomains, "IPU-Link domains; without it as many as needed");
+  command.add_option("--host,-H", options->hosts, "Hosts, as a,b or host[0-2,4]; without it this host");
+  command.add_option("--hostfile", request.hostFile, "File with hosts, in mpirun's form");
+  command.add_option("--executable-cache-path", request.executableCache, "Passed on as POPTORCH_CACHE_DIR");
+  command.add_option("--numa-aware", options->numa, "Bind each instance to a NUMA node")
+      ->check(yesNo)
+      ->capture_default_str();
+  command
+      .add_option("--print-topology", options->topology, "Print which instance has which replicas and IPUs")
+      ->check(yesNo)
+      ->capture_default_str();
+  command.add_option("--only-output-from-instance", request.outputFrom,
+                     "Show the output of this instance only");
+  command.add_option("--offline-mode", options->offline, "Compile only; calls are refused")
+      ->check(yesNo)
+      ->capture_default_str();
+  command.add_option("--mpi-global-args", request.globalArguments,
+                     "Further arguments of mpirun, in one text");
+  command.add_option("--mpi-local-args", request.localArguments,
+                     "Further arguments of mpirun for the program, in one text");
+  command.add_option("--import-config", options->importFile, "Take flags from a file of --export-config");
+  command.add_option("--export-config", options->exportFile, "Write the flags to a file (JSON)");
+  command.add_option("--as-instance", options->asInstance)->group("");
+  addPartitionFlags(command, *options);
+  command.prefix_command();
+  return [options, &command]() -> int {
+    const base::Result<int> status = runPoprun(command, *options);
+    return status.ok() ? *status : fail(status.error());
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(poprun) {
+  registry.add({"poprun", "Start several instances of a program over MPI", setUpPoprun,
+                "pipescope poprun --num-instances 4 --num-replicas 4 --ipus-per-replica 4 run "
+                "samples/mnist/pipelined.toml -o mnist.pop"});
+}
+
+}  // namespace pipescope::cli

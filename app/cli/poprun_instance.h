@@ -1,0 +1,24 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pipescope::cli {
+
+/// How an instance that failed ended. Instances write it to a file of the launcher's folder.
+struct InstanceEnd {
+  int instance = 0;
+  std::string host, cause;
+  std::int64_t at = 0;  ///< nanoseconds, to find out who was first
+};
+
+/// Runs the program of one instance as a child of this process, which mpirun started. Shows its output only
+/// if `outputFrom` is −1 or this instance. Reports a failure to `folder`, so that the launcher can name it.
+/// Returns the exit status.
+int runInstance(const std::vector<std::string>& program, const std::filesystem::path& folder, int outputFrom);
+
+/// The first failure that was reported to the folder; none: all instances ended well.
+std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder);
+
+}  // namespace pipescope::cli

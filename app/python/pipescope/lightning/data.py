@@ -1,0 +1,100 @@
+"""Data loaders of a trainer: those of the user, with the rows of one call of the devices."""
+
+import torch
+
+from .. import popdist
+from .errors import MisconfigurationException
+
+
+def _is_own(loader, kind):
+    return type(loader).__module__.startswith("habana_") or type(loader).__name__ == kind
+
+
+class CardOrder(torch.utils.data.Sampler):
+    """The order of the samples for several cards, each of which draws every n-th sample, as DistributedSampler.
+
+    Rows follow each other as a call takes them: by batch, then by card. An instance of several draws for its cards.
+    """
+
+    def __init__(self, size, cards, batch, shuffle, seed):
+        self._size, self._cards, self._batch, self._shuffle = size, cards, batch, shuffle
+        self._seed, self._epoch = seed or 0, 0
+        self._own = cards // popdist.getNumInstances()
+
+    def __len__(self):
+        return self._size // (self._cards * self._batch) * self._own * self._batch
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self._seed + self._epoch)
+        self._epoch += 1
+        order = torch.randperm(self._size, generator=generator) if self._shuffle else torch.arange(self._size)
+        whole = self._size // (self._cards * self._batch) * self._cards * self._batch
+        order = order[:whole].reshape(-1, self._batch, self._cards)
+        first = popdist.getInstanceIndex() * self._own
+        return iter(order[:, :, first : first + self._own].transpose(1, 2).reshape(-1).tolist())
+
+
+def _check(loader, options):
+    if not isinstance(loader, torch.utils.data.DataLoader):
+        raise TypeError(f"A data loader must be a torch.utils.data.DataLoader, not {type(loader).__name__}.")
+    if loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler:
+        if options.replication_factor > 1 or loader.batch_size is None:
+            raise MisconfigurationException(
+                "A custom batch sampler cannot be used, because a call takes the rows of all replicas and iterations: "
+                "pass batch_size and shuffle to the data loader instead."
+            )
+
+
+def device_loader(loader, trainer, options):
+    """Return a loader whose batches are the rows of one call with these options."""
+    from .. import poptorch
+
+    if _is_own(loader, "HabanaDataLoader"):
+        raise MisconfigurationException(
+            "Habana's data loader is not supported: pass a torch.utils.data.DataLoader with the same data set."
+        )
+    if isinstance(loader, poptorch.DataLoader):
+        return loader
+    _check(loader, options)
+    shuffles = isinstance(loader.sampler, torch.utils.data.RandomSampler)
+    plain = shuffles or isinstance(loader.sampler, torch.utils.data.SequentialSampler)
+    iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
+    settings = {"num_workers": loader.num_workers, "collate_fn": loader.collate_fn}
+    if loader.num_workers == 0 and loader.worker_init_fn is not None:
+        settings["worker_init_fn"] = loader.worker_init_fn
+    shuffle = shuffles
+    if trainer.accelerator_name == "hpu" and plain and not iterable and trainer.num_devices > 1:
+        settings["auto_distributed_partitioning"] = False
+        settings["sampler"] = CardOrder(len(loader.dataset), trainer.num_devices, loader.batch_size, shuffles, trainer.seed)
+        shuffle = None
+    elif not plain and not iterable:
+        settings["sampler"], shuffle = loader.sampler, None
+    made = poptorch.DataLoader(options, loader.dataset, batch_size=loader.batch_size,
+                               shuffle=None if iterable else shuffle, **settings)
+    if not iterable and len(made) == 0:
+        raise MisconfigurationException(
+            f"The data set has {len(loader.dataset)} samples, but one call takes {made.combinedBatchSize} (batch "
+            f"{loader.batch_size} · device iterations {options.device_iterations} · accumulated batches "
+            f"{options.Training.gradient_accumulation} · replicas {options.replication_factor}): lower one of these."
+        )
+    return made
+
+
+def limited(loader, limit, name):
+    """Return how many batches of a loader to use. `limit` is a number of batches or a share of them; None: all."""
+    try:
+        there = len(loader)
+    except TypeError:
+        there = None
+    if limit is None:
+        return there
+    if isinstance(limit, float):
+        if not 0.0 <= limit <= 1.0:
+            raise ValueError(f"{name} is {limit}, but a share must be from 0.0 to 1.0.")
+        if there is None:
+            raise MisconfigurationException(f"{name} is a share, but the loader does not know its length: give a number.")
+        return int(there * limit)
+    if limit < 0:
+        raise ValueError(f"{name} is {limit}, but a number of batches cannot be negative.")
+    return limit if there is None else min(limit, there)

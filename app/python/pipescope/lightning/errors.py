@@ -1,0 +1,5 @@
+"""What the surface of Lightning refuses."""
+
+
+class MisconfigurationException(Exception):
+    """A trainer, module or strategy was used in a way that cannot work. The text says what to do."""

@@ -1,0 +1,170 @@
+"""LightningModule and LightningDataModule: what users derive from."""
+
+import inspect
+
+import torch
+
+from .errors import MisconfigurationException
+
+
+class _Hooks:
+    """Hooks that modules and callbacks may override. They do nothing here."""
+
+    def setup(self, stage=None):
+        """Called before a stage: "fit", "validate", "test" or "predict"."""
+
+    def teardown(self, stage=None):
+        """Called after a stage."""
+
+
+class LightningModule(torch.nn.Module, _Hooks):
+    """A model with its steps and optimizer.
+
+    On IPUs and HPUs a step is traced once with the first batch: plain Python values, such as batch_idx, become
+    constants, and its results are returned to the epoch-end hooks. Log there, not in the step.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.trainer = None
+        self._hparams = {}
+
+    # --- steps and hooks of users ---------------------------------------------------------------------------
+    def training_step(self, batch, batch_idx):
+        """Return the loss, a tensor without axes, or a dictionary with the key "loss"."""
+        raise MisconfigurationException(f"{type(self).__name__} has no training_step, which fit() needs.")
+
+    def validation_step(self, batch, batch_idx):
+        """Return tensors for validation_epoch_end."""
+        raise MisconfigurationException(f"{type(self).__name__} has no validation_step, which validate() needs.")
+
+    def test_step(self, batch, batch_idx):
+        """Return tensors for test_epoch_end."""
+        raise MisconfigurationException(f"{type(self).__name__} has no test_step, which test() needs.")
+
+    def predict_step(self, batch, batch_idx):
+        """Return predictions. Without it, those of forward."""
+        return self(batch)
+
+    def configure_optimizers(self):
+        """Return an optimizer, ([optimizer], [scheduler]), or {"optimizer": …, "lr_scheduler": …}."""
+        raise MisconfigurationException(f"{type(self).__name__} has no configure_optimizers, which fit() needs.")
+
+    def training_epoch_end(self, outputs):
+        """Called with the results of all training steps of an epoch."""
+
+    def validation_epoch_end(self, outputs):
+        """Called with the results of all validation steps."""
+
+    def test_epoch_end(self, outputs):
+        """Called with the results of all test steps."""
+
+    def on_fit_start(self):
+        """Called before the first epoch."""
+
+    def on_fit_end(self):
+        """Called after the last epoch."""
+
+    def on_train_start(self):
+        """Called before training."""
+
+    def on_train_end(self):
+        """Called after training."""
+
+    def on_train_epoch_start(self):
+        """Called before each epoch of training."""
+
+    def on_train_epoch_end(self):
+        """Called after each epoch of training."""
+
+    def on_train_batch_start(self, batch, batch_idx):
+        """Called before each training batch, on the host."""
+
+    def on_train_batch_end(self, outputs, batch, batch_idx):
+        """Called after each training batch, on the host, with what the step returned."""
+
+    def on_validation_epoch_end(self):
+        """Called after each validation."""
+
+    # --- what the trainer gives ----------------------------------------------------------------------------
+    @property
+    def hparams(self):
+        """The arguments that save_hyperparameters() kept."""
+        return self._hparams
+
+    def save_hyperparameters(self, *names):
+        """Keep the arguments of __init__ (or those named) in hparams and in checkpoints."""
+        frame = inspect.currentframe().f_back
+        arguments, _, _, values = inspect.getargvalues(frame)
+        self._hparams = {name: values[name] for name in arguments if name != "self" and (not names or name in names)}
+
+    @property
+    def current_epoch(self):
+        """The number of the epoch, from 0."""
+        return self.trainer.current_epoch if self.trainer else 0
+
+    @property
+    def global_step(self):
+        """The number of weight updates so far."""
+        return self.trainer.global_step if self.trainer else 0
+
+    @property
+    def logger(self):
+        """The trainer's first logger, or None."""
+        return self.trainer.logger if self.trainer else None
+
+    @property
+    def device(self):
+        """The host: tensors outside steps lie in its memory."""
+        return torch.device("cpu")
+
+    def optimizers(self):
+        """Return the optimizer of the trainer."""
+        return self.trainer.optimizer
+
+    def log(self, name, value, **kwargs):
+        """Log a number or a tensor of one element. `prog_bar`, `on_epoch` and `logger` are taken as Lightning takes them.
+
+        Refused within a step on IPUs and HPUs, because the step runs on the devices.
+        """
+        unknown = set(kwargs) - {"prog_bar", "on_epoch", "on_step", "logger", "sync_dist", "batch_size"}
+        if unknown:
+            raise TypeError(f"log has no argument {sorted(unknown)[0]}.")
+        if self.trainer is None:
+            raise MisconfigurationException(f'log("{name}"): the module has no trainer yet.')
+        self.trainer._log(name, value, kwargs.get("logger", True))
+
+    def log_dict(self, values, **kwargs):
+        """Log {name: value}."""
+        for name, value in values.items():
+            self.log(name, value, **kwargs)
+
+    def freeze(self):
+        """Train no parameter."""
+        for parameter in self.parameters():
+            parameter.requires_grad = False
+        self.eval()
+
+    @classmethod
+    def load_from_checkpoint(cls, checkpoint_path, strict=True, **kwargs):
+        """Make a module with the weights of a checkpoint. `kwargs` are arguments of __init__ besides those kept."""
+        checkpoint = torch.load(checkpoint_path)
+        module = cls(**{**checkpoint.get("hyper_parameters", {}), **kwargs})
+        module.load_state_dict(checkpoint["state_dict"], strict=strict)
+        return module
+
+
+class LightningDataModule(_Hooks):
+    """The data loaders of a model."""
+
+    def __init__(self):
+        self.trainer = None
+
+    def prepare_data(self):
+        """Called once before the data is needed."""
+
+
+def loader_of(source, name):
+    """Return what the method `name` of a module or data module returns, or None if it has none."""
+    method = getattr(source, name, None)
+    return method() if callable(method) else None

@@ -1,0 +1,199 @@
+"""Steps of a module on emulated devices: each stage has a compiled model of its own."""
+
+import contextlib
+
+import torch
+
+from .errors import MisconfigurationException
+
+
+class StepModule(torch.nn.Module):
+    """Makes a step of a LightningModule the forward function of a module that can be traced."""
+
+    def __init__(self, module, step):
+        super().__init__()
+        self.module = module
+        self._step = step
+
+    def forward(self, batch):
+        results = getattr(self.module, self._step)(batch, 0)
+        if results is None:
+            raise MisconfigurationException(
+                f"{type(self.module).__name__}.{self._step} returns nothing: return tensors, in training the loss."
+            )
+        return results
+
+
+class TrainingStep(StepModule):
+    """training_step, whose loss is marked."""
+
+    def forward(self, batch):
+        from ..poptorch.ops import mark_loss
+
+        results = super().forward(batch)
+        name = type(self.module).__name__
+        if isinstance(results, dict) and "loss" not in results:
+            raise MisconfigurationException(f'{name}.training_step returns a dictionary without the key "loss".')
+        if isinstance(results, dict):
+            return {**results, "loss": mark_loss(_scalar(results["loss"], name))}
+        if not isinstance(results, torch.Tensor):
+            raise MisconfigurationException(
+                f"{name}.training_step returns a {type(results).__name__} (two losses?), but only one loss is "
+                'supported: return it, or a dictionary with the key "loss".'
+            )
+        return mark_loss(_scalar(results, name))
+
+
+def _scalar(loss, name):
+    if not isinstance(loss, torch.Tensor) or loss.dim() != 0:
+        shape = list(loss.shape) if isinstance(loss, torch.Tensor) else type(loss).__name__
+        raise MisconfigurationException(
+            f"{name}.training_step returns a loss of {shape}, but only one number is supported as the loss: return its "
+            "mean or sum."
+        )
+    return loss
+
+
+class DeviceRunner:
+    """Runs the steps of a module on IPUs or HPUs."""
+
+    def __init__(self, trainer, module):
+        self._trainer, self._module = trainer, module
+        self._models, self._attached = {}, None
+        if trainer.precision == 16:
+            module.half()
+
+    def options(self, training):
+        """The options of training or inference."""
+        return self._trainer.strategy.options(self._trainer, training)
+
+    def prepare(self, stage, optimizer=None):
+        """Make the model of a stage: "training", "validation", "test" or "predict"."""
+        from .. import poptorch
+
+        training = stage == "training"
+        options = self.options(training)
+        options.modelName(stage)
+        step = TrainingStep if training else StepModule
+        wrapped = step(self._module, f"{stage}_step")
+        self._models[stage] = (
+            poptorch.trainingModel(wrapped, options, optimizer) if training else poptorch.inferenceModel(wrapped, options)
+        )
+
+    def has(self, stage):
+        """True if the model of a stage was made."""
+        return stage in self._models
+
+    def model(self, stage):
+        """The model of a stage."""
+        return self._models[stage]
+
+    def _switch(self, stage):
+        """Detach the model that ran before, and attach this one if it is compiled."""
+        if self._attached == stage:
+            return
+        before = self._models.get(self._attached)
+        if before is not None and before.isAttachedToDevice():
+            before.detachFromDevice()
+        model = self._models[stage]
+        if model.isCompiled() and not model.isAttachedToDevice():
+            model.attachToDevice()
+        self._attached = stage
+
+    def step(self, stage, batch, optimizer=None):
+        """Run one call and return what the step returned."""
+        self._switch(stage)
+        model = self._models[stage]
+        if self._trainer.precision == 16:
+            batch = _half(batch)
+        if optimizer is not None and model.isCompiled():
+            model.setOptimizer(optimizer)
+        with self._trainer._tracing(stage), _advice(self._trainer, stage):
+            results = model(batch)
+        return results
+
+    def finish(self):
+        """End profiles and free the devices."""
+        for model in self._models.values():
+            model.destroy()
+        self._models, self._attached = {}, None
+
+
+@contextlib.contextmanager
+def _advice(trainer, stage):
+    """Say which argument of the trainer answers a refusal of the options."""
+    from .. import poptorch
+
+    try:
+        yield
+    except poptorch.Error as error:
+        if isinstance(error.__cause__, MisconfigurationException):
+            raise error.__cause__ from None
+        text = str(error)
+        if trainer.accelerator_name == "ipu" and text.startswith("gradientAccumulation is"):
+            text += " Set Trainer(accumulate_grad_batches=…) to it."
+        elif trainer.accelerator_name == "ipu" and stage != "training" and text.startswith("deviceIterations is"):
+            text += " Set IPUStrategy(device_iterations=…) to it."
+        else:
+            raise
+        raise MisconfigurationException(text) from error
+
+
+def _half(values):
+    if isinstance(values, torch.Tensor):
+        return values.half() if values.is_floating_point() else values
+    if isinstance(values, dict):
+        return {key: _half(value) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return type(values)(*map(_half, values)) if hasattr(values, "_fields") else type(values)(map(_half, values))
+    return values
+
+
+class HostRunner:
+    """Runs the steps of a module on the CPU, with PyTorch."""
+
+    def __init__(self, trainer, module):
+        self._trainer, self._module, self._stages = trainer, module, set()
+        self._accumulated = 0
+
+    def prepare(self, stage, optimizer=None):
+        """Nothing is compiled for the CPU."""
+        self._stages.add(stage)
+
+    def has(self, stage):
+        """True if prepare() was called for the stage."""
+        return stage in self._stages
+
+    def step(self, stage, batch, optimizer=None):
+        """Run one batch; in training make a weight update after accumulate_grad_batches of them."""
+        number = self._trainer._batch_number
+        if stage != "training":
+            self._module.eval()
+            with torch.no_grad():
+                return getattr(self._module, f"{stage}_step")(batch, number)
+        self._module.train()
+        results = self._module.training_step(batch, number)
+        loss = results["loss"] if isinstance(results, dict) else results
+        (_scalar(loss, type(self._module).__name__) / self._trainer.accumulate_grad_batches).backward()
+        self._accumulated += 1
+        if self._accumulated == self._trainer.accumulate_grad_batches:
+            self._clip(optimizer)
+            optimizer.step()
+            optimizer.zero_grad()
+            self._accumulated = 0
+        return _detached(results)
+
+    def _clip(self, optimizer):
+        if self._trainer.gradient_clip_val:
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            torch.nn.utils.clip_grad_norm_(parameters, self._trainer.gradient_clip_val)
+
+    def finish(self):
+        """Nothing to do."""
+        self._stages = set()
+
+
+def _detached(results):
+    if isinstance(results, dict):
+        return {key: _detached(value) for key, value in results.items()}
+    return results.detach() if isinstance(results, torch.Tensor) else results

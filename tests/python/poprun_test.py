@@ -1,0 +1,291 @@
+"""pipescope poprun: instances over MPI compute the bits of one process, share data, and end together."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+import pipescope
+import pipescope.popdist as popdist
+
+PIPESCOPE = os.environ["PIPESCOPE_PROGRAM"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+LOOPBACK = "--mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
+
+CONFIGURATION = """
+[model]
+name = "small"
+input = [4]
+[[model.layers]]
+type = "linear"
+name = "hidden"
+block = "A"
+out_features = 8
+[[model.layers]]
+type = "relu"
+name = "relu"
+block = "A"
+[[model.layers]]
+type = "linear"
+name = "scores"
+block = "B"
+out_features = 3
+[data]
+dataset = "numpy"
+[training]
+micro_batch_size = 2
+gradient_accumulation = 3
+device_iterations = 2
+optimizer = "adamw"
+learning_rate = 0.01
+shuffle = false
+epochs = 2
+output_mode = "all"
+[inference]
+micro_batch_size = 2
+device_iterations = 3
+[execution]
+threads = 1
+[system]
+name = "pod16"
+"""
+B, G, D, CALLS = 2, 3, 2, 2
+
+
+def poprun(*arguments, program, **settings):
+    """Start instances and wait for them."""
+    flags = [text for argument in arguments for text in argument.split(" ", 1)]
+    return subprocess.run([PIPESCOPE, "poprun", "--mpi-global-args", LOOPBACK, *flags, *program], text=True,
+                          capture_output=True, timeout=60, check=False, **settings)
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+class Configurations(unittest.TestCase):
+    """`pipescope run` in several instances."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        with open(cls.path("small.toml"), "w", encoding="utf-8") as file:
+            file.write(CONFIGURATION)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, *parts):
+        return os.path.join(cls.folder.name, *parts)
+
+    def write_data(self, name, replicas, instances):
+        """Write data for instances, and the same for one process, in the order in which it gives them to replicas."""
+        generator = numpy.random.default_rng(replicas)
+        shape = (instances, CALLS, D, G, replicas // instances, B)
+        samples = generator.standard_normal((*shape, 4)).astype(numpy.float32)
+        labels = generator.integers(0, 3, shape).astype(numpy.int32)
+        for kind, order in (("parts", (0, 1, 2, 3, 4, 5)), ("whole", (1, 2, 3, 0, 4, 5))):
+            folder = self.path(f"{name}-{kind}")
+            os.makedirs(folder, exist_ok=True)
+            for split in ("train", "test"):
+                numpy.savez(os.path.join(folder, split + ".npz"), labels=labels.transpose(order).reshape(-1),
+                            samples=samples.transpose(*order, 6).reshape(-1, 4))
+
+    def run_whole(self, name, replicas):
+        settings = {"data.directory": self.path(f"{name}-whole"), "training.replication_factor": replicas,
+                    "inference.replication_factor": replicas,
+                    "execution.metrics": self.path(name + "-whole.jsonl"),
+                    "execution.save_weights": self.path(name + "-whole.npz")}
+        report = pipescope.run(self.path("small.toml"), self.path(name + "-whole.pop"), settings)
+        return lines_of(settings["execution.metrics"]), numpy.load(settings["execution.save_weights"]), report
+
+    def run_parts(self, name, replicas, instances, *flags):
+        metrics, weights = self.path(name + "-parts.jsonl"), self.path(name + "-parts.npz")
+        done = poprun(f"--num-instances {instances}", f"--num-replicas {replicas}", *flags, program=[
+            "run", self.path("small.toml"), "-o", self.path(name + "-parts.pop"), "--metrics", metrics, "--set",
+            f"data.directory={self.path(name + '-parts')}", "--set", f"execution.save_weights={weights}"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return lines_of(metrics), numpy.load(weights), done
+
+    def test_losses_weights_and_emulated_rows_are_those_of_one_process(self):
+        for instances, replicas in ((2, 4), (4, 4), (8, 8)):
+            with self.subTest(instances=instances):
+                name = f"equal{instances}"
+                self.write_data(name, replicas, instances)
+                whole, weights, report = self.run_whole(name, replicas)
+                parts, ours, _ = self.run_parts(name, replicas, instances, "--ipus-per-replica 2")
+                self.assertEqual([line["loss"] for line in parts if line["kind"] == "training"],
+                                 [line["loss"] for line in whole if line["kind"] == "training"])
+                self.assertEqual([line["accuracy"] for line in parts if line["kind"] == "training"],
+                                 [line["accuracy"] for line in whole if line["kind"] == "training"])
+                for key in weights.files:
+                    self.assertTrue(numpy.array_equal(weights[key], ours[key]), key)
+                other = pipescope.openReport(self.path(name + "-parts.pop"))
+                for table in ("placement", "transfer"):
+                    theirs, mine = report.table(table), other.table(table)
+                    for column, values in theirs.items():
+                        self.assertTrue(numpy.array_equal(values, mine[column]), (table, column))
+                # The accuracy over the test data is that of all instances together.
+                outcomes = [dict(zip(table["name"], table["value"])) for table in
+                            (report.table("outcome"), other.table("outcome"))]
+                self.assertEqual(outcomes[0]["test_accuracy"], outcomes[1]["test_accuracy"])
+                self.assertEqual(outcomes[1]["replicas_with_equal_weights"], instances)
+
+    def test_what_contradicts_the_launcher_is_refused(self):
+        self.write_data("refused", 2, 2)
+        run = ["run", self.path("small.toml"), "-o", self.path("refused.pop"), "--set",
+               f"data.directory={self.path('refused-parts')}"]
+        for sentence, extra in (
+            ("--replication-factor is 3, but the launcher starts 2 replicas", ["--replication-factor", "3"]),
+            ("data.instances is given, but the launcher", ["--set", "data.instances=2"]),
+        ):
+            done = poprun("--num-instances 2", "--num-replicas 2", "--only-output-from-instance 0", program=run + extra)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(sentence, done.stderr)
+            self.assertRegex(done.stderr, r"Instance \d of 2 on host \S+ ended with exit status 2; the others were")
+        self.assertFalse(os.path.exists(self.path("refused.pop")))
+        with self.assertRaisesRegex(ValueError, "execution.instances is set by the launcher"):
+            pipescope.run(self.path("small.toml"), self.path("x.pop"), {"execution.instances": 2})
+
+    def test_other_configurations_and_hosts_are_refused(self):
+        self.write_data("unequal", 2, 2)
+        script = self.path("unequal.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f'exec {PIPESCOPE} run {self.path("small.toml")} -o {self.path("unequal.pop")} '
+                       f'--set data.directory={self.path("unequal-parts")} --seed $OMPI_COMM_WORLD_RANK\n')
+        done = poprun("--num-instances 2", "--num-replicas 2", program=["sh", script])
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"Instance 1 on \S+ has another configuration than instance 0")
+        done = poprun("--num-instances 2", "--num-replicas 2", "--host no-such-host.invalid", program=["true"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a host that cannot be reached", done.stderr)
+
+
+class Launching(unittest.TestCase):
+    def test_topology(self):
+        done = poprun("--num-instances 4", "--num-replicas 8", "--ipus-per-replica 16", "--print-topology yes",
+                      program=["true"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, (
+            "4 instances, 8 replicas, 128 IPUs in 2 IPU-Link domains\n"
+            "Instance  Host                Replicas    IPUs      IPU-Link domain\n"
+            "0         this host           0-1         0-31      0\n"
+            "1         this host           2-3         32-63     0\n"
+            "2         this host           4-5         64-95     1\n"
+            "3         this host           6-7         96-127    1\n"))
+
+    def test_bad_flags(self):
+        for sentence, flags, program in (
+            ("poprun needs a program", [], []),
+            ("--num-replicas 3 does not divide by --num-instances 2", ["--num-instances 2", "--num-replicas 3"], ["true"]),
+            ("one process has at most 64: use --num-instances 2 or more", ["--num-replicas 65"], ["true"]),
+            ("the largest emulated system has 256", ["--num-instances 8", "--num-replicas 264"], ["true"]),
+            ("take 1 IPU-Link domain of 64", ["--num-ilds 2"], ["true"]),
+            ("the instances are 0 to 0", ["--only-output-from-instance 1"], ["true"]),
+            ("is no range of numbers", ["--host a[2-1]"], ["true"]),
+            ("brackets of \"a[1\" do not match", ["--host a[1"], ["true"]),
+            ("--host and --hostfile exclude each other", ["--host a", "--hostfile b"], ["true"]),
+            ("there is no file nothing.txt", ["--hostfile nothing.txt"], ["true"]),
+            ("--offline-mode compiles only", ["--offline-mode yes"], ["run", "x.toml"]),
+            ("cannot read nothing.json", ["--import-config nothing.json"], ["true"]),
+            ("could not be started", [], ["no-such-program"]),
+        ):
+            with self.subTest(sentence):
+                done = poprun(*flags, program=program)
+                self.assertIn(done.returncode, (1, 2))
+                self.assertIn(sentence, done.stderr)
+
+    def test_configurations_of_the_launcher(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "flags.json")
+            poprun("--num-instances 2", "--num-replicas 4", f"--export-config {path}", program=["true"])
+            done = poprun(f"--import-config {path}", "--num-replicas 2", "--print-topology yes", program=["true"])
+            self.assertIn("2 instances, 2 replicas, 2 IPUs", done.stdout)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('{"num-cats": 3}')
+            done = poprun(f"--import-config {path}", program=["true"])
+            self.assertIn('has "num-cats", which is no flag', done.stderr)
+
+    def test_without_mpirun_it_says_what_to_install(self):
+        done = subprocess.run([PIPESCOPE, "poprun", "true"], env={"PATH": "/nowhere"}, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("install openmpi-bin", done.stderr)
+
+    def test_flags_of_partitions_are_accepted(self):
+        done = poprun("--vipu-partition p", "--vipu-server-host h", program=["true"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not used, because emulated systems need no V-IPU partition", done.stderr)
+
+    def test_popdist_says_where_an_instance_is(self):
+        script = ("import pipescope.popdist as p\n"
+                  "print(p.getInstanceIndex(), p.getLocalInstanceIndex(), p.getNumInstances(), p.getNumTotalReplicas(), "
+                  "p.getNumLocalReplicas(), p.getNumIpusPerReplica(), p.isPopdistEnvSet(), flush=True)\n"
+                  "@p.execute_on_instances({1})\ndef only(): print('one', flush=True)\nonly()\n")
+        done = poprun("--num-instances 2", "--num-replicas 8", "--ipus-per-replica 4",
+                      program=[sys.executable, "-c", script])
+        self.assertEqual(sorted(done.stdout.splitlines()), ["0 0 2 8 4 4 True", "1 1 2 8 4 4 True", "one"])
+        self.assertEqual((popdist.getNumInstances(), popdist.getInstanceIndex(), popdist.getNumTotalReplicas()), (1, 0, 1))
+        self.assertFalse(popdist.isPopdistEnvSet())
+        with self.assertRaisesRegex(ValueError, "there is no instance 3"):
+            popdist.execute_on_instances(3)(print)()
+
+
+class Scripts(unittest.TestCase):
+    """A Python program in several instances."""
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    def test_losses_are_those_of_one_process(self):
+        program = [sys.executable, os.path.join(HERE, "poprun_program.py")]
+        alone = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
+        done = poprun("--num-instances 4", "--num-replicas 4", program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(alone))
+        done = poprun("--num-instances 2", "--num-replicas 4", "--only-output-from-instance 1", program=program)
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(line for line in alone if line[0] in "23"))
+
+    def test_an_instance_that_dies_ends_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = poprun("--num-instances 3", "--num-replicas 3",
+                          program=[sys.executable, os.path.join(HERE, "poprun_faults.py"), "die", folder])
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"Instance [12] of 3 on host \S+ was ended by signal 9 \(Killed\); the others were")
+            profile = os.path.join(folder, "profile.pop")
+            self.assertEqual(pipescope.openReport(profile).executables, ["training"])
+            checked = subprocess.run([PIPESCOPE, "verify", profile], capture_output=True, text=True, check=False)
+            self.assertIn("incomplete", checked.stdout)
+            self.assertNotIn("damaged", checked.stdout)
+
+    def test_an_exception_ends_the_others(self):
+        done = poprun("--num-instances 2", "--num-replicas 2",
+                      program=[sys.executable, os.path.join(HERE, "poprun_faults.py"), "raise", os.devnull])
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"Instance \d of 2 on host \S+ ended with exit status 1")
+
+    def test_options_of_an_instance(self):
+        script = ("import pipescope.poptorch, pipescope.popdist as popdist\n"
+                  "made = popdist.poptorch.Options(ipus_per_replica=4)\n"
+                  "print(made.replication_factor, made.Distributed.processId, made.Distributed.numProcesses, "
+                  "made.connection_type)\n"
+                  "for call in (lambda: made.replicationFactor(2), lambda: popdist.poptorch.Options(ipus_per_replica=2)):\n"
+                  "    try:\n        call()\n    except (RuntimeError, ValueError) as error:\n        print(error)\n")
+        numbers = {"POPDIST_NUM_TOTAL_REPLICAS": "8", "POPDIST_NUM_IPUS_PER_REPLICA": "4", "POPDIST_OFFLINE_MODE": "1",
+                   "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}
+        if importlib.util.find_spec("torch") is not None:
+            done = subprocess.run([sys.executable, "-c", script], env={**os.environ, **numbers}, capture_output=True,
+                                  text=True, check=True)
+            lines = done.stdout.splitlines()
+            self.assertEqual(lines[0], "2 3 4 2")
+            self.assertIn("pass --num-replicas", lines[1])
+            self.assertIn("started with --ipus-per-replica 4", lines[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
