@@ -78,11 +78,15 @@ class Bert {
     return w_.dropout("dropout", w_.layerNorm("norm", x, kBertEpsilon), s_.real("dropout"));
   }
 
+  double attentionDropout() const {
+    return s_.real("attention_dropout") < 0 ? s_.real("dropout") : s_.real("attention_dropout");
+  }
+
   TensorId encoderLayer(TensorId x) {
     TensorId y;
     {
       const ModelWriter::Scope scope(w_, "attention");
-      y = w_.dropout("output_dropout", selfAttention(w_, x, shape_, normal_, s_.real("dropout")),
+      y = w_.dropout("output_dropout", selfAttention(w_, x, shape_, normal_, attentionDropout()),
                      s_.real("dropout"));
       y = w_.layerNorm("norm", w_.node("Add", "add", {y, x}), kBertEpsilon);
     }
@@ -189,6 +193,12 @@ PIPESCOPE_REGISTER_BUILDER(bert) {
                   {"gelu", "relu", "silu"},
                   "Activation of the feed-forward part."},
                  {"dropout", 0.0, 0, 0.999999, {}, "Ratio of values that training drops."},
+                 {"attention_dropout",
+                  -1.0,
+                  -1,
+                  0.999999,
+                  {},
+                  "Ratio of attention weights that training drops; -1: as many as of other values."},
                  {"tie_embeddings",
                   false,
                   0,

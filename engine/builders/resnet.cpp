@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "engine/builders/model_writer.h"
 
@@ -35,10 +36,7 @@ class ResNet {
 
   void build() {
     const BuilderSettings& s = w_.settings();
-    const std::int64_t edge = s.integer("image_size");
-    TensorId x = w_.input(
-        "samples", {graph::ElementType::float32, {w_.microBatch(), s.integer("channels"), edge, edge}});
-    x = stem(x, s.text("stem") == "cifar");
+    TensorId x = stem(s.text("stem") == "cifar");
     for (std::size_t stage = 0; stage < depth_.blocks.size(); ++stage) {
       for (std::int64_t block = 0; block < depth_.blocks[stage]; ++block) {
         const std::string name = fmt::format("layer{}/block{}", stage + 1, block);
@@ -51,9 +49,36 @@ class ResNet {
   }
 
  private:
-  TensorId stem(TensorId x, bool small) {
+  /// The images, normalized on the device if the host sends their bytes.
+  TensorId images() {
+    const BuilderSettings& s = w_.settings();
+    const std::int64_t edge = s.integer("image_size"), channels = s.integer("channels");
+    const bool bytes = s.text("samples_type") == "uint8";
+    TensorId x = w_.input("samples", {bytes ? graph::ElementType::uint8 : graph::ElementType::float32,
+                                      {w_.microBatch(), channels, edge, edge}});
+    if (!bytes) return x;
+    // Mean and deviation of ImageNet's channels, as torchvision has them.
+    constexpr std::array kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
+    std::vector<float> scale, shift;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
+      const float mean = channels == 3 ? kMean[c % 3] : 0.5F,
+                  deviation = channels == 3 ? kDeviation[c % 3] : 0.5F;
+      scale.push_back(1 / (255 * deviation));
+      shift.push_back(-mean / deviation);
+    }
+    const auto perChannel = [&](const char* name, const std::vector<float>& values) {
+      const auto raw = std::as_bytes(std::span(values));
+      return w_.constant(name, {graph::ElementType::float32, {channels, 1, 1}}, {raw.begin(), raw.end()});
+    };
+    x = w_.node("Cast", "normalize/cast", {x}, {{"to", std::int64_t{1}}});  // ONNX's number of float32
+    x = w_.node("Mul", "normalize/scale", {x, perChannel("normalize/factors", scale)});
+    return w_.node("Add", "normalize/shift", {x, perChannel("normalize/offsets", shift)});
+  }
+
+  TensorId stem(bool small) {
     w_.block("stem");
     const ModelWriter::Scope scope(w_, "stem");
+    TensorId x = images();
     x = relu("relu", norm("norm", small ? conv("conv", x, 64, 3, 1, 1) : conv("conv", x, 64, 7, 2, 1)));
     if (small) return x;
     return w_.node("MaxPool", "pool", {x},
@@ -156,26 +181,35 @@ base::Result<graph::Graph> buildResnet(const BuildContext& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_BUILDER(resnet) {
-  registry.add({"resnet",
-                "residual network for images",
-                {{"depth", std::int64_t{50}, 1, 1000, {}, "Layers: 18, 34, 50, 101 or 152."},
-                 {"groups",
-                  std::int64_t{1},
-                  1,
-                  1024,
-                  {},
-                  "Groups of the 3x3 convolutions of bottlenecks; ResNeXt has 32."},
-                 {"width_per_group", std::int64_t{64}, 1, 4096, {}, "Channels per group of the first stage."},
-                 {"stem",
-                  std::string("imagenet"),
-                  0,
-                  0,
-                  {"imagenet", "cifar"},
-                  "First layers: imagenet (7x7 with stride 2, and pooling) or cifar (3x3)."},
-                 {"image_size", std::int64_t{224}, 1, 16384, {}, "Edge of the square images."},
-                 {"channels", std::int64_t{3}, 1, 4096, {}, "Channels of the images."},
-                 {"classes", std::int64_t{1000}, 1, 1e7, {}, "Classes."}},
-                buildResnet});
+  registry.add(
+      {"resnet",
+       "residual network for images",
+       {{"depth", std::int64_t{50}, 1, 1000, {}, "Layers: 18, 34, 50, 101 or 152."},
+        {"groups",
+         std::int64_t{1},
+         1,
+         1024,
+         {},
+         "Groups of the 3x3 convolutions of bottlenecks; ResNeXt has 32."},
+        {"width_per_group", std::int64_t{64}, 1, 4096, {}, "Channels per group of the first stage."},
+        {"stem",
+         std::string("imagenet"),
+         0,
+         0,
+         {"imagenet", "cifar"},
+         "First layers: imagenet (7x7 with stride 2, and pooling) or cifar (3x3)."},
+        {"image_size", std::int64_t{224}, 1, 16384, {}, "Edge of the square images."},
+        {"channels", std::int64_t{3}, 1, 4096, {}, "Channels of the images."},
+        {"classes", std::int64_t{1000}, 1, 1e7, {}, "Classes."},
+        {"samples_type",
+         std::string("float32"),
+         0,
+         0,
+         {"float32", "uint8"},
+         "Type of the images. uint8: the host sends the bytes of the pixels, and the model divides them by "
+         "255 and normalizes them with the mean and deviation of ImageNet's channels (with another number "
+         "of channels than three, 0.5 and 0.5)."}},
+       buildResnet});
 }
 
 }  // namespace pipescope::builders

@@ -115,6 +115,7 @@ struct ExecutablePlan {
   std::vector<BoundaryTensor> boundaries;
   Replication replication;
   bool ordersForMemory = false;  ///< see devices::System::ordersForMemory
+  bool sharesCode = false;       ///< see devices::System::sharesCode
 };
 
 }  // namespace pipescope::compile

@@ -118,6 +118,11 @@ void addExecution(std::vector<Key>& all) {
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "
                  "block."});
   all.push_back(
+      {"execution.cut_devices", KeyType::integers, "", Value(std::vector<std::int64_t>()),
+       "Device of each stage that execution.cuts makes. A device may hold several stages. Empty: the "
+       "schedule decides.",
+       0, 4095});
+  all.push_back(
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "
            "stage. checkpoints also keeps the results that execution.checkpoints names. none keeps every "

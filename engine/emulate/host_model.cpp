@@ -16,6 +16,12 @@ double HostModel::stepSeconds(std::int64_t samples, std::int64_t replicas) const
 }
 
 double HostModel::samplesPerSecond(std::int64_t replicas) const {
+  const double prepared = preparedPerSecond(replicas);
+  if (prepared <= 0 || networkRate <= 0) return std::max(prepared, networkRate);
+  return std::min(prepared, networkRate);
+}
+
+double HostModel::preparedPerSecond(std::int64_t replicas) const {
   if (loaderRate > 0) return loaderRate / crowding(replicas);
   if (loaderWorkers == 0 || secondsPerLoad <= 0) return 0;
   return static_cast<double>(loaderWorkers) / (secondsPerLoad * crowding(replicas));

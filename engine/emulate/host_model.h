@@ -19,15 +19,18 @@ struct HostModel {
   double secondsPerLoad = 0;       ///< to read, decode and augment a sample
   std::int64_t loaderWorkers = 0;  ///< processes that prepare samples; 0: the process itself does
   double loaderRate = 0;           ///< samples per second that a process's workers prepare; 0: no limit
-  std::int64_t cores = 0;          ///< that all processes of a host share; 0: enough
-  std::int64_t processes = 0;      ///< on one host; 0: those of all replicas
+  /// Samples per second that the network brings to each replica before they are used; 0: no limit of its own.
+  double networkRate = 0;
+  std::int64_t cores = 0;      ///< that all processes of a host share; 0: enough
+  std::int64_t processes = 0;  ///< on one host; 0: those of all replicas
 
   /// Seconds of the process for a step of so many samples. `replicas` is their number in the run.
   double stepSeconds(std::int64_t samples, std::int64_t replicas) const;
-  /// Samples per second that one process's workers prepare; 0: they never delay a device.
+  /// Samples per second that are prepared and sent to one replica; 0: they never delay a device.
   double samplesPerSecond(std::int64_t replicas) const;
 
  private:
+  double preparedPerSecond(std::int64_t replicas) const;
   /// How much slower each process runs because there are fewer cores than processes.
   double crowding(std::int64_t replicas) const;
 };

@@ -143,7 +143,10 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
       field.limit = needs.classes > 0 ? needs.classes : kClasses;
       if (probabilities) field.low = 0;
     } else {
-      field.limit = std::max<std::int64_t>(2, tableRows(graph, graph.inputs[i]));
+      // Bytes that no table is read with are pixels.
+      const std::int64_t rows = tableRows(graph, graph.inputs[i]);
+      const bool pixels = rows == 0 && tensor.type.element == graph::ElementType::uint8;
+      field.limit = pixels ? 256 : std::max<std::int64_t>(2, rows);
     }
     if (field.labels) needs.labels = field;
     if (field.labels) needs.loss = comparedLoss(graph, graph.inputs[i]);

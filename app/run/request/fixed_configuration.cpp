@@ -23,6 +23,7 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "execution.shard_accumulators",
                           "execution.stages",
                           "execution.cuts",
+                          "execution.cut_devices",
                           "execution.checkpoints",
                           "execution.overlap_io",
                           "data.loader_rate",

@@ -38,6 +38,7 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   layout.layersPerStage = c.integers("execution.layers_per_stage");
   layout.splitInto = static_cast<int>(c.integer("execution.stages"));
   layout.cuts = c.texts("execution.cuts");
+  layout.cutDevices = c.integers("execution.cut_devices");
   layout.whole = c.tables("model.layers").empty() && c.tables("model.blocks").empty();
   layout.chunks = static_cast<int>(c.integer("execution.chunks"));
   layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");

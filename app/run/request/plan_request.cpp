@@ -226,6 +226,7 @@ class ConfigurationPlanner {
     request.layout.stages.clear();
     request.layout.layersPerStage.clear();
     request.layout.cuts.clear();
+    request.layout.cutDevices.clear();
     request.layout.whole = false;
     request.layout.splitInto = stages;
     return plan::planModel(request, start, executor_, progress);

@@ -8,6 +8,7 @@
 #include "engine/compile/distributed_norm.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/loss_scaling.h"
+#include "engine/compile/model/network_rate.h"
 #include "engine/compile/model/pass_savings.h"
 #include "engine/compile/model/replica_count.h"
 #include "engine/compile/model/stage_split.h"
@@ -69,7 +70,9 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(executable.plan,
                      buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
     executable.plan.ordersForMemory = result_.system->ordersForMemory();
+    executable.plan.sharesCode = result_.system->sharesCode();
     passes.runOn(executable.plan);
+    executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
     addSavings(passes, executable.plan, *result_.system, executable.lowered);
     executable.passes = passes.reports();
@@ -285,6 +288,11 @@ class ModelCompiler {
 
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
   PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
+  if (request.layout.cuts.empty() && !request.layout.cutDevices.empty()) {
+    return base::badInput(
+        "execution.cut_devices belongs to execution.cuts, which makes no stages here: name the "
+        "cuts, or give [[stages]] their devices.");
+  }
   if (!request.layout.cuts.empty()) {
     PIPESCOPE_ASSIGN(const ModelRequest split, splitAtCuts(request));
     return compileSplit(split, executor);

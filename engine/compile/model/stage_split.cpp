@@ -104,7 +104,8 @@ class StageSplitter : public StageSplits {
       }
       first.push_back(unit);
     }
-    return applied(first);
+    PIPESCOPE_ASSIGN(ModelRequest cut, applied(first));
+    return onDevices(std::move(cut));
   }
 
   const SplitProblem& problem() const override { return problem_; }
@@ -313,6 +314,21 @@ class StageSplitter : public StageSplits {
     changed.layout.chunks = 0;
     for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].device = split.device[s];
     return changed;
+  }
+
+  /// With the stages on the devices that the request names for its cuts.
+  base::Result<ModelRequest> onDevices(ModelRequest cut) const {
+    const std::vector<std::int64_t>& devices = request_.layout.cutDevices;
+    if (devices.empty()) return cut;
+    if (devices.size() != stages_) {
+      return base::badInput(
+          fmt::format("execution.cut_devices names {} device{}, but execution.cuts makes {} stages: name one "
+                      "device for each stage.",
+                      devices.size(), devices.size() == 1 ? "" : "s", stages_));
+    }
+    cut.layout.chunks = 0;
+    for (std::size_t s = 0; s < stages_; ++s) cut.layout.stages[s].device = static_cast<int>(devices[s]);
+    return cut;
   }
 
   std::vector<std::string> notices() const {

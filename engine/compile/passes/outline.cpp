@@ -276,6 +276,7 @@ class FunctionNames {
 PassEffect outline(ExecutablePlan& plan) {
   PassEffect effect;
   effect.counts = "calls of functions whose code is kept once";
+  if (!plan.sharesCode) return effect;
   std::map<int, std::vector<StagePlan*>> devices;
   for (StagePlan& stage : plan.stages) devices[stage.device].push_back(&stage);
   for (const auto& [device, stages] : devices) {

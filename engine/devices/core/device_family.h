@@ -232,6 +232,10 @@ class System {
   virtual Ticks syncTicks(int devices) const = 0;
   /// Ticks between two calls of the host.
   virtual Ticks callTicks() const = 0;
+  /// Bytes per second that the host's network brings to this device of the first replica, where a memory
+  /// beside the devices holds what the host sends ahead. Copies from the host then only take as long as this
+  /// memory needs. 0: the host sends while a device copies.
+  virtual double sentAheadBytesPerSecond(int, const compile::Replication&) const { return 0; }
   /// Bytes of gradients that one all-reduce bundles, in the order in which the backward pass makes gradients.
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
@@ -241,6 +245,8 @@ class System {
   /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }
+  /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
+  virtual bool sharesCode() const { return false; }
 };
 
 }  // namespace pipescope::devices

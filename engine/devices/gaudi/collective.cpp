@@ -5,7 +5,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Collective& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Collective& work, const GaudiLoweringContext& context) {
   using Kind = ops::Collective::Kind;
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};

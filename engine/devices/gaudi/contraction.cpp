@@ -70,7 +70,7 @@ Operands operandsOf(const Contraction& work) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const Contraction& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const Contraction& work, const GaudiLoweringContext& context) {
   const Card& card = context.card;
   PIPESCOPE_TRY(
       checkElements("number of channels", {work.groups, work.inputChannels, work.outputChannels}, context));

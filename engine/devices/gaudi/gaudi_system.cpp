@@ -68,7 +68,7 @@ class GaudiSystem final : public System {
           stages.front()->index, device, request_.name, fabric_.devices(),
           fabric_.devices() == 1 ? "" : "s"));
     }
-    const LoweringContext context{
+    const GaudiLoweringContext context{
         .card = card_, .fabric = fabric_, .replication = stages.front()->replication, .device = device};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }

@@ -3,7 +3,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::HostCopy& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of bytes", {work.bytes.count}, context));
   if (work.remote) {
     return base::refused(

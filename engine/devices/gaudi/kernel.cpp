@@ -23,7 +23,7 @@ model::LaneRole laneOf(Engine engine) {
   }
 }
 
-base::Result<Kernel> lowerWork(const ops::WorkItem& item, const LoweringContext& context) {
+base::Result<Kernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context) {
   return std::visit([&](const auto& work) { return lower(work, context); }, item);
 }
 
@@ -47,7 +47,7 @@ double accessSeconds(const Card& card, double bytes) {
 }
 
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
-                           const LoweringContext& context) {
+                           const GaudiLoweringContext& context) {
   constexpr double kMost = 1LL << 42;
   double product = 1;
   for (const std::int64_t factor : factors) {
@@ -61,7 +61,7 @@ base::Status checkElements(const std::string& extent, const std::vector<std::int
       fmt::format("{}: the {} is {:.3g}, but must be at most {:.3g}.", context.what, extent, product, kMost));
 }
 
-base::Status checkComputes(ElementType type, const LoweringContext& context) {
+base::Status checkComputes(ElementType type, const GaudiLoweringContext& context) {
   if (type == ElementType::float16 && context.card.macsFp16 == 0) {
     return base::refused(
         fmt::format("{}: {} does not compute in float16; use --precision bfloat16 or float32.", context.what,

@@ -45,7 +45,7 @@ struct Kernel {
   std::int64_t bucketRead = 0, bucketWritten = 0;
 };
 
-struct LoweringContext {
+struct GaudiLoweringContext {
   const Card& card;
   const Fabric& fabric;
   compile::Replication replication;  ///< says which cards take part in a collective
@@ -55,20 +55,20 @@ struct LoweringContext {
 
 /// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if a Gaudi
 /// cannot do it.
-base::Result<Kernel> lowerWork(const ops::WorkItem& item, const LoweringContext& context);
+base::Result<Kernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context);
 
 // Each of these is in a file of its own.
-base::Result<Kernel> lower(const ops::Contraction& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Map& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Pool& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Gather& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Scatter& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Rearrange& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Sort& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Random& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::Collective& work, const LoweringContext& context);
-base::Result<Kernel> lower(const ops::HostCopy& work, const LoweringContext& context);
+base::Result<Kernel> lower(const ops::Contraction& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Map& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Pool& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Gather& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Sort& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Random& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::Collective& work, const GaudiLoweringContext& context);
+base::Result<Kernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context);
 
 /// A TPC kernel that takes `instructions` for each vector of the elements' type. TPCs work on whole vectors.
 Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
@@ -78,8 +78,8 @@ double accessSeconds(const Card& card, double bytes);
 
 /// Fails with a sentence unless each extent is at least 1 and their product at most 2^42.
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
-                           const LoweringContext& context);
+                           const GaudiLoweringContext& context);
 /// Fails with a sentence unless the card computes in this type.
-base::Status checkComputes(ElementType type, const LoweringContext& context);
+base::Status checkComputes(ElementType type, const GaudiLoweringContext& context);
 
 }  // namespace pipescope::devices::gaudi

@@ -104,7 +104,7 @@ namespace {
 
 class Lister {
  public:
-  Lister(const PassPlan& pass, const StageUses& uses, const LoweringContext& context)
+  Lister(const PassPlan& pass, const StageUses& uses, const GaudiLoweringContext& context)
       : pass_(pass), uses_(uses), context_(context) {}
 
   base::Result<KernelList> list() {
@@ -136,7 +136,7 @@ class Lister {
   }
 
   base::Status lowerOne(const PlanOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
-    LoweringContext context = context_;
+    GaudiLoweringContext context = context_;
     context.what = op.name + " (" + op.kind + ")";
     if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
     PIPESCOPE_ASSIGN(Kernel kernel, lowerWork(work.item, context));
@@ -221,14 +221,14 @@ class Lister {
 
   const PassPlan& pass_;
   const StageUses& uses_;
-  const LoweringContext& context_;
+  const GaudiLoweringContext& context_;
   KernelList list_;
 };
 
 }  // namespace
 
 base::Result<KernelList> listKernels(const PassPlan& pass, const StageUses& uses,
-                                     const LoweringContext& context) {
+                                     const GaudiLoweringContext& context) {
   return Lister(pass, uses, context).list();
 }
 

@@ -56,6 +56,6 @@ class StageUses {
 /// kernel that works row by row absorbs the kernel before it if it reads that one's result. Errors are
 /// sentences that begin with the operator.
 base::Result<KernelList> listKernels(const compile::PassPlan& pass, const StageUses& uses,
-                                     const LoweringContext& context);
+                                     const GaudiLoweringContext& context);
 
 }  // namespace pipescope::devices::gaudi

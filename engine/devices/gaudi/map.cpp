@@ -194,7 +194,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Map& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Map& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context));

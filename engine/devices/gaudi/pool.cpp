@@ -22,7 +22,7 @@ constexpr PoolRow rowOf(ops::PoolFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Pool& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Pool& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   std::int64_t outputs = work.batch * work.channels, window = 1, inputs = outputs;
   PIPESCOPE_TRY(checkElements("number of channels", {work.batch, work.channels}, context));

@@ -4,7 +4,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Random& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Random& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   const double wide = graph::sizeOf(work.type) < 4 ? 2 : 1;
   Kernel kernel = tpcKernel(context.card, "Random", work.elements, work.type, 10 * wide);

@@ -6,7 +6,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Rearrange& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
   const Card& card = context.card;

@@ -30,7 +30,7 @@ constexpr double tpcInstructions(ops::ReduceFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context) {
   const Card& card = context.card;
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context));

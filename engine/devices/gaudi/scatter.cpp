@@ -4,7 +4,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Scatter& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   const std::int64_t elements = work.rows * work.rowElements;
   Kernel kernel = tpcKernel(context.card, "Scatter", elements, work.type, work.accumulate ? 4 : 2);

@@ -6,7 +6,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Sort& work, const LoweringContext& context) {
+base::Result<Kernel> lower(const ops::Sort& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   const double levels =
       std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(2, work.rowElements))));

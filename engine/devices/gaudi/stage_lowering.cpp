@@ -55,7 +55,7 @@ LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string progr
 
 class StageLowering {
  public:
-  StageLowering(const std::vector<const StagePlan*>& stages, const LoweringContext& context)
+  StageLowering(const std::vector<const StagePlan*>& stages, const GaudiLoweringContext& context)
       : stages_(stages), context_(context), card_(context.card), memory_(context.card) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
@@ -123,7 +123,7 @@ class StageLowering {
 
   base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
     StageState& state = states_.at(&stage);
-    LoweringContext context = context_;
+    GaudiLoweringContext context = context_;
     PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, context));
     chains_ += list.chains;
     if (plan.pass == Pass::backward) packBuckets(card_, stage, state.uses, list);
@@ -292,7 +292,7 @@ class StageLowering {
   }
 
   const std::vector<const StagePlan*>& stages_;
-  const LoweringContext& context_;
+  const GaudiLoweringContext& context_;
   const Card& card_;
   HbmMemory memory_;
   std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
@@ -302,7 +302,7 @@ class StageLowering {
 }  // namespace
 
 base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
-                                        const std::string& deviceName, const LoweringContext& context) {
+                                        const std::string& deviceName, const GaudiLoweringContext& context) {
   return StageLowering(stages, context).lower(deviceName);
 }
 

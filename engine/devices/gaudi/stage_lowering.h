@@ -11,6 +11,6 @@ namespace pipescope::devices::gaudi {
 /// Ignores `context.what`. All stages are on one device, named `deviceName`. A pass is a recipe. The backward
 /// pass is cut where a bucket of gradients is complete, because the collective starts there.
 base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
-                                        const std::string& deviceName, const LoweringContext& context);
+                                        const std::string& deviceName, const GaudiLoweringContext& context);
 
 }  // namespace pipescope::devices::gaudi

@@ -18,6 +18,11 @@ bool isHalf(ElementType type) {
   return type == ElementType::float16;
 }
 
+double syncSeconds(const Chip& chip, int devices) {
+  const int hops = 1 + devices / 4;
+  return chip.syncHopSeconds * hops * 2;
+}
+
 base::Result<Chip> readChip(const FigureFile& file) {
   FigureReader read(file);
   Chip chip;

@@ -47,4 +47,8 @@ bool isHalf(ElementType type);
 
 base::Result<Chip> readChip(const FigureFile& file);
 
+/// Seconds of a sync of so many devices. Each hop takes the chip's time there and back; there is one hop per
+/// four IPUs and one more (C: PopLibs test library).
+double syncSeconds(const Chip& chip, int devices);
+
 }  // namespace pipescope::devices::ipu

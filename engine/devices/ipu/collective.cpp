@@ -1,30 +1,19 @@
-// Collectives between replicas: a ring over the links of the ladder, in which all tiles take part (ring.h).
+// Collectives between replicas: rings over the links of the ladder (ring.h), in which all tiles take part. An
+// exchange follows a sync of all devices. Around it, tiles copy the fragment that is sent into a buffer, and
+// add what arrives to their own, or keep it (C: PopLibs, popops/ReplicatedCollectives.cpp).
 #include <set>
 
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/ring.h"
+#include "engine/devices/ipu/rounding.h"
 
 namespace pipescope::devices::ipu {
 namespace {
 
-const char* nameOf(ops::Collective::Kind kind) {
-  switch (kind) {
-    case ops::Collective::Kind::allReduce:
-      return "AllReduce";
-    case ops::Collective::Kind::reduceScatter:
-      return "ReduceScatter";
-    case ops::Collective::Kind::allGather:
-      return "AllGather";
-    case ops::Collective::Kind::broadcast:
-      return "Broadcast";
-  }
-  return "Collective";
-}
-
 /// The groups that communicate at the same time: the same place of other groups of replicas, and other places
 /// too if the devices of a replica do not wait for each other.
 std::vector<std::vector<int>> collectiveGroupsOf(const ops::Collective& work,
-                                                 const LoweringContext& context) {
+                                                 const IpuLoweringContext& context) {
   const compile::Replication& replication = context.replication;
   const auto size = static_cast<int>(work.group);
   std::set<std::vector<int>> groups;
@@ -41,25 +30,77 @@ std::vector<std::vector<int>> collectiveGroupsOf(const ops::Collective& work,
   return {groups.begin(), groups.end()};
 }
 
+/// Makes the steps of one phase. Those of equal exchanges become one step that is so much longer.
+class PhaseLowering {
+ public:
+  PhaseLowering(const CollectivePhase& phase, ElementType type, const IpuLoweringContext& context)
+      : phase_(phase), type_(type), context_(context) {}
+
+  base::Status addTo(LoweredWork& lowered) const {
+    const std::size_t first = lowered.steps.size();
+    PIPESCOPE_TRY(onTiles(ops::MapFunction::copy, "Slice", lowered));
+    addExchange(lowered);
+    if (phase_.reduces) {
+      PIPESCOPE_TRY(onTiles(ops::MapFunction::add, "Reduce", lowered));
+    } else {
+      PIPESCOPE_TRY(onTiles(ops::MapFunction::copy, "Keep", lowered));
+    }
+    // What is sent, and what arrives.
+    lowered.hold(phase_.name + "/Buffers",
+                 spreadEvenly(context_.chip, 2 * phase_.directions * phase_.fragmentBytes, 1), first,
+                 lowered.steps.size());
+    return {};
+  }
+
+ private:
+  base::Status onTiles(ops::MapFunction function, const char* name, LoweredWork& lowered) const {
+    const std::int64_t elements = phase_.directions * ceilDiv(phase_.fragmentBytes, graph::sizeOf(type_)),
+                       operands = function == ops::MapFunction::add ? 2 : 1;
+    PIPESCOPE_ASSIGN(LoweredWork once,
+                     lowerWork(ops::Map{function, elements, operands, type_, operands == 2}, context_));
+    for (ProgramStep& step : once.steps) {
+      step.name = phase_.name + "/" + name;
+      step.cycles =
+          transformed(std::move(step.cycles), [&](std::int64_t cycles) { return cycles * phase_.exchanges; });
+      step.sync *= phase_.exchanges;
+      lowered.steps.push_back(std::move(step));
+    }
+    return {};
+  }
+
+  void addExchange(LoweredWork& lowered) const {
+    const auto ticks = [&](double seconds) {
+      return base::ticksFromSeconds(seconds, context_.chip.timebase()).count;
+    };
+    const compile::Replication& replication = context_.replication;
+    const auto count = static_cast<double>(phase_.exchanges);
+    ProgramStep step;
+    step.kind = model::StepKind::globalExchange;
+    step.program = "GlobalExchange";
+    step.name = phase_.name + "/Exchange";
+    step.cycles = {{0, context_.chip.tiles, ticks(phase_.seconds * count)}};
+    step.sync =
+        ticks(syncSeconds(context_.chip, replication.replicas * replication.devicesPerReplica) * count);
+    step.bytesIn = step.bytesOut = phase_.bytesSent();
+    step.messages = phase_.directions;
+    lowered.steps.push_back(std::move(step));
+  }
+
+  const CollectivePhase& phase_;
+  ElementType type_;
+  const IpuLoweringContext& context_;
+};
+
 }  // namespace
 
-base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Collective& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
-  const std::vector<std::vector<int>> groups = collectiveGroupsOf(work, context);
-  const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
-  const double seconds = context.ladder ? collectiveSeconds(*context.ladder, work.kind, bytes, groups) : 0;
   LoweredWork lowered;
-  if (seconds <= 0) return lowered;
-  const auto n = static_cast<std::int64_t>(groups.front().size());
-  const std::int64_t steps = (work.kind == ops::Collective::Kind::allReduce ? 2 : 1) * (n - 1);
-  ProgramStep step;
-  step.kind = model::StepKind::globalExchange;
-  step.program = "GlobalExchange";
-  step.name = nameOf(work.kind);
-  step.cycles = {{0, context.chip.tiles, base::ticksFromSeconds(seconds, context.chip.timebase()).count}};
-  step.bytesIn = step.bytesOut = steps * ((bytes + n - 1) / n);
-  step.messages = steps;
-  lowered.steps.push_back(std::move(step));
+  if (context.ladder == nullptr) return lowered;
+  for (const CollectivePhase& phase :
+       collectivePhases(*context.ladder, work.kind, work.elements * graph::sizeOf(work.type),
+                        collectiveGroupsOf(work, context), context.replication.devicesPerReplica > 1))
+    PIPESCOPE_TRY(PhaseLowering(phase, work.type, context).addTo(lowered));
   return lowered;
 }
 

@@ -80,18 +80,12 @@ class Builder {
     });
   }
 
-  /// What each tile sends before the product: its even share of the operands that several tiles use. One
-  /// sending serves them all, so no tile sends more than it receives.
+  /// What each tile sends before the product. One sending serves all tiles that hear it, so no tile sends
+  /// more than it receives.
   TileRuns sentOperands(const TileRuns& received) const {
-    const ConvShape& shape = plan_.form.shape;
-    const auto once = [&](std::int64_t moved, std::int64_t elements) {
-      return ceilDiv(std::min(moved * tiles_, elements * shape.operandBytes()), tiles_);
-    };
-    const std::int64_t share = once(costs_.movedInputBytes, shape.inputElements()) +
-                               once(costs_.movedWeightBytes, shape.weightElements());
-    return transformed(received, [&](std::int64_t bytes) {
-      return std::clamp<std::int64_t>(share, 1, std::max<std::int64_t>(1, bytes));
-    });
+    TileRuns sent = runs([](const ConvCosts& c) { return std::max<std::int64_t>(c.sentBytes, 1); });
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i].value = std::min(sent[i].value, received[i].value);
+    return sent;
   }
 
   void copies(const char* name, std::int64_t cycles) {
@@ -224,7 +218,7 @@ class Builder {
 
 }  // namespace
 
-base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringContext& context) {
   PIPESCOPE_ASSIGN(ConvShape shape, shapeOf(work, context.what));
   if (shape.quarter && context.chip.ampQuarter == 0) {
     return base::refused(fmt::format("{}: {} does not multiply {}; use float16 or float32.", context.what,

@@ -55,7 +55,7 @@ LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
 }  // namespace
 
 base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
-                                                  const LoweringContext& context) {
+                                                  const IpuLoweringContext& context) {
   const auto chain = std::ranges::find(op.chains, first, &compile::PlanOperator::Chain::first);
   if (chain == op.chains.end() || chain->count < 2) return std::optional<FusedChain>();
   std::vector<ops::Map> parts;

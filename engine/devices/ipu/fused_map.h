@@ -16,6 +16,6 @@ struct FusedChain {
 /// The chain that begins with the operator's Work number `first`, as one vertex. Empty if there is no chain,
 /// or if the parts are faster one by one: a generated loop is slower than one written in assembly.
 base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
-                                                  const LoweringContext& context);
+                                                  const IpuLoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

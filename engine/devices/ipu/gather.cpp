@@ -9,7 +9,7 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Gather& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of gathered elements", {work.rows, work.rowElements}, context));
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));
   const Chip& chip = context.chip;

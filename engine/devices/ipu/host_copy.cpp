@@ -24,7 +24,7 @@ void add(LoweredWork& lowered, bool remote, const char* program, TileRuns cycles
 
 }  // namespace
 
-TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes) {
+TileRuns onIoTiles(const IpuLoweringContext& context, std::int64_t bytes) {
   if (context.ioTiles == 0) return {};
   Chip io = context.chip;
   io.tiles = context.ioTiles;
@@ -33,7 +33,7 @@ TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes) {
   return runs;
 }
 
-base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::HostCopy& work, const IpuLoweringContext& context) {
   const std::int64_t bytes = work.bytes.count;
   PIPESCOPE_TRY(checkElements("number of bytes", {bytes}, context));
   const Chip& chip = context.chip;

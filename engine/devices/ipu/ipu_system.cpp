@@ -99,11 +99,12 @@ class IpuSystem final : public System {
       return std::min(own, ofMachine / static_cast<double>(atOnce(device, replication, allPlaces)));
     };
     const double perMachine = machine_.streamingBytesPerSecond;
-    const LoweringContext context{
+    const IpuLoweringContext context{
         .chip = computing_,
         .planner = planner_,
         .memoryProportion = options_.proportionOf(device),
-        .hostBytesPerSecond = share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
+        .hostBytesPerSecond = sendsAhead() ? hostBytesPerSecond_
+                                           : share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
         .halfPartials = options_.halfPartials,
         .ladder = &ladder_,
         .replication = replication,
@@ -130,16 +131,21 @@ class IpuSystem final : public System {
     return links;
   }
 
-  /// Each hop takes 15 ns there and 15 ns back; there is one hop per four IPUs and one more (C: PopLibs test
-  /// library).
   Ticks syncTicks(int devices) const override {
-    const int hops = 1 + devices / 4;
-    return base::ticksFromSeconds(chip_.syncHopSeconds * hops * 2, chip_.timebase());
+    return base::ticksFromSeconds(syncSeconds(chip_, devices), chip_.timebase());
   }
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
+  /// Streams from the host are fetched into the gateway's memory before a device copies them (D: PopART and
+  /// PopTorch, prefetched data streams), and all devices of a machine share its network card.
+  double sentAheadBytesPerSecond(int device, const compile::Replication& replication) const override {
+    if (!sendsAhead()) return 0;
+    return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, replication, false));
+  }
   bool ordersForMemory() const override { return true; }  // PopART's scheduler
+  bool sharesCode() const override { return true; }       // Poplar's functions
 
  private:
+  bool sendsAhead() const { return streaming_.bytes > 0; }
   /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the
   /// chips in the same place of all replicas do; with `allPlaces` the chips in all places.
   int atOnce(int device, const compile::Replication& replication, bool allPlaces) const {
@@ -195,11 +201,12 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
     machine.devices = static_cast<int>(figures.countOr("machine_devices", "IPUs", 1024, 1));
     machine.hostBytesPerSecond = figures.positive("machine_host_bandwidth", "B/s");
-    hostBytesPerSecond = std::min(hostBytesPerSecond, machine.hostBytesPerSecond);
     streaming.bytes = figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
     if (streaming.bytes > 0) {
       streaming.bytesPerSecond = figures.positive("streaming_bandwidth", "B/s");
       machine.streamingBytesPerSecond = figures.positiveOr("machine_streaming_bandwidth", "B/s", 1e30);
+    } else {
+      hostBytesPerSecond = std::min(hostBytesPerSecond, machine.hostBytesPerSecond);
     }
     const std::int64_t wanted = request.devices == 0 ? available : request.devices;
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));

@@ -21,10 +21,6 @@ base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
                       figures.positive("link_efficiency", "1", 1) *
                       figures.positive("link_utilisation", "1", 1);
   ladder.startup_ = figures.notNegative("link_startup", "s");
-  // If a system gives no figures for collectives, they are as fast as its links.
-  ladder.collectiveStartup_ =
-      figures.has("collective_startup") ? figures.notNegative("collective_startup", "s") : ladder.startup_;
-  ladder.farCollective_ = figures.positiveOr("collective_gateway_bandwidth", "B/s", 1e30);
   const char* lanes[] = {"partner_lanes", "transit_lanes", "up_lanes", "down_lanes"};
   for (std::size_t way = 0; way < 4; ++way)
     ladder.capacity_[way] = lane * figures.positive(lanes[way], "lanes");

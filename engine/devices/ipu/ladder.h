@@ -36,10 +36,6 @@ class Ladder {
   /// The same without the fixed cost.
   std::vector<double> transferSeconds(const std::vector<Flow>& concurrent) const;
   bool oneDomain(int a, int b) const { return a / domain_ == b / domain_; }
-  /// The fixed cost of each step in the ring of a collective.
-  double collectiveStartup() const { return collectiveStartup_; }
-  /// The bytes per second that a ring through gateways gets.
-  double farCollectiveBytesPerSecond() const { return farCollective_; }
   /// One entry for each neighbour and direction.
   std::vector<LinkInfo> links() const;
 
@@ -47,7 +43,7 @@ class Ladder {
   int devices_ = 1;
   int domain_ = 1 << 20;  ///< IPUs that links join; further ones are behind gateways
   double capacity_[kWays] = {1, 1, 1, 1, 1};
-  double startup_ = 0, collectiveStartup_ = 0, farCollective_ = 1;
+  double startup_ = 0;
 };
 
 }  // namespace pipescope::devices::ipu

@@ -72,18 +72,18 @@ std::int64_t LoweredWork::cycles() const {
   return sum;
 }
 
-base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringContext& context) {
+base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const IpuLoweringContext& context) {
   return std::visit([&](const auto& work) { return lower(work, context); }, item);
 }
 
-base::Status checkComputes(ElementType type, const LoweringContext& context) {
+base::Status checkComputes(ElementType type, const IpuLoweringContext& context) {
   if (type != ElementType::float64 && type != ElementType::bfloat16) return {};
   return base::badInput(fmt::format("{}: an IPU does not compute in {}; use float16 or float32.",
                                     context.what, graph::toString(type)));
 }
 
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
-                           const LoweringContext& context) {
+                           const IpuLoweringContext& context) {
   constexpr std::int64_t largest = std::int64_t{1} << 40;
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {

@@ -74,7 +74,7 @@ struct LoweredWork {
   std::int64_t cycles() const;
 };
 
-struct LoweringContext {
+struct IpuLoweringContext {
   const Chip& chip;
   Planner& planner;
   double memoryProportion = 0.6;
@@ -96,33 +96,33 @@ struct LoweringContext {
 
 /// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if an IPU
 /// cannot do it.
-base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringContext& context);
+base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const IpuLoweringContext& context);
 
 // Each of these is in a file of its own.
-base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Pool& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Sort& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context);
-base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Map& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Reduce& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Pool& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Gather& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Scatter& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Rearrange& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Sort& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Random& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::Collective& work, const IpuLoweringContext& context);
+base::Result<LoweredWork> lower(const ops::HostCopy& work, const IpuLoweringContext& context);
 
 /// Runs independent products side by side, each on a share of the tiles in proportion to its multiply-adds.
 /// Steps that the products have in common become one step, as in PopLibs' multi-convolutions.
 base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
-                                          const LoweringContext& context);
+                                          const IpuLoweringContext& context);
 
 /// Bytes on each of the tiles for input and output; empty if there are no such tiles.
-TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes);
+TileRuns onIoTiles(const IpuLoweringContext& context, std::int64_t bytes);
 
 /// Fails with a sentence unless the vector unit computes in this type.
-base::Status checkComputes(ElementType type, const LoweringContext& context);
+base::Status checkComputes(ElementType type, const IpuLoweringContext& context);
 /// Fails with a sentence unless each extent is at least 1 and their product at most 2^40.
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
-                           const LoweringContext& context);
+                           const IpuLoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

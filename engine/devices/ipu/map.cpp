@@ -36,7 +36,7 @@ std::string vertexType(const ops::Map& work) {
 
 }  // namespace
 
-base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Map& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context));

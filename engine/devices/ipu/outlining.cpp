@@ -85,7 +85,7 @@ void addLives(DeviceProgram& program, const std::vector<OrderedPass>& order) {
   }
 }
 
-base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, LoweringContext context) {
+base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLoweringContext context) {
   DeviceProgram program;
   for (const OrderedPass& each : order) {
     program.begin[each.pass] = program.operators.size();
@@ -137,7 +137,7 @@ OutlinedCall outlinedCall(const std::vector<Candidate>& calls, std::size_t index
 }
 
 /// Code of the copies of one call on all tiles.
-base::Result<std::int64_t> codeOfCopies(const OutlinedCall& call, const LoweringContext& context) {
+base::Result<std::int64_t> codeOfCopies(const OutlinedCall& call, const IpuLoweringContext& context) {
   std::int64_t bytes = 0;
   for (const OutlinedCall::Copies& copies : call.copies) {
     for (const std::int64_t each : {copies.in, copies.out}) {
@@ -165,7 +165,7 @@ std::int64_t peakWith(const OutlinedCall& call, std::size_t position, const Devi
 }  // namespace
 
 base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& stages,
-                                          const LoweringContext& context) {
+                                          const IpuLoweringContext& context) {
   const std::vector<OrderedPass> order = programOrder(stages);
   Outlining result;
   if (std::ranges::all_of(order, [](const OrderedPass& each) { return each.pass->calls.empty(); }))

@@ -38,7 +38,7 @@ class Outlining {
   /// Looks at the calls in all passes of a device's stages, and outlines a function if that saves more memory
   /// than it adds to the peak.
   static base::Result<Outlining> choose(const std::vector<const compile::StagePlan*>& stages,
-                                        const LoweringContext& context);
+                                        const IpuLoweringContext& context);
 
   /// The call that contains the operator; null: it shares no code.
   const OutlinedCall* callAt(const compile::PassPlan& pass, std::size_t op) const;

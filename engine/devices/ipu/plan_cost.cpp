@@ -107,9 +107,14 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.receivedBytes = moveInputs + moveWeights;
   costs.movedInputBytes = moveInputs + zeros.input * element;
   costs.movedWeightBytes = moveWeights + zeros.kernel * element;
-  costs.operandExchange = exchangeCycles(chip, moveInputs, shared ? chip.exchangePairFactor : 1) +
-                          exchangeCycles(chip, moveWeights) +
-                          exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
+  const std::int64_t receiving = exchangeCycles(chip, moveInputs, shared ? chip.exchangePairFactor : 1) +
+                                 exchangeCycles(chip, moveWeights) +
+                                 exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
+  // A tile sends its own part once, however many tiles hear it. Two tiles that share a bus so receive faster
+  // than both can send.
+  costs.sentBytes = std::min(moveInputs, ceilDiv(own, split.outChannels) * element) +
+                    std::min(moveWeights, ceilDiv(weights, split.positions()) * element);
+  costs.operandExchange = std::max(receiving, exchangeCycles(chip, costs.sentBytes));
   // All serial parts take from what was arranged before them.
   const std::int64_t kept = form.serial > 1 && !form.arrangeEach ? costs.arrangeBytes : 0;
   costs.temporaryBytes =

@@ -41,8 +41,10 @@ struct ConvCosts {
                outputBytes = 0;
   std::int64_t movedInputBytes = 0,
                movedWeightBytes = 0;  ///< the part of the operands that comes from other tiles
-  std::int64_t temporaryBytes = 0;    ///< the most that is live at once
-  std::int64_t total = 0;             ///< cycles of all serial parts with launches and syncs
+  /// Operands that a tile sends to others: its part of those that several tiles use, each once.
+  std::int64_t sentBytes = 0;
+  std::int64_t temporaryBytes = 0;  ///< the most that is live at once
+  std::int64_t total = 0;           ///< cycles of all serial parts with launches and syncs
 };
 
 /// One way to do a product before it is split: form, vertex, and what follows from them.

@@ -32,7 +32,7 @@ struct Extent {
   std::int64_t inputs = 1, outputs = 1, window = 1;  ///< numbers of positions
 };
 
-base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& context) {
+base::Result<Extent> extentOf(const ops::Pool& work, const IpuLoweringContext& context) {
   const std::size_t n = work.field.size();
   if (n == 0 || work.kernel.size() != n || work.output.size() != n || work.stride.size() != n) {
     return base::badInput(
@@ -198,7 +198,7 @@ class PoolPlan {
 
 }  // namespace
 
-base::Result<LoweredWork> lower(const ops::Pool& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Pool& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("batch", {work.batch}, context));
   PIPESCOPE_TRY(checkElements("channels", {work.channels}, context));

@@ -6,7 +6,7 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Random& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   const Chip& chip = context.chip;

@@ -7,7 +7,7 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Rearrange& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
   const Chip& chip = context.chip;

@@ -95,7 +95,7 @@ TileRuns spreadPieces(const Chip& chip, std::int64_t outputs, std::int64_t parts
 
 }  // namespace
 
-base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Reduce& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements to reduce", {work.outputs, work.depth}, context));
   const Chip& chip = context.chip;

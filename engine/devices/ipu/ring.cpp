@@ -2,39 +2,118 @@
 
 #include <algorithm>
 
+#include "engine/devices/ipu/rounding.h"
+
 namespace pipescope::devices::ipu {
+namespace {
 
-std::vector<int> ringOrder(std::vector<int> devices) {
-  std::sort(devices.begin(), devices.end(), [](int a, int b) {
-    if (a % 2 != b % 2) return a % 2 == 0;
-    return a % 2 == 0 ? a < b : a > b;
-  });
-  return devices;
-}
+using DeviceGroups = std::vector<std::vector<int>>;
+using CollectiveKind = ops::Collective::Kind;
 
-double collectiveSeconds(const Ladder& ladder, ops::Collective::Kind kind, std::int64_t bytes,
-                         const std::vector<std::vector<int>>& groups) {
-  std::vector<Flow> flows;
-  std::size_t largest = 1;
-  bool far = false;
-  for (const std::vector<int>& group : groups) {
-    largest = std::max(largest, group.size());
-    const std::vector<int> ring = ringOrder(group);
-    const auto count = static_cast<std::int64_t>(ring.size());
-    for (std::size_t i = 0; i < ring.size() && count > 1; ++i) {
-      const int to = ring[(i + 1) % ring.size()];
-      flows.push_back({ring[i], to, Bytes((bytes + count - 1) / count)});
-      far = far || !ladder.oneDomain(ring[i], to);
+/// One phase of a ring in each of the groups.
+class RingPhase {
+ public:
+  RingPhase(const Ladder& ladder, const DeviceGroups& groups, bool severalIpus)
+      : ladder_(ladder), severalIpus_(severalIpus) {
+    for (const std::vector<int>& group : groups) {
+      if (group.size() > 1) rings_.push_back(ringOrder(group));
+      members_ = std::max(members_, static_cast<std::int64_t>(group.size()));
     }
   }
-  if (flows.empty()) return 0;
-  double transfer = 0;
-  for (const double seconds : ladder.transferSeconds(flows)) transfer = std::max(transfer, seconds);
-  const auto n = static_cast<double>(largest);
-  if (far)
-    transfer = std::max(transfer, static_cast<double>(bytes) / n / ladder.farCollectiveBytesPerSecond());
-  const double steps = (kind == ops::Collective::Kind::allReduce ? 2 : 1) * (n - 1);
-  return steps * (ladder.collectiveStartup() + transfer);
+  std::int64_t members() const { return members_; }
+
+  /// `bytes` is the tensor that is scattered, or the one that is gathered.
+  void addTo(std::vector<CollectivePhase>& phases, const std::string& name, bool gathers,
+             std::int64_t bytes) const {
+    if (rings_.empty() || bytes <= 0) return;
+    const std::int64_t fragment = ceilDiv(bytes, members_);
+    const RingMethod method = ringMethod(gathers, members_, gathers ? fragment : bytes, severalIpus_);
+    CollectivePhase phase{.name = name, .reduces = !gathers};
+    phase.exchanges = method == RingMethod::meetInMiddle ? members_ / 2 : members_ - 1;
+    phase.fragmentBytes = method == RingMethod::bidirectionalPair ? ceilDiv(fragment, 2) : fragment;
+    phase.directions = method == RingMethod::clockwise ? 1 : 2;
+    phase.seconds = exchangeSeconds(phase.fragmentBytes, phase.directions);
+    phases.push_back(std::move(phase));
+  }
+
+ private:
+  double exchangeSeconds(std::int64_t bytes, int directions) const {
+    std::vector<Flow> flows;
+    for (const std::vector<int>& ring : rings_) {
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        const int here = ring[i], next = ring[(i + 1) % ring.size()];
+        flows.push_back({here, next, Bytes(bytes)});
+        if (directions == 2) flows.push_back({next, here, Bytes(bytes)});
+      }
+    }
+    double slowest = 0;
+    for (const double seconds : ladder_.seconds(flows)) slowest = std::max(slowest, seconds);
+    return slowest;
+  }
+
+  const Ladder& ladder_;
+  bool severalIpus_;
+  DeviceGroups rings_;
+  std::int64_t members_ = 1;
+};
+
+/// The members of each group that links join, and those in the same place of other domains.
+struct DomainGroups {
+  DeviceGroups within, across;
+};
+
+DomainGroups byDomain(const Ladder& ladder, const DeviceGroups& groups) {
+  DomainGroups result;
+  for (std::vector<int> group : groups) {
+    std::sort(group.begin(), group.end());
+    DeviceGroups domains;
+    for (const int device : group) {
+      if (domains.empty() || !ladder.oneDomain(domains.back().front(), device)) domains.emplace_back();
+      domains.back().push_back(device);
+    }
+    for (std::size_t place = 0; place < domains.front().size(); ++place) {
+      std::vector<int> same;
+      for (const std::vector<int>& domain : domains) {
+        if (place < domain.size()) same.push_back(domain[place]);
+      }
+      result.across.push_back(std::move(same));
+    }
+    result.within.insert(result.within.end(), domains.begin(), domains.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+RingMethod ringMethod(bool gathers, std::int64_t members, std::int64_t bytes, bool severalIpus) {
+  if (severalIpus || members <= 2) return RingMethod::clockwise;
+  const std::int64_t unit = gathers ? 622592 : 1245184;
+  const bool small = bytes < unit || (members > 4 && bytes < 4 * unit) || (members > 8 && bytes < 32 * unit);
+  return small || members > 16 ? RingMethod::meetInMiddle : RingMethod::bidirectionalPair;
+}
+
+std::vector<int> ringOrder(const std::vector<int>& devices) {
+  std::vector<int> ring;
+  for (std::size_t i = 0; i < devices.size(); i += 2) ring.push_back(devices[i]);
+  for (std::size_t i = devices.size() / 2; i-- > 0;) ring.push_back(devices[2 * i + 1]);
+  return ring;
+}
+
+std::vector<CollectivePhase> collectivePhases(const Ladder& ladder, CollectiveKind kind, std::int64_t bytes,
+                                              const DeviceGroups& groups, bool severalIpus) {
+  const DomainGroups domains = byDomain(ladder, groups);
+  const RingPhase near(ladder, domains.within, severalIpus), far(ladder, domains.across, severalIpus);
+  const std::int64_t share = ceilDiv(bytes, near.members());
+  std::vector<CollectivePhase> phases;
+  if (kind == CollectiveKind::allReduce || kind == CollectiveKind::reduceScatter) {
+    near.addTo(phases, "ReduceScatter", false, bytes);
+    far.addTo(phases, "ReduceScatterOverGateways", false, share);
+  }
+  if (kind != CollectiveKind::reduceScatter) {
+    far.addTo(phases, "AllGatherOverGateways", true, share);
+    near.addTo(phases, "AllGather", true, bytes);
+  }
+  return phases;
 }
 
 }  // namespace pipescope::devices::ipu

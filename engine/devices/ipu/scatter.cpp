@@ -9,7 +9,7 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Scatter& work, const IpuLoweringContext& context) {
   if (work.accumulate) PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of scattered elements", {work.rows, work.rowElements}, context));
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));

@@ -97,7 +97,7 @@ LoweredWork merge(const Chip& chip, std::vector<Part>& parts) {
 }  // namespace
 
 base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
-                                          const LoweringContext& context) {
+                                          const IpuLoweringContext& context) {
   const Chip& chip = context.chip;
   double whole = 0;
   for (const ops::Contraction& product : products) whole += static_cast<double>(product.multiplyAdds());
@@ -113,12 +113,12 @@ base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& p
     const std::int64_t tiles =
         others == 0 ? left : std::clamp<std::int64_t>(wanted / 2 * 2, 1, left - others);
     Planner::Share& share = context.planner.share(tiles);
-    const LoweringContext own{.chip = share.chip,
-                              .planner = share.planner,
-                              .memoryProportion = context.memoryProportion,
-                              .hostBytesPerSecond = context.hostBytesPerSecond,
-                              .what = context.what,
-                              .halfPartials = context.halfPartials};
+    const IpuLoweringContext own{.chip = share.chip,
+                                 .planner = share.planner,
+                                 .memoryProportion = context.memoryProportion,
+                                 .hostBytesPerSecond = context.hostBytesPerSecond,
+                                 .what = context.what,
+                                 .halfPartials = context.halfPartials};
     PIPESCOPE_ASSIGN(LoweredWork work, lower(product, own));
     parts.push_back({firstTile, std::move(work), 0, {}});
     firstTile += tiles;

@@ -10,7 +10,7 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Sort& work, const LoweringContext& context) {
+base::Result<LoweredWork> lower(const ops::Sort& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements to sort", {work.rows, work.rowElements}, context));
   PIPESCOPE_TRY(checkElements("number of elements to keep", {work.keep}, context));

@@ -1,10 +1,7 @@
 #include "engine/devices/ipu/stage_lowering.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <set>
+#include <map>
 
 #include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
@@ -13,7 +10,9 @@
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/outlining.h"
 #include "engine/devices/ipu/rounding.h"
+#include "engine/devices/ipu/segment_steps.h"
 #include "engine/devices/ipu/step_code.h"
+#include "engine/devices/ipu/streaming_tensors.h"
 #include "engine/devices/ipu/tile_memory.h"
 
 namespace pipescope::devices::ipu {
@@ -26,7 +25,7 @@ using model::Pass;
 
 class StageLowering {
  public:
-  StageLowering(const std::vector<const StagePlan*>& stages, const LoweringContext& context)
+  StageLowering(const std::vector<const StagePlan*>& stages, const IpuLoweringContext& context)
       : stages_(stages), context_(context), memory_(context.chip, context.ioTiles) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
@@ -40,7 +39,7 @@ class StageLowering {
     }
     for (const StagePlan* stage : stages_) finishTensors(*stage);
     device.memory.push_back(memory_.finish(deviceName));
-    if (!streaming_.variables.empty()) device.memory.push_back(finishStreaming(deviceName));
+    if (streaming_.isUsed()) device.memory.push_back(streaming_.finish(deviceName, context_.streamingBytes));
     device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks(chainCycles_)},
                      {"outline", outlining_.calls(), outlining_.saved(), Ticks(-copyCycles_)}};
     return device;
@@ -57,7 +56,7 @@ class StageLowering {
     tensors.lives = TensorLives(stage);
     for (const compile::PlanTensor& tensor : stage.tensors) {
       if (tensor.remote || tensor.shared) {
-        if (!tensor.shared) addRemote(stage, tensor);
+        if (!tensor.shared) streaming_.add(stage, tensor);
         tensors.variables.push_back(kNowhere);
         continue;
       }
@@ -68,70 +67,6 @@ class StageLowering {
     }
   }
 
-  void addRemote(const StagePlan& stage, const compile::PlanTensor& tensor) {
-    LoweredVariable variable;
-    variable.name = tensor.name;
-    variable.category = toString(tensor.use);
-    variable.shape = toString(tensor.type);
-    variable.bytes = variable.maxUnitBytes = tensor.type.bytes() * tensor.copies;
-    variable.alwaysLive = true;
-    variable.stage = stage.index;
-    streaming_.variables.push_back(std::move(variable));
-  }
-
-  LoweredMemory finishStreaming(const std::string& deviceName) {
-    Bytes all;
-    for (const LoweredVariable& variable : streaming_.variables) all += variable.bytes;
-    streaming_.space = 1;
-    streaming_.units.push_back({"variable", "non_interleaved", true, 0, 1, all});
-    if (all.count > context_.streamingBytes) {
-      streaming_.overflow.push_back(
-          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much.\nFor streaming "
-                      "memory: keep some kind of tensor on the chip, shard it over replicas, or use more "
-                      "stages.",
-                      deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
-    }
-    return std::move(streaming_);
-  }
-
-  /// Copies from and to streaming memory, collectives that assemble shares, and what is recomputed are
-  /// segments of their own.
-  static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
-    const auto all = [&](auto wanted) {
-      return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
-    };
-    if (all([](const ops::Work& work) {
-          const auto* copy = std::get_if<ops::HostCopy>(&work.item);
-          return copy && copy->remote;
-        }))
-      return Pass::remote;
-    // A model's own sums over replicas (batch norms) belong to the work of the pass.
-    const bool planned = pass != Pass::collective && op.kind != "ReplicaSum";
-    if (planned &&
-        all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
-      return Pass::collective;
-    if (op.again) return Pass::recompute;
-    return std::nullopt;
-  }
-
-  /// Ends the segment if the next operator is of another kind.
-  static void cut(LoweredPass& pass, LoweredSegment& segment, std::optional<Pass> own) {
-    if (segment.pass == own) return;
-    const std::string stage = segment.name.substr(0, segment.name.find('/') + 1);
-    const Pass kind = own.value_or(pass.pass);
-    LoweredSegment next;
-    next.name = stage + model::toString(kind);
-    next.lane = laneOf(kind);
-    next.pass = own;
-    if (segment.ticks.count > 0) pass.segments.push_back(std::move(segment));
-    segment = std::move(next);
-  }
-
-  static model::LaneRole laneOf(Pass pass) {
-    if (pass == Pass::hostIn || pass == Pass::hostOut || pass == Pass::remote) return model::LaneRole::host;
-    return pass == Pass::collective ? model::LaneRole::exchange : model::LaneRole::compute;
-  }
-
   base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
     LoweredPass pass;
     pass.stage = stage.index;
@@ -139,7 +74,7 @@ class StageLowering {
     LoweredSegment segment;
     const std::string name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
     segment.name = name;
-    segment.lane = laneOf(plan.pass);
+    segment.lane = laneOfPass(plan.pass);
     control_.assign(static_cast<std::size_t>(allTiles()), 0);
     TensorLives& lives = tensors_[&stage].lives;
     lives.enterPass(plan.pass, memory_.steps());
@@ -149,7 +84,7 @@ class StageLowering {
       pass.operators.push_back(describe(stage, op));
       if (op.again) pass.operators.back().pass = kind;
       const OutlinedCall* call = outlining_.callAt(plan, i);
-      cut(pass, segment, ownPass(plan.pass, op));
+      cutSegment(pass, segment, ownPass(plan.pass, op));
       if (call) {
         PIPESCOPE_TRY(lowerInCall(stage, kind, op, static_cast<int>(i), *call, segment));
       } else {
@@ -200,7 +135,8 @@ class StageLowering {
 
   /// Lowers the Work at `i` with what runs beside it or in the same vertex; `i` becomes the index of the last
   /// of these.
-  base::Result<LoweredWork> lowerAt(const PlanOperator& op, std::size_t& i, const LoweringContext& context) {
+  base::Result<LoweredWork> lowerAt(const PlanOperator& op, std::size_t& i,
+                                    const IpuLoweringContext& context) {
     const std::vector<ops::Contraction> together = sideBySide(op.work, i);
     if (together.size() > 1) {
       i += together.size() - 1;
@@ -216,7 +152,7 @@ class StageLowering {
 
   void addProgram(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
                   std::int64_t repeat, Pass pass, int stage) {
-    addSteps(segment, step, path, op, repeat);
+    appendSteps(segment, step, path, op, repeat, allTiles());
     memory_.addStep(path + "/" + step.name, step, pass);
     if (keepsCode_) addCode(path + "/" + step.name, step, stage);
   }
@@ -226,7 +162,7 @@ class StageLowering {
   base::Status copyForCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                            const char* name, std::int64_t bytes, Temporary both, LoweredSegment& segment) {
     if (bytes == 0) return {};
-    LoweringContext context = context_;
+    IpuLoweringContext context = context_;
     context.what = op.name + "/" + name;
     PIPESCOPE_ASSIGN(LoweredWork copy,
                      lowerWork(ops::Rearrange{bytes, bytes, graph::ElementType::uint8}, context));
@@ -272,7 +208,7 @@ class StageLowering {
     const std::int32_t first = memory_.steps();
     for (std::size_t i = 0; i < op.work.size(); ++i) {
       const ops::Work& work = op.work[i];
-      LoweringContext context = context_;
+      IpuLoweringContext context = context_;
       context.what = op.name + " (" + op.kind + ")";
       if (pass == Pass::update) context.streamingBytesPerSecond = context_.updateStreamingBytesPerSecond;
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
@@ -313,50 +249,6 @@ class StageLowering {
 
   std::int64_t allTiles() const { return context_.chip.tiles + context_.ioTiles; }
 
-  /// Adds the step and the sync before it.
-  void addSteps(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
-                std::int64_t repeat) const {
-    if (step.sync > 0) {
-      LoweredStep sync;
-      sync.kind = model::StepKind::sync;
-      sync.lane = model::LaneRole::exchange;
-      sync.program = "Sync";
-      sync.name = path + "/Sync";
-      sync.ticks = sync.minTicks = sync.maxTicks = Ticks(step.sync * repeat);
-      sync.activeUnits = allTiles();
-      sync.meanTicks = static_cast<double>(sync.ticks.count);
-      sync.units = {{0, allTiles(), sync.ticks}};
-      append(segment, sync, op);
-    }
-    const Spread spread = spreadOf(step.cycles);
-    LoweredStep lowered;
-    lowered.kind = step.kind;
-    lowered.lane = step.kind == model::StepKind::compute      ? model::LaneRole::compute
-                   : step.kind == model::StepKind::streamCopy ? model::LaneRole::host
-                   : step.kind == model::StepKind::remoteCopy ? model::LaneRole::host
-                                                              : model::LaneRole::exchange;
-    lowered.program = step.program;
-    lowered.name = path + "/" + step.name;
-    lowered.ticks = lowered.maxTicks = Ticks(spread.most * repeat);
-    lowered.minTicks = Ticks(spread.least * repeat);
-    lowered.activeUnits = spread.active;
-    lowered.meanTicks = static_cast<double>(spread.total * repeat) / static_cast<double>(allTiles());
-    for (const TileRun& run : step.cycles) {
-      if (run.value > 0) lowered.units.push_back({run.first, run.count, Ticks(run.value * repeat)});
-    }
-    lowered.bytesIn = Bytes(step.bytesIn * repeat);
-    lowered.bytesOut = Bytes(step.bytesOut * repeat);
-    append(segment, lowered, op);
-  }
-
-  static void append(LoweredSegment& segment, LoweredStep step, int op) {
-    if (step.ticks.count <= 0) return;
-    step.op = op;
-    step.offset = segment.ticks;
-    segment.ticks += step.ticks;
-    segment.steps.push_back(std::move(step));
-  }
-
   void addCode(const std::string& path, const ProgramStep& step, int stage) {
     if (step.kind == model::StepKind::compute) memory_.addVertices(path, step, stage);
     addTo(control_, controlCodeOf(step, context_.chip));
@@ -382,10 +274,10 @@ class StageLowering {
   }
 
   const std::vector<const StagePlan*>& stages_;
-  const LoweringContext& context_;
+  const IpuLoweringContext& context_;
   static constexpr std::size_t kNowhere = SIZE_MAX;  ///< not on tiles
   TileMemory memory_;
-  LoweredMemory streaming_;
+  StreamingTensors streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
   std::vector<std::int64_t> control_;    ///< bytes of the pass's control code on each tile
@@ -397,7 +289,7 @@ class StageLowering {
 }  // namespace
 
 base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
-                                        const std::string& deviceName, const LoweringContext& context) {
+                                        const std::string& deviceName, const IpuLoweringContext& context) {
   return StageLowering(stages, context).lower(deviceName);
 }
 

@@ -10,6 +10,6 @@ namespace pipescope::devices::ipu {
 
 /// Ignores `context.what`. All stages are on one device, named `deviceName`.
 base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
-                                        const std::string& deviceName, const LoweringContext& context);
+                                        const std::string& deviceName, const IpuLoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

@@ -72,10 +72,10 @@ base::Result<LoweredDevice> LayerModel::lower(const LayerRow& row, devices::ipu:
   PIPESCOPE_ASSIGN(const LayerPlan plan, planLayer(row));
   PIPESCOPE_ASSIGN(Target* const on, target(row.target, plan.tiles, compilesCode(row.tool)));
   chip = on->chip;
-  const devices::ipu::LoweringContext context{.chip = on->chip,
-                                              .planner = *on->planner,
-                                              .memoryProportion = kProportion,
-                                              .hostBytesPerSecond = on->chip.hostBytesPerSecond};
+  const devices::ipu::IpuLoweringContext context{.chip = on->chip,
+                                                 .planner = *on->planner,
+                                                 .memoryProportion = kProportion,
+                                                 .hostBytesPerSecond = on->chip.hostBytesPerSecond};
   return devices::ipu::lowerStages({&plan.stage}, "IPU0", context);
 }
 

@@ -1,70 +1,49 @@
-// LSTM, GRU and plain recurrent layers: for each step of the sequence a product for the input, one for the
-// state, and elementwise work.
+// LSTM, GRU and plain recurrent layers: the Work of the operators that a user's model runs, forward and
+// backward.
+#include <algorithm>
+
+#include "engine/ops/standard_operators.h"
 #include "tests/conformance/ipu/layer_plan.h"
 
 namespace pipescope::conformance {
 namespace {
 
 using graph::ElementType;
+using graph::TensorType;
 using model::Pass;
-using Phase = ops::Contraction::Phase;
 
 struct Recurrent {
   std::int64_t gates = 1, batch = 1, sequence = 1, input = 1, output = 1;
   ElementType type = ElementType::float16, partials = ElementType::float32;
 
-  ops::Contraction product(std::int64_t rows, std::int64_t in, std::int64_t out, Phase phase) const {
-    ops::Contraction c;
-    c.field = c.output = {rows};
-    c.kernel = c.stride = c.dilation = {1};
-    c.padding = {0, 0};
-    c.inputChannels = in;
-    c.outputChannels = out;
-    c.type = type;
-    c.accumulate = partials;
-    c.phase = phase;
-    return c;
-  }
-  /// Moves a step's part of a sequence, or a product's result, to where the step computes, or back.
-  ops::Work move(std::int64_t columns, const char* label) const {
-    return {ops::Rearrange{batch * columns, columns < 16 ? columns : 16, type}, sequence, label};
-  }
-  ops::Work map(ops::MapFunction function, std::int64_t count, std::int64_t operands,
-                const char* label) const {
-    return {ops::Map{function, count * batch * output, operands, type, true}, sequence, label};
-  }
+  std::string op() const { return gates == 4 ? "LSTM" : gates == 3 ? "GRU" : "RNN"; }
 };
 
-/// The nonlinearities of the gates and the arithmetic of the cell.
-std::vector<ops::Work> cellWork(const Recurrent& r) {
-  std::vector<ops::Work> work;
-  work.push_back(r.move(r.gates * r.output, "Product"));
-  work.push_back(r.map(ops::MapFunction::add, r.gates, 2, "Bias"));
-  if (r.gates == 1) {
-    work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Tanh"));
-    return work;
+/// The Work of the layer's operator, or of the one that computes its gradients.
+std::vector<ops::Work> operatorWork(const Recurrent& r, bool gradients) {
+  graph::Node node;
+  node.op = (gradients ? "Grad" : "") + r.op();
+  node.name = "layer";
+  const std::int64_t width = r.gates * r.output;
+  const TensorType x{r.type, {r.sequence, r.batch, r.input}}, w{r.type, {1, width, r.input}},
+      hidden{r.type, {1, width, r.output}}, bias{r.type, {1, 2 * width}},
+      y{r.type, {r.sequence, 1, r.batch, r.output}};
+  ops::OperatorCall call{node, {&x, &w, &hidden, &bias}, {}, {}};
+  if (gradients) {
+    call.inputs.resize(8, nullptr);  // lengths, initial states and peepholes are left out
+    call.inputs.push_back(&y);
   }
-  work.push_back(r.map(ops::MapFunction::sigmoid, r.gates - 1, 1, "Gates"));
-  work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Candidate"));
-  work.push_back(r.map(ops::MapFunction::multiply, r.gates == 4 ? 2 : 1, 2, "Multiply"));
-  work.push_back(r.map(ops::MapFunction::add, 1, 2, "Cell"));
-  if (r.gates == 4) work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Output"));
-  work.push_back(r.map(ops::MapFunction::multiply, 1, 2, "State"));
-  if (r.gates == 3) work.push_back(r.move(r.output, "Reset"));
-  work.push_back(r.move(r.output, "Save"));
+  call.constants.resize(call.inputs.size(), nullptr);
+  std::vector<ops::Work> work = ops::standardOperators().find(node.op)->work(call);
+  for (ops::Work& each : work) {
+    if (auto* product = std::get_if<ops::Contraction>(&each.item)) product->accumulate = r.partials;
+  }
   return work;
 }
 
-std::vector<ops::Work> cellGradient(const Recurrent& r) {
-  std::vector<ops::Work> work;
-  work.push_back(r.move((r.gates + 1) * r.output, "Restore"));
-  work.push_back(r.move(r.output, "Gradient"));
-  work.push_back(r.map(ops::MapFunction::multiply, r.gates, 2, "Gates"));
-  work.push_back(r.map(ops::MapFunction::multiply, r.gates, 2, "NonLinearity"));
-  work.push_back(r.map(ops::MapFunction::add, 2, 2, "Cell"));
-  work.push_back(r.move(r.gates * r.output, "Product"));
-  work.push_back(r.move(r.input, "Save"));
-  return work;
+bool isWeightGradient(const ops::Work& work) {
+  const auto* product = std::get_if<ops::Contraction>(&work.item);
+  return product && product->phase == ops::Contraction::Phase::weightGradient;
 }
 
 }  // namespace
@@ -92,42 +71,20 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
              weightsOut = plan.kept("weightsOutput", r.type, {r.output, g * r.output}),
              state = plan.kept("nextAct", r.type, {r.sequence, r.batch, r.output}),
              biases = plan.kept("biases", r.type, {g, r.output});
-  const bool training = phases.backward || phases.update;
-  const auto work = [&](std::int64_t rows, std::int64_t in, std::int64_t out, Phase phase,
-                        std::int64_t repeat) {
-    return ops::Work{r.product(rows, in, out, phase), repeat, ""};
-  };
-  // One product a step multiplies input and state by their weights; the candidate of a GRU waits for its
-  // reset gate.
-  const std::int64_t in = r.input + r.output;
-  const auto products = [&](Phase phase) {
-    if (r.gates == 3)
-      return std::vector<ops::Work>{work(r.batch, in, 2 * r.output, phase, r.sequence),
-                                    work(r.batch, in, r.output, phase, r.sequence)};
-    return std::vector<ops::Work>{work(r.batch, in, g * r.output, phase, r.sequence)};
-  };
-  plan.add(Pass::forward, "step/slice", "Slice", {r.move(r.input, "Input")}, {input}, {});
-  plan.add(Pass::forward, "step/product", "MatMul", products(Phase::forward), {input, weightsIn, weightsOut},
+  plan.add(Pass::forward, "layer", r.op(), operatorWork(r, false), {input, weightsIn, weightsOut, biases},
            {state});
-  plan.add(Pass::forward, "step/cell", "Cell", cellWork(r), {state, biases}, {state});
-  if (training) {
-    const auto saved = plan.kept("intermediates", r.type, {r.sequence, g + 1, r.batch, r.output});
-    const auto deltas = plan.kept("nextLayerGrads", r.type, {r.sequence, r.batch, r.output}),
-               gradient = plan.kept("prevLayerGrads", r.type, {r.sequence, r.batch, r.input});
-    plan.add(Pass::backward, "bwd/cell", "CellGradient", cellGradient(r), {saved, deltas}, {saved});
-    plan.add(Pass::backward, "bwd/product", "MatMul", products(Phase::inputGradient),
-             {saved, weightsIn, weightsOut}, {gradient});
-    if (phases.update) {
-      const auto deltasIn = plan.kept("weightsInputDeltas", r.type, {r.input, g * r.output}),
-                 deltasOut = plan.kept("weightsOutputDeltas", r.type, {r.output, g * r.output});
-      // Each step adds to the gradients of the weights.
-      plan.add(Pass::backward, "wu", "MatMul",
-               {work(r.batch, in, g * r.output, Phase::weightGradient, r.sequence),
-                {ops::Map{ops::MapFunction::scaledAdd, in * g * r.output, 2, r.type, true}, r.sequence,
-                 "Accumulate"}},
-               {input, saved}, {deltasIn, deltasOut});
-    }
+  if (!phases.backward && !phases.update) return LayerPlan{plan.finish(), 0};
+  const auto deltas = plan.kept("nextLayerGrads", r.type, {r.sequence, r.batch, r.output}),
+             gradient = plan.kept("prevLayerGrads", r.type, {r.sequence, r.batch, r.input});
+  std::vector<ops::Work> work = operatorWork(r, true);
+  if (!phases.update) std::erase_if(work, isWeightGradient);
+  std::vector<compile::PlanTensorId> made{gradient};
+  if (phases.update) {
+    made.push_back(plan.kept("weightsInputDeltas", r.type, {r.input, g * r.output}));
+    made.push_back(plan.kept("weightsOutputDeltas", r.type, {r.output, g * r.output}));
   }
+  plan.add(Pass::backward, "gradients", "Grad" + r.op(), std::move(work),
+           {input, weightsIn, weightsOut, biases, deltas}, made);
   return LayerPlan{plan.finish(), 0};
 }
 

@@ -3,15 +3,11 @@
 // with twice as much of anything is never slower; and a device's work and waits fill its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
-#include "engine/devices/core/device_files.h"
-#include "engine/devices/core/figures.h"
 #include "random_model.h"
+#include "user_devices.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -19,39 +15,6 @@ namespace {
 /// The full tests draw ten times as many models.
 int models() {
   return std::getenv("PIPESCOPE_FULL_TESTS") != nullptr ? 200 : 20;
-}
-
-/// A folder of the user's own devices for the time of a test.
-class UserDevices {
- public:
-  UserDevices() : folder_(std::filesystem::temp_directory_path() / fmt::format("pipescope_{}", ::getpid())) {
-    std::filesystem::create_directories(folder_ / "pipescope" / "devices");
-    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
-  }
-  ~UserDevices() {
-    std::filesystem::remove_all(folder_);
-    ::unsetenv("XDG_CONFIG_HOME");
-  }
-  UserDevices(const UserDevices&) = delete;
-  UserDevices& operator=(const UserDevices&) = delete;
-
-  /// A card like `base` but for one figure.
-  void add(const std::string& name, const std::string& base, const std::string& figure, double value,
-           const std::string& unit) const {
-    std::ofstream file(folder_ / "pipescope" / "devices" / (name + ".toml"));
-    file << fmt::format(
-        "family = \"gaudi\"\nbase = \"{}\"\ndescription = \"{} doubled\"\n[figures]\n{} = {{ value = {:.0f}, "
-        "unit "
-        "= \"{}\", grade = \"R\", source = \"test\" }}\n",
-        base, figure, figure, value, unit);
-  }
-
- private:
-  std::filesystem::path folder_;
-};
-
-devices::FigureValue figureOf(const std::string& chip, const std::string& name) {
-  return devices::DeviceFiles({}).chip(chip).value().figures.at(name);
 }
 
 /// Bytes that the kernels of a card move, against what its HBM can move in the time of their segments.
@@ -145,8 +108,7 @@ TEST(GaudiProperties, TwiceAsMuchOfAnythingIsNeverSlower) {
     const auto measured = measure(random, profile);
     ASSERT_TRUE(measured.ok()) << measured.error().message << "\n" << random.describe();
     for (const char* resource : kResources) {
-      const devices::FigureValue value = figureOf(card, resource);
-      user.add("twice", card, resource, 2 * value.value, value.unit);
+      user.add("twice", card, resource, 2);
       record::MemoryProfile twice;
       const auto more = measure(random.with("system.name", "twice"), twice);
       ASSERT_TRUE(more.ok()) << more.error().message << "\n" << resource;

@@ -1,6 +1,7 @@
-// What must hold of every model on IPUs, tried on random ones: no tile computes faster than its peak or
-// hears more than its port lets through; every byte that arrives was sent; functions that keep code once
-// never make a model larger; and a device's work and waits fill its time.
+// What must hold of every model on IPUs, tried on random ones: no tile computes faster than its peak, or
+// hears or sends more than its port lets through; every byte that arrives was sent; functions that keep code
+// once never make a model larger; a chip with twice as much of anything is never slower, one with half the
+// tiles never faster; and a device's work and waits fill its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 
 #include "random_model.h"
+#include "user_devices.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -24,7 +26,8 @@ RandomModel randomIpuModel(ModelDice& dice, int mostStages) {
   return randomModel(dice, system, mostStages).with("execution.precision", type);
 }
 
-/// A tile receives at most 4 bytes a cycle, and twice as much if a neighbour hears the same.
+/// A tile sends at most 4 bytes a cycle. It receives as many, and twice as many if a neighbour hears the
+/// same.
 void expectWithinPorts(const Measured& measured) {
   for (const devices::LoweredDevice& device : measured.compilation.executables.front().lowered) {
     const auto tiles = measured.compilation.system->devices()[static_cast<std::size_t>(device.device)].units;
@@ -33,6 +36,7 @@ void expectWithinPorts(const Measured& measured) {
         for (const devices::LoweredStep& step : segment.steps) {
           if (step.kind != model::StepKind::exchange) continue;
           EXPECT_LE(step.bytesIn.count, 2 * 4 * step.ticks.count * tiles) << step.name;
+          EXPECT_LE(step.bytesOut.count, 4 * step.ticks.count * tiles) << step.name;
           // A sent byte is heard by at least one tile and at most all.
           EXPECT_GE(step.bytesIn, step.bytesOut) << step.name;
           EXPECT_LE(step.bytesIn.count, step.bytesOut.count * tiles) << step.name;
@@ -117,6 +121,38 @@ TEST(IpuProperties, LargerBatchesTakeNoLessTimeAndMemory) {
       seconds = measured->seconds;
       memory = neededBytes(*measured);
     }
+  }
+}
+
+/// Seconds of a call on a chip like `chip` with `factor` times one of its figures.
+base::Result<double> secondsWith(const UserDevices& user, const RandomModel& random, const std::string& chip,
+                                 const char* figure, double factor) {
+  user.add("changed", chip, figure, factor);
+  record::MemoryProfile profile;
+  PIPESCOPE_ASSIGN(const Measured measured, measure(random.with("system.name", "changed"), profile));
+  return measured.seconds;
+}
+
+TEST(IpuProperties, MoreOfAnythingIsNeverSlower) {
+  const UserDevices user;
+  static constexpr const char* kResources[] = {"tiles",          "clock",         "tile_memory",
+                                               "amp_fp16",       "amp_fp16_fp32", "amp_fp32",
+                                               "exchange_width", "host_bandwidth"};
+  ModelDice dice(14);
+  for (int i = 0; i < ipuModels() / 4; ++i) {
+    const std::string chip = dice.oneOf<const char*>({"mk1", "mk2", "bow"});
+    const RandomModel random = randomIpuModel(dice, 1).with("system.name", chip);
+    record::MemoryProfile profile;
+    const auto measured = measure(random, profile);
+    ASSERT_TRUE(measured.ok()) << measured.error().message << "\n" << random.describe();
+    for (const char* resource : kResources) {
+      const auto more = secondsWith(user, random, chip, resource, 2);
+      ASSERT_TRUE(more.ok()) << more.error().message << "\n" << resource;
+      EXPECT_LE(*more, 1.01 * measured->seconds) << resource << "\n" << random.describe();
+    }
+    const auto fewer = secondsWith(user, random, chip, "tiles", 0.5);
+    ASSERT_TRUE(fewer.ok()) << fewer.error().message;
+    EXPECT_GE(*fewer, 0.99 * measured->seconds) << "half the tiles\n" << random.describe();
   }
 }
 

@@ -16,7 +16,10 @@ using testing::ElementsAre;
 /// Builds a plan of one stage, one operator at a time.
 struct PlanPassesMaker {
   ExecutablePlan plan;
-  PlanPassesMaker() { plan.stages.resize(1); }
+  PlanPassesMaker() {
+    plan.stages.resize(1);
+    plan.sharesCode = true;
+  }
 
   StagePlan& stage() { return plan.stages.front(); }
   PlanTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation,
@@ -197,6 +200,15 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
   EXPECT_EQ(backward[0].function, forward[0].function);
   EXPECT_EQ(backward[0].count, 3u);
   EXPECT_EQ(backward[1].first, 3u);
+}
+
+TEST(Outline, LooksForNothingIfDevicesCannotShareCode) {
+  PlanPassesMaker make;
+  make.plan.sharesCode = false;
+  addLayer(make, Pass::forward, "layer0");
+  addLayer(make, Pass::forward, "layer1");
+  runPlanPasses("outline", make.plan);
+  EXPECT_TRUE(make.stage().passes[0].calls.empty());
 }
 
 TEST(Outline, FunctionsOfOneBlockHaveDifferentNames) {

@@ -1,4 +1,5 @@
-// Collectives as rings over the ladder, compared with the closed formula 2(n − 1)/n · S/β + 2(n − 1)α.
+// Collectives as rings over the ladder, compared with closed formulas, and with the sizes at which PopLibs
+// changes its method.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,7 +11,7 @@ namespace pipescope::devices::ipu {
 namespace {
 
 constexpr double kLane = 137438953472.0 / 8 * 0.85;  // bytes per second of a lane in one direction
-constexpr double kStartup = 2e-6;
+constexpr double kStartup = 1.3e-6;
 
 Ladder ladderOf(const std::string& system, int devices) {
   const DeviceFiles files{std::filesystem::path()};
@@ -35,52 +36,94 @@ std::vector<int> everyOf(int count, int stride, int first = 0) {
   return devices;
 }
 
-double ring(double n, double bytes, double bytesPerSecond) {
-  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kStartup);
+/// Seconds of all exchanges of a collective, without syncs and what tiles do.
+double secondsOf(const std::vector<CollectivePhase>& phases) {
+  double seconds = 0;
+  for (const CollectivePhase& phase : phases) seconds += static_cast<double>(phase.exchanges) * phase.seconds;
+  return seconds;
 }
+
+double exchanges(double count, double bytes, double bytesPerSecond) {
+  return count * (bytes / bytesPerSecond + kStartup);
+}
+
+using Kind = ops::Collective::Kind;
 
 TEST(Ring, GoesUpOneSideAndDownTheOther) {
   EXPECT_EQ(ringOrder(everyOf(8, 1)), (std::vector<int>{0, 2, 4, 6, 7, 5, 3, 1}));
-  EXPECT_EQ(ringOrder({12, 4, 8, 0}), (std::vector<int>{0, 4, 8, 12}));
+  EXPECT_EQ(ringOrder(everyOf(5, 1)), (std::vector<int>{0, 2, 4, 3, 1}));
+  EXPECT_EQ(ringOrder({0, 4, 8, 12}), (std::vector<int>{0, 8, 12, 4}));
 }
 
-TEST(Ring, AllReduceTakesTheClosedFormula) {
-  const Ladder ladder = ladderOf("pod64", 64);
-  using Kind = ops::Collective::Kind;
-  for (const int n : {2, 4, 16, 64}) {
-    const double bytes = 25.5e6 * 2 / n * n;
-    const auto whole = static_cast<std::int64_t>(bytes);
-    // Two lanes go up and down; a pair has four lanes of its own.
-    const double rate = n == 2 ? 4 * kLane : 2 * kLane;
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allReduce, whole, {everyOf(n, 1)}), ring(n, bytes, rate),
-                1e-8)
-        << n;
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::reduceScatter, whole, {everyOf(n, 1)}),
-                ring(n, bytes, rate) / 2, 1e-8);
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allGather, whole, {everyOf(n, 1)}), ring(n, bytes, rate) / 2,
-                1e-8);
+TEST(Ring, MethodFollowsSizeAndMembers) {
+  // The largest sizes for which PopLibs meets in the middle, and one byte more (ReplicatedCollectives.cpp).
+  const struct {
+    bool gathers;
+    std::int64_t members, bytes;
+  } borders[] = {{false, 4, 1245183}, {false, 8, 4980735}, {false, 16, 39845887},
+                 {true, 4, 622591},   {true, 8, 2490367},  {true, 16, 19922943}};
+  for (const auto& [gathers, members, bytes] : borders) {
+    EXPECT_EQ(ringMethod(gathers, members, bytes, false), RingMethod::meetInMiddle) << members;
+    EXPECT_EQ(ringMethod(gathers, members, bytes + 1, false), RingMethod::bidirectionalPair) << members;
+    EXPECT_EQ(ringMethod(gathers, members, bytes, true), RingMethod::clockwise) << members;
   }
-  EXPECT_EQ(collectiveSeconds(ladder, Kind::allReduce, 1000, {everyOf(1, 1)}), 0);
+  EXPECT_EQ(ringMethod(false, 64, 1 << 30, false), RingMethod::meetInMiddle);
+  EXPECT_EQ(ringMethod(false, 2, 1 << 30, false), RingMethod::clockwise);
+}
+
+TEST(Ring, PhasesTakeTheirClosedFormulas) {
+  const Ladder ladder = ladderOf("pod64", 64);
+  const auto seconds = [&](Kind kind, std::int64_t bytes, const std::vector<int>& group, bool severalIpus) {
+    return secondsOf(collectivePhases(ladder, kind, bytes, {group}, severalIpus));
+  };
+  const std::int64_t bytes = 51'200'000;
+  const auto whole = static_cast<double>(bytes);
+  // Two devices: four lanes of their own, and one exchange in each phase.
+  EXPECT_NEAR(seconds(Kind::allReduce, bytes, everyOf(2, 1), false), exchanges(2, whole / 2, 4 * kLane),
+              1e-9);
+  // 16: a pair of rings scatters, and the shares of 3.2 MB meet in the middle. Two lanes go up and down.
+  const double scatter = exchanges(15, whole / 32, 2 * kLane), gather = exchanges(8, whole / 16, 2 * kLane);
+  EXPECT_NEAR(seconds(Kind::reduceScatter, bytes, everyOf(16, 1), false), scatter, 1e-9);
+  EXPECT_NEAR(seconds(Kind::allGather, bytes, everyOf(16, 1), false), gather, 1e-9);
+  EXPECT_NEAR(seconds(Kind::allReduce, bytes, everyOf(16, 1), false), scatter + gather, 1e-9);
+  // 64 meet in the middle both times.
+  EXPECT_NEAR(seconds(Kind::allReduce, bytes, everyOf(64, 1), false), exchanges(64, whole / 64, 2 * kLane),
+              1e-9);
+  // Replicas of four devices send in one direction.
+  EXPECT_NEAR(seconds(Kind::allReduce, bytes, everyOf(16, 4), true), exchanges(30, whole / 16, 2 * kLane),
+              1e-9);
+  EXPECT_TRUE(collectivePhases(ladder, Kind::allReduce, bytes, {everyOf(1, 1)}, false).empty());
 }
 
 TEST(Ring, RingsOfOtherPlacesShareLinks) {
   const Ladder ladder = ladderOf("pod16", 16);
   const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
-    return collectiveSeconds(ladder, ops::Collective::Kind::allReduce, 1 << 24, groups);
+    return secondsOf(collectivePhases(ladder, Kind::allReduce, 1 << 24, groups, true));
   };
   // Replicas of four devices: places 0 and 1 are on different sides of the ladder, 0 and 2 on the same side.
   const double alone = seconds({everyOf(4, 4)});
-  EXPECT_NEAR(alone, ring(4, 1 << 24, 2 * kLane), 1e-9);
+  EXPECT_NEAR(alone, exchanges(6, 1 << 22, 2 * kLane), 1e-9);
   EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 1)}), alone, 1e-12);
-  EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 2)}), ring(4, 1 << 24, kLane), 1e-9);
+  EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 2)}), exchanges(6, 1 << 22, kLane), 1e-9);
 }
 
-TEST(Ring, ThroughGatewaysItIsAsMeasured) {
+TEST(Ring, OnlySharesGoThroughGateways) {
   const Ladder ladder = ladderOf("pod256", 256);
-  const double bytes = 25.5e6 * 2;
-  const double seconds = collectiveSeconds(ladder, ops::Collective::Kind::allReduce,
-                                           static_cast<std::int64_t>(bytes), {everyOf(256, 1)});
-  EXPECT_NEAR(seconds, ring(256, bytes, 11e9), 1e-6);
+  const std::int64_t bytes = 51'200'000;
+  const std::vector<CollectivePhase> phases =
+      collectivePhases(ladder, Kind::allReduce, bytes, {everyOf(256, 1)}, false);
+  ASSERT_EQ(phases.size(), 4u);
+  EXPECT_EQ(phases[0].name, "ReduceScatter");
+  EXPECT_EQ(phases[1].name, "ReduceScatterOverGateways");
+  EXPECT_EQ(phases[2].name, "AllGatherOverGateways");
+  EXPECT_EQ(phases[3].name, "AllGather");
+  // Four domains hold a share of 800,000 bytes each. They meet in the middle, so each device sends a quarter
+  // of its share in both directions, twice in each phase. The four devices of a machine share 25 GB/s.
+  EXPECT_EQ(phases[1].exchanges, 2);
+  EXPECT_EQ(phases[1].fragmentBytes, 200'000);
+  EXPECT_NEAR(phases[1].seconds, 4 * 2 * 200'000 / 25e9 + kStartup, 1e-12);
+  EXPECT_NEAR(secondsOf(phases), exchanges(64, 800'000, 2 * kLane) + 4 * (4 * 2 * 200'000 / 25e9 + kStartup),
+              1e-9);
 }
 
 }  // namespace

@@ -50,6 +50,25 @@ TEST(SystemRegistry, Pod4HasFourMk2) {
   EXPECT_EQ(device.memory[0].interleavedStart.count, 13 * 16384);
 }
 
+TEST(SystemRegistry, GatewaysHoldWhatTheHostSendsAhead) {
+  const auto perSecond = [](const char* system, int devicesPerReplica, int replicas, int device) {
+    compile::Replication replication;
+    replication.devicesPerReplica = devicesPerReplica;
+    replication.replicas = replicas;
+    return makeSystem(system).value()->sentAheadBytesPerSecond(device, replication);
+  };
+  // The four IPUs of a machine share a network card of 11.5 GB/s; the first device of a replica of four has
+  // it alone.
+  EXPECT_DOUBLE_EQ(perSecond("pod16", 1, 16, 0), 11.5e9 / 4);
+  EXPECT_DOUBLE_EQ(perSecond("pod16", 2, 8, 0), 11.5e9 / 2);
+  EXPECT_DOUBLE_EQ(perSecond("pod16", 4, 4, 0), 11.5e9);
+  EXPECT_DOUBLE_EQ(perSecond("pod4", 1, 1, 0), 11.5e9);
+  // A card without a gateway and a single chip copy from the host's own memory.
+  EXPECT_EQ(perSecond("c2", 1, 2, 0), 0);
+  EXPECT_EQ(perSecond("mk2", 1, 1, 0), 0);
+  EXPECT_EQ(perSecond("hls-gaudi2", 1, 8, 0), 0);
+}
+
 TEST(SystemRegistry, TakesPartsAndBoxes) {
   EXPECT_EQ(systemOf("pod4:2")->devices().size(), 2u);
   EXPECT_EQ(systemOf("pod16")->devices().size(), 16u);

@@ -37,6 +37,12 @@ TEST(HostModel, ProcessesShareCores) {
   EXPECT_DOUBLE_EQ(rate.samplesPerSecond(4), 800);
 }
 
+TEST(HostModel, TheNetworkBringsNoMoreThanIsPrepared) {
+  EXPECT_DOUBLE_EQ((HostModel{.networkRate = 300}.samplesPerSecond(2)), 300);
+  EXPECT_DOUBLE_EQ((HostModel{.loaderRate = 200, .networkRate = 300}.samplesPerSecond(2)), 200);
+  EXPECT_DOUBLE_EQ((HostModel{.loaderRate = 400, .networkRate = 300}.samplesPerSecond(2)), 300);
+}
+
 TEST(HostModel, ReadingResultsPutsItsWorkBehindTheStep) {
   HostModel host;
   const HostClock clock{true, Ticks(100), Ticks(120)};

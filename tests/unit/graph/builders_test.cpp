@@ -2,6 +2,7 @@
 #include "engine/ops/standard_operators.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace pipescope::builders {
 namespace {
@@ -55,6 +56,48 @@ TEST(ResNet, HasASmallStemForSmallImages) {
   EXPECT_EQ(shapes["head/linear/out"], (graph::Shape{2, 10}));
   // 11,689,512 less 7×7 kernels and 990 classes, plus 3×3 kernels.
   EXPECT_EQ(trainedElements(*graph), 11'689'512 - 64 * 3 * 40 - 990 * 513);
+}
+
+TEST(ResNet, NormalizesBytesOfImagesItself) {
+  const auto graph = model("resnet", {{"depth", n(18)}, {"samples_type", t("uint8")}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->tensor(graph->inputs.front()).type.element, graph::ElementType::uint8);
+  std::vector<std::string> operators;
+  for (const graph::Node& node : graph->nodes()) operators.push_back(node.op + " " + node.name);
+  operators.resize(4);
+  EXPECT_EQ(operators, (std::vector<std::string>{"Cast stem/normalize/cast", "Mul stem/normalize/scale",
+                                                 "Add stem/normalize/shift", "Conv stem/conv"}));
+  // A pixel of 124 in the red channel is (124 / 255 − 0.485) / 0.229.
+  std::map<std::string, std::vector<float>> constants;
+  for (const graph::Tensor& tensor : graph->tensors()) {
+    if (!tensor.name.starts_with("stem/normalize/") || tensor.type.shape != graph::Shape{3, 1, 1}) continue;
+    const std::vector<std::byte>* bytes = graph->constantValue(tensor.id);
+    ASSERT_TRUE(bytes && bytes->size() == 12);
+    constants[tensor.name].resize(3);
+    std::memcpy(constants[tensor.name].data(), bytes->data(), 12);
+  }
+  ASSERT_EQ(constants.size(), 2u);
+  EXPECT_NEAR(124 * constants["stem/normalize/factors"][0] + constants["stem/normalize/offsets"][0],
+              (124 / 255.0 - 0.485) / 0.229, 1e-6);
+  const auto grey = model("resnet", {{"samples_type", t("uint8")}, {"channels", n(1)}});
+  EXPECT_TRUE(grey.ok()) << grey.error().message;
+}
+
+TEST(Bert, AttentionMayDropOtherShares) {
+  const auto dropouts = [](Settings settings) {
+    settings["layers"] = n(1);
+    settings["dropout"] = 0.1;
+    int attention = 0, others = 0;
+    const auto graph = model("bert", settings);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    for (const graph::Node& node : graph->nodes()) {
+      if (node.op != "Dropout") continue;
+      ++(node.name == "encoder/layer0/attention/dropout" ? attention : others);
+    }
+    return std::pair(attention, others);
+  };
+  EXPECT_EQ(dropouts({}), std::pair(1, 3));
+  EXPECT_EQ(dropouts({{"attention_dropout", 0.0}}), std::pair(0, 3));
 }
 
 TEST(ResNet, MovesItsRunningStatistics) {
@@ -210,7 +253,7 @@ TEST(Builders, RefuseWithTheNearestName) {
             "model.layer is given, but the builder bert has no such setting; did you mean layers?");
   EXPECT_EQ(buildersRefusal("resnet", {{"hidden", n(3)}}),
             "model.hidden is given, but the builder resnet has no such setting; known are depth, groups, "
-            "width_per_group, stem, image_size, channels, classes");
+            "width_per_group, stem, image_size, channels, classes, samples_type");
   EXPECT_EQ(buildersRefusal("resnet", {{"depth", n(51)}}),
             "model.depth is 51; it must be one of 18, 34, 50, 101, 152");
   EXPECT_EQ(buildersRefusal("resnet", {{"depth", n(18)}, {"groups", n(2)}}),

@@ -206,6 +206,26 @@ std::string cutRefusal(std::vector<std::string> cuts, const std::string& more = 
   return compilation.ok() ? "accepted" : compilation.error().message;
 }
 
+std::string cutDevicesRefusal(std::vector<std::string> cuts, std::vector<std::int64_t> devices) {
+  Configuration cut = parsed(sampleText("mnist/pipelined", false));
+  EXPECT_TRUE(cut.set("execution.cuts", std::move(cuts), config::Origin::flag).ok());
+  EXPECT_TRUE(cut.set("execution.cut_devices", std::move(devices), config::Origin::flag).ok());
+  const auto compilation = compileRun(cut);
+  if (!compilation.ok()) return compilation.error().message;
+  std::string held;
+  for (const compile::StagePlan& stage : compilation->executables.front().plan.stages)
+    held += std::to_string(stage.device) + " ";
+  return held;
+}
+
+TEST(Cuts, ADeviceMayHoldSeveralOfTheirStages) {
+  EXPECT_EQ(cutDevicesRefusal({"layer2/conv", "layer3/linear"}, {0, 1, 0}), "0 1 0 ");
+  EXPECT_EQ(cutDevicesRefusal({"layer2/conv", "layer3/linear"}, {}), "0 1 2 ");
+  EXPECT_THAT(cutDevicesRefusal({"layer2/conv", "layer3/linear"}, {0}),
+              HasSubstr("execution.cut_devices names 1 device, but execution.cuts makes 3 stages"));
+  EXPECT_THAT(cutDevicesRefusal({}, {0, 1}), HasSubstr("execution.cut_devices belongs to execution.cuts"));
+}
+
 TEST(Cuts, AreRefusedWhereNoStageCanBegin) {
   EXPECT_EQ(cutRefusal({"layer2/conv", "layer3/linear"}), "accepted");
   EXPECT_THAT(cutRefusal({"layer9"}),

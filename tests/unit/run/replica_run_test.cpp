@@ -83,17 +83,18 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   }
   EXPECT_EQ(collectives, updates);
   EXPECT_EQ(collectives, static_cast<int>(profile.catalog->runs.size()) * 2 * 4);
-  // The first stage has 260 float gradients. A ring of four replicas reduces them in 2 · 3 steps, and each
-  // step sends a quarter of the bytes.
+  // The first stage has 260 float gradients. A ring of four replicas scatters their sums in three exchanges
+  // and gathers them in three more, and each exchange sends a quarter of the bytes.
   const auto steps = profile.source->rows<model::Step>();
   ASSERT_TRUE(steps.ok());
+  std::vector<std::int64_t> sent;
   for (const model::Step& step : **steps) {
     const model::Segment& segment = profile.catalog->segments[step.segment];
     if (segment.pass != model::Pass::collective || segment.stage != 0) continue;
-    if (step.kind == model::StepKind::globalExchange) {
-      EXPECT_EQ(step.bytesOut.count, 6 * 260);
-    }
+    if (step.kind == model::StepKind::globalExchange) sent.push_back(step.bytesOut.count);
   }
+  ASSERT_FALSE(sent.empty());
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(sent[i], 3 * 260) << i;
 }
 
 TEST_F(ReplicaRunTest, RowsReturnedByOutputMode) {

@@ -87,6 +87,17 @@ std::int64_t overflowBytes(const Compilation& compilation) {
   return sum;
 }
 
+std::int64_t largestOverflow(const Compilation& compilation) {
+  std::int64_t largest = 0;
+  forEachDevice(compilation, [&](const LoweredDevice& device, const devices::DeviceInfo& info) {
+    const LoweredMemory& memory = device.memory.front();
+    const std::int64_t room = spaceOf(info, memory).bytesPerUnit.count;
+    for (const std::int64_t bytes : bytesPerTile(memory, spaceOf(info, memory)))
+      largest = std::max(largest, bytes - room);
+  });
+  return largest;
+}
+
 void expectTimeAddsUp(const Compilation& compilation) {
   forEachDevice(compilation, [](const LoweredDevice& device, const devices::DeviceInfo& info) {
     for (const devices::LoweredPass& pass : device.passes) {

@@ -16,6 +16,8 @@ compile::Compilation compileFile(const std::string& file,
 
 /// Bytes past the ends of tiles, over all devices.
 std::int64_t overflowBytes(const compile::Compilation& compilation);
+/// Bytes past the end of the tile that lacks most.
+std::int64_t largestOverflow(const compile::Compilation& compilation);
 
 /// A unit's busy and idle ticks make up each step, steps their segment; what is sent on a chip is received.
 void expectTimeAddsUp(const compile::Compilation& compilation);

@@ -43,7 +43,7 @@ class EmulatedChip {
     c.type = c.accumulate = type;
     return c;
   }
-  devices::ipu::LoweringContext context() {
+  devices::ipu::IpuLoweringContext context() {
     return {.chip = chip_,
             .planner = planner_,
             .memoryProportion = 0.6,
