@@ -21,8 +21,8 @@ namespace pipescope::cli {
 namespace {
 
 struct PlanOptions {
-  std::string file, profile, output, write, format = "text", bandwidth, memory, schedule = "1f1b",
-                                            progress = "bar";
+  std::string file, profile, output, write, start, format = "text", bandwidth, memory, schedule = "1f1b",
+                                                   progress = "bar";
   std::vector<std::string> vary, settings;
   int stages = 0, microBatches = 0, chunks = 0, devices = 0;
   std::int64_t microBatchSize = 1;
@@ -104,7 +104,7 @@ FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
 }
 
 base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag : {"--devices", "--vary", "--set"}) {
+  for (const char* flag : {"--devices", "--vary", "--set", "--start"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));
@@ -170,7 +170,7 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   numerics::ThreadPool pool(threads > 0 ? static_cast<std::size_t>(threads)
                                         : numerics::ThreadPool::hardwareThreads());
   const base::Result<app::ConfigurationPlan> planned =
-      app::planConfiguration(configuration, choices, pool, *progress);
+      app::planConfiguration(configuration, choices, options.start, pool, *progress);
   finishProgress(*progress);
   if (!planned.ok()) return planned.error();
   if (!options.output.empty())
@@ -186,10 +186,15 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
       ->check(CLI::Range(1, 4096));
   command
-      .add_option("--vary", options.vary,
-                  "A key that the plan may choose: --vary schedule tries the usual values, --vary "
-                  "micro_batch_size=2,4,8 these. The samples of a weight update stay the same; repeatable")
+      .add_option(
+          "--vary", options.vary,
+          "A key that the plan may choose: --vary schedule tries the usual values, --vary "
+          "micro_batch_size=2,4,8 or 1..64*2 these. The samples of a weight update stay the same; repeatable")
       ->allow_extra_args(false);
+  command.add_option(
+      "--start", options.start,
+      "A plan to start from instead of [[stages]]: a pipeline layout of Megatron's (Ett|tt|ttL) or "
+      "the parts of DeepSpeed's PipelineModule ([0, 3, 8])");
   command
       .add_option("--set", options.settings,
                   "Set any key: --set training.gradient_accumulation=16; repeatable")

@@ -29,14 +29,19 @@ class StopOnly : public base::Progress {
 class ModelPlanner {
  public:
   ModelPlanner(const compile::ModelRequest& request, const std::vector<compile::StageRequest>& start,
-               base::Executor& executor, base::Progress& progress)
-      : request_(request), start_(start), executor_(executor), progress_(progress), stop_(progress) {
+               compile::LoweredStages& known, base::Executor& executor, base::Progress& progress)
+      : request_(request),
+        start_(start),
+        known_(known),
+        executor_(executor),
+        progress_(progress),
+        stop_(progress) {
     stages_ = static_cast<std::size_t>(request.layout.splitInto);
   }
 
   base::Result<ModelPlan> plan() {
     const compile::Compile compileOne = [&](const compile::ModelRequest& plain) {
-      return compile::compileSplit(plain, executor_);
+      return compile::compileSplit(plain, executor_, &known_);
     };
     PIPESCOPE_ASSIGN(splits_,
                      compile::StageSplits::make(
@@ -93,7 +98,7 @@ class ModelPlanner {
     progress_.report(std::min(0.95, static_cast<double>(tried_.size()) / kMostPlans), "trying out plans");
     PIPESCOPE_ASSIGN(compile::ModelRequest request, splits_->applied(cuts));
     request.executables.resize(1);
-    const base::Result<compile::Compilation> compilation = compile::compileSplit(request, executor_);
+    const base::Result<compile::Compilation> compilation = compile::compileSplit(request, executor_, &known_);
     if (!compilation.ok()) {
       if (firstRefusal_.message.empty()) firstRefusal_ = compilation.error();
       tried_.emplace(cuts, std::nullopt);
@@ -146,32 +151,61 @@ class ModelPlanner {
     return {};
   }
 
-  /// Compiles what the table says is the best split with these borders until it is one that was compiled.
+  /// Compiles what the table says is the best split with these borders that was not compiled. Ends when no
+  /// such split would be better than the best one, or when several in a row were hardly better.
   base::Status improveAt(std::size_t level) {
-    constexpr int kMostRounds = 6;
-    for (int round = 0; round < kMostRounds && !progress_.cancelled(); ++round) {
-      SearchSpace space = spaceOf(level);
-      space.mostInAll = 300;
-      space.mostTried = 400;
-      space.kicks = 5;
-      std::vector<const TriedPlan*> known = ranked();
-      for (std::size_t i = 0; i < std::min<std::size_t>(known.size(), 3); ++i)
-        space.starts.push_back(known[i]->cuts);
-      const Evaluate evaluate = [&](const Cuts& cuts) -> base::Result<std::optional<Value>> {
-        return table_->estimate(cuts);
-      };
-      const Bound bound = [&](const Cuts& cuts) { return table_->bound(cuts); };
-      PIPESCOPE_ASSIGN(const std::optional<Found> found, searchSplits(space, evaluate, bound, stop_));
-      if (!found) return {};
-      if (!tried_.contains(found->cuts)) {
-        PIPESCOPE_TRY(compileCuts(found->cuts));
-      } else if (found->runnerUp && !tried_.contains(found->runnerUp->first)) {
-        PIPESCOPE_TRY(compileCuts(found->runnerUp->first));
-      } else {
-        return {};
-      }
+    constexpr int kMostRounds = 24, kPatience = 4;
+    for (int round = 0, idle = 0; round < kMostRounds && idle < kPatience && !progress_.cancelled();
+         ++round) {
+      const Value before = ranked().front()->value;
+      PIPESCOPE_ASSIGN(const std::optional<Candidate> next, mostPromising(level));
+      if (!next || !(next->value < withMargin(before))) return {};
+      PIPESCOPE_TRY(compileCuts(next->cuts));
+      idle = isClearlyBetter(ranked().front()->value, before) ? 0 : idle + 1;
     }
     return {};
+  }
+
+  static bool isClearlyBetter(const Value& value, const Value& than) {
+    constexpr double kLeast = 0.001;
+    if (value.missing != than.missing) return value.missing < than.missing;
+    return static_cast<double>(value.time) < (1 - kLeast) * static_cast<double>(than.time);
+  }
+
+  struct Candidate {
+    Cuts cuts;
+    Value value;  ///< as estimated
+  };
+
+  /// Estimates err by some tenths of a percent, so that a split which seems that much worse may be better.
+  static Value withMargin(Value value) {
+    constexpr double kMargin = 1.003;
+    value.time = static_cast<std::int64_t>(kMargin * static_cast<double>(value.time));
+    return value;
+  }
+
+  /// Of the splits that a search came by and that were not compiled, the best one as estimated.
+  base::Result<std::optional<Candidate>> mostPromising(std::size_t level) {
+    SearchSpace space = spaceOf(level);
+    space.mostInAll = 300;
+    space.mostTried = 400;
+    space.kicks = 5;
+    const std::vector<const TriedPlan*> known = ranked();
+    for (std::size_t i = 0; i < std::min<std::size_t>(known.size(), 3); ++i)
+      space.starts.push_back(known[i]->cuts);
+    std::optional<Candidate> best;
+    const Value enough = withMargin(known.front()->value);
+    const Evaluate evaluate = [&](const Cuts& cuts) -> base::Result<std::optional<Value>> {
+      const Value least = table_->bound(cuts);
+      if (!(least < enough))
+        return std::optional(least);  // it is no candidate, so its exact value is not needed
+      const std::optional<Value> value = table_->estimate(cuts);
+      if (value && !tried_.contains(cuts) && (!best || *value < best->value)) best = {cuts, *value};
+      return value;
+    };
+    PIPESCOPE_ASSIGN(const auto found, searchSplits(space, evaluate, {}, stop_));
+    (void)found;
+    return best;
   }
 
   std::size_t depthOf(const TriedPlan& tried) const {
@@ -204,7 +238,8 @@ class ModelPlanner {
     if (all.empty()) return firstRefusal_;
     ModelPlan plan;
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, splits_->applied(all[0]->cuts));
-    PIPESCOPE_ASSIGN(const compile::Compilation compilation, compile::compileSplit(request, executor_));
+    PIPESCOPE_ASSIGN(const compile::Compilation compilation,
+                     compile::compileSplit(request, executor_, &known_));
     plan.best = tryOut(compilation);
     plan.best.cuts = all[0]->cuts;
     if (all.size() > 1) plan.runnerUp = *all[1];
@@ -242,6 +277,7 @@ class ModelPlanner {
 
   const compile::ModelRequest& request_;
   const std::vector<compile::StageRequest>& start_;
+  compile::LoweredStages& known_;
   base::Executor& executor_;
   base::Progress& progress_;
   StopOnly stop_;
@@ -256,7 +292,8 @@ class ModelPlanner {
 }  // namespace
 
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
-                                  const std::vector<compile::StageRequest>& start, base::Executor& executor,
+                                  const std::vector<compile::StageRequest>& start,
+                                  compile::LoweredStages& known, base::Executor& executor,
                                   base::Progress& progress) {
   if (compile::isPhased(request.layout.strategy)) {
     return base::badInput(
@@ -264,7 +301,7 @@ base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
         compile::toString(request.layout.strategy) +
         ", whose phases load and store tensors: plan with another strategy, or cut the phases by hand.");
   }
-  return ModelPlanner(request, start, executor, progress).plan();
+  return ModelPlanner(request, start, known, executor, progress).plan();
 }
 
 }  // namespace pipescope::plan

@@ -2,6 +2,7 @@
 // The best contiguous split of a model into a number of stages, by compiling and emulating.
 #include <optional>
 
+#include "engine/compile/model/lowered_stages.h"
 #include "engine/compile/model/model_request.h"
 #include "engine/plan/tried_plan.h"
 #include "profiler/base/executor.h"
@@ -30,11 +31,12 @@ struct ModelPlan {
 /// The costs of stages are estimated from those of the operators, and known once a stage was compiled. The
 /// search repeats: find the best split for the costs that are known, with the schedule emulated on given
 /// costs; compile it; correct the costs. Small models have all their splits compiled. Cuts between blocks are
-/// preferred to others that gain less than 0.3 %.
+/// preferred to others that gain less than 0.3 %. `known` serves further plans, too.
 ///
 /// Refused: phased strategies, and what the compiler refuses.
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
-                                  const std::vector<compile::StageRequest>& start, base::Executor& executor,
+                                  const std::vector<compile::StageRequest>& start,
+                                  compile::LoweredStages& known, base::Executor& executor,
                                   base::Progress& progress);
 
 }  // namespace pipescope::plan

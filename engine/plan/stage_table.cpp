@@ -91,6 +91,7 @@ compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cut
   run.schedule = compile::scheduleOf(request_.layout);
   run.training = executable.kind == model::ExecutableKind::training;
   run.microBatches = static_cast<int>(run.training ? executable.microBatches : executable.deviceIterations);
+  run.microBatchCosts = executable.microBatchCosts;
   const schedules::ScheduleDefinition* schedule = *schedules::findSchedule(run.schedule);
   if (schedule->pipes == 1) run.deviceOfStage = compile::devicesOfSplit(problem, cuts);
   // A unit is a million ticks. A byte that is sent takes one tick.
@@ -129,8 +130,13 @@ std::optional<Value> StageTable::estimate(const Cuts& cuts) const {
 Value StageTable::bound(const Cuts& cuts) const {
   const compile::ExecutableRequest& executable = request_.executables.front();
   const bool training = executable.kind == model::ExecutableKind::training;
-  const auto microBatches =
-      static_cast<double>(training ? executable.microBatches : executable.deviceIterations);
+  auto microBatches = static_cast<double>(training ? executable.microBatches : executable.deviceIterations);
+  if (training && !executable.microBatchCosts.empty()) {
+    const std::vector<double>& costs = executable.microBatchCosts;
+    microBatches = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(executable.microBatches); ++k)
+      microBatches += costs[k % costs.size()];
+  }
   // With two pipes, each has half of the micro-batches.
   const schedules::ScheduleDefinition* schedule =
       *schedules::findSchedule(compile::scheduleOf(request_.layout));

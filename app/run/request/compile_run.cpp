@@ -11,7 +11,8 @@
 
 namespace pipescope::app {
 
-base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor) {
+base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
+                                              compile::LoweredStages* known) {
   PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
   PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
   const config::Configuration& c = chosen.configuration;
@@ -28,7 +29,7 @@ base::Result<compile::Compilation> compileRun(const config::Configuration& given
   PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
   base::SerialExecutor serial;
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
-                   compile::compileModel(request, executor == nullptr ? serial : *executor));
+                   compile::compileModel(request, executor == nullptr ? serial : *executor, known));
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return compilation;
 }

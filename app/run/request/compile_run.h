@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/compile/model/compilation.h"
+#include "engine/compile/model/lowered_stages.h"
 #include "engine/config/configuration.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
@@ -7,9 +8,10 @@
 namespace pipescope::app {
 
 /// Validates a configuration and compiles its executables before it reads any data. Every error message names
-/// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel. The result does
-/// not depend on it.
+/// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel; `known`
+/// remembers what they made of stages, for further compilations. The result depends on neither.
 base::Result<compile::Compilation> compileRun(const config::Configuration& configuration,
-                                              base::Executor* executor = nullptr);
+                                              base::Executor* executor = nullptr,
+                                              compile::LoweredStages* known = nullptr);
 
 }  // namespace pipescope::app

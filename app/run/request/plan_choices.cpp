@@ -5,6 +5,7 @@
 
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/plan_request.h"
+#include "app/run/request/varied_values.h"
 #include "engine/config/nearest.h"
 #include "engine/schedules/schedule.h"
 
@@ -53,13 +54,7 @@ base::Result<PlanChoice> planChoice(const std::string& text) {
   }
   PlanChoice choice{key->path, {}};
   if (equals != std::string::npos) {
-    std::string rest = text.substr(equals + 1);
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      choice.values.push_back(rest.substr(0, comma));
-      if (comma == std::string::npos) break;
-      rest.erase(0, comma + 1);
-    }
+    PIPESCOPE_ASSIGN(choice.values, variedValues(text));
   } else if (key->path != "execution.stages") {
     choice.values = usualValues(*key);
   }

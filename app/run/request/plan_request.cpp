@@ -10,7 +10,9 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
+#include "app/run/request/plan_start.h"
 #include "app/run/request/user_folders.h"
+#include "engine/compile/placement.h"
 #include "engine/devices/core/bands.h"
 #include "engine/devices/system_registry.h"
 
@@ -47,8 +49,8 @@ class PartOfProgress : public base::Progress {
 class ConfigurationPlanner {
  public:
   ConfigurationPlanner(const Configuration& configuration, const std::vector<PlanChoice>& choices,
-                       base::Executor& executor, base::Progress& progress)
-      : given_(configuration), choices_(choices), executor_(executor), progress_(progress) {}
+                       const std::string& start, base::Executor& executor, base::Progress& progress)
+      : given_(configuration), choices_(choices), start_(start), executor_(executor), progress_(progress) {}
 
   base::Result<ConfigurationPlan> plan() {
     PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
@@ -58,6 +60,7 @@ class ConfigurationPlanner {
           "costs of layers with --profile, or choose another system.",
           chosen.text("system.name")));
     }
+    if (!start_.empty()) PIPESCOPE_TRY(readStart(chosen));
     addPresent();
     PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(chosen));
     for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -82,9 +85,16 @@ class ConfigurationPlanner {
     return chosen.configuration;
   }
 
+  base::Status readStart(const Configuration& c) {
+    PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
+    PIPESCOPE_ASSIGN(startStages_,
+                     stagesOfStart(start_, compile::blocksOf(*request.executables.front().forward)));
+    return {};
+  }
+
   void addPresent() {
     progress_.report(0, "compiling the present plan");
-    const base::Result<compile::Compilation> compilation = compileRun(given_, &executor_);
+    const base::Result<compile::Compilation> compilation = compileRun(given_, &executor_, &known_);
     if (!compilation.ok()) {
       result_.presentRefusal = compilation.error().message;
       return;
@@ -102,6 +112,7 @@ class ConfigurationPlanner {
 
   /// Stages to plan where no choice says it: as many as devices now hold stages, with their chunks.
   int presentStages(const Configuration& c) const {
+    if (!startStages_.empty()) return static_cast<int>(startStages_.size());
     if (result_.present) {
       if (c.integer("execution.chunks") > 0) return static_cast<int>(result_.present->stages.size());
       int devices = 0;
@@ -215,7 +226,8 @@ class ConfigurationPlanner {
     PIPESCOPE_ASSIGN(const Configuration c, resolved(given));
     PIPESCOPE_TRY(checkConfiguration(c));
     PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
-    const std::vector<compile::StageRequest> start = request.layout.stages;
+    const std::vector<compile::StageRequest> start =
+        startStages_.empty() ? request.layout.stages : startStages_;
     for (const compile::StageRequest& stage : start) {
       if (stage.settings.empty()) continue;
       return base::badInput(
@@ -229,7 +241,7 @@ class ConfigurationPlanner {
     request.layout.cutDevices.clear();
     request.layout.whole = false;
     request.layout.splitInto = stages;
-    return plan::planModel(request, start, executor_, progress);
+    return plan::planModel(request, start, known_, executor_, progress);
   }
 
   base::Status tryVariant(Variant variant, base::Progress& progress) {
@@ -276,8 +288,11 @@ class ConfigurationPlanner {
 
   const Configuration& given_;
   const std::vector<PlanChoice>& choices_;
+  const std::string& start_;
+  std::vector<compile::StageRequest> startStages_;  ///< those of start_
   base::Executor& executor_;
   base::Progress& progress_;
+  compile::LoweredStages known_;
   ConfigurationPlan result_{.best = {{}, 1, {}, given_}};
   std::optional<PlannedVariant> best_, second_;
 };
@@ -286,8 +301,9 @@ class ConfigurationPlanner {
 
 base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
-                                                  base::Executor& executor, base::Progress& progress) {
-  return ConfigurationPlanner(configuration, choices, executor, progress).plan();
+                                                  const std::string& start, base::Executor& executor,
+                                                  base::Progress& progress) {
+  return ConfigurationPlanner(configuration, choices, start, executor, progress).plan();
 }
 
 }  // namespace pipescope::app

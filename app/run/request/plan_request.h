@@ -56,10 +56,12 @@ struct ConfigurationPlan {
 
 /// Searches the splits of every combination of the choices. Micro-batch size and gradient accumulation keep
 /// the samples of a weight update. Refused: systems whose costs are given, too many combinations, and models
-/// that no combination can run.
+/// that no combination can run. `start` is tried as well, in the place of [[stages]] (plan_start.h); empty:
+/// the stages of the configuration are.
 base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
-                                                  base::Executor& executor, base::Progress& progress);
+                                                  const std::string& start, base::Executor& executor,
+                                                  base::Progress& progress);
 
 /// The configuration of the best plan, as TOML that runs as planned.
 std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);

@@ -39,12 +39,12 @@ void addFile(const std::string& path, TextHash& hash) {
 
 /// What a child answers: the figures of a combination, or why it has none.
 std::string answerOf(const config::Configuration& configuration, const SweepRequest& request,
-                     const std::vector<std::string>& values) {
+                     const std::vector<std::string>& values, compile::LoweredStages& known) {
   SweepRow row;
   base::SerialExecutor executor;
   const base::Result<config::Configuration> changed = applyCombination(configuration, request.keys, values);
   const base::Result<VariantFigures> figures =
-      changed.ok() ? emulateVariant(*changed, request.variant, executor) : changed.error();
+      changed.ok() ? emulateVariant(*changed, request.variant, known, executor) : changed.error();
   if (figures.ok()) row.figures = *figures;
   if (!figures.ok()) row.error = figures.error().message;
   return rowToJson(row);
@@ -125,8 +125,9 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
     if (!result.table.rows[static_cast<std::size_t>(i)].done) left.push_back(i);
   }
   SweepWork work(request, result.table, result.resumed, progress);
+  compile::LoweredStages known;  // each child has a copy, which grows with the combinations that it answers
   const auto answer = [&](std::int64_t index) {
-    return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)].values);
+    return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)].values, known);
   };
   const auto take = [&](std::int64_t index, const base::Result<std::string>& text) {
     return work.take(index, text);

@@ -178,6 +178,7 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
     indices.push_back(static_cast<std::int64_t>(validation.rows.size()));
     validation.rows.push_back({row, {}});
   }
+  compile::LoweredStages known;  // of each child
   const auto answer = [&](std::int64_t index) {
     SweepRow row;
     base::SerialExecutor executor;
@@ -186,7 +187,7 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
     for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
       if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
     }
-    const base::Result<VariantFigures> figures = emulateVariant(changed, {}, executor);
+    const base::Result<VariantFigures> figures = emulateVariant(changed, {}, known, executor);
     if (figures.ok()) row.figures = *figures;
     if (!figures.ok()) row.error = figures.error().message;
     return rowToJson(row);

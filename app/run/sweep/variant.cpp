@@ -84,9 +84,9 @@ base::Status addTimes(const record::MemoryProfile& profile, const analysis::Cata
 }  // namespace
 
 base::Result<VariantFigures> emulateVariant(const Configuration& given, const VariantOptions& options,
-                                            base::Executor& executor) {
+                                            compile::LoweredStages& known, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
-  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor, &known));
   const emulate::RecordLevel level = emulate::RecordLevel::stages;
   record::MemoryProfile profile;
   record::Recorder recorder(profile);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/compile/model/lowered_stages.h"
 #include "engine/config/configuration.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
@@ -33,8 +34,10 @@ struct VariantOptions {
   bool compileOnly = false;  ///< compile and place in memory, but emulate no call
 };
 
-/// Gives the errors of the configuration. Numbers are not computed, and no data is read.
+/// Gives the errors of the configuration. Numbers are not computed, and no data is read. `known` serves
+/// further variants, too.
 base::Result<VariantFigures> emulateVariant(const config::Configuration& configuration,
-                                            const VariantOptions& options, base::Executor& executor);
+                                            const VariantOptions& options, compile::LoweredStages& known,
+                                            base::Executor& executor);
 
 }  // namespace pipescope::app

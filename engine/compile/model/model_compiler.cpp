@@ -40,8 +40,8 @@ struct StagedGraph {
 
 class ModelCompiler {
  public:
-  ModelCompiler(const ModelRequest& request, base::Executor& executor)
-      : request_(request), executor_(executor) {}
+  ModelCompiler(const ModelRequest& request, base::Executor& executor, LoweredStages* known)
+      : request_(request), executor_(executor), known_(known) {}
 
   base::Result<Compilation> compile() {
     for (const ExecutableRequest& executable : request_.executables) PIPESCOPE_TRY(add(executable));
@@ -178,7 +178,8 @@ class ModelCompiler {
       options.settings.insert(options.settings.end(), settings.begin(), settings.end());
       options.oneAtATime =
           scheduleOf(request_.layout) == "sharded" && request_.layout.strategy != Strategy::parallelPhased;
-      PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(request_.system, options));
+      PIPESCOPE_ASSIGN(result_.system, known_ != nullptr ? known_->system(request_.system, options)
+                                                         : devices::makeSystem(request_.system, options));
     }
     return checkDevices(replication, used);
   }
@@ -248,7 +249,10 @@ class ModelCompiler {
     std::vector<std::vector<const StagePlan*>> held;
     for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
     std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
-    executor_.parallelFor(held.size(), [&](std::size_t i) { lowered[i] = result_.system->lower(held[i]); });
+    executor_.parallelFor(held.size(), [&](std::size_t i) {
+      lowered[i] =
+          known_ != nullptr ? known_->lower(*result_.system, held[i]) : result_.system->lower(held[i]);
+    });
     for (std::optional<base::Result<devices::LoweredDevice>>& device : lowered) {
       if (!device->ok()) return device->error();
       executable.lowered.push_back(std::move(*device).value());
@@ -281,12 +285,14 @@ class ModelCompiler {
 
   const ModelRequest& request_;
   base::Executor& executor_;
+  LoweredStages* known_;
   Compilation result_;
 };
 
 }  // namespace
 
-base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
+base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor,
+                                       LoweredStages* known) {
   PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
   if (request.layout.cuts.empty() && !request.layout.cutDevices.empty()) {
     return base::badInput(
@@ -295,20 +301,24 @@ base::Result<Compilation> compileModel(const ModelRequest& request, base::Execut
   }
   if (!request.layout.cuts.empty()) {
     PIPESCOPE_ASSIGN(const ModelRequest split, splitAtCuts(request));
-    return compileSplit(split, executor);
+    return compileSplit(split, executor, known);
   }
-  if (request.layout.splitInto == 0) return ModelCompiler(request, executor).compile();
+  if (request.layout.splitInto == 0) return compileSplit(request, executor, known);
   const bool again = recomputes(request, request.layout.splitInto);
+  // The search compiles several splits, and then the best of them with all executables.
+  LoweredStages own;
+  LoweredStages& all = known != nullptr ? *known : own;
   PIPESCOPE_ASSIGN(const SplitRequest split, splitIntoStages(request, again, [&](const ModelRequest& plain) {
-                     return ModelCompiler(plain, executor).compile();
+                     return compileSplit(plain, executor, &all);
                    }));
-  PIPESCOPE_ASSIGN(Compilation compiled, ModelCompiler(split.request, executor).compile());
+  PIPESCOPE_ASSIGN(Compilation compiled, compileSplit(split.request, executor, &all));
   compiled.notices.insert(compiled.notices.begin(), split.notices.begin(), split.notices.end());
   return compiled;
 }
 
-base::Result<Compilation> compileSplit(const ModelRequest& split, base::Executor& executor) {
-  return ModelCompiler(split, executor).compile();
+base::Result<Compilation> compileSplit(const ModelRequest& split, base::Executor& executor,
+                                       LoweredStages* known) {
+  return ModelCompiler(split, executor, known).compile();
 }
 
 }  // namespace pipescope::compile

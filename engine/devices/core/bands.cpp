@@ -82,13 +82,23 @@ base::Result<std::vector<Band>> parseBands(std::string_view text) {
   return bands;
 }
 
-base::Result<std::vector<Band>> embeddedBands() {
+namespace {
+
+base::Result<std::vector<Band>> readEmbeddedBands() {
   std::vector<Band> all;
   for (const auto& [file, text] : embeddedDeviceFiles()) {
     if (!file.ends_with("bands.toml")) continue;  // a family may have a file of its own
     PIPESCOPE_ASSIGN(const std::vector<Band> bands, parseBands(text));
     all.insert(all.end(), bands.begin(), bands.end());
   }
+  return all;
+}
+
+}  // namespace
+
+base::Result<std::vector<Band>> embeddedBands() {
+  // Every emulation records the bands. Parsing them takes longer than emulating a small run.
+  static const base::Result<std::vector<Band>> all = readEmbeddedBands();
   return all;
 }
 

@@ -87,11 +87,12 @@ RandomModel randomModel(ModelDice& dice, const std::string& system, int mostStag
   return model;
 }
 
-base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile) {
+base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile,
+                               compile::LoweredStages* known) {
   using config::Origin;
   PIPESCOPE_ASSIGN(config::Configuration c, app::parseConfiguration(model.tables, "random model"));
   for (const auto& [key, value] : model.keys) PIPESCOPE_TRY(c.setText(key, value, Origin::flag));
-  PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(c));
+  PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(c, nullptr, known));
   Measured result{.compilation = std::move(compilation), .profile = &profile};
   record::Recorder recorder(profile);
   const auto recorded = compile::recordCompilation(recorder, result.compilation, emulate::RecordLevel::steps);

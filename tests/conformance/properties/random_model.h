@@ -49,7 +49,8 @@ struct Measured {
   std::int64_t calls = 0;
   std::vector<std::string> abovePeak;
 };
-/// Compiles and emulates; rows go to `profile`.
-base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile);
+/// Compiles and emulates; rows go to `profile`. For `known` see compileRun.
+base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile,
+                               compile::LoweredStages* known = nullptr);
 
 }  // namespace pipescope::conformance

@@ -228,10 +228,12 @@ CostRequest randomRequest(std::mt19937& random, const schedules::ScheduleDefinit
   return request;
 }
 
-// 30 random models in the quick tests; PIPESCOPE_PLAN_ROUNDS asks for more.
+bool testsInFull() {
+  return std::getenv("PIPESCOPE_FULL_TESTS") != nullptr;
+}
+
 TEST(CostPlan, EqualsBruteForceThroughTheEmulatorForAllSchedules) {
-  const char* asked = std::getenv("PIPESCOPE_PLAN_ROUNDS");
-  const int rounds = asked == nullptr ? 30 : std::atoi(asked);
+  const int rounds = testsInFull() ? 300 : 30;
   std::mt19937 random(7);
   const auto& schedules = schedules::scheduleRegistry().all();
   for (int round = 0; round < rounds; ++round) {
@@ -275,6 +277,105 @@ TEST(CostPlan, IsNearTheBestOfManyRandomPlansOfALargeModel) {
     best = std::min(best, time);
   }
   EXPECT_LE(static_cast<double>(plan.value.time), 1.02 * static_cast<double>(best));
+}
+
+/// The time of a weight update in ms where copies take none, by the rules of the two schedules alone: a pass
+/// starts when its device has done the passes before it and its input is there. GPipe does all forward passes
+/// first; 1F1B does as many as there are stages from here to the end, and then a backward and a forward pass
+/// in turn.
+class FastUpdate {
+ public:
+  FastUpdate(const LayerProfile& profile, int microBatches, bool oneByOne)
+      : count_(static_cast<std::size_t>(microBatches)), oneByOne_(oneByOne), sums_(1) {
+    for (const Layer& layer : profile.layers)
+      sums_.push_back({sums_.back().first + layer.forwardMs, sums_.back().second + layer.backwardMs});
+  }
+
+  double operator()(const Cuts& cuts) const {
+    const std::size_t stages = cuts.size();
+    std::vector<std::vector<double>> forward(stages, std::vector<double>(count_, -1)), backward = forward;
+    std::vector<double> free(stages, 0);
+    std::vector<std::size_t> forwards(stages, 0), backwards(stages, 0);
+    for (bool moves = true; moves;) {
+      moves = false;
+      for (std::size_t s = 0; s < stages; ++s) {
+        const std::size_t end = s + 1 < stages ? cuts[s + 1] : sums_.size() - 1;
+        const std::size_t ahead = oneByOne_ ? stages - s : count_;
+        while (backwards[s] < count_) {
+          const bool isForward = forwards[s] < count_ && forwards[s] - backwards[s] < ahead;
+          const std::size_t m = isForward ? forwards[s] : backwards[s];
+          double ready = 0;
+          if (isForward && s > 0) ready = forward[s - 1][m];
+          if (!isForward && s + 1 < stages) ready = backward[s + 1][m];
+          if (ready < 0) break;  // its input is not there yet
+          const double cost =
+              isForward ? sums_[end].first - sums_[cuts[s]].first : sums_[end].second - sums_[cuts[s]].second;
+          free[s] = std::max(free[s], ready) + cost;
+          (isForward ? forward : backward)[s][m] = free[s];
+          ++(isForward ? forwards : backwards)[s];
+          moves = true;
+        }
+      }
+    }
+    return *std::ranges::max_element(free);
+  }
+
+ private:
+  std::size_t count_;
+  bool oneByOne_;
+  std::vector<std::pair<double, double>> sums_;  ///< over the layers before
+};
+
+Cuts randomCuts(std::mt19937& random, std::size_t layers, std::size_t stages) {
+  std::set<std::size_t> borders{0};
+  while (borders.size() < stages) borders.insert(1 + random() % (layers - 1));
+  return {borders.begin(), borders.end()};
+}
+
+/// Moves single borders by one layer as long as that helps.
+double climbed(Cuts cuts, std::size_t layers, const FastUpdate& time) {
+  double best = time(cuts);
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (std::size_t k = 1; k < cuts.size(); ++k) {
+      for (const int by : {-1, 1}) {
+        Cuts moved = cuts;
+        moved[k] += static_cast<std::size_t>(by);
+        if (moved[k] <= moved[k - 1] || moved[k] >= (k + 1 < cuts.size() ? cuts[k + 1] : layers)) continue;
+        const double now = time(moved);
+        if (now >= best) continue;
+        best = now;
+        cuts = moved;
+        moves = true;
+      }
+    }
+  }
+  return best;
+}
+
+// 10,000 random plans for each model in the full tests; a part of them is improved by moving borders.
+TEST(CostPlan, IsWithinTwoPercentOfRandomAndClimbedPlansOfPublishedModels) {
+  const int rounds = testsInFull() ? 10'000 : 400;
+  for (const char* name : {"vgg16", "resnet50"}) {
+    const LayerProfile profile = measured(name);
+    const std::size_t layers = profile.layers.size();
+    for (const char* schedule : {"gpipe", "1f1b"}) {
+      for (const auto& [stages, microBatches] : {std::pair{4, 4}, {8, 8}, {8, 32}}) {
+        SCOPED_TRACE(testing::Message() << name << " " << schedule << " " << stages << " " << microBatches);
+        const CostPlan plan =
+            must(profile, {.stages = stages, .microBatches = microBatches, .schedule = schedule});
+        const FastUpdate time(profile, microBatches, std::string(schedule) == "1f1b");
+        ASSERT_NEAR(time(plan.cuts), static_cast<double>(plan.value.time) / 1e6, 1e-3);
+        std::mt19937 random(5);
+        double best = std::numeric_limits<double>::infinity();
+        for (int round = 0; round < rounds; ++round) {
+          const Cuts cuts = randomCuts(random, layers, static_cast<std::size_t>(stages));
+          best = std::min(best, round % 10 == 0 ? climbed(cuts, layers, time) : time(cuts));
+        }
+        EXPECT_LE(static_cast<double>(plan.value.time) / 1e6, 1.02 * best);
+      }
+    }
+  }
 }
 
 TEST(CostPlan, WritesAConfigurationThatRunsAsPlanned) {

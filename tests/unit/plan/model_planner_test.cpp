@@ -35,7 +35,8 @@ std::string sampleText(const std::string& name, bool withStages) {
 }
 
 base::Result<ConfigurationPlan> planned(const Configuration& configuration,
-                                        const std::vector<std::string>& choices = {}) {
+                                        const std::vector<std::string>& choices = {},
+                                        const std::string& start = {}) {
   std::vector<PlanChoice> all;
   for (const std::string& text : choices) {
     PIPESCOPE_ASSIGN(PlanChoice choice, planChoice(text));
@@ -43,7 +44,7 @@ base::Result<ConfigurationPlan> planned(const Configuration& configuration,
   }
   base::SerialExecutor executor;
   base::SilentProgress progress;
-  return planConfiguration(configuration, all, executor, progress);
+  return planConfiguration(configuration, all, start, executor, progress);
 }
 
 ConfigurationPlan mustPlan(const Configuration& configuration, const std::vector<std::string>& choices = {}) {
@@ -92,6 +93,34 @@ TEST(ModelPlan, IsTheBestOfAllSplitsOfTheTutorial) {
   EXPECT_LE(best, 1.003 * plan.best.plan.best.samplesPerSecond);
   EXPECT_GE(best, plan.best.plan.best.samplesPerSecond);
   expectWrittenPlanRuns(plan);
+}
+
+// The value of a plan counts each micro-batch with its own costs, as a run does.
+TEST(ModelPlan, KnowsMicroBatchesThatDiffer) {
+  const auto withCosts = [](const std::string& name, bool withStages) {
+    Configuration c = parsed(sampleText(name, withStages));
+    EXPECT_TRUE(c.setText("training.micro_batch_costs", "3, 0.25, 0.25, 0.25", config::Origin::flag).ok());
+    return c;
+  };
+  const ConfigurationPlan plan = mustPlan(withCosts("mnist/two_stages", true));
+  const Configuration plain = withCosts("mnist/two_stages", false);
+  double best = 0;
+  for (const char* name : kOperators) {
+    Configuration cut = plain;
+    ASSERT_TRUE(cut.set("execution.cuts", std::vector<std::string>{name}, config::Origin::flag).ok());
+    best = std::max(best, rateOf(cut));
+  }
+  EXPECT_LE(best, 1.003 * plan.best.plan.best.samplesPerSecond);
+  EXPECT_GE(best, plan.best.plan.best.samplesPerSecond);
+  EXPECT_LT(best, rateOf(parsed(sampleText("mnist/two_stages", true))));  // one of them is long
+  expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, VariesAKeyInARange) {
+  const auto choice = planChoice("micro_batch_size=1..16*4");
+  ASSERT_TRUE(choice.ok());
+  const std::vector<std::string> expected{"1", "4", "16"};
+  EXPECT_EQ(choice->values, expected);
 }
 
 TEST(ModelPlan, ChoosesWhatTheUserLetsItChoose) {
@@ -150,6 +179,24 @@ blocks = ["encoder/layer1..3", "head"]
   EXPECT_GT(plan.best.plan.balancedSamplesPerSecond, 0);
   EXPECT_TRUE(plan.errorBand);
   expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, StartsFromAPlanOfAnotherFramework) {
+  const auto plan = planned(parsed(kSmallBert), {}, "Et|tttL");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->best.stages, 2);
+  const double start = rateOf(parsed(std::string(kSmallBert) + R"(
+[[stages]]
+blocks = ["embeddings", "encoder/layer0"]
+[[stages]]
+blocks = ["encoder/layer1..3", "head"]
+)"));
+  EXPECT_GT(start, 0);
+  EXPECT_GE(plan->best.plan.best.samplesPerSecond, start);
+  expectWrittenPlanRuns(*plan);
+  const auto other = planned(parsed(kSmallBert), {}, "[0, 2, 9]");
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("ascend from 0 to 6"));
 }
 
 TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
