@@ -3,10 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
 
 #include "app/cli/command.h"
 #include "profiler/sections/check.h"
+#include "profiler/sections/planned.h"
 #include "profiler/sections/schema.h"
 #include "profiler/sections/section.h"
 #include "profiler/store/profile_reader.h"
@@ -18,7 +22,7 @@ using sections::Check;
 using sections::Section;
 
 struct ReportOptions {
-  std::string profile, executable, format = "text", table, baseline;
+  std::string profile, executable, format = "text", table, baseline, schedule, order;
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
   bool schema = false;
@@ -30,6 +34,17 @@ std::vector<std::string> allSections() {
   std::vector<std::string> names;
   for (const auto& definition : sections::sectionRegistry().all()) names.push_back(definition.name);
   return names;
+}
+
+/// The order that --schedule or --order names; nothing if neither does.
+base::Result<std::optional<replay::Plan>> plannedOrder(const ReportOptions& options) {
+  if (!options.schedule.empty()) return std::optional(replay::Plan{options.schedule, {}});
+  if (options.order.empty()) return std::optional<replay::Plan>();
+  std::ifstream file(options.order, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) return base::ioError(options.order + " cannot be read; name a file of passes with --order.");
+  PIPESCOPE_ASSIGN(replay::Plan plan, replay::parsePlan(text, options.order));
+  return std::optional(std::move(plan));
 }
 
 /// A profile and the executable that is reported.
@@ -46,6 +61,8 @@ base::Result<OpenReport> openReport(const std::string& path, const ReportOptions
   PIPESCOPE_ASSIGN(const model::Executable* executable, report.catalog->findExecutable(options.executable));
   report.context = std::make_unique<sections::Context>(
       sections::Context{*report.reader, *report.catalog, executable->id, options.tile});
+  PIPESCOPE_ASSIGN(std::optional<replay::Plan> plan, plannedOrder(options));
+  if (plan) sections::setPlan(*report.context, std::move(*plan));
   return report;
 }
 
@@ -121,6 +138,12 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
   };
   if (options.tile >= 0 && !wants("liveness"))
     return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
+  if (!options.schedule.empty() && !options.order.empty())
+    return base::badInput("--schedule and --order both name the plan: leave one of the two out.");
+  if (!(options.schedule.empty() && options.order.empty()) && !wants("planned"))
+    return base::badInput(
+        "--schedule and --order name the plan that is compared with the recording; they go with --section "
+        "planned.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
   if (options.tile < 0 && std::any_of(checks.begin(), checks.end(), [](const Check& one) {
         return one.section == "liveness" && one.path.front().starts_with("tile");
@@ -160,7 +183,8 @@ base::Result<int> report(const ReportOptions& options) {
 }
 
 base::Result<int> printSchema(const ReportOptions& options, const CLI::App& command) {
-  for (const char* other : {"--executable", "--tile", "--table", "--fail-if", "--baseline"}) {
+  for (const char* other :
+       {"--executable", "--tile", "--table", "--fail-if", "--baseline", "--schedule", "--order"}) {
     if (command.count(other) == 0) continue;
     return base::badInput(fmt::format(
         "--schema describes the JSON of all profiles, so {} has no effect: leave one of the two out.",
@@ -189,6 +213,13 @@ std::function<int()> setUpReport(CLI::App& command) {
       .add_option("--tile", options->tile,
                   "With --section liveness: what is live on this tile of each device")
       ->check(CLI::Range(std::int64_t{0}, kMostTiles));
+  command.add_option(
+      "--schedule", options->schedule,
+      "With --section planned: the schedule whose order is compared with the recorded one; without "
+      "it the one that fits best");
+  command.add_option("--order", options->order,
+                     "With --section planned: a file with the planned order, a line for each pass as "
+                     "stage,pass,micro_batch, such as 0,forward,3");
   command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();

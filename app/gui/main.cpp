@@ -2,10 +2,13 @@
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
+#include <QPointer>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QThreadPool>
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -54,6 +57,33 @@ void setLook(QApplication& application) {
   if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
 }
 
+/// What a window opens. Traces of other tools are imported first, with the progress in the status line.
+class Opening {
+ public:
+  /// Call it on the window's thread, before the first open().
+  void show(shell::MainWindow& window) { bar_ = window.statusBar(); }
+  /// Ends an import that goes on.
+  void stop() { ++latest_; }
+
+  /// Opens a file on a worker. An import for an older call ends.
+  base::Result<shell::OpenedSource> open(const std::string& path) {
+    const int own = ++latest_;
+    const auto tell = [bar = bar_](const QString& text) {
+      QMetaObject::invokeMethod(
+          qApp,
+          [bar, text] {
+            if (bar) bar->showMessage(text);
+          },
+          Qt::QueuedConnection);
+    };
+    return openOrImport(path, tell, [this, own] { return latest_ != own; });
+  }
+
+ private:
+  QPointer<QStatusBar> bar_;
+  std::atomic<int> latest_ = 0;
+};
+
 /// The windows of the program. Each window shows one profile.
 class Windows {
  public:
@@ -76,8 +106,13 @@ class Windows {
   }
 
   shell::MainWindow& add(const QString& profile) {
-    windows_.push_back(std::make_unique<shell::MainWindow>(pages_, palette_, openProfile));
+    const auto opening = std::make_shared<Opening>();
+    windows_.push_back(std::make_unique<shell::MainWindow>(
+        pages_, palette_, [opening](const std::string& path) { return opening->open(path); }));
     shell::MainWindow& window = *windows_.back();
+    opening->show(window);
+    QObject::connect(&window, &QObject::destroyed, [opening] { opening->stop(); });
+    QObject::connect(qApp, &QCoreApplication::aboutToQuit, &window, [opening] { opening->stop(); });
     QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "app/gui/import_trace.h"
 #include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 
@@ -38,6 +39,15 @@ base::Result<shell::OpenedSource> openProfile(const std::string& asked) {
   return shell::OpenedSource{
       reader, [reader] { return reader->refresh(); },
       [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }, path};
+}
+
+base::Result<shell::OpenedSource> openOrImport(const std::string& path,
+                                               const std::function<void(const QString&)>& tell,
+                                               const std::function<bool()>& stopped) {
+  const auto profile = profileAt(path);
+  if (!mayBeTrace(profile.ok() ? *profile : path)) return openProfile(path);
+  PIPESCOPE_ASSIGN(const std::string imported, importTrace(path, importPlaces(), tell, stopped));
+  return openProfile(imported);
 }
 
 }  // namespace pipescope::gui

@@ -1,5 +1,7 @@
 #pragma once
 // Opens profile files for the window.
+#include <QString>
+#include <functional>
 #include <string>
 
 #include "views/shell/profile_session.h"
@@ -12,5 +14,11 @@ base::Result<std::string> profileAt(const std::string& path);
 /// Opens the profile at `path`, which may be its folder. The result has functions that reload a growing file
 /// and that save notes. Error messages name the file.
 base::Result<shell::OpenedSource> openProfile(const std::string& path);
+
+/// The same for a path that may also be another tool's trace, or a folder of traces. Such a trace is imported
+/// first, with the words of importTrace(), unless `path` is a folder with a profile.
+base::Result<shell::OpenedSource> openOrImport(const std::string& path,
+                                               const std::function<void(const QString&)>& tell,
+                                               const std::function<bool()>& stopped);
 
 }  // namespace pipescope::gui

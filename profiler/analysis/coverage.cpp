@@ -11,9 +11,10 @@ Coverage coverageOf(const Catalog& catalog) {
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
   };
-  return {count("coverage_slices"),      count("coverage_recognised_slices"),
-          count("coverage_messages"),    count("coverage_paired_messages"),
-          count("coverage_collectives"), count("coverage_matched_collectives")};
+  return {count("coverage_slices"),          count("coverage_recognised_slices"),
+          count("coverage_messages"),        count("coverage_paired_messages"),
+          count("coverage_collectives"),     count("coverage_matched_collectives"),
+          count("coverage_inferred_stages"), count("coverage_inferred_messages")};
 }
 
 }  // namespace pipescope::analysis

@@ -10,6 +10,8 @@ struct Coverage {
   std::int64_t slices = 0, recognisedSlices = 0;
   std::int64_t messages = 0, pairedMessages = 0;         ///< sides of messages between stages
   std::int64_t collectives = 0, matchedCollectives = 0;  ///< members that state a group
+  /// Passes whose stage, and sides of messages whose pass, the trace does not state.
+  std::int64_t inferredStages = 0, inferredMessages = 0;
 };
 Coverage coverageOf(const Catalog& catalog);
 

@@ -7,7 +7,8 @@ namespace pipescope::analysis {
 /// so reports on exchange and pictures of transfers leave it out.
 inline bool isLaunch(const Catalog& catalog, const model::Transfer& transfer) {
   return transfer.kind == model::TransferKind::hostIn &&
-         catalog.roleOf(transfer.fromLane) == model::LaneRole::hostThread;
+         catalog.roleOf(transfer.fromLane) == model::LaneRole::hostThread &&
+         catalog.roleOf(transfer.toLane) != model::LaneRole::hostThread;
 }
 
 }  // namespace pipescope::analysis

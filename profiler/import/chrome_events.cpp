@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -280,6 +281,18 @@ struct ChromeEvents::Parser {
     return true;
   }
 
+  /// Numbers stand for themselves, because a trace may have millions of them; other texts get negative
+  /// numbers.
+  std::int64_t identityOf(const std::string& text) {
+    const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    std::int64_t number = 0;
+    const char* const first = text.data() + (hexadecimal ? 2 : 0);
+    const char* const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(first, last, number, hexadecimal ? 16 : 10);
+    if (failed == std::errc() && end == last && number >= 0) return number;
+    return -2 - tables.names.add(text).value;
+  }
+
   base::Status finishEvent() {
     if (members.phase == 'M') {
       metadata();
@@ -297,7 +310,7 @@ struct ChromeEvents::Parser {
     locate(event);
     event.name = tables.names.add(members.name);
     event.category = tables.names.add(members.category);
-    event.id = members.hasIdentity ? tables.names.add(members.identity).value : -1;
+    event.id = members.hasIdentity ? identityOf(members.identity) : -1;
     event.value = 0;
     if (event.kind == EventKind::counter) return counter(event);
     if (event.kind == EventKind::instant && members.name == "[memory]") return memory(event);
@@ -346,6 +359,7 @@ struct ChromeEvents::Parser {
     if (failed) {
       std::string mended(text);
       mendText(mended);
+      mendEscapes(mended);
       padded = simdjson::padded_string(mended);
       failed = parser.iterate(padded).get(document);
       if (!failed) failed = document.get_object().get(object);

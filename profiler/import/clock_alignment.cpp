@@ -1,11 +1,12 @@
 #include "profiler/import/clock_alignment.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
 #include <tuple>
+
+#include "profiler/import/message_passes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -13,10 +14,19 @@ namespace {
 using model::Pass;
 
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max() / 4;
+/// Clocks of computers differ by some ten millionths; a larger slope comes from wrong pairs.
+constexpr double kLargestDrift = 1e-3;
+
+/// `used` of the consumer cannot come before `made` of the producer. Times are in the traces' own clocks.
+struct ClockFact {
+  std::size_t producer, consumer;  // traces
+  std::int64_t made, used;
+};
 
 /// Bounds of offset(b) − offset(a).
 struct Range {
   std::int64_t least = -kNoBound, most = kNoBound;
+
   bool closed() const { return least > -kNoBound && most < kNoBound; }
   double middle() const {
     if (closed()) return (static_cast<double>(least) + static_cast<double>(most)) / 2;
@@ -26,104 +36,280 @@ struct Range {
   double width() const {
     return closed() ? std::abs(static_cast<double>(most) - static_cast<double>(least)) : 1e12;
   }
-};
-
-struct Pair {
-  std::size_t producer, consumer;  // traces
-  std::int64_t made, begun;        // in their own clocks
-};
-
-using Key = std::tuple<std::string, std::int64_t, std::int32_t, std::int32_t, Pass>;
-
-Key keyOf(const RecordedPass& pass, std::int32_t stage) {
-  return {pass.replica, pass.step.value_or(0), pass.microBatch, stage, pass.pass};
-}
-
-std::vector<Pair> pairsOf(const std::vector<std::vector<RecordedPass>>& passes) {
-  struct Made {
-    std::size_t trace;
-    std::int64_t end;
-  };
-  std::map<Key, Made> made;
-  for (std::size_t t = 0; t < passes.size(); ++t)
-    for (const RecordedPass& pass : passes[t]) made[keyOf(pass, pass.stage)] = {t, pass.end.count};
-  std::vector<Pair> pairs;
-  for (std::size_t t = 0; t < passes.size(); ++t) {
-    for (const RecordedPass& pass : passes[t]) {
-      if (pass.microBatch < 0 || (pass.pass != Pass::forward && pass.pass != Pass::backward)) continue;
-      const auto found = made.find(keyOf(pass, pass.stage + (pass.pass == Pass::forward ? -1 : 1)));
-      if (found != made.end() && found->second.trace != t)
-        pairs.push_back({found->second.trace, t, found->second.end, pass.start.count});
+  void add(bool lower, std::int64_t bound) {
+    if (lower) {
+      least = std::max(least, bound);
+    } else {
+      most = std::min(most, bound);
     }
   }
-  return pairs;
+};
+
+using Ends = std::pair<std::size_t, std::size_t>;
+
+void addPasses(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>& facts) {
+  using Key = std::tuple<std::string, std::int64_t, std::int32_t, std::int32_t, Pass>;
+  const auto keyOf = [](const RecordedPass& pass, std::int32_t stage) {
+    return Key(pass.replica, pass.step.value_or(0), pass.microBatch, stage, pass.pass);
+  };
+  const auto relates = [](const RecordedPass& pass) {
+    return pass.stage >= 0 && pass.microBatch >= 0 &&
+           (pass.pass == Pass::forward || pass.pass == Pass::backward);
+  };
+  std::map<Key, std::pair<std::size_t, std::int64_t>> made;
+  for (std::size_t t = 0; t < traces.size(); ++t)
+    for (const RecordedPass& pass : traces[t].passes)
+      if (relates(pass)) made[keyOf(pass, pass.stage)] = {t, pass.end.count};
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    for (const RecordedPass& pass : traces[t].passes) {
+      if (!relates(pass)) continue;
+      const auto found = made.find(keyOf(pass, pass.stage + (pass.pass == Pass::forward ? -1 : 1)));
+      if (found != made.end() && found->second.first != t)
+        facts.push_back({found->second.first, t, found->second.second, pass.start.count});
+    }
+  }
 }
 
-/// Ranges by trace pair (a < b).
-std::map<std::pair<std::size_t, std::size_t>, Range> rangesOf(const std::vector<Pair>& pairs) {
-  std::map<std::pair<std::size_t, std::size_t>, Range> ranges;
-  for (const Pair& pair : pairs) {
-    // begun + offset(consumer) ≥ made + offset(producer)
-    const std::int64_t bound = pair.made - pair.begun;
-    Range& range = ranges[std::minmax(pair.producer, pair.consumer)];
-    if (pair.producer < pair.consumer) {
-      range.least = std::max(range.least, bound);
-    } else {
-      range.most = std::min(range.most, -bound);
+void addMessages(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>& facts) {
+  std::vector<RecordedPass> sends, receives;
+  std::vector<std::size_t> sentBy, receivedBy;
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    sends.insert(sends.end(), traces[t].sends.begin(), traces[t].sends.end());
+    receives.insert(receives.end(), traces[t].receives.begin(), traces[t].receives.end());
+    sentBy.resize(sends.size(), t);
+    receivedBy.resize(receives.size(), t);
+  }
+  for (const auto& [send, receive] : pairMessages(sends, receives))
+    if (sentBy[send] != receivedBy[receive])
+      facts.push_back(
+          {sentBy[send], receivedBy[receive], sends[send].start.count, receives[receive].end.count});
+}
+
+/// Collectives of which all ranks that know their name have equally many belong together in their order.
+void addCollectives(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>& facts) {
+  std::map<std::pair<std::string, std::string>, std::map<std::size_t, std::vector<const RecordedPass*>>>
+      groups;
+  for (std::size_t t = 0; t < traces.size(); ++t)
+    for (const RecordedPass& pass : traces[t].passes)
+      if (pass.pass == Pass::collective) groups[{pass.group, pass.name}][t].push_back(&pass);
+  for (auto& [name, members] : groups) {
+    const std::size_t count = members.begin()->second.size();
+    const bool all = name.first.empty() ? members.size() == traces.size() : members.size() > 1;
+    if (!all || std::any_of(members.begin(), members.end(),
+                            [&](const auto& own) { return own.second.size() != count; }))
+      continue;
+    for (auto& [t, own] : members)
+      std::stable_sort(own.begin(), own.end(),
+                       [](const auto* a, const auto* b) { return a->start < b->start; });
+    // Neighbours in the order of ranks suffice; a circle relates the last one to the first.
+    for (auto it = members.begin(); it != members.end(); ++it) {
+      const auto next = std::next(it) == members.end() ? members.begin() : std::next(it);
+      for (std::size_t n = 0; n < count; ++n) {
+        facts.push_back({it->first, next->first, it->second[n]->start.count, next->second[n]->end.count});
+        facts.push_back({next->first, it->first, next->second[n]->start.count, it->second[n]->end.count});
+      }
     }
+  }
+}
+
+std::vector<ClockFact> factsOf(const std::vector<RecordedEvents>& traces, ClockFacts which) {
+  std::vector<ClockFact> facts;
+  addPasses(traces, facts);
+  addMessages(traces, facts);
+  if (which == ClockFacts::all) addCollectives(traces, facts);
+  return facts;
+}
+
+std::map<Ends, Range> rangesOf(const std::vector<ClockFact>& facts) {
+  std::map<Ends, Range> ranges;
+  for (const ClockFact& fact : facts) {
+    // used + offset(consumer) ≥ made + offset(producer)
+    const bool lower = fact.producer < fact.consumer;
+    const std::int64_t bound = fact.made - fact.used;
+    ranges[std::minmax(fact.producer, fact.consumer)].add(lower, lower ? bound : -bound);
   }
   return ranges;
 }
 
-}  // namespace
+/// A difference between two traces, and how much it counts.
+struct Difference {
+  double value = 0, weight = 1, width = 1;
+};
 
-ClockAlignment alignClocks(const std::vector<std::vector<RecordedPass>>& passes) {
-  ClockAlignment alignment;
-  alignment.offsets.assign(passes.size(), 0);
-  const std::vector<Pair> pairs = pairsOf(passes);
-  const auto ranges = rangesOf(pairs);
-  alignment.pairs = static_cast<std::int64_t>(pairs.size());
-
-  // A first solution along a tree of the narrowest ranges, then least squares around it.
-  std::vector<double> offset(passes.size(), 0);
-  std::vector<bool> known(passes.size(), false);
+/// One number for each trace so that the differences between traces are met best: first along a tree of the
+/// narrowest ranges, then by least squares. `known` tells which traces are joined to the first one.
+std::vector<double> solve(const std::map<Ends, Difference>& differences, std::size_t traces,
+                          std::vector<bool>& known) {
+  std::vector<double> numbers(traces, 0);
+  known.assign(traces, false);
   known[0] = true;
   for (;;) {
-    const std::pair<const std::pair<std::size_t, std::size_t>, Range>* best = nullptr;
-    for (const auto& entry : ranges)
+    const std::pair<const Ends, Difference>* best = nullptr;
+    for (const auto& entry : differences)
       if (known[entry.first.first] != known[entry.first.second] &&
-          (best == nullptr || entry.second.width() < best->second.width()))
+          (best == nullptr || entry.second.width < best->second.width))
         best = &entry;
     if (best == nullptr) break;
     const auto [a, b] = best->first;
-    if (known[a]) offset[b] = offset[a] + best->second.middle();
-    if (known[b]) offset[a] = offset[b] - best->second.middle();
+    if (known[a]) numbers[b] = numbers[a] + best->second.value;
+    if (known[b]) numbers[a] = numbers[b] - best->second.value;
     known[a] = known[b] = true;
   }
-  for (int round = 0; round < 200 && ranges.size() + 1 > passes.size(); ++round) {
-    for (std::size_t t = 1; t < passes.size(); ++t) {
+  for (int round = 0; round < 200 && differences.size() + 1 > traces; ++round) {
+    for (std::size_t t = 1; t < traces; ++t) {
       double sum = 0, weights = 0;
-      for (const auto& [ends, range] : ranges) {
+      for (const auto& [ends, difference] : differences) {
         if (ends.first != t && ends.second != t) continue;
-        const double weight = 1 / std::pow(range.width() + 1, 2);
-        sum += weight * (ends.second == t ? offset[ends.first] + range.middle()
-                                          : offset[ends.second] - range.middle());
-        weights += weight;
+        sum += difference.weight * (ends.second == t ? numbers[ends.first] + difference.value
+                                                     : numbers[ends.second] - difference.value);
+        weights += difference.weight;
       }
-      if (weights > 0) offset[t] = sum / weights;
+      if (weights > 0) numbers[t] = sum / weights;
     }
   }
-  for (std::size_t t = 0; t < passes.size(); ++t) {
-    alignment.complete = alignment.complete && known[t];
-    alignment.offsets[t] = std::llround(offset[t]);
+  return numbers;
+}
+
+Difference differenceOf(const Range& range) {
+  return {range.middle(), 1 / std::pow(range.width() + 1, 2), range.width()};
+}
+
+/// A bound of offset(b) − offset(a) at a time of the common clock.
+struct TimedBound {
+  double time = 0, bound = 0;
+  bool lower = false;
+};
+
+/// The slope of the line through the middles of the ranges over time; 0 if they show none.
+double slopeOf(const std::vector<TimedBound>& bounds) {
+  constexpr std::size_t kParts = 32;
+  double first = std::numeric_limits<double>::max(), last = std::numeric_limits<double>::lowest();
+  for (const TimedBound& bound : bounds) {
+    first = std::min(first, bound.time);
+    last = std::max(last, bound.time);
   }
-  for (const auto& [ends, range] : ranges)
-    if (range.closed() && range.least <= range.most)
-      alignment.uncertainty = std::max(alignment.uncertainty, (range.most - range.least) / 2);
-  for (const Pair& pair : pairs)
-    if (pair.begun + alignment.offsets[pair.consumer] < pair.made + alignment.offsets[pair.producer])
-      ++alignment.contradictions;
-  return alignment;
+  if (last <= first) return 0;
+  struct Part {
+    double least = -1e300, most = 1e300, times = 0, count = 0;
+  };
+  const std::size_t parts = std::clamp<std::size_t>(bounds.size() / 8, 2, kParts);
+  std::vector<Part> all(parts);
+  for (const TimedBound& bound : bounds) {
+    Part& part = all[std::min(parts - 1, static_cast<std::size_t>((bound.time - first) / (last - first) *
+                                                                  static_cast<double>(parts)))];
+    if (bound.lower) {
+      part.least = std::max(part.least, bound.bound);
+    } else {
+      part.most = std::min(part.most, bound.bound);
+    }
+    part.times += bound.time;
+    ++part.count;
+  }
+  double weights = 0, times = 0, middles = 0, products = 0, squares = 0;
+  for (const Part& part : all) {
+    if (part.least < -1e299 || part.most > 1e299) continue;
+    const double weight = 1 / (std::pow(part.most - part.least, 2) + 1);
+    const double time = part.times / part.count, middle = (part.least + part.most) / 2;
+    weights += weight;
+    times += weight * time;
+    middles += weight * middle;
+    products += weight * time * middle;
+    squares += weight * time * time;
+  }
+  const double spread = weights * squares - times * times;
+  if (weights <= 0 || spread <= 0) return 0;
+  const double slope = (weights * products - times * middles) / spread;
+  return std::abs(slope) <= kLargestDrift ? slope : 0;
+}
+
+class Aligner {
+ public:
+  Aligner(std::vector<ClockFact> facts, std::size_t traces) : facts_(std::move(facts)) {
+    result_.offsets.assign(traces, 0);
+    result_.drifts.assign(traces, 0);
+    result_.pairs = static_cast<std::int64_t>(facts_.size());
+  }
+
+  ClockAlignment align() {
+    const std::map<Ends, Range> ranges = rangesOf(facts_);
+    std::map<Ends, Difference> differences;
+    for (const auto& [ends, range] : ranges) differences[ends] = differenceOf(range);
+    std::vector<bool> known;
+    std::vector<double> numbers = solve(differences, result_.offsets.size(), known);
+    for (std::size_t t = 0; t < known.size(); ++t) {
+      result_.complete = result_.complete && known[t];
+      result_.offsets[t] = std::llround(numbers[t]);
+    }
+    result_.contradictions = contradictions();
+    if (result_.contradictions > 0) correctDrift();
+    for (const auto& [ends, range] : remaining())
+      if (range.closed() && range.least <= range.most)
+        result_.uncertainty = std::max(result_.uncertainty, (range.most - range.least) / 2);
+    return result_;
+  }
+
+ private:
+  std::int64_t common(std::size_t trace, std::int64_t time) const {
+    return TraceClock{-result_.offsets[trace], result_.drifts[trace]}.common(time);
+  }
+
+  std::int64_t contradictions() const {
+    return std::count_if(facts_.begin(), facts_.end(), [&](const ClockFact& fact) {
+      return common(fact.consumer, fact.used) < common(fact.producer, fact.made);
+    });
+  }
+
+  /// Ranges of what may still be added to the differences of the corrected clocks, moved so that their middle
+  /// does not matter.
+  std::map<Ends, Range> remaining() const {
+    std::vector<ClockFact> corrected = facts_;
+    for (ClockFact& fact : corrected) {
+      fact.made = common(fact.producer, fact.made);
+      fact.used = common(fact.consumer, fact.used);
+    }
+    return rangesOf(corrected);
+  }
+
+  /// Adds slopes to the clocks, then moves them into the middle of what the slopes leave. Keeps the result
+  /// only if fewer facts contradict it.
+  void correctDrift() {
+    const ClockAlignment constant = result_;
+    std::map<Ends, std::vector<TimedBound>> bounds;
+    for (const ClockFact& fact : facts_) {
+      const bool lower = fact.producer < fact.consumer;
+      const std::int64_t used = common(fact.consumer, fact.used),
+                         bound = common(fact.producer, fact.made) - used;
+      bounds[std::minmax(fact.producer, fact.consumer)].push_back(
+          {static_cast<double>(used), static_cast<double>(lower ? bound : -bound), lower});
+    }
+    std::map<Ends, Difference> slopes, shifts;
+    for (const auto& [ends, list] : bounds)
+      slopes[ends] = {slopeOf(list), static_cast<double>(list.size()), 1};
+    std::vector<bool> known;
+    result_.drifts = solve(slopes, result_.drifts.size(), known);
+    for (const auto& [ends, range] : remaining()) shifts[ends] = differenceOf(range);
+    const std::vector<double> moved = solve(shifts, result_.offsets.size(), known);
+    for (std::size_t t = 0; t < moved.size(); ++t) result_.offsets[t] += std::llround(moved[t]);
+    result_.contradictions = contradictions();
+    if (result_.contradictions >= constant.contradictions) result_ = constant;
+  }
+
+  const std::vector<ClockFact> facts_;
+  ClockAlignment result_;
+};
+
+}  // namespace
+
+ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts) {
+  return Aligner(factsOf(traces, facts), traces.size()).align();
+}
+
+std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,
+                              const std::vector<std::int64_t>& offsets) {
+  const std::vector<ClockFact> facts = factsOf(traces, ClockFacts::messages);
+  return std::count_if(facts.begin(), facts.end(), [&](const ClockFact& fact) {
+    return fact.used + offsets[fact.consumer] < fact.made + offsets[fact.producer];
+  });
 }
 
 }  // namespace pipescope::importing

@@ -1,31 +1,57 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "profiler/import/recorded_passes.h"
+#include "profiler/import/recorded_pass.h"
 
 namespace pipescope::importing {
 
-/// How far the clock of each trace must be moved so that no pass begins before its input was made.
+/// Turns the times of a trace, in picoseconds, into those of the profile.
+struct TraceClock {
+  std::int64_t zero = 0;  ///< the time that becomes 0
+  double drift = 0;       ///< seconds that the clock falls behind in each second
+
+  std::int64_t common(std::int64_t time) const {
+    const std::int64_t since = time - zero;
+    return drift == 0 ? since : since + std::llround(drift * static_cast<double>(since));
+  }
+};
+
+/// How the clocks of traces must be corrected so that nothing is used before it was made.
 struct ClockAlignment {
   /// Picoseconds to add to the times of each trace; the first trace keeps its clock.
   std::vector<std::int64_t> offsets;
-  /// Half of the widest range of offsets that the passes allow between two traces, along the pipeline. The
-  /// true offset lies within it if the clocks do not drift.
+  /// Drift of each clock against the first one, as TraceClock::drift, to be applied after the offset.
+  std::vector<double> drifts;
+  /// Half of the widest range of offsets that is possible between two traces that are compared directly.
   std::int64_t uncertainty = 0;
-  /// Number of passes whose input comes from another trace, and of those that begin before it was made even
-  /// with these offsets.
+  /// Number of facts that bound the offsets, and of those that contradict the result.
   std::int64_t pairs = 0, contradictions = 0;
-  /// False if some trace has no pass in common with the others; its clock is left as it is.
+  /// False if some trace has nothing in common with the others; its clock is left as it is.
   bool complete = true;
 };
 
-/// Aligns the clocks of traces by their passes. A forward pass begins after the same micro-batch's forward
-/// pass of the stage before has ended, which bounds the difference of two clocks from one side; a backward
-/// pass bounds it from the other side. The middle of the range is taken. With several ranges around a circle
-/// of traces the offsets are those of least squares, weighted by 1 ÷ width².
+/// What relates the clocks.
+enum class ClockFacts {
+  messages,  ///< passes and messages
+  all,       ///< collectives, too
+};
+
+/// Aligns the clocks of traces by what one of them makes and another one uses:
+/// - a pass begins after the pass of the neighbouring stage that made its input has ended;
+/// - a receive ends after its send began;
+/// - no rank leaves a collective before every rank has entered it.
+/// Each fact bounds the difference of two clocks from one side. The middle of the range is taken. Where no
+/// constant offset satisfies all facts, the clocks drift: the offset is then a line through the middles of
+/// the ranges over time, of least squares, weighted by 1 ÷ width². With several ranges around a circle of
+/// traces the offsets are those of least squares, with the same weights.
 ///
-/// `passes` holds those of each trace, in the trace's own clock, with their steps.
-ClockAlignment alignClocks(const std::vector<std::vector<RecordedPass>>& passes);
+/// The events are those of each trace, in the trace's own clock, completed by completePasses().
+ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
+
+/// Number of passes and messages that would be used before they were made if these offsets were added.
+std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,
+                              const std::vector<std::int64_t>& offsets);
 
 }  // namespace pipescope::importing

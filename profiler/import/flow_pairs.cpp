@@ -1,10 +1,13 @@
 #include "profiler/import/flow_pairs.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace pipescope::importing {
 namespace {
+
+constexpr EventSorter::Limits kFlowLimits{24 << 20, 64 << 10};
+/// Ends with one id. More are no pairs, but an id that means nothing.
+constexpr std::size_t kMostOfId = 1 << 20;
 
 bool isLaunchArrow(const std::string& category) {
   return category == "ac2g" || category == "async_cpu_to_gpu" || category == "async_gpu";
@@ -12,50 +15,77 @@ bool isLaunchArrow(const std::string& category) {
 
 }  // namespace
 
-void FlowPairs::addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start) {
-  const ArgumentValue* correlation = event.find(Argument::correlation);
-  if (correlation == nullptr || correlation->text || correlation->value <= 0) return;
-  ends_.push_back({correlation->value, -1, !onAccelerator, lane, start});
-  correlated_ = correlated_ || onAccelerator;
+FlowPairs::FlowPairs(const std::filesystem::path& temporaryFolder, bool correlated)
+    : correlated_(correlated), ends_(temporaryFolder, kFlowLimits), pairs_(temporaryFolder, kFlowLimits) {}
+
+bool FlowPairs::isKnown(const std::string& category) const {
+  return correlated_ && isLaunchArrow(category);
 }
 
-void FlowPairs::addFlow(const TraceEvent& event, const std::string& category, model::LaneId lane,
-                        base::Ticks time) {
-  if (correlated_ && isLaunchArrow(category)) return;
-  ends_.push_back({event.id, static_cast<std::int32_t>(event.category.value),
-                   event.kind == EventKind::flowStart, lane, time});
+base::Status FlowPairs::addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane,
+                                 base::Ticks start) {
+  const ArgumentValue* correlation = correlated_ ? event.find(Argument::correlation) : nullptr;
+  if (correlation == nullptr || correlation->text || correlation->value <= 0) return {};
+  return add(0, correlation->value, !onAccelerator, {start, lane});
 }
 
-void FlowPairs::write(record::Recorder& recorder) {
-  std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) {
-    return std::tie(a.category, a.id, b.from, a.time, a.lane) <
-           std::tie(b.category, b.id, a.from, b.time, b.lane);
-  });
-  std::vector<model::Transfer> transfers;
-  for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
-    // Of one id: where it comes from, then where it goes to. Ids are used again, so the n-th start is that of
-    // the n-th end.
-    const auto same = [&](const End& other) {
-      return other.category == ends_[i].category && other.id == ends_[i].id;
-    };
-    std::size_t last = i, starts = 0;
-    for (; last < ends_.size() && same(ends_[last]); ++last) starts += ends_[last].from ? 1 : 0;
-    for (std::size_t k = 0; k < starts && i + starts + k < last; ++k) {
-      const End &from = ends_[i + k], &to = ends_[i + starts + k];
-      model::Transfer transfer;
-      transfer.fromLane = from.lane;
-      transfer.toLane = to.lane;
-      transfer.kind = model::TransferKind::hostIn;
-      transfer.start = from.time;
-      transfer.end = std::max(from.time, to.time);
-      transfer.run = model::RunId(0);
-      transfers.push_back(transfer);
-    }
-    i = last - 1;
+base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time) {
+  return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart, {time, lane});
+}
+
+base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const End& end) {
+  // The sorter orders by thread and time, and puts what lasts longer first.
+  TraceEvent row;
+  row.thread = ThreadId(kind);
+  row.time = id;
+  row.duration = from ? 1 : 0;
+  row.id = end.time.count;
+  row.process = ProcessId(end.lane.value);
+  return ends_.add(row);
+}
+
+base::Status FlowPairs::pairEnds() {
+  // Ids are used again, so the n-th start is that of the n-th end.
+  const auto earlier = [](const End& a, const End& b) { return a.time < b.time; };
+  std::stable_sort(from_.begin(), from_.end(), earlier);
+  std::stable_sort(to_.begin(), to_.end(), earlier);
+  TraceEvent row;
+  row.thread = ThreadId(0);
+  for (std::size_t i = 0; i < from_.size() && i < to_.size(); ++i) {
+    row.time = from_[i].time.count;
+    row.id = std::max(from_[i].time, to_[i].time).count;
+    row.process = ProcessId(from_[i].lane.value);
+    row.name = NameId(to_[i].lane.value);
+    PIPESCOPE_TRY(pairs_.add(row));
   }
-  std::stable_sort(transfers.begin(), transfers.end(),
-                   [](const auto& a, const auto& b) { return a.start < b.start; });
-  for (const model::Transfer& transfer : transfers) recorder.add(transfer);
+  from_.clear();
+  to_.clear();
+  return {};
+}
+
+base::Status FlowPairs::write(record::Recorder& recorder) {
+  std::pair<ThreadId, std::int64_t> current;
+  const auto take = [&](const TraceEvent& row) -> base::Status {
+    const std::pair key(row.thread, row.time);
+    if (key != current) PIPESCOPE_TRY(pairEnds());
+    current = key;
+    std::vector<End>& side = row.duration > 0 ? from_ : to_;
+    if (side.size() < kMostOfId) side.push_back({base::Ticks(row.id), model::LaneId(row.process.value)});
+    return {};
+  };
+  PIPESCOPE_TRY(ends_.visit(take));
+  PIPESCOPE_TRY(pairEnds());
+  return pairs_.visit([&](const TraceEvent& row) -> base::Status {
+    model::Transfer transfer;
+    transfer.fromLane = model::LaneId(row.process.value);
+    transfer.toLane = model::LaneId(row.name.value);
+    transfer.kind = model::TransferKind::hostIn;
+    transfer.start = base::Ticks(row.time);
+    transfer.end = base::Ticks(row.id);
+    transfer.run = model::RunId(0);
+    recorder.add(transfer);
+    return recorder.commitIfDue();
+  });
 }
 
 }  // namespace pipescope::importing

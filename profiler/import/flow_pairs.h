@@ -1,36 +1,46 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "profiler/import/trace_event.h"
+#include "profiler/import/event_sorter.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {
 
 /// Pairs what belongs together in a trace: a launch on the host with the kernel or copy that it starts, and
-/// the ends of the arrows that the trace states. Each pair becomes a transfer without bytes.
+/// the ends of the arrows that the trace states. Each pair becomes a transfer without bytes. Memory is
+/// bounded: what does not fit goes to temporary files.
 ///
-/// A launch and its kernel state the same correlation. The arrows that PyTorch's profiler states besides are
-/// not used, because some of its versions state them from the kernel to the launch.
+/// A launch and its kernel state the same correlation. Where kernels do, the arrows that PyTorch's profiler
+/// states besides are not used, because some of its versions state them from the kernel to the launch.
 class FlowPairs {
  public:
-  void addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start);
-  void addFlow(const TraceEvent& event, const std::string& category, model::LaneId lane, base::Ticks time);
-  /// Writes the transfers, by start.
-  void write(record::Recorder& recorder);
+  /// `correlated`: kernels of the trace state a correlation.
+  FlowPairs(const std::filesystem::path& temporaryFolder, bool correlated);
+
+  /// True for an arrow that a correlation states as well.
+  bool isKnown(const std::string& category) const;
+  base::Status addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start);
+  base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time);
+  /// Writes the transfers, by start. Call it once, at the end.
+  base::Status write(record::Recorder& recorder);
 
  private:
   struct End {
-    std::int64_t id = 0;
-    std::int32_t category = -1;  ///< −1: correlations
-    bool from = false;
-    model::LaneId lane;
     base::Ticks time;
+    model::LaneId lane;
   };
-  std::vector<End> ends_;
-  bool correlated_ = false;
+  base::Status add(std::int64_t kind, std::int64_t id, bool from, const End& end);
+  base::Status pairEnds();
+
+  const bool correlated_;
+  EventSorter ends_;   // by kind and id
+  EventSorter pairs_;  // by start
+  // Of one id: where it comes from, and where it goes to.
+  std::vector<End> from_, to_;
 };
 
 }  // namespace pipescope::importing

@@ -38,8 +38,16 @@ struct LaneRows {
 
 /// The rows of one trace while they are written.
 struct ProfileRows::TraceRows {
-  TraceRows(ProfileRows& all, TraceData& of, std::string devicePrefix, std::int64_t zero)
-      : rows(all), trace(of), prefix(std::move(devicePrefix)), start(zero), rules(all.rules_, of.tables) {
+  TraceRows(ProfileRows& all, TraceData& of, std::string devicePrefix, const TraceClock& zero)
+      : rows(all),
+        trace(of),
+        prefix(std::move(devicePrefix)),
+        clock(zero),
+        rules(all.rules_, of.tables),
+        rank(of.rank().value_or(-1)),
+        filter(of),
+        flows(of.temporaryFolder, of.statesCorrelations()),
+        flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
     for (ProcessId id(0); id.value < count; ++id.value)
       if (trace.isAccelerator(id)) accelerators.push_back(id);
@@ -48,29 +56,24 @@ struct ProfileRows::TraceRows {
   ProfileRows& rows;
   TraceData& trace;
   const std::string prefix;
-  const std::int64_t start;
+  const TraceClock clock;
   RuleMatcher rules;
+  const std::int64_t rank;  // −1: not stated
   std::map<ProcessId, model::DeviceId> devices;
   std::map<std::tuple<ThreadId, std::size_t, model::DeviceId>, LaneRows> lanes;
-  std::map<std::tuple<model::DeviceId, NameId, NameId>, model::ProgramId> programs;
+  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string>, model::ProgramId> programs;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
-  std::map<ThreadId, std::int64_t> passEnd;  // of the last pass of each thread
+  PassFilter filter;
   FlowPairs flows;
-  /// The end of an arrow. A slice with begin and end gets its lane only when it ends.
-  struct FlowEnd {
-    EventKind kind;
-    NameId category;
-    ThreadId thread;
-    std::int64_t id, time;
-    std::size_t level;
-  };
-  std::vector<FlowEnd> flowEnds;
+  /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
+  /// only when it ends.
+  EventSorter flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
 
   record::Recorder& recorder() { return rows.recorder_; }
   const std::string& text(NameId id) const { return trace.tables.names.text(id); }
-  Ticks ticks(std::int64_t time) const { return Ticks(time - start); }
+  Ticks ticks(std::int64_t time) const { return Ticks(clock.common(time)); }
 
   model::DeviceId addDevice(const std::string& name, const std::string& kind) {
     model::Device device;
@@ -83,6 +86,7 @@ struct ProfileRows::TraceRows {
     // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
     rows.passLanes_[id].lane =
         recorder().add(model::Lane{{}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated});
+    rows.passes_.setLane(id, rows.passLanes_[id].lane);
     return id;
   }
 
@@ -119,7 +123,7 @@ struct ProfileRows::TraceRows {
                        : thread.key.empty() ? "events"
                                             : "thread " + thread.key;
     if (level > 0) name += fmt::format(", level {}", level + 1);
-    const bool host = !accelerators.empty() && !trace.isAccelerator(thread.process);
+    const bool host = !trace.isAccelerator(thread.process) && meaning.device.empty();
     const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
     LaneRows lane;
     lane.device = device;
@@ -127,15 +131,28 @@ struct ProfileRows::TraceRows {
     return lanes.emplace(key, std::move(lane)).first->second;
   }
 
+  /// What a collective states about itself: its process group and its operation; else empty.
+  std::string groupOf(const TraceEvent& event) const {
+    const ArgumentValue* group = event.find(Argument::processGroup);
+    if (group == nullptr) return {};
+    const auto valueText = [this](const ArgumentValue& value) {
+      return value.text ? text(NameId(value.value)) : std::to_string(value.value);
+    };
+    const ArgumentValue* collective = event.find(Argument::collective);
+    return "process group " + valueText(*group) +
+           (collective != nullptr ? ", " + valueText(*collective) : "");
+  }
+
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event) {
-    model::ProgramId& program = programs[{device, event.name, event.category}];
+    const std::string group = groupOf(event);
+    model::ProgramId& program = programs[{device, event.name, event.category, group}];
     if (program.valid()) return program;
     const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
     model::Program row;
     row.executable = kExecutable;
     row.device = device;
     row.kind = text(event.category).empty() ? "event" : text(event.category);
-    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, "trace"});
+    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, group.empty() ? "trace" : group});
     return program = recorder().add(row);
   }
 
@@ -148,42 +165,23 @@ struct ProfileRows::TraceRows {
     return rows.passLanes_.at(device).lane;
   }
 
-  static RecordedPass recordedPass(const Meaning& meaning, model::DeviceId device, model::LaneId lane,
-                                   Ticks from, Ticks to) {
-    return RecordedPass{device,
-                        lane,
-                        from,
-                        to,
-                        *meaning.pass,
-                        meaning.stage.value_or(-1),
-                        meaning.microBatch.value_or(-1),
-                        meaning.step,
-                        meaning.replica,
-                        {},
-                        meaning.group};
-  }
-
   base::Status slice(const Slice& slice, const TraceEvent& event) {
     const Meaning& meaning = rules.meaningOf(event);
     const model::DeviceId device = deviceOf(event, meaning);
     LaneRows& lane = laneOf(event, slice.lane, device, meaning);
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
-    flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from);
+    PIPESCOPE_TRY(flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
-    // Within a pass there may be events that match as well, such as the optimizer's own name within an
-    // update.
-    const auto last = passEnd.find(event.thread);
-    // A host thread that feeds an accelerator only starts the update.
-    const bool launched = !meaning.stage && !accelerators.empty() && !trace.isAccelerator(event.process);
-    const bool pass = isPass(meaning) && !launched && (last == passEnd.end() || slice.end > last->second);
-    if (pass) passEnd[event.thread] = slice.end;
+    if (meaning.marksBackward) rows.passes_.addBackwardOperator({device, from, to});
+    const bool pass = filter.takes(meaning, event, slice.end);
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
       RecordedPass row =
-          recordedPass(meaning, device, passLane(device, meaning, from, to, lane.lane), from, to);
+          recordedPass(meaning, event, device, passLane(device, meaning, from, to, lane.lane), from, to);
+      row.rank = rank;
       row.name = text(event.name);
       row.program = programOf(device, event);
       const bool collective = *meaning.pass == model::Pass::collective;
@@ -192,8 +190,12 @@ struct ProfileRows::TraceRows {
       rows.passes_.add(std::move(row));
       return {};
     }
-    if (meaning.sends && meaning.pass && meaning.stage)
-      rows.passes_.addMessage(recordedPass(meaning, device, lane.lane, from, to), *meaning.sends);
+    if (filter.takesMessage(meaning, event)) {
+      RecordedPass side = recordedPass(meaning, event, device, lane.lane, from, to);
+      side.rank = rank;
+      side.name = text(event.name);
+      rows.passes_.addMessage(std::move(side), *meaning.sends);
+    }
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
@@ -235,10 +237,14 @@ struct ProfileRows::TraceRows {
     return recorder().commitIfDue();
   }
 
-  void flow(const TraceEvent& event, std::size_t level) {
-    flowEnds.push_back({event.kind, event.category, event.thread, event.id, event.time, level});
+  base::Status flow(const TraceEvent& event, std::size_t level) {
+    if (flows.isKnown(text(event.category))) return {};
+    TraceEvent end = event;
+    end.process = ProcessId(static_cast<std::int64_t>(level));
+    end.argumentCount = 0;
+    return flowEnds.add(end);
   }
-  void pairFlows();
+  base::Status pairFlows();
 
   void counter(const TraceEvent& event) {
     model::CounterId& id = counters[{event.process, event.name}];
@@ -253,35 +259,63 @@ struct ProfileRows::TraceRows {
   }
 };
 
-void ProfileRows::TraceRows::pairFlows() {
-  TraceEvent event;
-  for (const FlowEnd& end : flowEnds) {
-    const auto lane = lanes.lower_bound({end.thread, end.level, model::DeviceId()});
-    if (lane == lanes.end() || std::get<0>(lane->first) != end.thread ||
-        std::get<1>(lane->first) != end.level)
-      continue;
-    event.kind = end.kind;
-    event.id = end.id;
-    event.category = end.category;
-    flows.addFlow(event, text(end.category), lane->second.lane, ticks(end.time));
-  }
-  flows.write(recorder());
+base::Status ProfileRows::TraceRows::pairFlows() {
+  PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
+    const auto level = static_cast<std::size_t>(end.process.value);
+    const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId()});
+    if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
+      return {};
+    return flows.addFlow(end, lane->second.lane, ticks(end.time));
+  }));
+  return flows.write(recorder());
 }
 
-base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, std::int64_t start) {
-  TraceRows rows(*this, trace, devicePrefix, start);
+base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
+                              base::Progress& progress) {
+  TraceRows rows(*this, trace, devicePrefix, clock);
+  constexpr std::int64_t kSlicesPerReport = 1 << 16;
+  const std::int64_t before = slices_;
+  const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
+    if ((slices_ - before) % kSlicesPerReport == 0) {
+      progress.report(static_cast<double>(slices_ - before) / static_cast<double>(trace.events.size()),
+                      "arranging " + trace.name);
+      if (progress.cancelled()) return base::cancelled("The import was stopped.");
+    }
+    return rows.slice(slice, event);
+  };
   PIPESCOPE_TRY(visitSlices(
-      trace, trace.tables.findings,
-      [&rows](const Slice& slice, const TraceEvent& event) { return rows.slice(slice, event); },
-      [&rows](const TraceEvent& event) { rows.counter(event); },
-      [&rows](const TraceEvent& event, std::size_t level) { rows.flow(event, level); }));
+      trace, trace.tables.findings, take, [&rows](const TraceEvent& event) { rows.counter(event); },
+      [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); }));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
-  rows.pairFlows();
-  return {};
+  return rows.pairFlows();
+}
+
+void ProfileRows::addInferred() {
+  const auto note = [&](std::string text) {
+    recorder_.add(model::Diagnostic{model::Severity::info, "inferred", std::move(text), {}, {}});
+  };
+  const PassCoverage& coverage = passes_.coverage();
+  if (coverage.proposedPasses > 0)
+    note(fmt::format(
+        "No rule recognises passes, so {} passes and their stages are proposed from the sends and "
+        "receives of the ranks and from the operators of the backward pass between them: they are "
+        "inferred. Name the passes with --rules to be sure.",
+        coverage.proposedPasses));
+  else if (coverage.inferredStages > 0)
+    note(
+        fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
+                    "order of the ranks, because the trace does not state them.",
+                    coverage.inferredStages));
+  if (coverage.inferredMessages > 0)
+    note(fmt::format(
+        "The passes of {} sends and receives are inferred from the passes before and behind them, "
+        "because the trace does not state them.",
+        coverage.inferredMessages));
 }
 
 void ProfileRows::end(const std::string& source, Picoseconds zero) {
   passes_.write(recorder_);
+  addInferred();
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
   recorder_.add(model::Property{"times", "recorded by another tool"});
@@ -291,6 +325,8 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
       {"coverage_recognised_slices", recognised_},
       {"coverage_messages", coverage.messages},
       {"coverage_paired_messages", coverage.pairedMessages},
+      {"coverage_inferred_messages", coverage.inferredMessages},
+      {"coverage_inferred_stages", coverage.inferredStages},
       {"coverage_collectives", coverage.collectives},
       {"coverage_matched_collectives", coverage.matchedCollectives}};
   for (const auto& [key, count] : counts) recorder_.add(model::Property{key, std::to_string(count)});

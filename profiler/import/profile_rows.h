@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "profiler/base/progress.h"
+#include "profiler/import/clock_alignment.h"
 #include "profiler/import/recorded_passes.h"
 #include "profiler/import/rules.h"
 #include "profiler/import/trace_reader.h"
@@ -17,9 +19,10 @@ class ProfileRows {
  public:
   ProfileRows(record::Recorder& recorder, const Rules& rules) : recorder_(recorder), rules_(rules) {}
 
-  /// Writes all events of a trace. `start` is the time, relative to the trace's origin, that becomes 0.
-  /// `devicePrefix` comes before the names of its devices.
-  base::Status add(TraceData& trace, const std::string& devicePrefix, std::int64_t start);
+  /// Writes all events of a trace. Fails if the user stops the import. `devicePrefix` comes before the names
+  /// of its devices.
+  base::Status add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
+                   base::Progress& progress);
   /// Writes what is known only after the last trace. `source` names the traces for people.
   /// `zero` is the time that became 0, in the clock of the first trace.
   void end(const std::string& source, Picoseconds zero);
@@ -28,6 +31,7 @@ class ProfileRows {
 
  private:
   struct TraceRows;
+  void addInferred();
 
   record::Recorder& recorder_;
   const Rules& rules_;

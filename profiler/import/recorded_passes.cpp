@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <tuple>
+
+#include "profiler/import/complete_passes.h"
+#include "profiler/import/message_passes.h"
+#include "profiler/import/recorded_waits.h"
 
 namespace pipescope::importing {
 namespace {
@@ -16,60 +19,12 @@ bool isOfMicroBatch(const RecordedPass& pass) {
   return model::isComputePass(pass.pass) && pass.microBatch >= 0;
 }
 
-/// Where the input of a pass comes from: the stage before for a forward pass, the stage behind for a backward
-/// pass. −1: from the host, or from the same device.
-std::int32_t producerOf(const RecordedPass& pass, std::int32_t stages) {
-  if (pass.pass == Pass::forward) return pass.stage - 1;
-  if (pass.pass == Pass::backward && pass.stage + 1 < stages) return pass.stage + 1;
-  return -1;
-}
-
 /// Passes that keep a device from computing something else. Collectives may run beside them.
 bool occupies(const RecordedPass& pass) {
   return pass.stage >= 0 && (model::isComputePass(pass.pass) || pass.pass == Pass::update);
 }
 
-/// The collectives of each device, ordered by start.
-using Collectives = std::map<model::DeviceId, std::vector<const RecordedPass*>>;
-
-Collectives collectivesOf(const std::vector<RecordedPass>& passes) {
-  Collectives collectives;
-  for (const RecordedPass& pass : passes)
-    if (pass.pass == Pass::collective) collectives[pass.device].push_back(&pass);
-  return collectives;
-}
-
-/// Cuts a gap into parts during which a collective of the device runs, and the others, which get the
-/// collective that starts at their end. `passes` are ordered by start.
-template <class Part>
-void cutByCollectives(std::span<const RecordedPass* const> collectives, Ticks from, Ticks to, Part part) {
-  for (const RecordedPass* collective : collectives) {
-    if (collective->start >= to) break;
-    if (collective->end <= from) continue;
-    if (collective->start > from) part(from, collective->start, false, collective);
-    const Ticks end = std::min(to, collective->end);
-    part(std::max(from, collective->start), end, true, collective);
-    from = end;
-  }
-  if (from < to) part(from, to, false, nullptr);
-}
-
 }  // namespace
-
-void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps) {
-  std::map<model::DeviceId, std::vector<const RecordedStep*>> byDevice;
-  for (const RecordedStep& step : steps) byDevice[step.device].push_back(&step);
-  for (auto& [device, list] : byDevice)
-    std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return a->start < b->start; });
-  for (RecordedPass& pass : passes) {
-    const auto& list = byDevice[pass.device];
-    const auto after =
-        std::upper_bound(list.begin(), list.end(), pass.start,
-                         [](Ticks time, const RecordedStep* step) { return time < step->start; });
-    if (!pass.step && after != list.begin() && (*std::prev(after))->end >= pass.end)
-      pass.step = (*std::prev(after))->step;
-  }
-}
 
 void RecordedPasses::numberIterations() {
   std::set<std::int64_t> numbers;
@@ -177,115 +132,34 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
   }
 }
 
-void RecordedPasses::writeWaits(record::Recorder& recorder) {
-  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;
-  std::map<std::int32_t, Ticks> iterationEnd;
-  for (std::size_t i = 0; i < passes_.size(); ++i) {
-    const RecordedPass& pass = passes_[i];
-    if (!occupies(pass)) continue;
-    byDevice[pass.device].push_back(i);
-    auto& end = iterationEnd[iterations_[i]];
-    if (!isOfMicroBatch(pass)) continue;
-    end = std::max(end, pass.end);
-  }
-  Collectives collectives = collectivesOf(passes_);
-  for (auto& [device, list] : byDevice) {
-    std::span<const RecordedPass* const> own = collectives[device];
-    std::sort(list.begin(), list.end(),
-              [&](std::size_t a, std::size_t b) { return passes_[a].start < passes_[b].start; });
-    model::Wait wait;
-    wait.device = device;
-    wait.run = model::RunId(0);
-    const auto addPart = [&](Ticks start, Ticks end, model::WaitCause cause, const std::size_t* producer) {
-      if (end <= start) return;
-      wait.start = start;
-      wait.end = end;
-      wait.cause = cause;
-      wait.waitedFor = {};
-      wait.waitedForDevice = {};
-      if (producer != nullptr) {
-        wait.waitedFor = placementOf(*producer);
-        wait.waitedForDevice = passes_[*producer].device;
-      }
-      recorder.add(wait);
-    };
-    const auto add = [&](Ticks start, Ticks end, model::WaitCause cause, const std::size_t* producer) {
-      if (end <= start) return;
-      // Gaps come in the order of time, so what ended before this one is not needed again.
-      while (!own.empty() && own.front()->end <= start) own = own.subspan(1);
-      using Collective = const RecordedPass*;
-      cutByCollectives(own, start, end, [&](Ticks partStart, Ticks partEnd, bool runs, Collective following) {
-        // Before a collective a device may wait for the rank that was last to finish what comes before it.
-        const auto late =
-            following == nullptr ? lastBefore_.end() : lastBefore_.find(following - passes_.data());
-        const bool waits = late != lastBefore_.end() && passes_[late->second].device != device;
-        if (runs || waits) {
-          addPart(partStart, partEnd, model::WaitCause::collective, waits ? &late->second : nullptr);
-        } else {
-          addPart(partStart, partEnd, cause, producer);
-        }
-      });
-    };
-    Ticks busyUntil(INT64_MIN);
-    for (std::size_t k = 0; k + 1 < list.size(); ++k) {
-      const std::size_t before = list[k], next = list[k + 1];
-      const RecordedPass &last = passes_[before], &pass = passes_[next];
-      busyUntil = std::max(busyUntil, last.end);  // passes may overlap
-      Ticks from = busyUntil;
-      wait.iteration = iterations_[next];
-      wait.stage = pass.stage;
-      const bool newIteration = iterations_[before] != iterations_[next];
-      if (newIteration) {
-        // Until the other devices end the last iteration, this device drains.
-        const Ticks drained = std::min(iterationEnd[iterations_[before]], pass.start);
-        wait.iteration = iterations_[before];
-        add(from, drained, model::WaitCause::drain, nullptr);
-        from = std::max(from, drained);
-        wait.iteration = iterations_[next];
-      }
-      const std::int32_t stage = producerOf(pass, stages_);
-      const auto found = made_.find({replicas_[next], iterations_[next], pass.microBatch, stage, pass.pass});
-      if (stage < 0 || found == made_.end() || passes_[found->second].device == device) {
-        add(from, pass.start, model::WaitCause::host, nullptr);
-        continue;
-      }
-      const Ticks ready = std::clamp(passes_[found->second].end, from, std::max(from, pass.start));
-      add(from, ready, newIteration ? model::WaitCause::fill : model::WaitCause::slowerStage, &found->second);
-      add(ready, pass.start, model::WaitCause::exchange, &found->second);
-    }
-  }
-}
-
 void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
-  std::map<Key, const RecordedPass*> sent;
-  const auto counts = [&](const RecordedPass& side, bool sends) {
+  const std::vector<RecordedPass>&sends = events_.sends, &receives = events_.receives;
+  const auto counts = [&](const RecordedPass& side, bool sending) {
     // Traces hold receives of the first stage and sends of the last one that carry nothing.
-    const bool towardsEnd = (side.pass == Pass::forward) == sends;
-    return side.stage != (towardsEnd ? stages_ - 1 : 0);
+    const bool towardsEnd = (side.pass == Pass::forward) == sending;
+    return !side.statesPass || side.stage != (towardsEnd ? stages_ - 1 : 0);
   };
-  for (const RecordedPass& send : sends_) {
-    sent[keyOf(send)] = &send;
-    coverage_.messages += counts(send, true) ? 1 : 0;
-  }
-  for (const RecordedPass& receive : receives_) {
-    coverage_.messages += counts(receive, false) ? 1 : 0;
-    Key key = keyOf(receive);
-    std::get<3>(key) += receive.pass == Pass::forward ? -1 : 1;
-    const auto send = sent.find(key);
-    if (send == sent.end()) continue;
+  for (const RecordedPass& send : sends) coverage_.messages += counts(send, true) ? 1 : 0;
+  for (const RecordedPass& receive : receives) coverage_.messages += counts(receive, false) ? 1 : 0;
+  for (const auto& [from, to] : pairMessages(sends, receives)) {
+    const RecordedPass &send = sends[from], &receive = receives[to];
     coverage_.pairedMessages += 2;
+    const Key consumer = keyOf(receive);
+    inputs_.insert({consumer, {from, to}});
+    Key key = consumer;
+    std::get<3>(key) += receive.pass == Pass::forward ? -1 : 1;
     model::Transfer transfer;
-    transfer.fromLane = send->second->lane;
+    transfer.fromLane = send.lane;
     transfer.toLane = receive.lane;
-    transfer.kind =
-        receive.pass == Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient;
+    const bool forward = receive.statesPass ? receive.pass == Pass::forward : send.rank < receive.rank;
+    transfer.kind = forward ? model::TransferKind::activation : model::TransferKind::gradient;
     // Nothing moves before both sides are there.
-    transfer.start = std::max(send->second->start, receive.start);
+    transfer.start = std::max(send.start, receive.start);
     transfer.end = std::max(receive.end, transfer.start);
     const auto producer = made_.find(key);
     if (producer != made_.end()) transfer.from = placementOf(producer->second);
     transfer.run = model::RunId(0);
-    transfer.iteration = std::get<1>(key);
+    transfer.iteration = std::get<1>(consumer);
     transfer.microBatch = receive.microBatch;
     transfers.push_back(transfer);
   }
@@ -356,6 +230,25 @@ void RecordedPasses::noteLastBefore(const std::vector<std::size_t>& members,
   for (const std::size_t member : members) lastBefore_[static_cast<std::ptrdiff_t>(member)] = *latest;
 }
 
+std::vector<PassInput> RecordedPasses::passesOfInputs() const {
+  std::vector<PassInput> inputs(passes_.size());
+  for (std::size_t i = 0; i < passes_.size(); ++i) {
+    const RecordedPass& pass = passes_[i];
+    if (pass.pass != Pass::forward && pass.pass != Pass::backward) continue;
+    const Key key = keyOf(pass);
+    Key before = key;
+    std::get<3>(before) += pass.pass == Pass::forward ? -1 : 1;
+    const auto producer = made_.find(before);
+    if (producer != made_.end() && passes_[producer->second].device != pass.device)
+      inputs[i].producer = producer->second;
+    const auto message = inputs_.find(key);
+    if (message == inputs_.end() || !occupies(pass)) continue;
+    inputs[i].send = message->second.first;
+    inputs[i].receive = message->second.second;
+  }
+  return inputs;
+}
+
 void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
@@ -365,11 +258,34 @@ void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   for (const model::Transfer& transfer : transfers) recorder.add(transfer);
 }
 
+/// Gives proposed passes their lanes and what they are called.
+void RecordedPasses::completeProposed(record::Recorder& recorder) {
+  std::map<std::pair<model::DeviceId, Pass>, model::ProgramId> programs;
+  for (RecordedPass& pass : passes_) {
+    if (!model::isComputePass(pass.pass)) continue;
+    pass.lane = lanes_[pass.device];
+    model::ProgramId& program = programs[{pass.device, pass.pass}];
+    if (!program.valid()) {
+      model::Program row;
+      row.executable = model::ExecutableId(0);
+      row.device = pass.device;
+      row.kind = "proposed";
+      row.debugContext = recorder.add(model::DebugContext{{}, {}, pass.name, "trace"});
+      program = recorder.add(row);
+    }
+    pass.program = program;
+  }
+}
+
 void RecordedPasses::write(record::Recorder& recorder) {
+  const Inferred inferred = completePasses(events_);
+  coverage_.inferredStages = inferred.stages;
+  coverage_.inferredMessages = inferred.messages;
+  coverage_.proposedPasses = inferred.proposed;
+  if (inferred.proposed > 0) completeProposed(recorder);
   std::sort(passes_.begin(), passes_.end(), [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.start, a.device, a.lane) < std::tie(b.start, b.device, b.lane);
   });
-  for (auto* passes : {&passes_, &sends_, &receives_}) assignSteps(*passes, steps_);
   numberIterations();
   assignStages();
   numberReplicas();
@@ -378,7 +294,9 @@ void RecordedPasses::write(record::Recorder& recorder) {
   writePlacements(recorder);
   indexPasses();
   writeTransfers(recorder);
-  writeWaits(recorder);
+  writeRecordedWaits(
+      {passes_, events_.sends, events_.receives, iterations_, firstPlacement_, lastBefore_, passesOfInputs()},
+      recorder);
 }
 
 }  // namespace pipescope::importing

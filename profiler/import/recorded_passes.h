@@ -5,50 +5,45 @@
 #include <tuple>
 #include <vector>
 
+#include "profiler/import/recorded_pass.h"
+#include "profiler/import/recorded_waits.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {
 
-/// A pass of a stage, as a trace recorded it.
-struct RecordedPass {
-  model::DeviceId device;
-  model::LaneId lane;
-  base::Ticks start, end;
-  model::Pass pass = model::Pass::forward;
-  std::int32_t stage = -1, microBatch = -1;
-  std::optional<std::int64_t> step;
-  std::string replica, name;
-  std::string group = {};         ///< of a collective: the same for all its members
-  model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
-  model::StepKind kind = model::StepKind::compute;
-};
-
 /// How many of the recognised messages and collectives found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
+  std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
+  std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
+  std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
   std::int64_t collectives = 0, matchedCollectives = 0;
 };
-
-/// A training step of a process.
-struct RecordedStep {
-  model::DeviceId device;
-  base::Ticks start, end;
-  std::int64_t step = 0;
-};
-
-/// Gives each pass without a step the step of its device that encloses it.
-void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps);
 
 /// Collects the passes of all traces and writes what they say of the pipeline: executable, stages,
 /// placements, and the gaps of each device with their causes.
 class RecordedPasses {
  public:
-  void add(RecordedPass pass) { passes_.push_back(std::move(pass)); }
-  void add(RecordedStep step) { steps_.push_back(step); }
+  void add(RecordedPass pass) {
+    if (model::isComputePass(pass.pass)) {
+      recognised_ = true;
+      events_.backwardOperators = {};
+    }
+    passes_.push_back(std::move(pass));
+  }
+  /// Passes are proposed from these if none is recognised.
+  void addBackwardOperator(const RecordedStretch& stretch) {
+    if (!recognised_) events_.backwardOperators.push_back(stretch);
+  }
+  /// The lane on which proposed passes of a device are drawn.
+  void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
+  void add(RecordedStep step) { events_.steps.push_back(step); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
-  void addMessage(RecordedPass side, bool sends) { (sends ? sends_ : receives_).push_back(std::move(side)); }
+  void addMessage(RecordedPass side, bool sends) {
+    (sends ? events_.sends : events_.receives).push_back(std::move(side));
+  }
 
   /// Writes all rows, the executable first. Its id is 0, also where nothing was recognised.
   void write(record::Recorder& recorder);
@@ -58,6 +53,7 @@ class RecordedPasses {
  private:
   /// Replica, iteration, micro-batch, stage, pass.
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, model::Pass>;
+  void completeProposed(record::Recorder& recorder);
   void numberIterations();
   std::int32_t iterationOf(const RecordedPass& pass) const;
   Key keyOf(const RecordedPass& pass) const;
@@ -66,9 +62,9 @@ class RecordedPasses {
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
   void writePlacements(record::Recorder& recorder);
-  void writeWaits(record::Recorder& recorder);
   void writeTransfers(record::Recorder& recorder);
   void addMessages(std::vector<model::Transfer>& transfers);
+  std::vector<PassInput> passesOfInputs() const;
   void addCollectives(std::vector<model::Transfer>& transfers);
   std::map<model::DeviceId, std::vector<std::size_t>> occupyingPasses() const;
   void noteLastBefore(const std::vector<std::size_t>& members,
@@ -77,13 +73,16 @@ class RecordedPasses {
     return model::PlacementId(static_cast<std::int64_t>(pass) + firstPlacement_);
   }
 
-  std::vector<RecordedPass> passes_;
-  std::vector<RecordedPass> sends_, receives_;
-  std::vector<RecordedStep> steps_;
+  RecordedEvents events_;
+  std::vector<RecordedPass>& passes_ = events_.passes;
+  bool recognised_ = false;  // any computation
+  std::map<model::DeviceId, model::LaneId> lanes_;
   PassCoverage coverage_;
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
   std::map<std::string, std::int32_t> replicaNumbers_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
+  /// The message that brings the input of a pass: indices of its send and its receive.
+  std::map<Key, std::pair<std::size_t, std::size_t>> inputs_;
   /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // of each pass

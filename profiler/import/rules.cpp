@@ -20,10 +20,19 @@ constexpr std::size_t kLongestText = 2000;
 constexpr std::string_view kFacts[] = {"device", "stage", "replica", "micro_batch", "step",
                                        "pass",   "kind",  "message", "group",       "engine"};
 
+std::string lowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+/// Traces write "Forward" and "SEND", too.
 template <class Enum>
-std::optional<Enum> enumNamed(std::string_view name, int count) {
+std::optional<Enum> enumNamed(std::string_view anyCase, int count) {
+  const std::string name = lowerCase(anyCase);
   for (int i = 0; i < count; ++i) {
-    std::string text = model::toString(static_cast<Enum>(i));
+    std::string text = lowerCase(model::toString(static_cast<Enum>(i)));
     if (text == name) return static_cast<Enum>(i);
     std::replace(text.begin(), text.end(), ' ', '_');
     if (text == name) return static_cast<Enum>(i);
@@ -51,7 +60,8 @@ void setNumber(Meaning& meaning, std::string_view fact, std::int64_t number) {
   if (fact == "step") meaning.step = number;
 }
 
-std::optional<bool> sendNamed(std::string_view text) {
+std::optional<bool> sendNamed(std::string_view anyCase) {
+  const std::string text = lowerCase(anyCase);
   if (text == "send") return true;
   if (text == "receive" || text == "recv") return false;
   return std::nullopt;
@@ -99,6 +109,10 @@ struct RuleParser {
   base::Result<Rules::Part> reference(std::string_view text,
                                       const std::vector<Rules::Pattern>& patterns) const {
     Rules::Part part;
+    if (text == "order") {
+      part.source = Rules::Part::Source::order;
+      return part;
+    }
     const std::size_t dot = text.find('.');
     const std::string_view first = text.substr(0, dot);
     const std::string_view second = dot == std::string_view::npos ? "" : text.substr(dot + 1);
@@ -113,7 +127,8 @@ struct RuleParser {
     }
     const auto subject = subjectNamed(first);
     if (!subject)
-      return error(fmt::format("uses {{{}}}; it can use name, category, thread, process and args", text));
+      return error(
+          fmt::format("uses {{{}}}; it can use name, category, thread, process, args and order", text));
     part.source = Rules::Part::Source::group;
     part.subject = *subject;
     if (second.empty()) return part;
@@ -150,7 +165,8 @@ struct RuleParser {
     PIPESCOPE_ASSIGN(const Rules::Template value, parts(text, rule.patterns));
     const bool constant = value.size() == 1 && value[0].source == Rules::Part::Source::none;
     if (key == "marks") {
-      if (text != "step") return error("marks \"" + text + "\"; it can mark \"step\"");
+      if (text != "step" && text != "backward")
+        return error("marks \"" + text + "\"; it can mark \"step\" or \"backward\"");
     } else if (constant && key == "pass" && !enumNamed<model::Pass>(text, 11)) {
       return error("states the pass \"" + text + "\", which does not exist");
     } else if (constant && key == "engine" && !enumNamed<model::LaneRole>(text, 8)) {
@@ -161,9 +177,11 @@ struct RuleParser {
       return error("states the kind \"" + text + "\", which does not exist");
     }
     for (const Rules::Part& part : value) {
-      const bool number = key == "stage" || key == "micro_batch" || key == "step";
-      if (part.source == Rules::Part::Source::argument && (!number || value.size() > 1))
-        return error("can use an argument only as a whole number, for stage, micro_batch and step");
+      const bool usable = key == "stage" || key == "micro_batch" || key == "step" || key == "message";
+      if (part.source == Rules::Part::Source::argument && (!usable || value.size() > 1))
+        return error("can use an argument only as a whole value, for stage, micro_batch, step and message");
+      if (part.source == Rules::Part::Source::order && (key != "micro_batch" || value.size() > 1))
+        return error("can use {order} only as a whole value, for micro_batch");
     }
     rule.facts[key] = value;
     return {};
@@ -254,11 +272,16 @@ RuleMatcher::Known RuleMatcher::match(const TraceEvent& event) const {
         });
     if (!applies) continue;
     for (const auto& [fact, parts] : rule.facts) {
-      if (fact == "marks") known.meaning.marksStep = true;
+      if (fact == "marks")
+        (parts[0].text == "step" ? known.meaning.marksStep : known.meaning.marksBackward) = true;
       if (fact == "marks" || stated[fact]) continue;
       stated[fact] = true;
       if (parts.size() == 1 && parts[0].source == Rules::Part::Source::argument) {
         known.fromArguments.emplace_back(fact, parts[0].argument);
+        continue;
+      }
+      if (parts.size() == 1 && parts[0].source == Rules::Part::Source::order) {
+        known.meaning.countsMicroBatch = true;
         continue;
       }
       std::string text;
@@ -283,7 +306,10 @@ const Meaning& RuleMatcher::meaningOf(const TraceEvent& event) {
   meaning_ = known.meaning;
   for (const auto& [fact, argument] : known.fromArguments) {
     const ArgumentValue* value = event.find(argument);
-    if (value != nullptr && !value->text) setNumber(meaning_, fact, value->value);
+    if (value == nullptr) continue;
+    if (!value->text) setNumber(meaning_, fact, value->value);
+    if (value->text && fact == "message")
+      meaning_.sends = sendNamed(tables_.names.text(NameId(value->value)));
   }
   return meaning_;
 }

@@ -26,6 +26,8 @@ struct Meaning {
   std::optional<model::LaneRole> engine;  ///< what the event's thread stands for
   std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
   bool marksStep = false;                 ///< spans a training step of its process
+  bool marksBackward = false;             ///< an operator that only a backward pass executes
+  bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step
 };
 
 /// An ordered list of rules. The form of the file stands in resources/import/rules.toml.
@@ -52,7 +54,7 @@ class Rules {
   /// Text, then a reference, then text …
   struct Part {
     std::string text;
-    enum class Source : std::uint8_t { none, group, argument } source = Source::none;
+    enum class Source : std::uint8_t { none, group, argument, order } source = Source::none;
     Subject subject{};
     std::size_t group = 0;
     Argument argument{};

@@ -83,8 +83,7 @@ base::Status SliceLanes::add(const TraceEvent& event) {
     case EventKind::flowEnd: {
       std::size_t lane = busyUntil_.size();
       while (lane > 0 && busyUntil_[lane - 1] < event.time) --lane;
-      if (flow_ && lane > 0) flow_(event, lane - 1);
-      return {};
+      return flow_ && lane > 0 ? flow_(event, lane - 1) : base::Status();
     }
     default:
       return {};

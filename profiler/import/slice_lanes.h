@@ -23,7 +23,7 @@ class SliceLanes {
   /// Gets each slice with its event; of a slice with begin and end the begin event.
   using Emit = std::function<base::Status(const Slice&, const TraceEvent&)>;
   /// Gets a flow event with the lane of the innermost slice that encloses it.
-  using EmitFlow = std::function<void(const TraceEvent&, std::size_t lane)>;
+  using EmitFlow = std::function<base::Status(const TraceEvent&, std::size_t lane)>;
   SliceLanes(Findings& findings, Emit emit, EmitFlow flow = {})
       : findings_(findings), emit_(std::move(emit)), flow_(std::move(flow)) {}
 

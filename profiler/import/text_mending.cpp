@@ -1,5 +1,9 @@
 #include "profiler/import/text_mending.h"
 
+#include <charconv>
+#include <string_view>
+#include <utility>
+
 namespace pipescope::importing {
 
 void mendText(std::string& text) {
@@ -26,6 +30,56 @@ void mendText(std::string& text) {
       i += length;
     }
   }
+}
+
+namespace {
+
+/// The code unit of \\uXXXX at this place, or −1.
+int unitAt(const std::string& json, std::size_t at) {
+  if (at + 6 > json.size() || json[at] != '\\' || json[at + 1] != 'u') return -1;
+  int unit = 0;
+  const auto [end, failed] = std::from_chars(json.data() + at + 2, json.data() + at + 6, unit, 16);
+  return failed == std::errc() && end == json.data() + at + 6 && unit >= 0 ? unit : -1;
+}
+
+bool isHighSurrogate(int unit) {
+  return unit >= 0xD800 && unit < 0xDC00;
+}
+bool isLowSurrogate(int unit) {
+  return unit >= 0xDC00 && unit < 0xE000;
+}
+
+}  // namespace
+
+void mendEscapes(std::string& json) {
+  std::string mended;
+  mended.reserve(json.size() + 16);
+  bool inString = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '"') inString = !inString;
+    if (!inString || json[i] != '\\') {
+      mended += json[i];
+      continue;
+    }
+    const int unit = unitAt(json, i);
+    if (isHighSurrogate(unit) && isLowSurrogate(unitAt(json, i + 6))) {
+      mended.append(json, i, 12);
+      i += 11;
+    } else if (isHighSurrogate(unit) || isLowSurrogate(unit)) {
+      mended += "\\ufffd";
+      i += 5;
+    } else if (unit >= 0) {
+      mended.append(json, i, 6);
+      i += 5;
+    } else if (i + 1 < json.size() &&
+               std::string_view("\"\\/bfnrt").find(json[i + 1]) != std::string_view::npos) {
+      mended.append(json, i, 2);
+      ++i;
+    } else {
+      mended += "\\\\";
+    }
+  }
+  json = std::move(mended);
 }
 
 }  // namespace pipescope::importing

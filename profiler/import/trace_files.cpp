@@ -174,18 +174,23 @@ base::Result<std::vector<fs::path>> filesOf(const fs::path& folder) {
 
 }  // namespace
 
-base::Status visitTraceFiles(const fs::path& path,
-                             const std::function<base::Status(const TraceFile&)>& visit) {
+base::Result<std::vector<fs::path>> traceFilesOf(const fs::path& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status))
     return base::ioError(
         fmt::format("{} does not exist: name a trace or a folder of traces.", path.string()));
-  if (!fs::is_directory(status)) return Walk(path, visit).file();
-  PIPESCOPE_ASSIGN(const std::vector<fs::path> files, filesOf(path));
+  if (!fs::is_directory(status)) return std::vector<fs::path>{path};
+  PIPESCOPE_ASSIGN(std::vector<fs::path> files, filesOf(path));
   if (files.empty())
     return base::badInput(
         fmt::format("The folder {} holds no files: name a folder of traces.", path.string()));
+  return files;
+}
+
+base::Status visitTraceFiles(const fs::path& path,
+                             const std::function<base::Status(const TraceFile&)>& visit) {
+  PIPESCOPE_ASSIGN(const std::vector<fs::path> files, traceFilesOf(path));
   for (const fs::path& file : files) PIPESCOPE_TRY(Walk(file, visit).file());
   return {};
 }

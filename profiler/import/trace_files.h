@@ -2,6 +2,7 @@
 // Finds the traces in files, archives and folders.
 #include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "profiler/base/progress.h"
 #include "profiler/import/byte_source.h"
@@ -16,6 +17,10 @@ struct TraceFile {
   /// Returns the share of the file on disk that was read, from 0 to 1.
   std::function<double()> fraction;
 };
+
+/// The files that a path stands for: itself, or all files of a folder and its sub-folders in the order of
+/// their names. Hidden files are left out. Fails if the path cannot be read.
+base::Result<std::vector<std::filesystem::path>> traceFilesOf(const std::filesystem::path& path);
 
 /// Calls `visit` for the content of a file, decompressed (gzip, bzip2, xz, zstd), for every member of a zip
 /// or tar archive, also when a member is itself compressed, and for every file of a folder and its

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "profiler/import/clock_alignment.h"
 #include "profiler/import/collect_passes.h"
+#include "profiler/import/complete_passes.h"
 #include "profiler/import/profile_rows.h"
+#include "profiler/import/progress_part.h"
 #include "profiler/import/trace_files.h"
 #include "profiler/import/trace_reader.h"
 
@@ -25,6 +28,9 @@ constexpr Picoseconds kDay = Picoseconds{86'400} * 1'000'000'000'000;
 /// Memory that each trace may keep while the next one is read.
 constexpr std::size_t kHeldOfOthers = 1 << 20;
 
+/// Reading takes about half of the time.
+constexpr double kReadingShare = 0.5;
+
 using Traces = std::vector<std::unique_ptr<TraceData>>;
 
 base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progress) {
@@ -32,15 +38,31 @@ base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progr
   std::set<std::int64_t> found;
   base::SerialExecutor serial;
   base::Executor& executor = request.executor != nullptr ? *request.executor : serial;
+  std::optional<ProgressPart> part;
   const auto take = [&](const TraceFile& file) -> base::Status {
     if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
-    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, executor, progress));
+    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, executor, *part));
     const auto rank = trace->rank();
     if (rank) found.insert(*rank);
     if (request.ranks.empty() || (rank && request.ranks.contains(*rank))) traces.push_back(std::move(trace));
     return {};
   };
-  for (const auto& path : request.paths) PIPESCOPE_TRY(visitTraceFiles(path, take));
+  std::vector<std::filesystem::path> files;
+  std::vector<double> sizes;  // of all files up to and with each one
+  for (const auto& path : request.paths) {
+    PIPESCOPE_ASSIGN(const std::vector<std::filesystem::path> own, traceFilesOf(path));
+    for (const auto& file : own) {
+      std::error_code unknown;
+      const auto size = std::filesystem::file_size(file, unknown);
+      files.push_back(file);
+      sizes.push_back((sizes.empty() ? 1 : sizes.back()) + (unknown ? 0 : static_cast<double>(size)));
+    }
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    part.emplace(progress, kReadingShare * (i == 0 ? 0 : sizes[i - 1]) / sizes.back(),
+                 kReadingShare * sizes[i] / sizes.back());
+    PIPESCOPE_TRY(visitTraceFiles(files[i], take));
+  }
   for (const std::int64_t rank : request.ranks)
     if (!found.contains(rank))
       return base::badInput(
@@ -64,16 +86,15 @@ base::Status sortByRank(Traces& traces) {
   return {};
 }
 
-/// The time of each trace that becomes 0, relative to its origin, and a sentence about the clocks if the user
-/// must know.
+/// The clock of each trace, and a sentence about the clocks if the user must know.
 struct Clocks {
-  std::vector<std::int64_t> zero;
+  std::vector<TraceClock> clocks;
   std::string finding;
 };
 
 Clocks firstEvents(const Traces& traces) {
   Clocks clocks;
-  for (const auto& trace : traces) clocks.zero.push_back(trace->empty() ? 0 : trace->firstTime);
+  for (const auto& trace : traces) clocks.clocks.push_back({trace->empty() ? 0 : trace->firstTime, 0});
   return clocks;
 }
 
@@ -98,36 +119,93 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
   if (last - first > kDay) return std::nullopt;
   Clocks clocks;
   for (const auto& trace : traces)
-    clocks.zero.push_back(trace->empty() ? 0 : static_cast<std::int64_t>(first - *trace->tables.origin));
+    clocks.clocks.push_back(
+        {trace->empty() ? 0 : static_cast<std::int64_t>(first - *trace->tables.origin), 0});
   return clocks;
 }
 
-/// The sentence says how well the passes fit together. Offsets are none if the traces share no passes.
-base::Result<std::optional<Clocks>> alignedTimes(const Traces& traces, const Rules& rules) {
-  std::vector<std::vector<RecordedPass>> passes;
-  for (const auto& trace : traces) {
-    PIPESCOPE_ASSIGN(passes.emplace_back(), collectPasses(*trace, rules));
-    // From its first event on, so that differences of the clocks stay small numbers.
-    for (RecordedPass& pass : passes.back()) {
-      pass.start = pass.start - base::Ticks(trace->firstTime);
-      pass.end = pass.end - base::Ticks(trace->firstTime);
+/// What the rules recognise in each trace, in its own clock from its first event on, so that differences of
+/// the clocks stay small numbers.
+base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules) {
+  constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;
+  RecordedEvents all;  // stages are inferred over all traces
+  const auto move = [](std::vector<RecordedPass>& from, std::vector<RecordedPass>& to, std::int64_t trace,
+                       std::int64_t first) {
+    for (RecordedPass& pass : from) {
+      pass.device = model::DeviceId(trace * kMostProcesses + pass.device.value);
+      pass.start = pass.start - base::Ticks(first);
+      pass.end = pass.end - base::Ticks(first);
+      to.push_back(std::move(pass));
     }
+  };
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
+    const auto trace = static_cast<std::int64_t>(t);
+    const std::int64_t first = traces[t]->firstTime;
+    for (RecordedStep& step : events.steps)
+      all.steps.push_back({model::DeviceId(trace * kMostProcesses + step.device.value),
+                           step.start - base::Ticks(first), step.end - base::Ticks(first), step.step});
+    move(events.passes, all.passes, trace, first);
+    move(events.sends, all.sends, trace, first);
+    move(events.receives, all.receives, trace, first);
   }
-  const ClockAlignment alignment = alignClocks(passes);
-  if (!alignment.complete) return std::optional<Clocks>();
+  completePasses(all);
+  std::vector<RecordedEvents> divided(traces.size());
+  const auto divide = [&](std::vector<RecordedPass>& from, auto list) {
+    for (RecordedPass& pass : from)
+      (divided[static_cast<std::size_t>(pass.device.value / kMostProcesses)].*list)
+          .push_back(std::move(pass));
+  };
+  divide(all.passes, &RecordedEvents::passes);
+  divide(all.sends, &RecordedEvents::sends);
+  divide(all.receives, &RecordedEvents::receives);
+  return divided;
+}
+
+/// The clocks after alignment, with a sentence that says how well the traces fit together.
+Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
   const std::int64_t earliest = *std::min_element(alignment.offsets.begin(), alignment.offsets.end());
   Clocks clocks;
-  for (std::size_t i = 0; i < traces.size(); ++i)
-    clocks.zero.push_back(traces[i]->firstTime - (alignment.offsets[i] - earliest));
+  double drift = 0;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    clocks.clocks.push_back({traces[i]->firstTime - (alignment.offsets[i] - earliest), alignment.drifts[i]});
+    drift = std::max(drift, std::abs(alignment.drifts[i]));
+  }
   clocks.finding = fmt::format(
-      "The clocks of the traces were aligned by {} passes whose input comes from another trace; the "
-      "remaining "
-      "uncertainty is {:.1f} µs.",
+      "The clocks of the traces were aligned by {} passes, messages and collectives that several traces "
+      "share; the remaining uncertainty is {:.1f} µs.",
       alignment.pairs, static_cast<double>(alignment.uncertainty) * 1e-6);
+  if (drift > 0)
+    clocks.finding += fmt::format(
+        " They drift by up to {:.1f} µs in a second against the first one, which is corrected.", drift * 1e6);
   if (alignment.contradictions > 0)
     clocks.finding +=
-        fmt::format(" {} of them still begin before their input was made.", alignment.contradictions);
-  return std::optional(clocks);
+        fmt::format(" In {} cases something still arrives before it was sent.", alignment.contradictions);
+  return clocks;
+}
+
+/// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent.
+base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute) {
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules));
+  std::vector<std::int64_t> offsets;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    offsets.push_back(traces[i]->empty() ? 0 : traces[i]->firstTime - absolute.clocks[i].zero);
+  const std::int64_t contradictions = contradictionsOf(events, offsets);
+  if (contradictions == 0) return absolute;
+  const ClockAlignment alignment = alignClocks(events, ClockFacts::messages);
+  if (!alignment.complete || alignment.contradictions >= contradictions) {
+    absolute.finding = fmt::format(
+        "By the dates that the traces state, {} passes or messages arrive before they were sent, and the "
+        "clocks "
+        "could not be aligned any better.",
+        contradictions);
+    return absolute;
+  }
+  Clocks aligned = alignedClocks(traces, alignment);
+  aligned.finding = fmt::format(
+      "By the dates that the traces state, {} passes or messages would arrive before they were sent. {}",
+      contradictions, aligned.finding);
+  return aligned;
 }
 
 base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request) {
@@ -137,17 +215,16 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
   if (request.clock == ClockChoice::absolute && !absolute)
     return base::badInput(
         "The clocks of the traces are more than a day apart, so they have different zeros: use --clock align "
-        "or "
-        "--clock first-event.");
-  if (absolute && (request.clock == ClockChoice::absolute || (automatic && stateDates(traces))))
-    return *absolute;
-  PIPESCOPE_ASSIGN(const std::optional<Clocks> aligned, alignedTimes(traces, *request.rules));
-  if (aligned) return *aligned;
+        "or --clock first-event.");
+  if (absolute && request.clock == ClockChoice::absolute) return *absolute;
+  if (absolute && automatic && stateDates(traces)) return datedClocks(traces, *request.rules, *absolute);
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, *request.rules));
+  const ClockAlignment alignment = alignClocks(events);
+  if (alignment.complete) return alignedClocks(traces, alignment);
   if (!automatic)
     return base::badInput(
-        "The clocks of the traces cannot be aligned, because no passes of neighbouring stages were "
-        "recognised in all "
-        "traces: name them with --rules, or use --clock first-event.");
+        "The clocks of the traces cannot be aligned, because no passes of neighbouring stages, messages or "
+        "collectives were recognised in all traces: name them with --rules, or use --clock first-event.");
   Clocks clocks = firstEvents(traces);
   clocks.finding = "The clocks of the traces may have different zeros, so each trace begins at 0 here.";
   return clocks;
@@ -164,18 +241,19 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
-  const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.zero.front();
+  const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);
   const std::string source =
       traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size());
   for (std::size_t i = 0; i < traces.size(); ++i) {
     TraceData& trace = *traces[i];
-    progress.report(static_cast<double>(i) / static_cast<double>(traces.size()), "arranging " + trace.name);
-    if (progress.cancelled()) return base::cancelled("The import was stopped.");
+    const double share = (1 - kReadingShare) / static_cast<double>(traces.size());
+    ProgressPart part(progress, kReadingShare + share * static_cast<double>(i),
+                      kReadingShare + share * static_cast<double>(i + 1));
     const auto rank = trace.rank();
     summary.ranks += rank ? 1 : 0;
     const std::string prefix = traces.size() == 1 ? "" : rank ? fmt::format("rank {}", *rank) : trace.name;
-    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.zero[i]));
+    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.clocks[i], part));
     for (const auto& [what, count] : trace.tables.findings.counts())
       summary.findings.push_back(count == 1 ? fmt::format("{}: {}", trace.name, what)
                                             : fmt::format("{}: {} ({} times)", trace.name, what, count));
@@ -188,6 +266,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   summary.files = static_cast<std::int64_t>(traces.size());
   summary.slices = rows.slices();
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  progress.report(1, "imported");
   return summary;
 }
 

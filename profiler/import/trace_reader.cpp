@@ -70,16 +70,24 @@ base::Status readJson(const TraceFile& file, ByteSource& bytes, TraceData& data,
 
 }  // namespace
 
+TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
+  if (category == "gpu_user_annotation") return CategoryKind::annotation;
+  return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
+}
+
 base::Status TraceData::add(const TraceEvent& event) {
   firstTime = std::min(firstTime, event.time);
   lastTime = std::max(lastTime, event.time + event.duration);
   const auto size = static_cast<std::size_t>(event.category.value) + 1;
   if (categoryKinds_.size() < size) categoryKinds_.resize(size);
   CategoryKind& kind = categoryKinds_[event.category];
-  if (kind == CategoryKind::notAsked)
-    kind = isAcceleratorCategory(tables.names.text(event.category)) ? CategoryKind::accelerator
-                                                                    : CategoryKind::host;
-  if (kind == CategoryKind::accelerator) markAccelerator(event.process);
+  if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(event.category));
+  if (kind == CategoryKind::annotation) annotations_.insert(event.name);
+  if (kind != CategoryKind::host) {
+    markAccelerator(event.process);
+    const ArgumentValue* correlation = correlated_ ? nullptr : event.find(Argument::correlation);
+    correlated_ = correlated_ || (correlation != nullptr && !correlation->text && correlation->value > 0);
+  }
   return events.add(event);
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "profiler/base/executor.h"
@@ -14,10 +15,11 @@ namespace pipescope::importing {
 
 /// One trace file after reading: its tables, and its events, which are sorted when they are visited.
 struct TraceData {
-  TraceData(std::string file, const std::filesystem::path& temporaryFolder)
-      : name(std::move(file)), events(temporaryFolder) {}
+  TraceData(std::string file, const std::filesystem::path& folder)
+      : name(std::move(file)), temporaryFolder(folder), events(folder) {}
 
   std::string name;
+  std::filesystem::path temporaryFolder;
   TraceTables tables;
   EventSorter events;
   /// Of all events, relative to the origin of the tables.
@@ -29,14 +31,22 @@ struct TraceData {
   /// True if the process stands for an accelerator: it holds kernels and copies, and its threads are queues.
   bool isAccelerator(ProcessId process) const;
   void markAccelerator(ProcessId process);
+  /// True if kernels or copies state which launch started them.
+  bool statesCorrelations() const { return correlated_; }
+  /// True for the name of an annotation that the profiler repeats on the accelerator, around the work that
+  /// was launched within it.
+  bool runsOnAccelerator(NameId annotation) const { return annotations_.contains(annotation); }
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json").
   std::optional<std::int64_t> rank() const;
 
  private:
-  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator };
+  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, annotation };
+  static CategoryKind categoryOf(std::string_view category);
   base::IdVector<NameId, CategoryKind> categoryKinds_;
   base::IdVector<ProcessId, bool> accelerators_;
+  std::set<NameId> annotations_;
+  bool correlated_ = false;
 };
 
 /// Reads one file. Fails if its content is no known format, if the user cancels, or if temporary data cannot

@@ -53,9 +53,20 @@ base::Result<Section> makeCoverage(const Context& context) {
             fmt::format("{}: 0 of {}, so there is no verdict on {}.", what, all, neededFor));
     };
     row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
+    const auto stated = [&](const char* what, std::int64_t inferred, std::int64_t all,
+                            const char* neededFor) {
+      table.rows.push_back(
+          {what, all - inferred, all,
+           all > 0 ? Cell(static_cast<double>(all - inferred) / static_cast<double>(all)) : Cell(),
+           neededFor});
+    };
     row("passes with a micro-batch", passes.withMicroBatch, passes.passes, "waits and stragglers");
     row("passes within a training step", passes.withIteration, passes.passes, "step times");
     row("messages with both sides", coverage.pairedMessages, coverage.messages, "late senders and receivers");
+    stated("passes whose stage the trace states", coverage.inferredStages, passes.passes,
+           "stages; the others are inferred");
+    stated("messages whose pass the trace states", coverage.inferredMessages, coverage.messages,
+           "late senders and receivers; the others are inferred");
     row("collectives with all members", coverage.matchedCollectives, coverage.collectives, "stragglers");
     row("communication kernels matched over ranks", accelerators.matched, accelerators.communicationKernels,
         "collectives");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -135,10 +137,15 @@ base::Result<Section> makeKernels(const Context& context) {
 
 Table collectiveTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
   Table table{"collectives", "Collectives", words.basis("matched over ranks by their order"), {}, {}};
+  const bool anyGroup =
+      std::ranges::any_of(report.collectives, [](const auto& match) { return !match.group.empty(); });
+  const auto groupCell = [](const std::string& group) { return group.empty() ? Cell() : Cell(group); };
   table.columns = {
       {"name", "Full name", Format::plain, "", false},
       {"short_name", "Kernel", Format::plain, "without arguments"},
-      {"number", "No.", Format::index, "among those of this name"},
+      {"process_group", "Group", Format::plain, "process group and operation, if the trace states them",
+       anyGroup},
+      {"number", "No.", Format::index, "among those of this group, or of this name"},
       {"ranks", "Ranks", Format::count, ""},
       {"start_cycles", "Start", Format::ticks, "first rank"},
       {"spread_cycles", "Spread", Format::ticks, "from the first to the last start"},
@@ -147,10 +154,10 @@ Table collectiveTable(const AcceleratorReport& report, const analysis::Catalog& 
       {"straggler", "Index", Format::index, "device that started last", false},
       {"straggler_name", "Last", Format::plain, "rank that started last: the others waited for it"}};
   for (const analysis::MatchedCollective& match : report.collectives)
-    table.rows.push_back({match.name, shortKernel(match.name), match.number, match.ranks, match.start.count,
-                          (match.lastStart - match.start).count, (match.end - match.lastStart).count,
-                          match.waited.count, deviceIndexCell(match.last),
-                          deviceNameCell(catalog, match.last)});
+    table.rows.push_back({match.name, shortKernel(match.name), groupCell(match.group), match.number,
+                          match.ranks, match.start.count, (match.lastStart - match.start).count,
+                          (match.end - match.lastStart).count, match.waited.count,
+                          deviceIndexCell(match.last), deviceNameCell(catalog, match.last)});
   table.mostInText = 20;
   return table;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/model/operations.h"
+#include "profiler/sections/planned.h"
 
 namespace pipescope::sections {
 
@@ -14,6 +15,7 @@ struct ReportCache {
   std::shared_ptr<const std::vector<analysis::WaitGroup>> waits;
   std::shared_ptr<const std::vector<analysis::CriticalLink>> path;
   std::shared_ptr<const analysis::Operations> operations;
+  std::shared_ptr<const replay::Plan> plan;
 };
 
 std::shared_ptr<ReportCache> makeReportCache() {
@@ -64,6 +66,14 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
 
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
   return onceMade(context.reports->operations, context, analysis::operations);
+}
+
+void setPlan(const Context& context, replay::Plan plan) {
+  context.reports->plan = std::make_shared<const replay::Plan>(std::move(plan));
+}
+
+const replay::Plan* planOf(const Context& context) {
+  return context.reports->plan.get();
 }
 
 base::Result<Recorded> recordedOf(const Context& context) {

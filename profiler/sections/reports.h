@@ -11,6 +11,9 @@
 namespace pipescope::analysis {
 struct Operations;  // model/operations.h, which only the sections link
 }
+namespace pipescope::replay {
+struct Plan;  // planned_order.h
+}
 
 namespace pipescope::sections {
 
@@ -24,6 +27,9 @@ SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
 /// The critical path of the executable's last run; empty if nothing has run.
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
+
+/// The plan that setPlan() chose; null: none.
+const replay::Plan* planOf(const Context& context);
 
 /// What a profile holds of the last run, which --record decides. Figures of what it does not hold are empty.
 struct Recorded {

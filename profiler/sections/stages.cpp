@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "profiler/analysis/pipeline/pass_medians.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
@@ -95,7 +97,10 @@ Breakdown waitParts(const analysis::StageReport& stage, bool ran) {
   return parts;
 }
 
-Table stageTable(const StagesReport& r, const Words& words, bool ran) {
+using Medians = std::map<int, analysis::PassMedians>;
+
+/// Text shows medians of recorded runs, where outliers make means long.
+Table stageTable(const StagesReport& r, const Medians& medians, bool recorded, const Words& words, bool ran) {
   Table table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
   const bool anyRemote = std::ranges::any_of(r.stages, [](const auto& stage) { return stage.remote > 0; });
   table.columns = {
@@ -119,6 +124,10 @@ Table stageTable(const StagesReport& r, const Words& words, bool ran) {
       {"update_cycles", "Update", Format::ticks, "per iteration"},
       {"share", "Share", Format::fraction, "of all stages' F+R+B"},
       {"ratio_to_slowest", "÷ longest", Format::ratio, "F+R+B ÷ that of the stage that computes longest"},
+      {"forward_median_cycles", "Median F", Format::ticks, "of forward passes, over all micro-batches",
+       recorded},
+      {"backward_median_cycles", "Median B", Format::ticks,
+       "of backward passes with weight gradients, over all micro-batches", recorded},
       {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};
   const auto ifRan = [&](double value) { return ran ? Cell(value) : Cell(); };
   for (const analysis::StageReport& s : r.stages) {
@@ -129,6 +138,10 @@ Table stageTable(const StagesReport& r, const Words& words, bool ran) {
       row.push_back(ifRan(ticks));
     row.push_back(ran ? Cell(s.limits) : Cell());
     for (const double ticks : {s.update, s.share, s.ratioToSlowest}) row.push_back(ifRan(ticks));
+    const auto median = medians.find(s.index);
+    const analysis::PassMedians own = median == medians.end() ? analysis::PassMedians() : median->second;
+    row.push_back(optionalFigure(own.forward));
+    row.push_back(optionalFigure(own.backward));
     row.emplace_back(waitParts(s, ran));
     table.rows.push_back(std::move(row));
   }
@@ -187,8 +200,11 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool ran = called && recorded.placements;
   Section section{"stages", "Stages", stagesFacts(report, words), {}, {}};
-  section.tables = {stageTable(report, words, ran), memoryTable(report, words),
-                    stageOperationTable(report, report.limitingStage, words), boundaryTable(report, words)};
+  PIPESCOPE_ASSIGN(const Medians medians,
+                   analysis::passMedians(context.source, context.catalog, context.executable));
+  section.tables = {stageTable(report, medians, context.catalog.measured(), words, ran),
+                    memoryTable(report, words), stageOperationTable(report, report.limitingStage, words),
+                    boundaryTable(report, words)};
   addForecast(context, section.facts);
   const replay::BestMoveAnswer best = bestMoveOf(context);
   for (Fact& fact : bestMoveFacts(best)) section.facts.push_back(std::move(fact));

@@ -1,4 +1,5 @@
 #include "profiler/analysis/pipeline/stragglers.h"
+#include "profiler/analysis/pipeline/slowness.h"
 
 #include <fmt/format.h>
 
@@ -43,23 +44,37 @@ const char* causeKey(Stragglers::Cause cause) {
   return "several";
 }
 
-/// How the slowness of a worker moves over the iterations: it is the slowest in all, in a stretch, or others
-/// take turns.
-std::string constancy(const Stragglers& found, const std::string& worker,
-                      const std::vector<std::string>& names) {
-  const auto own = std::find(names.begin(), names.end(), worker);
-  if (own == names.end() || found.iterations.size() < 2) return {};
-  const auto index = static_cast<std::size_t>(own - names.begin());
-  std::size_t slowest = 0;
-  for (std::size_t i = 0; i < found.iterations.size(); ++i) {
-    const bool behind = std::any_of(found.pace.begin(), found.pace.end(),
-                                    [&](const auto& other) { return other[i] > found.pace[index][i]; });
-    slowest += behind ? 0 : 1;
+/// How the slowness of workers moves over the iterations, in words; empty if no worker is slow.
+std::string slownessText(const Stragglers& found, const std::vector<std::string>& names) {
+  const analysis::Slowness slowness = analysis::slownessOf(found.pace);
+  const std::size_t all = found.iterations.size();
+  const auto workers = [&] {
+    constexpr std::size_t kMostNames = 4;
+    std::string text;
+    for (std::size_t i = 0; i < slowness.workers.size() && i < kMostNames; ++i)
+      text += (i > 0 ? "; " : "") + names[slowness.workers[i]];
+    if (slowness.workers.size() > kMostNames)
+      text += fmt::format(" and {} more", slowness.workers.size() - kMostNames);
+    return text;
+  };
+  switch (slowness.pattern) {
+    case analysis::SlownessPattern::none:
+      return {};
+    case analysis::SlownessPattern::fixed:
+      return fmt::format("The slowness is fixed: the same workers are slow in nearly all iterations ({}).",
+                         workers());
+    case analysis::SlownessPattern::passing:
+      return fmt::format("The slowness is passing: it lasts from iteration {} to {} of {} ({}).",
+                         slowness.firstIteration, slowness.lastIteration, all, workers());
+    case analysis::SlownessPattern::rotating:
+      break;
   }
-  return fmt::format(" It is the slowest worker in {} of {} iterations.", slowest, found.iterations.size());
+  return fmt::format(
+      "The slowness is rotating: some worker is slow in {} of {} iterations, but not the same one for long.",
+      slowness.slowIterations, all);
 }
 
-std::string verdictOf(const Stragglers& found, const std::vector<std::string>& workers) {
+std::string verdictOf(const Stragglers& found) {
   const std::string slowdown = fmt::format("{:.2f}", found.slowdown);
   const std::string disappears =
       fmt::format("with its operations at their usual time, {:.0f} % of the slowdown disappears",
@@ -74,8 +89,7 @@ std::string verdictOf(const Stragglers& found, const std::vector<std::string>& w
       return fmt::format("Stage imbalance: stage {} holds the others up on all its workers; {}.",
                          found.culprit, disappears);
     case Stragglers::Cause::worker:
-      return fmt::format("One slow worker: {}; {}.", found.culprit, disappears) +
-             constancy(found, found.culprit, workers);
+      return fmt::format("One slow worker: {}; {}.", found.culprit, disappears);
     case Stragglers::Cause::replica:
       return fmt::format("Data-parallel rank {} is slow on several of its workers; {}.", found.culprit,
                          disappears);
@@ -148,6 +162,14 @@ base::Result<Section> makeStragglers(const Context& context) {
       {"culprit", "Culprit", found == nullptr || found->culprit.empty() ? Cell() : Cell(found->culprit),
        Format::plain, "Name of the stage, worker, data-parallel rank or type of operation that is the cause.",
        false},
+      {"slowness", "Slowness",
+       found == nullptr ? Cell() : Cell(std::string(nameOf(analysis::slownessOf(found->pace).pattern))),
+       Format::plain,
+       "none, fixed (the same workers in nearly all iterations), passing (for a stretch of iterations) or "
+       "rotating "
+       "(other workers in turn): workers whose computations take 10 % longer than those of the median "
+       "worker.",
+       false},
       {"slowdown", "Slowdown", figure(&Stragglers::slowdown), Format::ratio,
        "Mean iteration without launch delays ÷ mean iteration with all operations at their usual time: "
        "computations at the mean of their type, messages and collectives at the median."},
@@ -176,7 +198,8 @@ base::Result<Section> makeStragglers(const Context& context) {
     lack(section, answer.why);
     return section;
   }
-  section.remarks.push_back(verdictOf(*found, workers));
+  section.remarks.push_back(verdictOf(*found));
+  if (const std::string text = slownessText(*found, workers); !text.empty()) section.remarks.push_back(text);
   if (!found->messages)
     section.remarks.push_back(
         "The trace states no messages between stages, so a pass starts in the replay as soon as its input "

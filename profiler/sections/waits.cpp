@@ -37,6 +37,9 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
       return known ? fmt::format("until {} ends the flush (drain)", stage)
                    : "for the end of the flush (drain)";
     case model::WaitCause::slowerStage:
+      if (g.reason == "late receiver")
+        return fmt::format("because {} computes and does not receive yet (late receiver)",
+                           known ? stage : "another device");
       return fmt::format("because {} is slower", known ? stage : "another device");
     case model::WaitCause::exchange:
       return g.device == g.waitedForDevice || !known ? "for copies between devices (exchange)"
@@ -44,7 +47,10 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
-      if (catalog.measured()) return "for something that the trace does not state (host)";
+      if (catalog.measured())
+        return g.reason == "input pipeline"
+                   ? "for the next batch or the host (input pipeline)"
+                   : "for the host, which has not started the next pass (host launch)";
       return hostTakesTime(catalog) ? "for the host: its calls, its own work or its input pipeline"
                                     : "for the host's call";
     case model::WaitCause::update:
@@ -55,8 +61,15 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
   const ShownTime time = wordsOf(context.catalog).time;
-  return fmt::format("{} waits {} {} per iteration {}.", deviceName(context.catalog, g.device),
-                     roundedCount(g.ticksPerIteration / time.ticks), time.unit, reason(context.catalog, g));
+  const std::string text =
+      fmt::format("{} waits {} {} per iteration {}.", deviceName(context.catalog, g.device),
+                  roundedCount(g.ticksPerIteration / time.ticks), time.unit, reason(context.catalog, g));
+  if (g.blockedPerIteration < 0.01 * g.ticksPerIteration || g.blockedPerIteration <= 0) return text;
+  return text +
+         fmt::format(
+             " During {} {} of it the receive blocks work behind it in the same communication queue whose "
+             "input is ready.",
+             roundedCount(g.blockedPerIteration / time.ticks), time.unit);
 }
 
 /// Describes the longest waits in words.
@@ -73,16 +86,22 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
   const analysis::Catalog& catalog = context.catalog;
   const Words words = wordsOf(catalog);
   Table table{"waits", "Waits", words.per("iteration; share of the call"), {}, {}};
-  table.columns = {{"device", "Index", Format::index, "Device index", false},
-                   {"device_name", "Device", Format::plain, ""},
-                   {"waits_for", "Waits for", Format::plain, "a device, the host or other replicas"},
-                   {"waits_for_device", "Index", Format::index, "Device index", false},
-                   {"stage", "Stage", Format::index, "stage waited for"},
-                   {"cause", "Cause", Format::plain, ""},
-                   {"cycles", words.cycles(), Format::ticks, ""},
-                   {"count", "Count", Format::number, "waits per iteration"},
-                   {"share", "Share", Format::fraction, "of the call's time"},
-                   {"sentence", "In words", Format::plain, "", false}};
+  table.columns = {
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
+      {"waits_for", "Waits for", Format::plain, "a device, the host or other replicas"},
+      {"waits_for_device", "Index", Format::index, "Device index", false},
+      {"stage", "Stage", Format::index, "stage waited for"},
+      {"cause", "Cause", Format::plain, ""},
+      {"cycles", words.cycles(), Format::ticks, ""},
+      {"count", "Count", Format::number, "waits per iteration"},
+      {"share", "Share", Format::fraction, "of the call's time"},
+      {"reason", "Reason", Format::plain, "of a recorded run", catalog.measured()},
+      {"blocked_cycles", "Blocks ready work", Format::ticks,
+       "part during which a later pass, whose receive stands behind the one that is waited for, had "
+       "its input; of a recorded run",
+       catalog.measured()},
+      {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
     // The profile records only the device's own part of a collective. If the device seems to wait for itself,
     // it waits for the other replicas.
@@ -92,7 +111,8 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
                           replicas ? Cell() : deviceIndexCell(g.waitedForDevice),
                           g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
                           model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
-                          sentence(context, g)});
+                          catalog.measured() ? Cell(g.reason) : Cell(),
+                          catalog.measured() ? Cell(g.blockedPerIteration) : Cell(), sentence(context, g)});
   }
   return table;
 }

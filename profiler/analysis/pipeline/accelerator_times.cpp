@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <compare>
 #include <optional>
 #include <unordered_map>
 
@@ -32,6 +33,7 @@ struct Work {
 
 struct ProgramNames {
   std::string name, category;
+  std::string group;  // process group and operation of a collective; else empty
   bool work = false;
 };
 
@@ -58,7 +60,11 @@ class AcceleratorReader {
     const auto [place, added] = names_.try_emplace(id.value);
     if (added && catalog_.programs.contains(id)) {
       const model::Program program = catalog_.programs[id];
-      place->second = {catalog_.namePath(program.debugContext), program.kind, isWork(program.kind)};
+      place->second = {catalog_.namePath(program.debugContext), program.kind, {}, isWork(program.kind)};
+      if (catalog_.debugContexts.contains(program.debugContext))
+        if (std::string layer = catalog_.debugContexts[program.debugContext].layer;
+            layer.starts_with("process group "))
+          place->second.group = std::move(layer);
     }
     return place->second;
   }
@@ -165,24 +171,32 @@ class AcceleratorReader {
   }
 
   void matchCollectives() {
-    // Of each name the kernels of each device, in the order of their starts.
-    std::map<std::string, std::map<model::DeviceId, std::vector<const Work*>>> byName;
+    // Of each group, or of each name without a group, the kernels of each device in the order of their
+    // starts.
+    struct Key {
+      std::string group, name;
+      auto operator<=>(const Key&) const = default;
+    };
+    std::map<Key, std::map<model::DeviceId, std::vector<const Work*>>> byKey;
     for (const auto& [device, works] : works_) {
       for (const Work& work : works) {
         if (!work.communicates) continue;
         ++report_.communicationKernels;
-        byName[namesOf(work.program).name][device].push_back(&work);
+        const ProgramNames& names = namesOf(work.program);
+        byKey[{names.group, names.group.empty() ? names.name : std::string()}][device].push_back(&work);
       }
     }
     if (works_.size() < 2) return;
-    for (const auto& [name, devices] : byName) {
+    for (const auto& [key, devices] : byKey) {
       const std::size_t count = devices.begin()->second.size();
-      const bool all = devices.size() == works_.size() &&
-                       std::all_of(devices.begin(), devices.end(),
-                                   [&](const auto& entry) { return entry.second.size() == count; });
+      const bool members = key.group.empty() ? devices.size() == works_.size() : devices.size() > 1;
+      const bool all = members && std::all_of(devices.begin(), devices.end(), [&](const auto& entry) {
+                         return entry.second.size() == count;
+                       });
       for (std::size_t n = 0; all && n < count; ++n) {
         MatchedCollective match;
-        match.name = name;
+        match.group = key.group;
+        match.name = namesOf(devices.begin()->second[n]->program).name;
         match.number = static_cast<std::int64_t>(n);
         match.start = Ticks(INT64_MAX);
         match.lastStart = match.end = Ticks(INT64_MIN);

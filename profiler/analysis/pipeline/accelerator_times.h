@@ -38,7 +38,8 @@ struct KernelSum {
 /// One communication kernel of each rank, matched by order.
 struct MatchedCollective {
   std::string name;
-  std::int64_t number = 0;  ///< among those of this name, from 0
+  std::string group;        ///< process group and operation, as the trace states them; else empty
+  std::int64_t number = 0;  ///< among those of this group, or of this name, from 0
   std::int64_t ranks = 0;
   model::DeviceId last;  ///< the rank that started last: the others waited for it
   Ticks start, lastStart, end;
@@ -55,8 +56,9 @@ struct AcceleratorReport {
 
 /// Empty if the profile is no imported trace with accelerators.
 ///
-/// The n-th communication kernel of a name on one device belongs to the n-th on the others, if all devices
-/// have equally many of this name; others stay unmatched.
+/// The n-th communication kernel of a process group and operation on one device belongs to the n-th on the
+/// other devices that state the group, if all of them have equally many. Of kernels that state no group, the
+/// n-th of a name belongs to the n-th on all other devices, if all have equally many. Others stay unmatched.
 Result<AcceleratorReport> acceleratorReport(const model::ProfileSource& source, const Catalog& catalog);
 
 }  // namespace pipescope::analysis

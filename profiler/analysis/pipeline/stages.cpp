@@ -44,17 +44,32 @@ double* partOf(StageReport& stage, const model::Placement& placement) {
   }
 }
 
-void addPasses(const ReplicaRows& rows, StagesReport& report) {
+/// How many micro-batches of a stage have a pass. A trace may begin or end within a step; an emulated run is
+/// whole, so its passes are not counted.
+std::map<std::pair<std::int32_t, model::Pass>, double> countedPasses(const ReplicaRows& rows, bool measured) {
+  std::map<std::pair<std::int32_t, model::Pass>, std::set<std::pair<std::int32_t, std::int32_t>>> seen;
+  std::map<std::pair<std::int32_t, model::Pass>, double> counts;
+  if (!measured) return counts;
+  for (const model::Placement& p : rows.placements)
+    if (model::isComputePass(p.pass)) seen[{p.stage, p.pass}].insert({p.iteration, p.microBatch});
+  for (const auto& [key, passes] : seen) counts[key] = static_cast<double>(passes.size());
+  return counts;
+}
+
+void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
   const double microBatches =
       iterations * static_cast<double>(std::max<std::int64_t>(report.microBatches, 1));
+  const auto recordedPasses = countedPasses(rows, measured);
   std::vector<Intervals> occupied(report.stages.size());
   for (const model::Placement& p : rows.placements) {
     if (p.stage < 0 || p.stage >= rows.stageCount()) continue;
     StageReport& stage = report.stages[static_cast<std::size_t>(p.stage)];
     double* part = partOf(stage, p);
     if (part == nullptr) continue;
-    *part += lengthOf(p) / (part == &stage.update ? iterations : microBatches);
+    const auto counted = recordedPasses.find({p.stage, p.pass});
+    const double count = counted == recordedPasses.end() ? microBatches : counted->second;
+    *part += lengthOf(p) / (part == &stage.update ? iterations : count);
     // Host copies may run beside the passes.
     if (part != &stage.update) occupied[static_cast<std::size_t>(p.stage)].add(p.start, p.end);
   }
@@ -224,7 +239,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
     if (report.stages[i].index != static_cast<int>(i))
       return base::badInput("The profile's stages are not numbered from 0 without gap.");
   }
-  addPasses(rows, report);
+  addPasses(rows, catalog.measured(), report);
   addExchange(rows, catalog, report);
   compareStages(report);
   addWaits(rows, report);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "profiler/analysis/pipeline/measured_waits.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
 
@@ -21,26 +23,39 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
   std::set<int> iterations;
   for (const model::Placement& placement : placements) {
     stageOf[placement.id] = placement.stage;
-    iterations.insert(placement.iteration);
+    if (placement.iteration >= 0 || !catalog.measured()) iterations.insert(placement.iteration);
   }
-  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause>,
-           std::pair<std::int64_t, std::int64_t>>
-      sums;
+  std::optional<MeasuredWaits> measured;
+  if (catalog.measured()) measured.emplace(placements);
+  std::map<model::DeviceId, int> firstStage;  // of a device that a wait names without a placement
+  if (measured)
+    for (const model::Placement& placement : placements)
+      if (placement.stage >= 0) firstStage.try_emplace(placement.device, placement.stage);
+  struct Sum {
+    std::int64_t ticks = 0, count = 0, blocked = 0;
+  };
+  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause, std::string>, Sum> sums;
   for (const model::Wait& wait : waits) {
-    const auto stage = stageOf.find(wait.waitedFor);
-    auto& [ticks, count] =
-        sums[{wait.device, wait.waitedForDevice, stage == stageOf.end() ? -1 : stage->second, wait.cause}];
-    base::addWrapped(ticks, (wait.end - wait.start).count);
-    ++count;
+    const auto placement = stageOf.find(wait.waitedFor);
+    const auto device = firstStage.find(wait.waitedForDevice);
+    const int stage = placement != stageOf.end()   ? placement->second
+                      : device != firstStage.end() ? device->second
+                                                   : -1;
+    Sum& sum = sums[{wait.device, wait.waitedForDevice, stage, wait.cause,
+                     measured ? measured->reasonOf(wait) : std::string()}];
+    base::addWrapped(sum.ticks, (wait.end - wait.start).count);
+    if (measured) base::addWrapped(sum.blocked, measured->blockedDuring(wait).count);
+    ++sum.count;
   }
   const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));
   const double length = static_cast<double>((run->end - run->start).count);
   for (const auto& [key, sum] : sums) {
     WaitGroup group;
-    std::tie(group.device, group.waitedForDevice, group.waitedForStage, group.cause) = key;
-    group.ticksPerIteration = static_cast<double>(sum.first) * perIteration;
-    group.countPerIteration = static_cast<double>(sum.second) * perIteration;
-    group.share = length > 0 ? static_cast<double>(sum.first) / length : 0;
+    std::tie(group.device, group.waitedForDevice, group.waitedForStage, group.cause, group.reason) = key;
+    group.ticksPerIteration = static_cast<double>(sum.ticks) * perIteration;
+    group.countPerIteration = static_cast<double>(sum.count) * perIteration;
+    group.blockedPerIteration = static_cast<double>(sum.blocked) * perIteration;
+    group.share = length > 0 ? static_cast<double>(sum.ticks) / length : 0;
     groups.push_back(group);
   }
   std::stable_sort(groups.begin(), groups.end(), [](const WaitGroup& a, const WaitGroup& b) {
@@ -54,7 +69,10 @@ namespace {
 /// Finds what a placement had to wait for.
 class PathFinder {
  public:
-  PathFinder(const std::vector<model::Placement>& placements, const std::vector<model::Wait>& waits) {
+  /// `measured`: gaps of a recorded run for which the trace gives no cause are the host's.
+  PathFinder(const std::vector<model::Placement>& placements, const std::vector<model::Wait>& waits,
+             bool measured)
+      : measured_(measured) {
     for (const model::Placement& p : placements) {
       byId_[p.id] = &p;
       byDevice_[p.device].push_back(&p);
@@ -77,11 +95,24 @@ class PathFinder {
       const model::Wait& wait = *(--it)->second;
       if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
       const auto waitedFor = byId_.find(wait.waitedFor);
+      if (wait.cause == model::WaitCause::host && measured_) continue;
       if (wait.cause == model::WaitCause::host)  // a copy on another lane of the device, or the call
         return waitedFor == byId_.end() ? nullptr : waitedFor->second;
       if (waitedFor != byId_.end() && waitedFor->second->device != placement.device) return waitedFor->second;
     }
     return before;
+  }
+
+  /// The part of the time before a placement in which its device waits for the host of a recorded run.
+  Ticks hostBefore(const model::Placement& placement, Ticks from) const {
+    Ticks host;
+    for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start});
+         measured_ && it != waitsByEnd_.begin();) {
+      const model::Wait& wait = *(--it)->second;
+      if (wait.device != placement.device || wait.end <= from) break;
+      if (wait.cause == model::WaitCause::host) host += wait.end - std::max(wait.start, from);
+    }
+    return host;
   }
 
  private:
@@ -99,6 +130,7 @@ class PathFinder {
   std::map<model::PlacementId, const model::Placement*> byId_;
   std::map<model::DeviceId, std::vector<const model::Placement*>> byDevice_;
   std::map<std::pair<model::DeviceId, Ticks>, const model::Wait*> waitsByEnd_;
+  const bool measured_;
 };
 
 }  // namespace
@@ -108,10 +140,16 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
   std::vector<CriticalLink> path;
   if (!catalog.runs.contains(runId)) return base::badInput("The profile has no such run.");
   const model::Run& run = catalog.runs[runId];
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
+  PIPESCOPE_ASSIGN(std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
   PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
+  // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
+  const auto recognised = [](const model::Placement& p) {
+    return p.pass != model::Pass::other || p.stage >= 0;
+  };
+  if (catalog.measured() && std::any_of(placements.begin(), placements.end(), recognised))
+    std::erase_if(placements, [&](const model::Placement& p) { return !recognised(p); });
   if (placements.empty()) return path;
-  const PathFinder finder(placements, waits);
+  const PathFinder finder(placements, waits, catalog.measured());
   const auto last = std::max_element(placements.begin(), placements.end(),
                                      [](const auto& a, const auto& b) { return a.end < b.end; });
   Ticks reached = run.end;
@@ -121,14 +159,17 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
                       kind == CriticalLink::Kind::placement ? p.id : model::PlacementId(), p.stage, p.pass,
                       p.microBatch});
   };
-  const model::Placement* current = &*last;
+  const model::Placement *current = &*last, *next = nullptr;
   // In a damaged file, placements may wait for each other in a circle. The path therefore must go back in
   // time and has at most as many links as there are placements.
   for (std::size_t guard = 0; current != nullptr && guard <= placements.size(); ++guard) {
     if (current->end > reached) break;
-    link(CriticalLink::Kind::transfer, *current, current->end, reached);
+    const Ticks host = next == nullptr ? Ticks(0) : finder.hostBefore(*next, current->end);
+    link(CriticalLink::Kind::call, *current, reached - host, reached);
+    link(CriticalLink::Kind::transfer, *current, current->end, reached - host);
     link(CriticalLink::Kind::placement, *current, current->start, current->end);
     reached = current->start;
+    next = current;
     current = finder.binding(*current);
   }
   link(CriticalLink::Kind::call, placements.front(), run.start, reached);

@@ -14,6 +14,10 @@ struct WaitGroup {
   double ticksPerIteration = 0;
   double countPerIteration = 0;
   double share = 0;  ///< of the run's length
+  /// Of a recorded run: the reason (measured_waits.h), and the part of the time during which work whose input
+  /// was ready stood behind the receive that is waited for.
+  std::string reason;
+  double blockedPerIteration = 0;
 };
 
 /// Waits of the executable's last run, largest first.

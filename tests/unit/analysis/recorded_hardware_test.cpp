@@ -59,6 +59,45 @@ TEST(RecordedHardware, FindsTheLaunchOfEveryKernel) {
 
 /// Eight ranks of a recommendation model. Of each rank: span, busy, kernels' sum, communication, exposed
 /// communication, idle for the host (µs), kernels and copies, known launches.
+TEST(RecordedHardware, MatchesCollectivesWithinTheirProcessGroups) {
+  // Ranks 0 and 1 are group 1, ranks 2 and 3 group 2, which sums more often. All sum once in group 0.
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "process_groups";
+  std::filesystem::create_directories(folder);
+  const auto kernel = [](int group, int start, int end) {
+    return R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":)" +
+           std::to_string(1'700'000'000'000'000 + start) + R"(,"dur":)" + std::to_string(end - start) +
+           R"(,"args":{"Process Group Name":")" + std::to_string(group) +
+           R"(","Collective name":"allreduce","stream":20}})";
+  };
+  for (int rank = 0; rank < 4; ++rank) {
+    const int own = rank / 2 + 1;
+    std::string events = kernel(0, 10 * rank, 100) + "," + kernel(own, 200 + 5 * rank, 300);
+    if (own == 2) events += "," + kernel(own, 400 + rank, 500);
+    std::ofstream(folder / ("rank" + std::to_string(rank) + ".json")) << "[" << events << "]";
+  }
+  const ImportedTrace trace(folder);
+  const auto report = acceleratorReport(trace.profile, *trace.catalog);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->communicationKernels, 10);
+  EXPECT_EQ(report->matched, 10);
+  struct Expected {
+    const char* group;
+    std::int64_t ranks, spread;  // µs from the first to the last start
+  };
+  const Expected expected[] = {{"process group 0, allreduce", 4, 30},
+                               {"process group 1, allreduce", 2, 5},
+                               {"process group 2, allreduce", 2, 5},
+                               {"process group 2, allreduce", 2, 1}};
+  ASSERT_EQ(report->collectives.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const MatchedCollective& match = report->collectives[i];
+    EXPECT_EQ(match.group, expected[i].group);
+    EXPECT_EQ(match.name, "ncclDevKernel_AllReduce");
+    EXPECT_EQ(match.ranks, expected[i].ranks);
+    EXPECT_EQ((match.lastStart - match.start).count, expected[i].spread * 1'000'000);
+  }
+}
+
 TEST(RecordedHardware, MatchesCollectivesOverRanks) {
   const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / "dlrm.tar.gz");
   const AcceleratorReport report = acceleratorsOf(trace);

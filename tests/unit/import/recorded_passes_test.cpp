@@ -87,7 +87,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
       {0, 54, 75, WaitCause::slowerStage, 75}, {0, 75, 77, WaitCause::exchange, 75},
       {0, 87, 89, WaitCause::collective, -1},  {0, 89, 90, WaitCause::host, -1},
       {0, 95, 100, WaitCause::host, -1},       {1, 42, 45, WaitCause::exchange, 20},
-      {1, 75, 87, WaitCause::drain, -1},       {1, 87, 110, WaitCause::fill, 110},
+      {1, 75, 87, WaitCause::drain, 87},       {1, 87, 110, WaitCause::fill, 110},
       {1, 110, 112, WaitCause::exchange, 110},
   };
   const auto waits = rowsOf<model::Wait>(profile);

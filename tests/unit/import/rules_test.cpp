@@ -124,6 +124,62 @@ TEST_F(RuleMatcherTest, DoesNotFailOnLongTexts) {
   EXPECT_FALSE(matcher.meaningOf(event(std::string(2'000'000, 'n'))).pass);
 }
 
+TEST_F(RuleMatcherTest, KnowsTheNamesOfFrameworks) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  struct Expected {
+    const char* name;
+    model::Pass pass;
+    int stage, microBatch;  // −1: not stated
+    bool counts;            // the micro-batch is counted
+  };
+  const Expected passes[] = {
+      {"PP:2F3", model::Pass::forward, 2, 3, false},
+      {"PP:12B40", model::Pass::backward, 12, 40, false},
+      {"PP:1I0", model::Pass::backward, 1, 0, false},
+      {"PP:1W0", model::Pass::weightGradient, 1, 0, false},
+      {"Forward 7", model::Pass::forward, -1, 7, false},
+      {"Backward 0", model::Pass::backward, -1, 0, false},
+      {"deepspeed/runtime/pipe/engine.py(735): _exec_forward_pass", model::Pass::forward, -1, -1, true},
+      {"PipelineEngine._exec_backward_pass", model::Pass::backward, -1, -1, true},
+      {"BackwardPass(buffer_id=1)", model::Pass::backward, -1, -1, true},
+      {"megatron/core/pipeline_parallel/schedules.py(172): forward_step", model::Pass::forward, -1, -1, true},
+      {"backward-compute", model::Pass::backward, -1, -1, true},
+      {"_exec_optimizer_step", model::Pass::update, -1, -1, false},
+  };
+  for (const Expected& expected : passes) {
+    const Meaning meaning = matcher.meaningOf(event(expected.name));
+    EXPECT_EQ(meaning.pass, expected.pass) << expected.name;
+    EXPECT_EQ(meaning.stage.value_or(-1), expected.stage) << expected.name;
+    EXPECT_EQ(meaning.microBatch.value_or(-1), expected.microBatch) << expected.name;
+    EXPECT_EQ(meaning.countsMicroBatch, expected.counts) << expected.name;
+    EXPECT_FALSE(meaning.sends) << expected.name;
+  }
+  for (const char* send : {"c10d::send", "gloo:send", "nccl:send 0->1", "PP:1SEND_F2", "_exec_send_grads",
+                           "p2p_communication.py(130): send_forward", "backward-send"})
+    EXPECT_EQ(matcher.meaningOf(event(send)).sends, true) << send;
+  for (const char* receive : {"c10d::recv_", "gloo:recv", "c10d::recv_any_source_", "PP:0RECV_B2",
+                              "PipelineEngine._exec_recv_activations", "recv_backward", "forward-recv"})
+    EXPECT_EQ(matcher.meaningOf(event(receive)).sends, false) << receive;
+  for (const char* other : {"all_reduce", "Forward", "PP:0UNSHARD", "PP:0REDUCE_GRAD", "gloo:all_reduce",
+                            "my_forward_step_count", "send_forward_recv_backward"}) {
+    EXPECT_FALSE(matcher.meaningOf(event(other)).sends) << other;
+    EXPECT_FALSE(matcher.meaningOf(event(other)).pass) << other;
+  }
+}
+
+TEST_F(RuleMatcherTest, ReadsTheDirectionOfAMessageFromAnArgument) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  TraceEvent kernel = event("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "kernel");
+  const auto collective = [&](const char* name) {
+    kernel.argumentCount = 0;
+    kernel.add({Argument::collective, true, tables_.names.add(name).value});
+    return matcher.meaningOf(kernel).sends;
+  };
+  EXPECT_EQ(collective("send"), true);
+  EXPECT_EQ(collective("recv"), false);
+  EXPECT_EQ(collective("all_to_all"), std::nullopt);
+}
+
 TEST(Rules, RefusesWithASentence) {
   const auto message = [](const std::string& text) {
     const auto rules = Rules::parse(text, "mine.toml");
@@ -147,7 +203,8 @@ TEST(Rules, RefusesWithASentence) {
       {"[[rule]]\nname='a'\nmarks='lane'\n", "it can mark"},
       {"[[rule]]\nname='a'\nmessage='letter'\n", "it can be \"send\" or \"receive\""},
       {"[[rule]]\nname='a'\nengine='steam'\n", "states the engine \"steam\", which does not exist"},
-      {"[[rule]]\nname='a'\ndevice='{args.step}'\n", "only as a whole number"},
+      {"[[rule]]\nname='a'\ndevice='{args.step}'\n", "only as a whole value, for stage"},
+      {"[[rule]]\nname='a'\nstage='{order}'\n", "use {order} only as a whole value, for micro_batch"},
   };
   for (const auto& [text, part] : cases)
     EXPECT_NE(message(text).find(part), std::string::npos) << message(text);

@@ -144,6 +144,19 @@ TEST_F(TraceImport, KeepsWhatIsWholeOfADamagedTrace) {
   EXPECT_EQ(rows<model::Diagnostic>().size(), 6U);
 }
 
+TEST_F(TraceImport, MendsDamagedEscapes) {
+  const auto file = write("t.json", R"([{"ph":"X","name":"half \ud83d pair","ts":1,"dur":1},
+    {"ph":"X","name":"low \udc00","ts":2,"dur":1},{"ph":"X","name":"C:\path \u12","ts":3,"dur":1},
+    {"ph":"X","name":"whole \ud83d\ude00 \"q\" \\ud800","ts":4,"dur":1},{"ph":"X","name":"z \ud800","ts":5,"dur":1}])");
+  const auto summary = import({file});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary->findings.empty());
+  EXPECT_EQ(slices(), (Texts{"events: C:\\path \\u12 2000000-3000000", "events: half \uFFFD pair 0-1000000",
+                             "events: low \uFFFD 1000000-2000000",
+                             "events: whole \U0001F600 \"q\" \\ud800 3000000-4000000",
+                             "events: z \uFFFD 4000000-5000000"}));
+}
+
 TEST_F(TraceImport, ReadsRanksFromAFolderInOrder) {
   const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1,"pid":"CPU","tid":1}])";
   write("ranks/rank10.json", event);

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "profiler/import/recorded_pass.h"
+
+namespace pipescope::importing {
+
+/// Gives each pass without a step the step of its device that encloses it. If the trace of a device marks no
+/// steps, the n-th pass of a stage and micro-batch is of step n.
+void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps);
+
+/// How much completePasses() had to infer.
+struct Inferred {
+  std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)
+  std::int64_t stages = 0;    ///< passes whose stage the trace does not state, proposed ones included
+  std::int64_t messages = 0;  ///< sides of messages whose pass the trace does not state
+};
+
+/// Fills in what the traces do not state, in this order: steps, micro-batches that are counted, stages, and
+/// the passes of messages.
+///
+/// *Stages.* Ranks whose passes state no stage lie along the pipeline in the order of the ranks. If several
+/// ranks receive nothing before their forward passes, there are as many replicas, and their places among the
+/// ranks tell whether the stages or the replicas of a pipeline are neighbours.
+///
+/// Where several ranks state the same stage and no replica, the n-th rank of each stage is of replica n.
+///
+/// *Messages.* See inferMessages().
+Inferred completePasses(RecordedEvents& events);
+
+}  // namespace pipescope::importing

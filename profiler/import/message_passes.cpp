@@ -1,0 +1,242 @@
+#include "profiler/import/message_passes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace pipescope::importing {
+namespace {
+
+using base::Ticks;
+using model::DeviceId;
+using model::Pass;
+
+/// Traces state times in microseconds, so an end and the start behind it may be a microsecond apart.
+constexpr Ticks kResolution(1'000'000);
+
+/// True for the slice of a backend ("gloo:send"), which makes no further calls.
+bool isTransfer(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  return colon != std::string::npos && colon + 1 < name.size() && name[colon + 1] != ':' &&
+         name[colon + 1] != ' ' && !name.starts_with("PP:");
+}
+
+struct Side {
+  RecordedPass row;
+  bool several = false;  ///< of several slices
+};
+
+/// Joins the slices of each message into the outermost one. A send ends with its call, because the worker
+/// goes on while the backend transfers; a receive ends with the transfer.
+std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
+  std::stable_sort(slices.begin(), slices.end(), [](const RecordedPass& a, const RecordedPass& b) {
+    return std::tie(a.device, a.start, b.end) < std::tie(b.device, b.start, a.end);
+  });
+  std::vector<Side> sides;
+  Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
+  for (RecordedPass& slice : slices) {
+    const bool transfer = isTransfer(slice.name);
+    if (!sides.empty() && sides.back().row.device == slice.device && slice.start <= callsEnd) {
+      Side& whole = sides.back();
+      whole.several = true;
+      if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
+      if (whole.row.peer < 0) whole.row.peer = slice.peer;
+      if (!transfer) callsEnd = std::max(callsEnd, slice.end);
+      continue;
+    }
+    callsEnd = transfer ? Ticks(INT64_MIN) : slice.end;
+    sides.push_back({std::move(slice), false});
+  }
+  return sides;
+}
+
+bool isComplete(const RecordedPass& side) {
+  return side.statesPass && side.stage >= 0 && side.microBatch >= 0;
+}
+
+/// The messages of one device in one direction, with the passes that they may belong to.
+struct Direction {
+  bool sends = false;
+  std::vector<Side*> sides;         // in the order of their starts
+  std::vector<RecordedPass*> all;   // computations of the device, in the order of their starts
+  std::vector<std::size_t> passes;  // indices of those that have such a message
+
+  bool fits(const Side& side, const RecordedPass& pass) const {
+    const RecordedPass& row = side.row;
+    if (row.statesPass && row.pass != pass.pass) return false;
+    if (sends) return row.start + kResolution >= pass.end || (row.start >= pass.start && row.end <= pass.end);
+    return row.end <= pass.start + kResolution || (row.start <= pass.end && row.end <= pass.end);
+  }
+
+  std::int64_t assign() {
+    std::int64_t assigned = 0;
+    bool inOrder = sides.size() == passes.size();
+    for (std::size_t i = 0; inOrder && i < sides.size(); ++i) inOrder = fits(*sides[i], *all[passes[i]]);
+    if (inOrder) {
+      for (std::size_t i = 0; i < sides.size(); ++i) take(*sides[i], *all[passes[i]]);
+      return static_cast<std::int64_t>(sides.size());
+    }
+    std::size_t next = 0;  // messages keep their order
+    for (const std::size_t pass : passes) {
+      const std::size_t found = neighbour(pass, next);
+      if (found == sides.size()) continue;
+      take(*sides[found], *all[pass]);
+      next = found + 1;
+      ++assigned;
+    }
+    return assigned;
+  }
+
+  /// The receive that ended last before the pass, or the first send behind it, with no other pass between.
+  /// `from` is moved past the messages that lie before all later passes, too.
+  std::size_t neighbour(std::size_t index, std::size_t& from) const {
+    const RecordedPass& pass = *all[index];
+    const Ticks before = index == 0 ? Ticks(INT64_MIN) : all[index - 1]->start;
+    const Ticks after = index + 1 == all.size() ? Ticks(INT64_MAX) : all[index + 1]->end;
+    while (from < sides.size() && sides[from]->row.end <= before) ++from;
+    std::size_t found = sides.size();
+    for (std::size_t i = from; i < sides.size(); ++i) {
+      const RecordedPass& row = sides[i]->row;
+      if (row.start >= after) break;
+      if (row.end <= before || !fits(*sides[i], pass)) continue;
+      found = i;
+      if (sends) break;
+    }
+    return found;
+  }
+
+  void take(Side& side, RecordedPass& pass) const {
+    RecordedPass& row = side.row;
+    row.pass = pass.pass;
+    row.statesPass = true;
+    row.stage = pass.stage;
+    row.microBatch = pass.microBatch;
+    row.step = pass.step;
+    row.replica = pass.replica;
+    shorten(row, pass);
+  }
+
+  void shorten(const RecordedPass& row, RecordedPass& pass) const {
+    if (sends && row.start > pass.start && row.start < pass.end) pass.end = row.start;
+    if (!sends && row.end > pass.start && row.end < pass.end) pass.start = row.end;
+  }
+};
+
+/// The stage at the other end of the message that brings the input of a pass, or takes its result away;
+/// −1: none.
+std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stages) {
+  if (pass.pass != Pass::forward && pass.pass != Pass::backward) return -1;
+  const std::int32_t other = pass.stage + ((pass.pass == Pass::forward) == sends ? 1 : -1);
+  return other >= stages ? -1 : other;
+}
+
+class MessageFinder {
+ public:
+  explicit MessageFinder(RecordedEvents& events) {
+    for (RecordedPass& pass : events.passes) {
+      if (!model::isComputePass(pass.pass) || pass.stage < 0 || pass.microBatch < 0) continue;
+      computations_[pass.device].push_back(&pass);
+      stagesOf_[pass.device].insert(pass.stage);
+      byKey_[keyOf(pass)] = &pass;
+      stages_ = std::max(stages_, pass.stage + 1);
+    }
+    for (auto& [device, list] : computations_)
+      std::stable_sort(list.begin(), list.end(),
+                       [](const auto* a, const auto* b) { return a->start < b->start; });
+  }
+
+  std::int64_t find(std::vector<RecordedPass>& slices, bool sends) {
+    std::vector<Side> sides = joinSlices(std::move(slices), sends);
+    slices.clear();
+    std::map<DeviceId, Direction> directions;
+    std::map<DeviceId, std::set<const RecordedPass*>> stated;
+    for (Side& side : sides) {
+      if (!isComplete(side.row)) {
+        directions[side.row.device].sides.push_back(&side);
+      } else if (const auto pass = byKey_.find(keyOf(side.row)); pass != byKey_.end()) {
+        stated[side.row.device].insert(pass->second);
+        if (side.several) Direction{sends, {}, {}, {}}.shorten(side.row, *pass->second);
+      }
+    }
+    std::int64_t assigned = 0;
+    for (auto& [device, direction] : directions) {
+      direction.sends = sends;
+      direction.all = computations_[device];
+      for (std::size_t i = 0; i < direction.all.size(); ++i) {
+        const std::int32_t other = otherStage(*direction.all[i], sends, stages_);
+        if (other >= 0 && !stagesOf_[device].contains(other) && !stated[device].contains(direction.all[i]))
+          direction.passes.push_back(i);
+      }
+      assigned += direction.assign();
+    }
+    for (Side& side : sides) slices.push_back(std::move(side.row));
+    return assigned;
+  }
+
+ private:
+  using Key = std::tuple<DeviceId, std::int64_t, std::int32_t, std::int32_t, Pass>;
+  static Key keyOf(const RecordedPass& pass) {
+    return {pass.device, pass.step.value_or(-1), pass.microBatch, pass.stage, pass.pass};
+  }
+
+  std::map<DeviceId, std::vector<RecordedPass*>> computations_;
+  std::map<DeviceId, std::set<std::int32_t>> stagesOf_;
+  std::map<Key, RecordedPass*> byKey_;
+  std::int32_t stages_ = 0;
+};
+
+}  // namespace
+
+std::vector<RecordedPass> joinedSlices(std::vector<RecordedPass> slices, bool sends) {
+  std::vector<RecordedPass> joined;
+  for (Side& side : joinSlices(std::move(slices), sends)) joined.push_back(std::move(side.row));
+  return joined;
+}
+
+std::int64_t inferMessages(RecordedEvents& events) {
+  MessageFinder finder(events);
+  // Receives first: a pass that waited for its input within itself begins later.
+  const std::int64_t receives = finder.find(events.receives, false);
+  return receives + finder.find(events.sends, true);
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<RecordedPass>& sends,
+                                                              const std::vector<RecordedPass>& receives) {
+  using Key = std::tuple<std::string, std::int64_t, std::int32_t, std::int32_t, Pass>;
+  using Ranks = std::tuple<std::int64_t, std::int64_t>;  // from, to
+  std::map<Key, std::size_t> byPass;
+  std::map<Ranks, std::vector<std::size_t>> byRanks;
+  const auto byStart = [](const std::vector<RecordedPass>& sides) {
+    std::vector<std::size_t> order(sides.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return sides[a].start < sides[b].start; });
+    return order;
+  };
+  for (const std::size_t i : byStart(sends)) {
+    const RecordedPass& send = sends[i];
+    if (isComplete(send))
+      byPass[{send.replica, send.step.value_or(-1), send.microBatch, send.stage, send.pass}] = i;
+    if (send.rank >= 0 && send.peer >= 0) byRanks[{send.rank, send.peer}].push_back(i);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  std::map<Ranks, std::size_t> received;
+  for (const std::size_t i : byStart(receives)) {
+    const RecordedPass& receive = receives[i];
+    if (receive.rank >= 0 && receive.peer >= 0) {
+      const Ranks ranks(receive.peer, receive.rank);
+      const std::size_t number = received[ranks]++;
+      if (number < byRanks[ranks].size()) pairs.emplace_back(byRanks[ranks][number], i);
+      continue;
+    }
+    if (!isComplete(receive)) continue;
+    const auto send = byPass.find({receive.replica, receive.step.value_or(-1), receive.microBatch,
+                                   receive.stage + (receive.pass == Pass::forward ? -1 : 1), receive.pass});
+    if (send != byPass.end()) pairs.emplace_back(send->second, i);
+  }
+  return pairs;
+}
+
+}  // namespace pipescope::importing

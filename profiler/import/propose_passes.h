@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+
+#include "profiler/import/recorded_pass.h"
+
+namespace pipescope::importing {
+
+/// Proposes the passes of a pipeline of which the rules recognise no pass, but messages and the operators of
+/// PyTorch's backward pass. Returns the number of proposed passes; 0 if the messages form no single pipeline.
+///
+/// The ranks lie along the pipeline in their order. Every rank between the ends exchanges two messages for
+/// each one that the ends exchange. What lies between a receive and the send behind it is a pass: a backward
+/// pass if it holds operators of the backward pass. The first rank computes the backward pass up to its last
+/// such operator, and then the next forward pass; the last rank computes the forward pass up to the first
+/// such operator, and then the backward pass. Micro-batches are counted within each step.
+std::int64_t proposePasses(RecordedEvents& events);
+
+}  // namespace pipescope::importing

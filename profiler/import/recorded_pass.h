@@ -1,0 +1,51 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/model/rows.h"
+
+namespace pipescope::importing {
+
+/// A pass of a stage, or one side of a message, as a trace recorded it.
+struct RecordedPass {
+  model::DeviceId device;
+  model::LaneId lane;
+  base::Ticks start, end;
+  model::Pass pass = model::Pass::forward;
+  std::int32_t stage = -1, microBatch = -1;
+  std::optional<std::int64_t> step;
+  std::string replica, name;
+  std::string group = {};         ///< of a collective: the same for all its members
+  model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
+  model::StepKind kind = model::StepKind::compute;
+  bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step
+  bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
+  std::int64_t rank = -1;  ///< of the process; −1: not stated
+  std::int64_t peer = -1;  ///< of a message: rank of the other side; −1: not stated
+};
+
+/// A training step of a process.
+struct RecordedStep {
+  model::DeviceId device;
+  base::Ticks start, end;
+  std::int64_t step = 0;
+};
+
+/// A stretch of time on a device.
+struct RecordedStretch {
+  model::DeviceId device;
+  base::Ticks start, end;
+};
+
+/// What the rules recognised in one or more traces.
+struct RecordedEvents {
+  std::vector<RecordedPass> passes;
+  /// Sides of messages: pass forward for activations, backward for gradients; the stage is the worker's.
+  std::vector<RecordedPass> sends, receives;
+  std::vector<RecordedStep> steps;
+  /// Operators that belong to a backward pass, as long as no pass is recognised.
+  std::vector<RecordedStretch> backwardOperators;
+};
+
+}  // namespace pipescope::importing

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "profiler/import/recorded_pass.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::importing {
+
+/// Where the input of a pass comes from. Indices of passes, sends and receives; none: not known, or none.
+struct PassInput {
+  std::optional<std::size_t> producer;  ///< on another device
+  std::optional<std::size_t> send, receive;
+};
+
+/// What is known of a recorded run. Passes are ordered by start.
+struct RecordedRun {
+  const std::vector<RecordedPass>&passes, &sends, &receives;
+  const std::vector<std::int32_t>& iterations;  ///< of each pass
+  std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
+  /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
+  const std::map<std::ptrdiff_t, std::size_t>& lastBefore;
+  std::vector<PassInput> inputs;  ///< of each pass
+};
+
+/// Writes the gaps between the passes of each device, with their causes. Of a gap before a pass whose input
+/// comes in a message,
+/// - the device's own sends take the time until the receiver is ready (slower stage, names the receiver's
+///   device and no pass: a late receiver) and then the transfer (exchange);
+/// - until the receive is posted, the host does something else (host);
+/// - until the message is sent, the device waits for the pass that makes it (slower stage, or fill: a late
+///   sender);
+/// - until it is received, for the transfer (exchange), and until the pass begins, for the host again.
+/// Without messages the end of the pass that makes the input divides the gap. Gaps between training steps are
+/// drain until the last pass of the step has ended. A gap during or before a collective waits for the rank
+/// that was last to begin it.
+void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
+
+}  // namespace pipescope::importing

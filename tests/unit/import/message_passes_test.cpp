@@ -1,0 +1,214 @@
+// Messages whose passes a trace does not state, and stages that follow from them. Times are in microseconds.
+#include "profiler/import/message_passes.h"
+
+#include <gtest/gtest.h>
+
+#include "profiler/import/complete_passes.h"
+
+namespace pipescope::importing {
+namespace {
+
+using base::Ticks;
+using model::DeviceId;
+using model::Pass;
+
+constexpr std::int64_t kMicrosecond = 1'000'000;
+
+RecordedPass row(int device, std::int64_t start, std::int64_t end, const std::string& name) {
+  RecordedPass result;
+  result.device = DeviceId(device);
+  result.rank = device;
+  result.start = Ticks(start * kMicrosecond);
+  result.end = Ticks(end * kMicrosecond);
+  result.name = name;
+  return result;
+}
+
+RecordedPass pass(int stage, Pass kind, int microBatch, std::int64_t start, std::int64_t end) {
+  RecordedPass result = row(stage, start, end, "pass");
+  result.pass = kind;
+  result.stage = stage;
+  result.microBatch = microBatch;
+  result.step = 0;
+  return result;
+}
+
+RecordedPass message(int device, std::int64_t start, std::int64_t end, const std::string& name) {
+  RecordedPass result = row(device, start, end, name);
+  result.statesPass = false;
+  return result;
+}
+
+std::string textOf(const RecordedPass& side) {
+  return (side.statesPass ? model::toString(side.pass) : std::string("open")) + " " +
+         std::to_string(side.microBatch) + " " + std::to_string(side.start.count / kMicrosecond) + "-" +
+         std::to_string(side.end.count / kMicrosecond);
+}
+
+std::vector<std::string> textsOf(const std::vector<RecordedPass>& sides) {
+  std::vector<std::string> texts;
+  for (const RecordedPass& side : sides) texts.push_back(textOf(side));
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+/// The middle one of three stages, with the order F0 F1 B0 B1.
+RecordedEvents middleStage() {
+  RecordedEvents events;
+  events.passes = {pass(1, Pass::forward, 0, 100, 200), pass(1, Pass::forward, 1, 300, 400),
+                   pass(1, Pass::backward, 0, 500, 600), pass(1, Pass::backward, 1, 700, 800),
+                   pass(2, Pass::forward, 0, 0, 1)};
+  return events;
+}
+
+TEST(MessagePasses, FollowFromTheirNeighbours) {
+  RecordedEvents events = middleStage();
+  for (const std::int64_t end : {90, 290, 490, 690}) {
+    events.receives.push_back(message(1, end - 40, end - 38, "c10d::recv_"));
+    events.receives.push_back(message(1, end - 39, end, "gloo:recv"));
+  }
+  for (const std::int64_t start : {205, 405, 605, 805}) {
+    events.sends.push_back(message(1, start, start + 5, "c10d::send"));
+    events.sends.push_back(message(1, start + 4, start + 30, "gloo:send"));
+  }
+  EXPECT_EQ(inferMessages(events), 8);
+  EXPECT_EQ(textsOf(events.receives),
+            (Texts{"forward 0 50-90", "forward 1 250-290", "backward 0 450-490", "backward 1 650-690"}));
+  EXPECT_EQ(textsOf(events.sends),
+            (Texts{"forward 0 205-210", "forward 1 405-410", "backward 0 605-610", "backward 1 805-810"}));
+}
+
+TEST(MessagePasses, KeepTheirOrderWhereReceivesAreMadeEarly) {
+  RecordedEvents events = middleStage();
+  // All receives are begun at once, but each ends before its pass.
+  for (const std::int64_t end : {90, 150, 290, 480})
+    events.receives.push_back(message(1, 10 + end / 10, end, "gloo:recv"));
+  EXPECT_EQ(inferMessages(events), 4);
+  EXPECT_EQ(textsOf(events.receives),
+            (Texts{"forward 0 19-90", "forward 1 25-150", "backward 0 39-290", "backward 1 58-480"}));
+}
+
+TEST(MessagePasses, LeaveOpenWhatHasNoPass) {
+  RecordedEvents events = middleStage();
+  // The trace begins after the first receive, and one receive is of something else.
+  events.receives = {message(1, 250, 290, "gloo:recv"), message(1, 420, 430, "gloo:recv"),
+                     message(1, 450, 490, "gloo:recv"), message(1, 850, 890, "gloo:recv")};
+  EXPECT_EQ(inferMessages(events), 2);
+  EXPECT_EQ(textsOf(events.receives),
+            (Texts{"forward 1 250-290", "open -1 420-430", "backward 0 450-490", "open -1 850-890"}));
+}
+
+TEST(MessagePasses, ShortenThePassesThatEncloseThem) {
+  RecordedEvents events;
+  events.passes = {pass(1, Pass::forward, 0, 100, 300), pass(2, Pass::forward, 0, 0, 1)};
+  events.receives = {message(1, 110, 180, "gloo:recv")};
+  events.sends = {message(1, 290, 295, "gloo:send")};
+  EXPECT_EQ(inferMessages(events), 2);
+  EXPECT_EQ(textOf(events.passes[0]), "forward 0 180-290") << "it waited before, and sent afterwards";
+}
+
+TEST(MessagePasses, PairByPassOrByRanks) {
+  RecordedPass send = pass(0, Pass::forward, 3, 10, 20), receive = pass(1, Pass::forward, 3, 15, 25);
+  EXPECT_EQ(pairMessages({send}, {receive}).size(), 1U);
+  receive.microBatch = 4;
+  EXPECT_TRUE(pairMessages({send}, {receive}).empty());
+  // Of two messages from rank 5 to rank 6 the first is sent and received first.
+  std::vector<RecordedPass> sends(2), receives(2);
+  for (int i = 0; i < 2; ++i) {
+    sends[i] = message(5, 100 - 10 * i, 110, "nccl:send");
+    sends[i].peer = 6;
+    receives[i] = message(6, 120 + 10 * i, 200, "nccl:recv");
+    receives[i].peer = 5;
+  }
+  const auto pairs = pairMessages(sends, receives);
+  EXPECT_EQ(pairs, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 0}, {0, 1}}));
+}
+
+/// Passes without stages on `ranks` ranks; those in `fed` receive something before each forward pass.
+RecordedEvents unplaced(int ranks, const std::vector<int>& fed) {
+  RecordedEvents events;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int m = 0; m < 2; ++m) {
+      const std::int64_t at = 1000 * m;
+      for (const Pass kind : {Pass::forward, Pass::backward}) {
+        const std::int64_t start = at + (kind == Pass::forward ? 100 : 500);
+        RecordedPass own = pass(rank, kind, m, start, start + 100);
+        own.stage = -1;
+        events.passes.push_back(own);
+      }
+      if (std::find(fed.begin(), fed.end(), rank) != fed.end())
+        events.receives.push_back(message(rank, at + 50, at + 90, "gloo:recv"));
+    }
+  }
+  return events;
+}
+
+std::vector<std::string> placesIn(RecordedEvents events) {
+  completePasses(events);
+  std::vector<std::string> places;
+  for (const RecordedPass& own : events.passes)
+    if (own.pass == Pass::forward && own.microBatch == 0)
+      places.push_back(std::to_string(own.stage) + "/" + own.replica);
+  return places;
+}
+
+TEST(CompletePasses, InfersStagesFromRanksAndMessages) {
+  EXPECT_EQ(placesIn(unplaced(3, {})), (Texts{"0/0", "1/0", "2/0"})) << "no messages: one pipeline";
+  EXPECT_EQ(placesIn(unplaced(4, {1, 2, 3})), (Texts{"0/0", "1/0", "2/0", "3/0"}));
+  EXPECT_EQ(placesIn(unplaced(4, {1, 3})), (Texts{"0/0", "1/0", "0/1", "1/1"})) << "pipelines are neighbours";
+  EXPECT_EQ(placesIn(unplaced(4, {2, 3})), (Texts{"0/0", "0/1", "1/0", "1/1"})) << "replicas are neighbours";
+  EXPECT_EQ(placesIn(unplaced(4, {0, 1, 2})), (Texts{"-1/", "-1/", "-1/", "-1/"}))
+      << "the last rank is no first";
+  EXPECT_EQ(placesIn(unplaced(3, {1})), (Texts{"-1/", "-1/", "-1/"})) << "three ranks hold no two pipelines";
+  EXPECT_EQ(placesIn(unplaced(1, {})), (Texts{"-1/"})) << "one rank of nobody knows how many";
+}
+
+TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
+  const auto replicasOf = [](const std::vector<int>& stageOfRank) {
+    RecordedEvents events;
+    for (std::size_t rank = 0; rank < stageOfRank.size(); ++rank) {
+      RecordedPass own = pass(stageOfRank[rank], Pass::forward, 0, 100, 200);
+      own.device = DeviceId(static_cast<std::int64_t>(rank));
+      own.rank = static_cast<std::int64_t>(rank);
+      events.passes.push_back(own);
+    }
+    completePasses(events);
+    Texts replicas;
+    for (const RecordedPass& own : events.passes) replicas.push_back(own.replica);
+    return replicas;
+  };
+  EXPECT_EQ(replicasOf({0, 1, 0, 1}), (Texts{"0", "0", "1", "1"})) << "pipelines are neighbours";
+  EXPECT_EQ(replicasOf({0, 0, 1, 1}), (Texts{"0", "1", "0", "1"})) << "replicas are neighbours";
+  EXPECT_EQ(replicasOf({0, 1, 2}), (Texts{"", "", ""})) << "one pipeline";
+  EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"", "", ""})) << "a rank is missing";
+}
+
+TEST(CompletePasses, CountsStepsAndMicroBatches) {
+  // No step is marked. Micro-batches are stated: they begin anew in each step.
+  RecordedEvents stated;
+  for (const int step : {0, 1})
+    for (const int m : {0, 1, 2}) {
+      stated.passes.push_back(pass(0, Pass::forward, m, 1000 * step + 100 * m, 1000 * step + 100 * m + 50));
+      stated.passes.back().step.reset();
+    }
+  completePasses(stated);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(stated.passes[i].step, i / 3) << i;
+  // Neither is stated: weight updates end the steps.
+  RecordedEvents counted;
+  for (int i = 0; i < 5; ++i) {
+    RecordedPass own = pass(0, i == 2 ? Pass::update : Pass::forward, -1, 100 * i, 100 * i + 50);
+    own.step.reset();
+    own.countsMicroBatch = i != 2;
+    counted.passes.push_back(own);
+  }
+  completePasses(counted);
+  const std::pair<int, int> expected[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {1, 1}};  // step, micro-batch
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(counted.passes[i].step, expected[i].first) << i;
+    EXPECT_EQ(counted.passes[i].microBatch, expected[i].second) << i;
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::importing

@@ -1,0 +1,68 @@
+// Passes that follow from messages and operators alone.
+#include "profiler/import/propose_passes.h"
+
+#include <gtest/gtest.h>
+
+namespace pipescope::importing {
+namespace {
+
+using base::Ticks;
+
+RecordedPass side(int rank, std::int64_t start, std::int64_t end) {
+  RecordedPass result;
+  result.device = model::DeviceId(rank);
+  result.rank = rank;
+  result.start = Ticks(start);
+  result.end = Ticks(end);
+  result.name = "gloo:message";
+  result.statesPass = false;
+  return result;
+}
+
+/// Two ranks, one micro-batch: rank 0 computes forward until 100 and backward from 310 to 390, rank 1 forward
+/// from 110 to 200 and backward from 200 to 300.
+RecordedEvents twoRanks() {
+  RecordedEvents events;
+  events.steps = {{model::DeviceId(0), Ticks(10), Ticks(400), 0},
+                  {model::DeviceId(1), Ticks(10), Ticks(400), 0}};
+  events.sends = {side(0, 100, 102), side(1, 300, 302)};
+  events.receives = {side(1, 20, 110), side(0, 105, 310)};
+  events.backwardOperators = {{model::DeviceId(0), Ticks(310), Ticks(350)},
+                              {model::DeviceId(0), Ticks(350), Ticks(390)},
+                              {model::DeviceId(1), Ticks(200), Ticks(300)}};
+  return events;
+}
+
+TEST(ProposePasses, DividesTheTimeBetweenMessages) {
+  RecordedEvents events = twoRanks();
+  ASSERT_EQ(proposePasses(events), 4);
+  const std::tuple<int, model::Pass, std::int64_t, std::int64_t> expected[] = {
+      {0, model::Pass::forward, 10, 100},
+      {0, model::Pass::backward, 310, 390},
+      {1, model::Pass::forward, 110, 200},
+      {1, model::Pass::backward, 200, 300}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const RecordedPass& pass = events.passes[i];
+    EXPECT_EQ(std::tuple(pass.stage, pass.pass, pass.start.count, pass.end.count), expected[i]) << i;
+    EXPECT_TRUE(pass.countsMicroBatch);
+  }
+}
+
+TEST(ProposePasses, GivesNoVerdictWhereTheMessagesAreNoPipeline) {
+  RecordedEvents more = twoRanks();
+  more.sends.push_back(side(1, 320, 322));
+  EXPECT_EQ(proposePasses(more), 0) << "the ends exchange different numbers of messages";
+  RecordedEvents unnamed = twoRanks();
+  for (auto* list : {&unnamed.sends, &unnamed.receives})
+    for (RecordedPass& own : *list) own.rank = -1;
+  EXPECT_EQ(proposePasses(unnamed), 0) << "the order of the ranks is not known";
+  RecordedEvents forwardOnly = twoRanks();
+  forwardOnly.backwardOperators.clear();
+  EXPECT_EQ(proposePasses(forwardOnly), 0) << "forward and backward cannot be told apart";
+  RecordedEvents named = twoRanks();
+  named.passes.push_back(side(0, 10, 20));
+  EXPECT_EQ(proposePasses(named), 0) << "a rule recognised a pass";
+}
+
+}  // namespace
+}  // namespace pipescope::importing

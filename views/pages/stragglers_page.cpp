@@ -1,0 +1,158 @@
+// Shows which workers of a recorded run slow the others down, and in which iterations.
+#include <QVBoxLayout>
+#include <algorithm>
+#include <memory>
+
+#include "profiler/analysis/pipeline/stragglers.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/page.h"
+#include "views/timeline/wait_matrix.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Format;
+
+constexpr int kCulpritRows = 10;
+
+struct StragglersData {
+  sections::Section section;
+  analysis::StragglersAnswer answer;
+};
+
+}  // namespace
+
+class StragglersPage : public shell::Page {
+ public:
+  explicit StragglersPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    sentences_ = new Panel(context.palette, tr("Verdict"), this);
+    area->top()->addWidget(sentences_);
+    auto* panel = new Panel(context.palette, tr("Workers and iterations"), this);
+    panel->setTitle(tr("Workers and iterations"),
+                    tr("time of a worker's computations ÷ the usual time of the same computations, in each "
+                       "iteration; the strongest colour is the slowest"));
+    matrix_ = new timeline::WaitMatrix(context.palette, panel);
+    matrix_->setAccessibleName(tr("Workers and iterations"));
+    panel->body()->addWidget(matrix_);
+    area->top()->addWidget(panel);
+    stages_ = addTable(*area->left());
+    operations_ = addTable(*area->left());
+    area->left()->addStretch(1);
+    workers_ = addTable(*area->right());
+    ranks_ = addTable(*area->right());
+    area->right()->addStretch(1);
+    iterations_ = addTable(*area->bottom());
+    setContent(area);
+    connect(matrix_, &timeline::WaitMatrix::clicked, this, &StragglersPage::select);
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<StragglersData>();
+      PIPESCOPE_ASSIGN(content->section,
+                       sectionNamed("stragglers", {job.source, job.catalog, job.executable}));
+      PIPESCOPE_ASSIGN(content->answer, analysis::stragglers(job.source, job.catalog, job.executable));
+      return Apply([this, content] { apply(content); });
+    };
+  }
+
+ private:
+  DataTable* addTable(QVBoxLayout& column) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(kCulpritRows);
+    panel->body()->addWidget(table);
+    column.addWidget(panel);
+    return table;
+  }
+
+  void apply(std::shared_ptr<const StragglersData> content) {
+    data_ = std::move(content);
+    if (!data_->answer.stragglers) return showInstead(text(data_->answer.why));
+    applySentences();
+    applyMatrix(*data_->answer.stragglers);
+    const std::pair<DataTable*, const char*> tables[] = {{stages_, "stages"},
+                                                         {workers_, "workers"},
+                                                         {ranks_, "data_parallel_ranks"},
+                                                         {operations_, "operations"},
+                                                         {iterations_, "iterations"}};
+    for (const auto& [widget, name] : tables) {
+      const sections::Table* table = tableNamed(data_->section, name);
+      widget->setTable(*table, data_->section.ticksPerShownUnit);
+      widget->parentWidget()->setVisible(!table->rows.empty());
+    }
+  }
+
+  void applySentences() {
+    while (QLayoutItem* item = sentences_->body()->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    for (const std::string& sentence : data_->section.remarks)
+      sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
+                                                     shell::Ui::accent, text(sentence), sentences_));
+  }
+
+  /// The colour of a cell is the share by which the worker is slower than usual.
+  void applyMatrix(const analysis::Stragglers& found) {
+    QStringList rows, columns;
+    std::vector<timeline::WaitCell> cells;
+    for (const analysis::Straggler& worker : found.workers) rows << text(worker.name);
+    for (std::size_t i = 0; i < found.iterations.size(); ++i) columns << QString::number(i);
+    for (std::size_t w = 0; w < found.pace.size(); ++w) {
+      for (std::size_t i = 0; i < found.pace[w].size(); ++i) {
+        const double pace = found.pace[w][i];
+        if (pace <= 0) continue;  // it computed nothing
+        timeline::WaitCell cell;
+        cell.row = static_cast<int>(w);
+        cell.column = static_cast<int>(i);
+        cell.share = std::max(0.0, pace - 1);
+        cell.role = geometry::ColourRole::waitSlowerStage;
+        cell.label = text(formatCell(pace, Format::ratio));
+        cell.tip = tr("%1, iteration %2: its computations take %3 times as long as usual.")
+                       .arg(rows[cell.row])
+                       .arg(i)
+                       .arg(cell.label);
+        cells.push_back(std::move(cell));
+      }
+    }
+    matrix_->setMatrix(rows, columns, std::move(cells));
+  }
+
+  /// Selects the worker of a clicked cell in the table.
+  void select(int row, int) {
+    matrix_->setMarked(row);
+    const sections::Table& table = workers_->model()->table();
+    const std::size_t name = columnNamed(table, "name");
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      if (wordsIn(table.rows[i][name]) == matrix_->rows()[row]) workers_->markRow(static_cast<int>(i));
+  }
+
+  std::shared_ptr<const StragglersData> data_;
+  Panel* sentences_ = nullptr;
+  timeline::WaitMatrix* matrix_ = nullptr;
+  DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *operations_ = nullptr,
+            *iterations_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(stragglers) {
+  registry.add({QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
+                QObject::tr("Which workers of a recorded run slow the others down, and when"), 95,
+                [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }});
+}
+
+}  // namespace pipescope::shell
