@@ -186,7 +186,15 @@ base::Status visitTraceFiles(const fs::path& path,
   if (files.empty())
     return base::badInput(
         fmt::format("The folder {} holds no files: name a folder of traces.", path.string()));
-  for (const fs::path& file : files) PIPESCOPE_TRY(Walk(file, visit).file());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::function<base::Status(const TraceFile&)> visitPart = [&](const TraceFile& file) {
+      const auto share = [&] {
+        return (static_cast<double>(i) + file.fraction()) / static_cast<double>(files.size());
+      };
+      return visit({file.name, file.path, file.bytes, share});
+    };
+    PIPESCOPE_TRY(Walk(files[i], visitPart).file());
+  }
   return {};
 }
 

@@ -13,7 +13,7 @@ struct TraceFile {
   std::string name;            ///< for messages and ranks: "runs.tar.gz/rank3.json"
   std::filesystem::path path;  ///< of the file on disk that holds it
   ByteSource& bytes;
-  /// Returns the share of the file on disk that was read, from 0 to 1.
+  /// Returns the share of the visited path that was read, from 0 to 1. Each file of a folder counts alike.
   std::function<double()> fraction;
 };
 
