@@ -77,6 +77,10 @@ Status checkChoice(const Key& key, const std::string& value) {
 }
 
 Status checkValue(const Key& key, const Value& value) {
+  constexpr double kTooLarge = 9.2e18;  // for a whole number of 64 bits
+  const auto* real = std::get_if<double>(&value);
+  if (real != nullptr && key.type == KeyType::integer && std::fabs(*real) >= kTooLarge)
+    PIPESCOPE_TRY(checkNumber(key, *real));
   if (!hasType(value, key.type)) {
     return base::badInput(
         fmt::format("{} is {}, but it must be {}.", key.path, toToml(value), toString(key.type)));

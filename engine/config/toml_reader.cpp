@@ -212,15 +212,36 @@ std::optional<Value> valueOf(const Key& key, std::string_view given) {
   return bracketed ? std::nullopt : valueOf("[" + text + "]");
 }
 
+/// A whole number, although it may be too large for one.
+bool isDigits(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  constexpr std::size_t kMost = 300;  // fits into a double
+  return !text.empty() && text.size() <= kMost && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// The array of tables that a path such as "stages[0].device" or "stages[].device" leads into; empty if it
+/// leads into none.
+std::string arrayOf(const KeyTable& keys, std::string_view path) {
+  const std::size_t open = path.find('['), close = path.find(']');
+  if (open == path.npos || close == path.npos || close < open) return {};
+  std::string general(path.substr(0, open + 1));
+  general += path.substr(close);
+  return keys.find(general) == nullptr ? std::string() : general.substr(0, open);
+}
+
 }  // namespace
 
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
   const Key* key = keys().find(path);
-  if (key == nullptr || key->path.find("[]") != std::string::npos)
-    return base::badInput(unknownKey(keys(), std::string(path)));
+  if (const std::string array = arrayOf(keys(), path); !array.empty()) {
+    return base::badInput(
+        fmt::format("{} belongs to an entry of [[{}]]: only a configuration file can set it.", path, array));
+  }
+  if (key == nullptr) return base::badInput(unknownKey(keys(), std::string(path)));
   const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
   if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
   std::optional<Value> parsed = valueOf(*key, value);
+  if (!parsed && key->type == KeyType::integer && isDigits(value)) parsed = std::stod(std::string(value));
   if (!parsed) {
     return base::badInput(fmt::format("{} is \"{}\", but it must be {}.", path, value, toString(key->type)));
   }

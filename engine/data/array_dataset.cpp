@@ -69,6 +69,13 @@ class ArrayDataset : public Dataset {
     return std::unique_ptr<Dataset>(std::move(dataset));
   }
 
+  /// The number of rows that create() would give. Only the types of the arrays are looked at.
+  static Result<std::int64_t> rowsOf(std::string place, std::map<std::string, TensorValue> arrays,
+                                     const DatasetRequest& request) {
+    PIPESCOPE_TRY(ArrayDataset(std::move(place)).choose(arrays, request));
+    return arrays.begin()->second.type.shape[0];
+  }
+
   std::string description() const override { return description_; }
   std::int64_t size() const override { return arrays_.front().type.shape[0]; }
   std::vector<Field> fields() const override {
@@ -166,6 +173,10 @@ std::string splitName(const DatasetRequest& request) {
   return request.split == DataSplit::train ? "train" : "test";
 }
 
+std::string placeOf(const DatasetRequest& request) {
+  return fmt::format("'{}' ({})", request.directory.string(), splitName(request));
+}
+
 Status requireDirectory(const DatasetRequest& request, const char* what) {
   if (!request.directory.empty()) return {};
   return badInput(fmt::format("the folder of the {} is missing: give it with --data", what));
@@ -205,8 +216,7 @@ Result<std::unique_ptr<Dataset>> openFiles(const DatasetRequest& request, const 
   for (const auto& [name, file] : files) {
     PIPESCOPE_ASSIGN(arrays[name], read(file));
   }
-  return ArrayDataset::create(fmt::format("'{}' ({})", request.directory.string(), splitName(request)),
-                              std::move(arrays), request);
+  return ArrayDataset::create(placeOf(request), std::move(arrays), request);
 }
 
 Result<std::unique_ptr<Dataset>> openNumpy(const DatasetRequest& request) {
@@ -216,6 +226,22 @@ Result<std::unique_ptr<Dataset>> openNumpy(const DatasetRequest& request) {
   if (!fs::exists(archive, error)) return openFiles(request, ".npy", readNpy);
   PIPESCOPE_ASSIGN(auto arrays, readNpz(archive));
   return ArrayDataset::create("'" + archive.string() + "'", std::move(arrays), request);
+}
+
+/// Counts the rows from the headers of .npy files. An archive is read, because its members may be compressed.
+Result<std::int64_t> countNumpy(const DatasetRequest& request) {
+  PIPESCOPE_TRY(requireDirectory(request, "NumPy files"));
+  std::error_code error;
+  if (fs::exists(request.directory / (splitName(request) + ".npz"), error)) {
+    PIPESCOPE_ASSIGN(const std::unique_ptr<Dataset> opened, openNumpy(request));
+    return opened->size();
+  }
+  PIPESCOPE_ASSIGN(const auto files, filesOf(request, ".npy"));
+  std::map<std::string, TensorValue> arrays;
+  for (const auto& [name, file] : files) {
+    PIPESCOPE_ASSIGN(arrays[name].type, readNpyType(file));
+  }
+  return ArrayDataset::rowsOf(placeOf(request), std::move(arrays), request);
 }
 
 Result<std::unique_ptr<Dataset>> openProto(const DatasetRequest& request) {
@@ -230,7 +256,7 @@ PIPESCOPE_REGISTER_DATASET(numpy) {
       {"numpy",
        "arrays in a folder, by the names of the model's inputs, or samples and labels: train.npz, or "
        "train_NAME.npy, or train/NAME.npy; test likewise",
-       openNumpy, preprocessingSettings()});
+       openNumpy, preprocessingSettings(), countNumpy});
 }
 
 PIPESCOPE_REGISTER_DATASET(tensor_proto) {

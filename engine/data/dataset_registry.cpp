@@ -39,13 +39,29 @@ const DatasetRegistry& datasetRegistry() {
   return all;
 }
 
-base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request) {
+namespace {
+
+base::Result<const DatasetFormat*> findFormat(std::string_view name) {
   std::string known;
   for (const DatasetFormat& candidate : datasetRegistry().formats()) {
-    if (candidate.name == format) return candidate.open(request);
+    if (candidate.name == name) return &candidate;
     known += (known.empty() ? "" : ", ") + candidate.name;
   }
-  return base::badInput(fmt::format("there is no data-set format '{}'; choose one of: {}", format, known));
+  return base::badInput(fmt::format("there is no data-set format '{}'; choose one of: {}", name, known));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request) {
+  PIPESCOPE_ASSIGN(const DatasetFormat* const found, findFormat(format));
+  return found->open(request);
+}
+
+base::Result<std::int64_t> countDataset(std::string_view format, const DatasetRequest& request) {
+  PIPESCOPE_ASSIGN(const DatasetFormat* const found, findFormat(format));
+  if (found->count != nullptr) return found->count(request);
+  PIPESCOPE_ASSIGN(const std::unique_ptr<Dataset> opened, found->open(request));
+  return opened->size();
 }
 
 }  // namespace pipescope::data

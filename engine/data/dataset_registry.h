@@ -43,6 +43,9 @@ struct DatasetFormat {
   std::string doc;   ///< one sentence for help and messages
   base::Result<std::unique_ptr<Dataset>> (*open)(const DatasetRequest& request) = nullptr;
   std::vector<config::SettingRow> settings = {};  ///< keys of [data] that not every format has
+  /// The number of rows, from the headers of the files alone. It refuses what headers show to be wrong. Null:
+  /// only open() can tell.
+  base::Result<std::int64_t> (*count)(const DatasetRequest& request) = nullptr;
 };
 
 class DatasetRegistry {
@@ -61,6 +64,8 @@ const DatasetRegistry& datasetRegistry();
 
 /// Opens a data set of the named format. For an unknown name the error lists the known ones.
 base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request);
+/// The number of rows of a data set of the named format. It reads values only where headers do not suffice.
+base::Result<std::int64_t> countDataset(std::string_view format, const DatasetRequest& request);
 
 }  // namespace pipescope::data
 

@@ -14,6 +14,55 @@ namespace pipescope::data {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Refuses files that do not belong together, or images of another size than the model takes.
+base::Status checkIdxExtents(const fs::path& imageFile, const std::vector<std::int64_t>& images,
+                             const fs::path& labelFile, const std::vector<std::int64_t>& labels,
+                             const graph::Shape& sampleShape) {
+  if (images[0] != labels[0]) {
+    return base::badInput(
+        fmt::format("'{}' holds {} images but '{}' holds {} labels; use two files of the same data set",
+                    imageFile.string(), images[0], labelFile.string(), labels[0]));
+  }
+  const graph::Shape shape = {1, images[1], images[2]};
+  if (!sampleShape.empty() && graph::elementCount(sampleShape) != graph::elementCount(shape)) {
+    return base::badInput(fmt::format(
+        "the images of '{}' are {}, the model takes {}; use another data set, or change the model's input",
+        imageFile.string(), toString(graph::TensorType{graph::ElementType::float32, shape}),
+        toString(graph::TensorType{graph::ElementType::float32, sampleShape})));
+  }
+  return {};
+}
+
+base::Status checkIdxRequest(const DatasetRequest& request) {
+  if (!request.labels() || request.labels()->type.shape.empty()) return {};
+  return base::badInput(fmt::format(
+      "IDX files hold one label per image, the model takes {}; use another data set, or change the model's "
+      "labels",
+      toString(request.labels()->type)));
+}
+
+graph::Shape idxSampleShape(const DatasetRequest& request) {
+  const FieldRequest* sample = request.onlySample();
+  return sample ? sample->type.shape : graph::Shape();
+}
+
+/// Counts the images from the headers of both files.
+base::Result<std::int64_t> countIdx(const DatasetRequest& request) {
+  PIPESCOPE_TRY(checkIdxRequest(request));
+  PIPESCOPE_ASSIGN(const fs::path imageFile,
+                   findMnistFile(request.directory, request.split, IdxKind::images));
+  PIPESCOPE_ASSIGN(const fs::path labelFile,
+                   findMnistFile(request.directory, request.split, IdxKind::labels));
+  PIPESCOPE_ASSIGN(const auto images, readIdxExtents(imageFile, IdxKind::images));
+  PIPESCOPE_ASSIGN(const auto labels, readIdxExtents(labelFile, IdxKind::labels));
+  PIPESCOPE_TRY(checkIdxExtents(imageFile, images, labelFile, labels, idxSampleShape(request)));
+  return images[0];
+}
+
+}  // namespace
+
 base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& directory, DataSplit split,
                                                            const Options& options) {
   PIPESCOPE_ASSIGN(const auto table, preprocessingTable(options.preprocessing));
@@ -21,11 +70,7 @@ base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& direc
   PIPESCOPE_ASSIGN(const fs::path labelFile, findMnistFile(directory, split, IdxKind::labels));
   PIPESCOPE_ASSIGN(IdxArray images, readIdx(imageFile, IdxKind::images));
   PIPESCOPE_ASSIGN(IdxArray labels, readIdx(labelFile, IdxKind::labels));
-  if (images.extents[0] != labels.extents[0]) {
-    return base::badInput(
-        fmt::format("'{}' holds {} images but '{}' holds {} labels; use two files of the same data set",
-                    imageFile.string(), images.extents[0], labelFile.string(), labels.extents[0]));
-  }
+  PIPESCOPE_TRY(checkIdxExtents(imageFile, images.extents, labelFile, labels.extents, options.sampleShape));
   const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
                                 [&](std::uint8_t label) { return label >= options.classes; });
   if (bad != labels.values.end()) {
@@ -33,14 +78,7 @@ base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& direc
         fmt::format("'{}': label {} of item {} is outside 0…{}; use the labels that belong to the images",
                     labelFile.string(), *bad, bad - labels.values.begin(), options.classes - 1));
   }
-  graph::Shape shape = {1, images.extents[1], images.extents[2]};
-  if (!options.sampleShape.empty() &&
-      graph::elementCount(options.sampleShape) != graph::elementCount(shape)) {
-    return base::badInput(fmt::format(
-        "the images of '{}' are {}, the model takes {}; use another data set, or change the model's input",
-        imageFile.string(), toString(graph::TensorType{graph::ElementType::float32, shape}),
-        toString(graph::TensorType{graph::ElementType::float32, options.sampleShape})));
-  }
+  const graph::Shape shape = {1, images.extents[1], images.extents[2]};
   std::unique_ptr<IdxDataset> dataset(new IdxDataset);
   dataset->description_ = fmt::format("{} {} images of '{}'", images.extents[0], toString(split),
                                       imageFile.parent_path().string());
@@ -68,20 +106,13 @@ base::Status IdxDataset::readImages(std::span<const std::int64_t> indices, std::
 PIPESCOPE_REGISTER_DATASET(idx) {
   registry.add({"mnist", "images and labels in MNIST's IDX files, plain or gzipped, in a folder",
                 [](const DatasetRequest& request) -> base::Result<std::unique_ptr<Dataset>> {
-                  if (request.labels() && !request.labels()->type.shape.empty()) {
-                    return base::badInput(fmt::format(
-                        "IDX files hold one label per image, the model takes {}; use another data set, or "
-                        "change the model's labels",
-                        toString(request.labels()->type)));
-                  }
-                  const FieldRequest* sample = request.onlySample();
+                  PIPESCOPE_TRY(checkIdxRequest(request));
                   PIPESCOPE_ASSIGN(auto dataset,
                                    IdxDataset::open(request.directory, request.split,
-                                                    {request.preprocessing, 10,
-                                                     sample ? sample->type.shape : graph::Shape()}));
+                                                    {request.preprocessing, 10, idxSampleShape(request)}));
                   return std::unique_ptr<Dataset>(std::move(dataset));
                 },
-                preprocessingSettings()});
+                preprocessingSettings(), countIdx});
 }
 
 }  // namespace pipescope::data

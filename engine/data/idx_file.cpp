@@ -76,6 +76,9 @@ class ZlibFile {
     return done;
   }
 
+  /// After the first read: true if the file is not compressed.
+  bool isPlain() { return gzdirect(file_) == 1; }
+
   Status write(std::span<const std::uint8_t> from) {
     while (!from.empty()) {
       const auto piece = from.first(std::min(from.size(), pieceBytes));
@@ -174,6 +177,18 @@ Result<std::int64_t> checkedSize(const std::vector<std::int64_t>& extents, const
   return total;
 }
 
+base::Error idxTruncated(const std::string& name, std::size_t total, std::size_t have) {
+  return base::badInput(fmt::format(
+      "'{}' is truncated: its header promises {} bytes of data, it holds {}; download or copy it anew", name,
+      total, have));
+}
+
+base::Error idxTooLong(const std::string& name, std::size_t total) {
+  return base::badInput(fmt::format(
+      "'{}' is longer than the {} bytes of data that its header promises; download or copy it anew", name,
+      total));
+}
+
 Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, const std::string& name) {
   const auto total = static_cast<std::size_t>(size);
   std::vector<std::uint8_t> values;
@@ -182,11 +197,7 @@ Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, 
       values.resize(std::min(total, have + pieceBytes));
       PIPESCOPE_ASSIGN(const std::size_t got, file.read(std::span(values).subspan(have)));
       have += got;
-      if (have < values.size()) {
-        return base::badInput(fmt::format(
-            "'{}' is truncated: its header promises {} bytes of data, it holds {}; download or copy it anew",
-            name, total, have));
-      }
+      if (have < values.size()) return idxTruncated(name, total, have);
     }
   } catch (const std::bad_alloc&) {
     return base::ioError(fmt::format(
@@ -196,35 +207,59 @@ Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, 
   std::array<std::uint8_t, 1> extra{};
   // This read also makes zlib verify the checksum.
   PIPESCOPE_ASSIGN(const std::size_t more, file.read(extra));
-  if (more != 0) {
-    return base::badInput(fmt::format(
-        "'{}' is longer than the {} bytes of data that its header promises; download or copy it anew", name,
-        total));
-  }
+  if (more != 0) return idxTooLong(name, total);
   return values;
+}
+
+Status checkIsFile(const fs::path& path, IdxKind kind) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return base::ioError(fmt::format("'{}' is not a file that can be read{}; name an IDX file of {}",
+                                     path.string(), error ? " (" + error.message() + ")" : "",
+                                     describe(kind)));
+  }
+  return {};
+}
+
+Result<std::vector<std::int64_t>> readExtents(ZlibFile& file, IdxKind kind, const std::string& name) {
+  PIPESCOPE_TRY(file.opened());
+  PIPESCOPE_ASSIGN(const std::uint32_t magic, readNumber(file, name));
+  PIPESCOPE_TRY(checkMagic(magic, kind, name));
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kind); ++i) {
+    PIPESCOPE_ASSIGN(const std::uint32_t extent, readNumber(file, name));
+    extents.push_back(extent);
+  }
+  return extents;
 }
 
 }  // namespace
 
 Result<IdxArray> readIdx(const fs::path& path, IdxKind kind) {
+  PIPESCOPE_TRY(checkIsFile(path, kind));
   const std::string name = path.string();
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
-    return base::ioError(fmt::format("'{}' is not a file that can be read{}; name an IDX file of {}", name,
-                                     error ? " (" + error.message() + ")" : "", describe(kind)));
-  }
   ZlibFile file(path, "rb");
-  PIPESCOPE_TRY(file.opened());
-  PIPESCOPE_ASSIGN(const std::uint32_t magic, readNumber(file, name));
-  PIPESCOPE_TRY(checkMagic(magic, kind, name));
   IdxArray array;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(kind); ++i) {
-    PIPESCOPE_ASSIGN(const std::uint32_t extent, readNumber(file, name));
-    array.extents.push_back(extent);
-  }
+  PIPESCOPE_ASSIGN(array.extents, readExtents(file, kind, name));
   PIPESCOPE_ASSIGN(const std::int64_t size, checkedSize(array.extents, name));
   PIPESCOPE_ASSIGN(array.values, readValues(file, size, name));
   return array;
+}
+
+Result<std::vector<std::int64_t>> readIdxExtents(const fs::path& path, IdxKind kind) {
+  PIPESCOPE_TRY(checkIsFile(path, kind));
+  const std::string name = path.string();
+  ZlibFile file(path, "rb");
+  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> extents, readExtents(file, kind, name));
+  PIPESCOPE_ASSIGN(const std::int64_t size, checkedSize(extents, name));
+  if (!file.isPlain()) return extents;
+  std::error_code error;
+  const std::uintmax_t header = 4 * (1 + extents.size()), bytes = fs::file_size(path, error);
+  if (error) return base::ioError(fmt::format("cannot read '{}': {}", name, error.message()));
+  const auto total = static_cast<std::size_t>(size), have = static_cast<std::size_t>(bytes - header);
+  if (have < total) return idxTruncated(name, total, have);
+  if (have > total) return idxTooLong(name, total);
+  return extents;
 }
 
 Status writeIdx(const fs::path& path, std::span<const std::int64_t> extents,

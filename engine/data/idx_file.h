@@ -31,6 +31,10 @@ struct IdxArray {
 /// that are 0 or too large.
 base::Result<IdxArray> readIdx(const std::filesystem::path& file, IdxKind kind);
 
+/// Reads the extents from the header of a file, with the same refusals as far as a header can tell. The
+/// length of a plain file must be what its header promises.
+base::Result<std::vector<std::int64_t>> readIdxExtents(const std::filesystem::path& file, IdxKind kind);
+
 enum class IdxCompression : std::uint8_t { none, gzip };
 
 /// Writes or replaces a file. The number of extents says which kind it is; `values` are row-major.

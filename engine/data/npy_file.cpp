@@ -85,43 +85,93 @@ Result<graph::TensorType> typeOf(std::string_view header, const std::string& nam
                   descr->substr(0, std::min<std::size_t>(descr->find(','), 24))));
 }
 
-}  // namespace
+std::string_view textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
-                                                   const std::string& what) {
+/// Where the dictionary of the header stands.
+struct NpyHeader {
+  std::size_t prefix = 0, length = 0;
+  std::size_t bytes() const { return prefix + length; }
+};
+
+/// Reads the first bytes of a file of `size` bytes; `start` has 12 of them, or all.
+Result<NpyHeader> headerOf(std::span<const std::byte> start, std::size_t size, const std::string& name) {
+  if (!textOf(start).starts_with(kMagic) || start.size() < 10)
+    return badInput(fmt::format("{} is no .npy file: it does not start as one", name));
+  const auto byteAt = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::to_integer<unsigned>(start[i]));
+  };
+  const std::size_t version = byteAt(6), prefix = version == 1 ? 10 : 12;
+  if (version < 1 || version > 3 || start.size() < prefix)
+    return badInput(fmt::format("{}: .npy version {} is not known", name, version));
+  std::size_t length = byteAt(8) | byteAt(9) << 8;
+  if (version > 1) length |= byteAt(10) << 16 | byteAt(11) << 24;
+  if (length > size - prefix) return badInput(fmt::format("{}: its .npy header is cut off", name));
+  return NpyHeader{prefix, length};
+}
+
+base::Status checkValues(const graph::TensorType& type, std::size_t bytes, const std::string& name) {
+  const std::optional<std::int64_t> elements = boundedElements(type.shape);
+  if (elements && static_cast<std::size_t>(*elements * graph::sizeOf(type.element)) == bytes) return {};
+  return badInput(fmt::format("{} says that it holds {}, but has {} bytes of values", name,
+                              graph::toString(type), bytes));
+}
+
+base::Error unreadable(const std::filesystem::path& file, const std::string& what) {
+  return base::ioError(fmt::format("cannot read the {} '{}' to its end", what, file.string()));
+}
+
+/// Opens a plain file at its end.
+Result<std::ifstream> openPlainFile(const std::filesystem::path& file, const std::string& what) {
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   std::error_code error;
   if (!stream || !std::filesystem::is_regular_file(file, error))
     return base::ioError(
         fmt::format("cannot read the {} '{}': no such file, or no permission", what, file.string()));
+  return stream;
+}
+
+}  // namespace
+
+base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
+                                                   const std::string& what) {
+  PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, what));
   std::vector<std::byte> bytes(static_cast<std::size_t>(stream.tellg()));
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream) return base::ioError(fmt::format("cannot read the {} '{}' to its end", what, file.string()));
+  if (!stream) return unreadable(file, what);
   return bytes;
 }
 
 Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const std::string& name) {
-  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(kMagic) || file.size() < 10)
-    return badInput(fmt::format("{} is no .npy file: it does not start as one", name));
-  const auto byteAt = [&](std::size_t i) {
-    return static_cast<std::size_t>(std::to_integer<unsigned>(file[i]));
-  };
-  const std::size_t version = byteAt(6), prefix = version == 1 ? 10 : 12;
-  if (version < 1 || version > 3 || file.size() < prefix)
-    return badInput(fmt::format("{}: .npy version {} is not known", name, version));
-  std::size_t length = byteAt(8) | byteAt(9) << 8;
-  if (version > 1) length |= byteAt(10) << 16 | byteAt(11) << 24;
-  if (length > file.size() - prefix) return badInput(fmt::format("{}: its .npy header is cut off", name));
-  PIPESCOPE_ASSIGN(const graph::TensorType type, typeOf(text.substr(prefix, length), name));
-  const std::optional<std::int64_t> elements = boundedElements(type.shape);
-  const std::span<const std::byte> values = file.subspan(prefix + length);
-  if (!elements || static_cast<std::size_t>(*elements * graph::sizeOf(type.element)) != values.size()) {
-    return badInput(fmt::format("{} says that it holds {}, but has {} bytes of values", name,
-                                graph::toString(type), values.size()));
-  }
+  PIPESCOPE_ASSIGN(const NpyHeader header, headerOf(file, file.size(), name));
+  const std::span<const std::byte> values = file.subspan(header.bytes());
+  PIPESCOPE_ASSIGN(const graph::TensorType type,
+                   typeOf(textOf(file).substr(header.prefix, header.length), name));
+  PIPESCOPE_TRY(checkValues(type, values.size(), name));
   return graph::TensorValue{type, {values.begin(), values.end()}};
+}
+
+Result<graph::TensorType> readNpyType(const std::filesystem::path& file) {
+  const std::string name = "'" + file.string() + "'";
+  PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, "array"));
+  const auto size = static_cast<std::size_t>(stream.tellg());
+  std::vector<std::byte> start;
+  const auto readTo = [&](std::size_t bytes) {
+    const std::size_t have = start.size();
+    start.resize(std::max(have, bytes));
+    stream.seekg(static_cast<std::streamoff>(have));
+    stream.read(reinterpret_cast<char*>(start.data() + have),
+                static_cast<std::streamsize>(start.size() - have));
+  };
+  readTo(std::min<std::size_t>(size, 12));
+  PIPESCOPE_ASSIGN(const NpyHeader header, headerOf(start, size, name));
+  readTo(header.bytes());
+  if (!stream) return unreadable(file, "array");
+  PIPESCOPE_ASSIGN(graph::TensorType type, typeOf(textOf(start).substr(header.prefix, header.length), name));
+  PIPESCOPE_TRY(checkValues(type, size - header.bytes(), name));
+  return type;
 }
 
 Result<graph::TensorValue> readNpy(const std::filesystem::path& file) {

@@ -18,6 +18,8 @@ namespace pipescope::data {
 /// in the errors.
 base::Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const std::string& name);
 base::Result<graph::TensorValue> readNpy(const std::filesystem::path& file);
+/// Reads the type of an array from the header of its file. The length of the file must fit it.
+base::Result<graph::TensorType> readNpyType(const std::filesystem::path& file);
 /// Writes an array. bfloat16 is written as float32, because NumPy does not have it.
 std::vector<std::byte> npyBytes(const graph::TensorType& type, std::span<const std::byte> values);
 

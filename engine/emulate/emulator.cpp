@@ -33,12 +33,14 @@ class Emulator::Call {
       for (const auto& part : parts_)
         part->barrier ? part->barrier->run(iteration) : part->dependency->run(iteration);
       update_.run(iteration);
+      iterationEnds_.push_back(lastPart()->clock(lastPart()->slowest()).free);
       parts_.front()->writer.commitIfDue();
     }
     return end();
   }
   /// What the first replica computed.
   const ComputeSpan& computed() const { return parts_.front()->writer.computed(); }
+  const std::vector<Ticks>& iterationEnds() const { return iterationEnds_; }
 
  private:
   /// Lets all devices wait until the host has issued the step.
@@ -57,10 +59,7 @@ class Emulator::Call {
   /// Lets all devices wait for the last device of all replicas. Returns its end.
   Ticks end() {
     const Where where{.iteration = static_cast<int>(executable_.facts.iterations) - 1};
-    RunningPart* last = parts_.front().get();
-    for (const auto& part : parts_) {
-      if (part->clock(part->slowest()).free > last->clock(last->slowest()).free) last = part.get();
-    }
+    RunningPart* last = lastPart();
     const int device = last->slowest();
     const DeviceClock clock = last->clock(device);
     for (const auto& part : parts_) {
@@ -72,11 +71,21 @@ class Emulator::Call {
     return clock.free;
   }
 
+  /// The part whose slowest device ends last.
+  RunningPart* lastPart() const {
+    RunningPart* last = parts_.front().get();
+    for (const auto& part : parts_) {
+      if (part->clock(part->slowest()).free > last->clock(last->slowest()).free) last = part.get();
+    }
+    return last;
+  }
+
   const EmulatedExecutable& executable_;
   HostClock& host_;
   Ticks hostWork_;  ///< of the host for one step
   RunningParts parts_;
   UpdatePhase update_;
+  std::vector<Ticks> iterationEnds_;
 };
 
 Emulator::Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
@@ -113,6 +122,7 @@ model::Run Emulator::call(const EmulatedExecutable& executable, model::Run run) 
   Call call(*this, executable, run.id, loaderOf(executable, run.start));
   now_ = call.run(run.start, system_.callTicks());
   computed_ = call.computed();
+  iterationEnds_ = call.iterationEnds();
   run.end = now_;
   const model::RunId recorded = recorder_.add(run);
   PIPESCOPE_CHECK(recorded == run.id, "runs are recorded by the emulator only");

@@ -23,6 +23,8 @@ class Emulator {
   model::Run call(const EmulatedExecutable& executable, model::Run run);
   /// What the devices computed in the last call. It is known at every RecordLevel.
   const ComputeSpan& computed() const { return computed_; }
+  /// When the weight update of each iteration of the last call ended.
+  const std::vector<Ticks>& iterationEnds() const { return iterationEnds_; }
 
  private:
   class Call;
@@ -32,6 +34,7 @@ class Emulator {
   RecordLevel level_;
   Ticks now_;
   ComputeSpan computed_;
+  std::vector<Ticks> iterationEnds_;
   model::RunId nextRun_{0};
   /// The input pipeline of the executable for a call that starts at `called`.
   HostLoader loaderOf(const EmulatedExecutable& executable, Ticks called);

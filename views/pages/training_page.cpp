@@ -52,6 +52,11 @@ class TrainingPage : public shell::Page {
   shell::Picture picture() override { return {area_->widget(), accessibleName(), {}}; }
 
  protected:
+  void resizeEvent(QResizeEvent* event) override {
+    Page::resizeEvent(event);
+    for (const OneChart& one : charts_) one.chart->setMinimumHeight(chartHeight());
+  }
+
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       analysis::CounterRequest request;
@@ -104,6 +109,9 @@ class TrainingPage : public shell::Page {
     for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
   }
 
+  /// A quarter of a tall window, so that its room is used.
+  int chartHeight() const { return std::max(230, window()->height() / 4); }
+
   struct OneChart {
     Panel* panel;
     CurveChart* chart;
@@ -114,7 +122,7 @@ class TrainingPage : public shell::Page {
     OneChart made{};
     made.panel = new Panel(context_.palette, {}, this);
     made.chart = new CurveChart(context_.palette, made.panel);
-    made.chart->setMinimumHeight(230);
+    made.chart->setMinimumHeight(chartHeight());
     made.readout = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, made.panel);
     made.panel->body()->addWidget(made.readout);
     made.panel->body()->addWidget(made.chart);
@@ -134,16 +142,20 @@ class TrainingPage : public shell::Page {
   void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {
     const QString name = titleOf(series->counter);
     to.panel->setVisible(true);
-    to.panel->setTitle(name, series->samples == 1 ? tr("1 sample so far")
-                                                  : tr("%1 of all calls, in the order of recording")
-                                                        .arg(axisOf(*series) == tr("sample")
-                                                                 ? tr("%1 samples").arg(series->samples)
-                                                                 : tr("one value for each %1, %2 values")
-                                                                       .arg(axisOf(*series))
-                                                                       .arg(series->samples)));
+    to.panel->setTitle(name, basisOf(*series));
     to.chart->setAccessibleName(name);
     to.chart->setSeries(series, axisOf(*series));
     describe(*to.chart, *to.readout, -1);
+  }
+
+  /// What the values are, in the words beside the title of the chart.
+  QString basisOf(const analysis::CounterSeries& series) const {
+    if (series.samples == 1) return tr("1 sample so far");
+    if (series.counter.name == "iteration_loss")
+      return tr("mean over all micro-batches of each weight update, %1 values").arg(series.samples);
+    if (axisOf(series) == tr("sample"))
+      return tr("%1 samples of all calls, in the order of recording").arg(series.samples);
+    return tr("one value for each %1, %2 values").arg(axisOf(series)).arg(series.samples);
   }
 
   /// What a value of the counter belongs to: a call, an iteration of a call, or what else the run recorded.

@@ -11,6 +11,17 @@ namespace pipescope::app {
 
 using emulate::OutputRule;
 
+std::vector<double> iterationLosses(const emulate::ExecutableFacts& facts, std::span<const float> losses) {
+  const auto flush = static_cast<std::size_t>(facts.microBatches * facts.replicas);
+  std::vector<double> means;
+  for (std::size_t first = 0; first + flush <= losses.size(); first += flush) {
+    double sum = 0;
+    for (const float loss : losses.subspan(first, flush)) sum += static_cast<double>(loss);
+    means.push_back(sum / static_cast<double>(flush));
+  }
+  return means;
+}
+
 CallMetrics::CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores,
                          const std::string& loss)
     : facts_(facts), scores_(scores) {

@@ -13,6 +13,10 @@
 
 namespace pipescope::app {
 
+/// The mean loss of each iteration (weight update) of a call, over all its micro-batches and replicas.
+/// `losses` are those of run::CallResult; empty if there are none.
+std::vector<double> iterationLosses(const emulate::ExecutableFacts& facts, std::span<const float> losses);
+
 class CallMetrics {
  public:
   /// If the graph has no loss, this class computes `loss` from the scores: "cross_entropy", "nll", "mse" or

@@ -151,11 +151,19 @@ class Training : public ExecutableRun {
     return {};
   }
 
+  /// True if the loss of a call is the mean over its only weight update.
+  bool callIsIteration() const {
+    using Mode = emulate::OutputRule::Mode;
+    return facts_.iterations == 1 &&
+           (facts_.output.mode == Mode::all || facts_.microBatches * facts_.replicas == 1);
+  }
+
   void addCounters() {
     const auto add = [&](const char* name, const char* unit) {
       return context_->device.addCounter(index_, name, unit);
     };
     loss_ = add("loss", "");
+    if (!callIsIteration()) iterationLoss_ = add("iteration_loss", "");
     accuracy_ = add("accuracy", "fraction");
     rate_ = add("learning_rate", "");
     if (scalesLoss(configuration())) scale_ = add("loss_scale", "");
@@ -191,6 +199,7 @@ class Training : public ExecutableRun {
     basis_ = metrics.basis();
     line.loss = finalLoss_ = metrics.loss();
     line.accuracy = finalAccuracy_ = metrics.accuracy();
+    line.iterationLosses = iterationLosses(facts_, result.losses);
     if (norm_) line.gradientNorm = executable_->gradientNorm();
     if (scale_) line.lossScale = result.lossScale;
     PIPESCOPE_TRY(addMetrics(line, call, calls, batch.rows));
@@ -207,6 +216,8 @@ class Training : public ExecutableRun {
       if (counter && value) context_->device.addSample(*counter, last_, *value);
     };
     sample(loss_, line.loss);
+    if (iterationLoss_ && !line.iterationLosses.empty())
+      context_->device.addIterationSamples(*iterationLoss_, last_, line.iterationLosses);
     sample(accuracy_, line.accuracy);
     sample(rate_, line.learningRate);
     sample(scale_, line.lossScale);
@@ -284,7 +295,7 @@ class Training : public ExecutableRun {
   std::optional<Feeder> feeder_;
   std::optional<LearningRates> rates_;
   std::unique_ptr<data::Loader> loader_;
-  std::optional<model::CounterId> loss_, accuracy_, rate_, scale_, norm_, validationLoss_,
+  std::optional<model::CounterId> loss_, iterationLoss_, accuracy_, rate_, scale_, norm_, validationLoss_,
       validationAccuracy_;
   model::Run last_;
   std::string basis_;

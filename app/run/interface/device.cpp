@@ -32,8 +32,9 @@ void recordCircumstances(record::Recorder& recorder, const Program& program, con
   recorder.add(model::Property{"tool_version", base::version()});
   recorder.add(model::Property{"created_utc", utcNow()});
   recorder.add(model::Property{"command_line", commandLine});
-  recorder.add(model::Property{
-      "device_model", system.family() + "-" + system.devices().front().kind + " " + base::version()});
+  const std::string family = system.family(), kind = system.devices().front().kind;
+  recorder.add(
+      model::Property{"device_model", (family == kind ? kind : family + "-" + kind) + " " + base::version()});
   recorder.add(model::Property{"model", configuration.text("model.name")});
   recorder.add(model::Property{
       "times", "emulated by the " + system.family() + " device model; no hardware was involved"});
@@ -202,6 +203,14 @@ model::CounterId Device::addCounter(std::size_t executable, const std::string& n
 
 void Device::addSample(model::CounterId counter, const model::Run& run, double value) {
   impl_->emulation->recorder.add(model::CounterSample{counter, run.end, run.id, value});
+}
+
+void Device::addIterationSamples(model::CounterId counter, const model::Run& run,
+                                 const std::vector<double>& values) {
+  const std::vector<base::Ticks>& ends = impl_->emulation->emulator->iterationEnds();
+  PIPESCOPE_CHECK(values.size() == ends.size(), "a call has one value for each iteration");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    impl_->emulation->recorder.add(model::CounterSample{counter, ends[i], run.id, values[i]});
 }
 
 void Device::addOutcome(std::size_t executable, const std::string& name, const std::string& unit,

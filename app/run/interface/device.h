@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/run/interface/program.h"
 #include "profiler/base/output_file.h"
@@ -53,6 +54,9 @@ class Device {
   /// A counter of an executable in the profile, such as its loss, and a value of it at the end of a call.
   model::CounterId addCounter(std::size_t executable, const std::string& name, const std::string& unit);
   void addSample(model::CounterId counter, const model::Run& run, double value);
+  /// One value for each iteration of `run`, which is the call that was emulated last.
+  void addIterationSamples(model::CounterId counter, const model::Run& run,
+                           const std::vector<double>& values);
   /// A final figure of an executable. `basis` says what it was computed from.
   void addOutcome(std::size_t executable, const std::string& name, const std::string& unit,
                   const std::string& basis, double value, model::OutcomeKind kind = {});

@@ -16,11 +16,17 @@ const char* limitKey(data::DataSplit split) {
   return split == data::DataSplit::train ? "data.samples" : "data.test_samples";
 }
 
-base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c,
-                                                             data::DataSplit split, const DataNeeds& needs,
-                                                             base::Progress& progress,
-                                                             base::Executor& executor) {
+/// The name of a format, and what to ask of it.
+struct DataChoice {
+  std::string format;
   data::DatasetRequest request;
+};
+
+base::Result<DataChoice> chooseData(const config::Configuration& c, data::DataSplit split,
+                                    const DataNeeds& needs, base::Progress& progress,
+                                    base::Executor& executor) {
+  DataChoice choice{datasetName(c, needs), {}};
+  data::DatasetRequest& request = choice.request;
   request.split = split;
   request.preprocessing.mean = c.real("data.mean");
   request.preprocessing.deviation = c.real("data.std");
@@ -28,20 +34,18 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
   request.fields = needs.fields();
   for (data::FieldRequest& field : request.fields) field.ignored = c.integer("training.ignore_index");
   request.directory = c.text("data.directory");
-  const std::string name = datasetName(c, needs);
-  if (name == "synthetic") {
+  if (choice.format == "synthetic") {
     request.count = c.integer(limitKey(split));
     if (request.count == 0 && !namesData(c)) request.count = needs.callRows;
     if (request.count == 0)
       return base::badInput(fmt::format(
           "{} is missing: synthetic data needs to know how many samples to make.", limitKey(split)));
   }
-  if (name == "mnist" && request.directory.empty()) {
+  if (choice.format == "mnist" && request.directory.empty()) {
     PIPESCOPE_ASSIGN(const std::filesystem::path cache, data::defaultCacheDirectory());
     PIPESCOPE_ASSIGN(request.directory, data::ensureDigits(cache, progress, executor));
   }
-  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened, data::openDataset(name, request));
-  return std::shared_ptr<const data::Dataset>(std::move(opened));
+  return choice;
 }
 
 }  // namespace
@@ -50,8 +54,9 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
                                                             data::DataSplit split, const DataNeeds& needs,
                                                             base::Progress& progress,
                                                             base::Executor& executor) {
-  PIPESCOPE_ASSIGN(std::shared_ptr<const data::Dataset> whole,
-                   openWhole(c, split, needs, progress, executor));
+  PIPESCOPE_ASSIGN(const DataChoice choice, chooseData(c, split, needs, progress, executor));
+  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened, data::openDataset(choice.format, choice.request));
+  std::shared_ptr<const data::Dataset> whole = std::move(opened);
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit == 0 || limit == whole->size()) return whole;
   if (limit > whole->size()) {
@@ -72,9 +77,8 @@ base::Result<std::int64_t> countData(const config::Configuration& c, data::DataS
     const data::DigitSetOptions generated;
     return split == data::DataSplit::train ? generated.trainCount : generated.testCount;
   }
-  PIPESCOPE_ASSIGN(const std::shared_ptr<const data::Dataset> opened,
-                   openData(c, split, needs, progress, executor));
-  return opened->size();
+  PIPESCOPE_ASSIGN(const DataChoice choice, chooseData(c, split, needs, progress, executor));
+  return data::countDataset(choice.format, choice.request);
 }
 
 }  // namespace pipescope::app

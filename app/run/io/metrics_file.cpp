@@ -44,13 +44,16 @@ base::Status MetricsFile::finish() {
 
 base::Status MetricsFile::addLine(const MetricsLine& line) {
   if (path_.empty()) return {};
-  nlohmann::ordered_json json{{"kind", line.kind}, {"epoch", line.epoch}, {"call", line.call}};
-  if (line.kind == "training") json["updates"] = line.updates;
+  using Json = nlohmann::ordered_json;
+  const auto number = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? Json(*value) : Json();
+  };
+  Json json{{"kind", line.kind}, {"epoch", line.epoch}, {"call", line.call}};
+  json["updates"] = line.kind == "training" ? Json(line.updates) : Json();
   json["samples"] = line.samples;
-  for (const auto& [name, value] : line.values()) {
-    if (value && std::isfinite(*value)) json[name] = *value;
-    if (value && !std::isfinite(*value)) json[name] = nullptr;
-  }
+  for (const auto& [name, value] : line.values()) json[name] = number(value);
+  Json& iterations = json["iteration_losses"];  // null without losses
+  for (const double loss : line.iterationLosses) iterations.push_back(number(loss));
   const bool isFirst = !file_;
   if (isFirst) {
     PIPESCOPE_ASSIGN(file_, base::OutputFile::create(path_, base::FileKind::metrics, rules_));

@@ -13,11 +13,12 @@
 
 namespace pipescope::app {
 
-/// The metrics of a call. JSON lines leave out what has no value.
+/// The metrics of a call. JSON lines have all of them; what has no value is null.
 struct MetricsLine {
   std::string kind;  ///< training, validation, inference
   std::int64_t epoch = 0, call = 0, updates = 0, samples = 0;
   std::optional<double> loss, accuracy, learningRate, lossScale, gradientNorm;
+  std::vector<double> iterationLosses;  ///< one for each weight update of the call; empty: there are none
 
   /// The values that may be missing, with their names in snake_case.
   std::vector<std::pair<const char*, std::optional<double>>> values() const;

@@ -8,6 +8,7 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/float8_request.h"
+#include "profiler/base/byte_text.h"
 
 namespace pipescope::app {
 namespace {
@@ -99,10 +100,6 @@ std::int64_t missingOf(const devices::LoweredMemory& memory, const devices::Memo
   return std::max<std::int64_t>(missing, 1);
 }
 
-std::string mebibytes(Bytes bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes.count) / (1 << 20));
-}
-
 /// Long lists are cut.
 std::string shown(const std::string& value) {
   constexpr std::size_t most = 60;
@@ -142,9 +139,10 @@ Bytes FitProposal::all() const {
 
 std::string FitProposal::text(Bytes before) const {
   const Bytes now = all();
-  const std::string effect = now.count == 0 ? "everything fits"
-                                            : fmt::format("{} less are missing, of {} in all",
-                                                          mebibytes(before - now), mebibytes(before));
+  const std::string effect =
+      now.count == 0 ? "everything fits"
+                     : fmt::format("saves {} of the {} that are missing",
+                                   base::byteText((before - now).count), base::byteText(before.count));
   return fmt::format("{} = {}: {}.", key, shown(value), effect);
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compile/model/replica_count.h"
@@ -13,41 +16,42 @@ namespace {
 using config::Configuration;
 using config::Settings;
 
+/// What given costs leave to choose: the system, the order of the work, and how much of it there is.
+bool fixedConfigurationReads(std::string_view path) {
+  static constexpr std::string_view kRead[] = {"model.name",
+                                               "execution.strategy",
+                                               "execution.schedule",
+                                               "execution.chunks",
+                                               "execution.mode",
+                                               "execution.numerics",
+                                               "execution.record",
+                                               "execution.record_replicas",
+                                               "execution.seed",
+                                               "execution.threads",
+                                               "training.gradient_accumulation",
+                                               "training.device_iterations",
+                                               "training.micro_batch_costs",
+                                               "training.replication_factor",
+                                               "inference.device_iterations",
+                                               "inference.gradient_accumulation",
+                                               "inference.replication_factor"};
+  return path.starts_with("system.") || path.starts_with("fixed.") || path.find("[]") != path.npos ||
+         std::ranges::find(kRead, path) != std::end(kRead);
+}
+
+/// Refuses what only a model can have.
 base::Status checkTensorKeys(const Configuration& c) {
-  for (const char* key : {"execution.offload_optimizer",
-                          "execution.offload_weights",
-                          "execution.offload_activations",
-                          "execution.offload_accumulators",
-                          "execution.shard_optimizer",
-                          "execution.shard_weights",
-                          "execution.shard_accumulators",
-                          "execution.stages",
-                          "execution.cuts",
-                          "execution.cut_devices",
-                          "execution.checkpoints",
-                          "execution.overlap_io",
-                          "data.loader_rate",
-                          "host.seconds_per_step",
-                          "host.seconds_per_sample",
-                          "host.reads_results",
-                          "host.seconds_per_load",
-                          "host.loader_workers",
-                          "host.cores",
-                          "host.processes",
-                          "host.copies",
-                          "training.norm_replicas",
-                          "training.check_replicas",
-                          "training.input_replica_grouping",
-                          "execution.metrics",
-                          "execution.metrics_prometheus",
-                          "execution.metrics_tensorboard",
-                          "execution.load_weights",
-                          "execution.save_weights"}) {
-    if (c.given(key)) {
-      return base::badInput(fmt::format(
-          "{} is for models, but system {} has costs that are given and no tensors: leave it out.", key,
-          c.text("system.name")));
-    }
+  std::string first;
+  for (const config::Key& key : c.keys().all()) {
+    if (first.empty() && !fixedConfigurationReads(key.path) && c.given(key.path)) first = key.path;
+  }
+  for (const char* table : {"model.layers", "model.blocks"}) {
+    if (first.empty() && !c.tables(table).empty()) first = fmt::format("[[{}]]", table);
+  }
+  if (!first.empty()) {
+    return base::badInput(
+        fmt::format("{} is for models, but system {} has costs that are given and no tensors: leave it out.",
+                    first, c.text("system.name")));
   }
   if (compile::isPhased(compile::strategyOf(c.text("execution.strategy")))) {
     return base::badInput(

@@ -278,8 +278,10 @@ class ModelCompiler {
     }
     const std::size_t available = result_.system->devices().size();
     if (used.size() < available) {
-      result_.notices.push_back(fmt::format("{} of the {} devices of {} hold no stage and stay idle.",
-                                            available - used.size(), available, result_.system->name()));
+      const std::size_t idle = available - used.size();
+      result_.notices.push_back(
+          fmt::format("{} of the {} devices of {} {}.", idle, available, result_.system->name(),
+                      idle == 1 ? "holds no stage and stays idle" : "hold no stage and stay idle"));
     }
   }
 

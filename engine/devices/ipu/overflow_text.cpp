@@ -6,15 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "profiler/base/byte_text.h"
+
 namespace pipescope::devices::ipu {
 namespace {
-
-std::string kib(std::int64_t bytes) {
-  return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-}
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
 
 /// What kind of variable it is to somebody who wants to save memory.
 enum Kind : std::size_t {
@@ -86,17 +81,18 @@ std::string overflowText(const Chip& chip, const std::string& deviceName, const 
   const auto groups = overflowTextGroupsOf(live);
   std::string held, largest;
   for (const auto& [bytes, kind] : groups)
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind], kib(bytes));
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind], base::byteText(bytes));
   for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
-    largest +=
-        fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i].name, live[i].category, kib(live[i].bytes));
+    largest += fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i].name, live[i].category,
+                           base::byteText(live[i].bytes));
   return fmt::format(
       "{}: {} of {} tiles need more than their {}, {} too much in all: tile{} {}. The most needs tile {}: "
       "{}, {} too "
       "much, at {}. It holds {}. Largest there: {}.",
-      deviceName, layout.overflowingTiles, chip.tiles, kib(chip.bytesPerTile), mib(layout.overflowBytes),
-      layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
-      kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest);
+      deviceName, layout.overflowingTiles, chip.tiles, base::byteText(chip.bytesPerTile),
+      base::byteText(layout.overflowBytes), layout.overflowingTiles == 1 ? "" : "s",
+      tilesText(layout.overflowing), layout.worstTile, base::byteText(layout.worstBytes),
+      base::byteText(tooMuch), fullest.empty() ? "all times" : fullest, held, largest);
 }
 
 }  // namespace pipescope::devices::ipu

@@ -3,6 +3,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "profiler/base/byte_text.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/ids.h"
 #include "profiler/base/log.h"
@@ -180,6 +181,19 @@ TEST(Progress, TheSilentOneIsNeverCancelled) {
   SilentProgress progress;
   progress.report(0.5, "training");
   EXPECT_FALSE(progress.cancelled());
+}
+
+TEST(ByteText, ChoosesAUnitInWhichNothingReadsAsZero) {
+  EXPECT_EQ(byteText(0), "0 B");
+  EXPECT_EQ(byteText(8), "8 B");
+  EXPECT_EQ(byteText(102), "102 B");
+  EXPECT_EQ(byteText(103), "0.1 KiB");
+  EXPECT_EQ(byteText(2048), "2.0 KiB");
+  EXPECT_EQ(byteText(638'976), "624.0 KiB");
+  EXPECT_EQ(byteText((1 << 20) - 1), "1.0 MiB");  // not 1024.0 KiB
+  EXPECT_EQ(byteText(-(std::int64_t{3} << 20)), "-3.0 MiB");
+  EXPECT_EQ(byteText(std::int64_t{38'391} << 20), "37.5 GiB");
+  EXPECT_EQ(byteText(std::int64_t{1} << 60), "1048576.0 TiB");
 }
 
 TEST(Version, HasThreeNumbers) {

@@ -92,8 +92,17 @@ TEST(Configuration, TextValuesAreCheckedLikeTheFile) {
             std::string::npos);
   EXPECT_NE(c.setText("training.epoch", "1", Origin::flag).error().message.find("did you mean"),
             std::string::npos);
-  EXPECT_NE(c.setText("stages[].blocks", "[]", Origin::flag).error().message.find("unknown key"),
+  for (const char* path : {"stages[].blocks", "stages[0].blocks"}) {
+    EXPECT_EQ(
+        c.setText(path, "[]", Origin::flag).error().message,
+        std::string(path) + " belongs to an entry of [[stages]]: only a configuration file can set it.");
+  }
+  EXPECT_NE(c.setText("stages[0].block", "[]", Origin::flag).error().message.find("unknown key"),
             std::string::npos);
+  EXPECT_EQ(c.setText("training.epochs", "99999999999999999999", Origin::flag).error().message,
+            "training.epochs is 1e+20, but it must be between 1 and 1000000.");
+  EXPECT_EQ(c.setText("training.epochs", "-99999999999999999999", Origin::flag).error().message,
+            "training.epochs is -1e+20, but it must be between 1 and 1000000.");
   EXPECT_TRUE(c.setText("data.directory", "a b\"c", Origin::flag).ok());
   EXPECT_EQ(c.text("data.directory"), "a b\"c");
   EXPECT_FALSE(c.applyEnvironment([](const char* name) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "engine/data/dataset_registry.h"
 #include "engine/data/image_file.h"
@@ -147,6 +148,32 @@ TEST(Numpy, NamesWhatIsBrokenInside) {
               {"member samples", "is cut off or damaged"});
 }
 
+TEST(Numpy, ReadsTypesFromHeaders) {
+  const Folder folder;
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  Bytes whole;
+  for (const std::byte byte :
+       npyBytes({ElementType::float32, {2, 3}}, std::as_bytes(std::span(std::as_const(values)))))
+    whole.push_back(std::to_integer<std::uint8_t>(byte));
+  const auto type = readNpyType(folder.write("a.npy", whole));
+  ASSERT_TRUE(type.ok()) << type.error().message;
+  EXPECT_EQ(*type, (graph::TensorType{ElementType::float32, {2, 3}}));
+  // It refuses what readNpy refuses, with the same sentence, wherever the file is cut or longer.
+  for (std::size_t length = 0; length <= whole.size() + 1; ++length) {
+    Bytes other = whole;
+    other.resize(length);
+    const auto file = folder.write("b.npy", other);
+    const auto header = readNpyType(file);
+    const auto array = readNpy(file);
+    ASSERT_EQ(header.ok(), array.ok()) << length;
+    if (!array.ok()) {
+      EXPECT_EQ(header.error().message, array.error().message) << length;
+    }
+  }
+  expectError(readNpyType(sample("columns.npy")), ErrorKind::badInput, {"column-major"});
+  expectError(readNpyType(sample("nothing.npy")), ErrorKind::io, {"nothing.npy", "no such file"});
+}
+
 TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
   const Folder folder;
   for (const char* name : {"stored.npz", "packed.npz"}) {
@@ -224,6 +251,10 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   refused({"label 0.5 of sample 1 is no class"});
   write("test_labels.npy", {ElementType::int32, {2}}, std::vector<std::int32_t>{-1, 0});
   refused({"label -1 of sample 0"});
+  // Headers alone say how many rows there are; values are not looked at.
+  const auto count = countDataset("numpy", request(folder.path(), DataSplit::test));
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 2);
   DatasetRequest ignoring = request(folder.path(), DataSplit::test);
   FieldRequest labels{"labels", {ElementType::int32, {}}};
   labels.labels = true;
@@ -275,6 +306,9 @@ TEST(Numpy, ArraysAreFieldsByName) {
     // whole numbers are not scaled.
     EXPECT_EQ(toString((*dataset)->fields()), "input_ids (2 int64), mask (2 uint8) and target (1 float32)");
     EXPECT_EQ((*dataset)->classes(), 0);
+    const auto count = countDataset("numpy", asked);
+    ASSERT_TRUE(count.ok()) << count.error().message;
+    EXPECT_EQ(*count, 2);
     const auto bytes = testing::readFields(**dataset, {1});
     EXPECT_EQ(testing::valuesOf<std::int64_t>(bytes[0]), (std::vector<std::int64_t>{9, 10}));
     EXPECT_EQ(testing::valuesOf<std::uint8_t>(bytes[1]), (std::vector<std::uint8_t>{255, 1}));
@@ -286,6 +320,7 @@ TEST(Numpy, ArraysAreFieldsByName) {
     EXPECT_FLOAT_EQ(testing::valuesOf<float>(testing::readFields(**real, {1})[1])[0], 1.0F);
     asked.fields.push_back({"names", {ElementType::int32, {}}, 4});
     expectError(openDataset("numpy", asked), ErrorKind::badInput, {"there are 2 input_ids, but 3 names"});
+    expectError(countDataset("numpy", asked), ErrorKind::badInput, {"there are 2 input_ids, but 3 names"});
     asked.fields = {{"pixels", {ElementType::float32, {4}}}, {"more", {ElementType::float32, {4}}}};
     expectError(
         openDataset("numpy", asked), ErrorKind::badInput,

@@ -193,5 +193,30 @@ TEST(DatasetRegistry, EveryFormatIsDocumented) {
   for (const DatasetFormat& format : registry.formats()) EXPECT_FALSE(format.doc.empty());
 }
 
+TEST(IdxDataset, RowsAreCountedFromHeaders) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  DatasetRequest request;
+  request.directory = folder.path();
+  const auto count = countDataset("mnist", request);
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 2);
+  // Values are not looked at: label 77 is none of ten classes.
+  Bytes labels = twoLabels();
+  labels.back() = 77;
+  folder.write("train-labels-idx1-ubyte", labels);
+  EXPECT_FALSE(openDataset("mnist", request).ok());
+  EXPECT_TRUE(countDataset("mnist", request).ok());
+  // What headers tell is checked as when the set is opened.
+  request.fields = {{"samples", {graph::ElementType::float32, {1, 5, 5}}}};
+  expectError(countDataset("mnist", request), ErrorKind::badInput, {"the model takes 1x5x5 float32"});
+  request.fields.clear();
+  folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 1, 4});
+  expectError(countDataset("mnist", request), ErrorKind::badInput, {"holds 2 images but", "holds 1 labels"});
+  request.split = DataSplit::test;
+  expectError(countDataset("mnist", request), ErrorKind::io, {"no test images"});
+  expectError(countDataset("minst", request), ErrorKind::badInput, {"there is no data-set format 'minst'"});
+}
+
 }  // namespace
 }  // namespace pipescope::data

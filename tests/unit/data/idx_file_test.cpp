@@ -128,6 +128,31 @@ TEST(IdxFile, TruncationSentences) {
               {"c' is truncated: its gzip stream ends too early"});
 }
 
+TEST(IdxFile, ExtentsAreReadFromTheHeader) {
+  const Folder folder;
+  for (const Bytes& whole : {twoImages(), gzip(twoImages())}) {
+    const auto extents = readIdxExtents(folder.write("images", whole), IdxKind::images);
+    ASSERT_TRUE(extents.ok()) << extents.error().message;
+    EXPECT_THAT(*extents, ElementsAre(2, 2, 3));
+  }
+  // The length of a plain file is known, what a compressed one unpacks to is not.
+  Bytes images = twoImages();
+  images.pop_back();
+  expectError(readIdxExtents(folder.write("a", images), IdxKind::images), ErrorKind::badInput,
+              {"a' is truncated: its header promises 12 bytes of data, it holds 11"});
+  EXPECT_TRUE(readIdxExtents(folder.write("b", gzip(images)), IdxKind::images).ok());
+  images.insert(images.end(), 2, 7);
+  expectError(readIdxExtents(folder.write("c", images), IdxKind::images), ErrorKind::badInput,
+              {"c' is longer than the 12 bytes of data that its header promises"});
+  const auto expectRefused = [&](const char* name, const Bytes& bytes, const char* why) {
+    expectError(readIdxExtents(folder.write(name, bytes), IdxKind::images), ErrorKind::badInput, {why});
+  };
+  expectRefused("d", twoLabels(), "d' holds labels");
+  expectRefused("e", {0, 0, 8}, "e' is truncated: it ends within its header");
+  expectRefused("f", {0, 0, 8, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1}, "f' says that it is empty");
+  expectError(readIdxExtents(folder.path() / "none", IdxKind::images), ErrorKind::io, {"is not a file"});
+}
+
 TEST(IdxFile, DamagedGzip) {
   const Folder folder;
   Bytes packed = gzip(twoImages());

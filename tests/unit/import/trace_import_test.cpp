@@ -203,6 +203,29 @@ TEST_F(TraceImport, PutsSeveralTracesOnOneClock) {
   EXPECT_EQ(startsOf(ClockChoice::absolute), (std::vector<std::int64_t>{0, 46, 1000013, 1000023}));
 }
 
+TEST_F(TraceImport, ReportsTheShareOfTheWholeWork) {
+  struct Fractions : base::Progress {
+    void report(double fraction, std::string_view) override { all.push_back(fraction); }
+    std::vector<double> all;
+  } progress;
+  const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1,"pid":"CPU","tid":1}])";
+  write("two/rank0.json", event);
+  write("two/rank1.json", event);
+  record::Recorder recorder(*profile_);
+  ImportRequest request;
+  request.paths = {folder_ / "two", write("rank2.json", event)};
+  request.temporaryFolder = folder_;
+  request.clock = ClockChoice::firstEvent;
+  const auto summary = importTraces(request, recorder, progress);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  // At least one report for reading and one for arranging each of three traces, none of them 1 before the
+  // end.
+  EXPECT_GE(progress.all.size(), 6u);
+  EXPECT_TRUE(std::is_sorted(progress.all.begin(), progress.all.end()));
+  EXPECT_GE(progress.all.front(), 0);
+  EXPECT_LT(progress.all.back(), 1);
+}
+
 TEST_F(TraceImport, CountsAnUpdateOnce) {
   const auto file = write("t.json", R"([{"ph":"X","name":"stage0/forward/mb0","ts":0,"dur":4},
     {"ph":"X","name":"update","ts":10,"dur":10},{"ph":"X","name":"Optimizer.step#SGD.step","ts":11,"dur":8},

@@ -189,6 +189,20 @@ TEST(FixedSchedules, AreRefusedWithTheKey) {
       std::string::npos);
 }
 
+TEST(FixedSchedules, RefuseWhatOnlyAModelHas) {
+  const std::string stage = "[[fixed.stages]]\nforward = 1\nbackward = 2\n";
+  const auto refused = [](const std::string& key) {
+    return key + " is for models, but system fixed has costs that are given and no tensors: leave it out.";
+  };
+  EXPECT_EQ(fixedRefusal("[model]\nbuilder = \"bert\"\nlayers = 24\n" + stage), refused("model.builder"));
+  EXPECT_EQ(fixedRefusal("[[model.layers]]\ntype = \"relu\"\nname = \"a\"\nblock = \"a\"\n" + stage),
+            refused("[[model.layers]]"));
+  EXPECT_EQ(fixedRefusal("[training]\nepochs = 2\n" + stage), refused("training.epochs"));
+  EXPECT_EQ(fixedRefusal("[training]\nmicro_batch_size = 2\n" + stage), refused("training.micro_batch_size"));
+  EXPECT_EQ(fixedRefusal("[execution]\nprecision = \"float16\"\n" + stage), refused("execution.precision"));
+  EXPECT_EQ(fixedRefusal("[data]\nsamples = 5\n" + stage), refused("data.samples"));
+}
+
 TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   auto parsed = app::readConfiguration(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/fixed/imbalanced.toml");
   ASSERT_TRUE(parsed.ok());

@@ -1,5 +1,6 @@
 // Tests how the keys training.* and execution.* change a run: learning-rate schedules, precision, metrics,
 // weights, validation and model builders.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -95,7 +96,48 @@ TEST_F(TrainingRun, WritesMetricsAsJsonLines) {
   // The validation after the last epoch and the inference use the same weights.
   EXPECT_EQ(all[7]["accuracy"], all[12]["accuracy"]);
   EXPECT_EQ(all[7]["loss"], all[12]["loss"]);
-  EXPECT_FALSE(all[3].contains("learning_rate"));
+  // Each line has all keys; what has no value is null.
+  for (const nlohmann::json& line : all) {
+    EXPECT_EQ(line.size(), all[0].size());
+    EXPECT_EQ(line["learning_rate"].is_null(), line["kind"] != "training");
+    EXPECT_EQ(line["updates"].is_null(), line["kind"] != "training");
+    EXPECT_EQ(line["iteration_losses"].size(), line["kind"] == "training" ? 2u : 0u);
+  }
+}
+
+TEST_F(TrainingRun, RecordsTheLossOfEachIteration) {
+  // The same updates as calls of one iteration, whose losses are means over all micro-batches of an update.
+  const Changes training{{"execution.mode", "training"}, {"training.gradient_accumulation", "8"}};
+  const std::vector<double> single = values("loss", with(training, {{"training.device_iterations", "1"}}));
+  EXPECT_TRUE(counter(read(), "iteration_loss").empty());  // would repeat the loss of the call
+  ASSERT_EQ(single.size(), 7u);
+  const std::string file = path("iterations.jsonl");
+  const std::vector<double> iterations =
+      values("iteration_loss", with(training, {{"training.device_iterations", "3"},
+                                               {"training.output_mode", "final"},
+                                               {"execution.metrics", file}}));
+  ASSERT_EQ(iterations.size(), 6u);
+  for (std::size_t i = 0; i < iterations.size(); ++i) EXPECT_EQ(iterations[i], single[i]);
+  const std::vector<nlohmann::json> all = lines(file);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1]["iteration_losses"], (std::vector<double>{single[3], single[4], single[5]}));
+
+  // Each value stands at the end of its weight update, the last one at the end of the call.
+  const Read profile = read();
+  const auto counters = profile.source->rows<model::Counter>();
+  const auto samples = profile.source->rows<model::CounterSample>();
+  const auto runs = profile.source->rows<model::Run>();
+  ASSERT_TRUE(counters.ok() && samples.ok() && runs.ok());
+  std::vector<std::int64_t> times;
+  for (const model::CounterSample& row : **samples) {
+    if ((**counters)[static_cast<std::size_t>(row.counter.value)].name == "iteration_loss")
+      times.push_back(row.time.count);
+  }
+  ASSERT_EQ(times.size(), 6u);
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+  EXPECT_LT((**runs)[0].start.count, times[0]);
+  EXPECT_EQ(times[2], (**runs)[0].end.count);
+  EXPECT_EQ(times[5], (**runs)[1].end.count);
 }
 
 TEST_F(TrainingRun, ValidatesBetweenEpochs) {

@@ -64,7 +64,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
     painter->setBrush(Qt::NoBrush);
-    const QColor colour = chart_.palette_.colour(geometry::ColourRole::counter);
+    const QColor colour = chart_.palette_.ui(shell::Ui::accent);
     painter->setPen(QPen(colour, 1.6));
     painter->drawPath(path);
     if (points.size() == 1) {  // one point makes no line
