@@ -167,7 +167,7 @@ std::function<int()> setUpPoprun(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(poprun) {
-  registry.add({"poprun", "Start several instances of a program over MPI", setUpPoprun,
+  registry.add({"poprun", "Start several instances of the program behind the options over MPI", setUpPoprun,
                 "pipescope poprun --num-instances 4 --num-replicas 4 --ipus-per-replica 4 run "
                 "samples/mnist/pipelined.toml -o mnist.pop"});
 }

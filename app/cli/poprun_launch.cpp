@@ -218,7 +218,8 @@ std::string poprunTopology(const PoprunRequest& request) {
 
 std::vector<std::string> mpirunCommand(const PoprunRequest& request, const std::string& mpirun,
                                        const fs::path& self, const fs::path& folder) {
-  std::vector<std::string> command{mpirun, "--quiet", "-n", std::to_string(request.instances), "--oversubscribe"};
+  std::vector<std::string> command{mpirun, "--quiet", "-n", std::to_string(request.instances),
+                                   "--oversubscribe"};
   const auto add = [&](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
@@ -261,10 +262,10 @@ base::Result<int> launchInstances(const PoprunRequest& request) {
   if (const std::optional<InstanceEnd> end = firstFailure(folder.path()))
     return base::refused(fmt::format("Instance {} of {} on host {} {}; the others were stopped.",
                                      end->instance, request.instances, end->host, end->cause));
-  return base::refused(
-      fmt::format("The launcher mpirun ended with exit status {} before an instance reported how it ended: look at its "
-                  "messages above (a host that cannot be reached, or no Pipescope at {} there).",
-                  status, self.string()));
+  return base::refused(fmt::format(
+      "The launcher mpirun ended with exit status {} before an instance reported how it ended: look at its "
+      "messages above (a host that cannot be reached, or no Pipescope at {} there).",
+      status, self.string()));
 }
 
 }  // namespace pipescope::cli

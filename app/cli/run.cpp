@@ -14,6 +14,7 @@
 #include "app/cli/progress_display.h"
 #include "app/cli/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/instances.h"
 #include "engine/config/configuration_help.h"
 #include "profiler/base/log.h"
 
@@ -176,6 +177,13 @@ base::Status nameModel(const std::string& file, config::Configuration& configura
   return configuration.set("model.name", name, config::Origin::file);
 }
 
+/// Of several instances only the first shows its progress.
+std::string progressOf(const RunOptions& options) {
+  const auto launch =
+      app::launchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  return launch.ok() && *launch && (*launch)->instance > 0 ? "off" : options.progress;
+}
+
 base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, const TypedFlags& typed) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
   for (const std::string& note : config::misspeltVariables(configuration.keys(), environmentNames()))
@@ -187,7 +195,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, co
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options, command));
   const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
-  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  const std::unique_ptr<base::Progress> progress = makeProgress(progressOf(options));
   const base::Result<app::RunResult> result =
       app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
   finishProgress(*progress);

@@ -53,7 +53,7 @@ class Model(pl.LightningModule):
 
     def validation_epoch_end(self, outputs):
         self.log("val_loss", torch.cat([each["loss"].reshape(-1) for each in outputs]).mean())
-        self.log("val_acc", torch.cat([each["right"].reshape(-1) for each in outputs]).mean())
+        self.log("val_acc", torch.cat([each["right"].reshape(-1) for each in outputs]).mean(), prog_bar=True)
 
     def test_epoch_end(self, outputs):
         self.log("test_acc", torch.cat([each["right"].reshape(-1) for each in outputs]).mean())
@@ -340,8 +340,28 @@ class Trainers(unittest.TestCase):
         self.assertEqual(trainer.global_step, 5)
         trainer = pl.Trainer(accelerator="cpu", fast_dev_run=True)
         with contextlib.redirect_stderr(io.StringIO()) as shown:
-            trainer.fit(model(), data())
-        self.assertRegex(shown.getvalue(), r"Epoch 1/1  loss \d\.\d{4}")
+            trainer.fit(model(), data(), data())
+        self.assertRegex(shown.getvalue(), r"^Epoch 1/1  loss \d\.\d{4}  val_acc \d\.\d{4}\n$")
+
+    def test_where_values_are_logged(self):
+        class OnEpoch(Model):
+            def training_step(self, batch, batch_idx):
+                loss = super().training_step(batch, batch_idx)
+                self.log("loss", loss, on_epoch=True)
+                return loss
+
+        class OnStep(Model):
+            def training_epoch_end(self, outputs):
+                self.log("loss", 1.0, on_step=True)
+
+        for sentence, kind in (("log the mean in the epoch-end hook", OnEpoch), ("belongs to a step", OnStep)):
+            with self.assertRaisesRegex(pl.MisconfigurationException, sentence):
+                quiet(accelerator="cpu").fit(kind(), data())
+        trainer = quiet(accelerator="cpu")
+        trainer.fit(Model(log_in_step=True), data())
+        self.assertIn("loss", trainer.callback_metrics)
+        with self.assertRaisesRegex(pl.MisconfigurationException, "has no trainer yet"):
+            Model().log("x", 1.0)
 
     def test_hooks_and_data_modules(self):
         called = []

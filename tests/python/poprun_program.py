@@ -1,5 +1,6 @@
 """A program that poprun_test.py starts in several instances, or alone with as many replicas."""
 
+import os
 import sys
 
 import pipescope.poptorch as poptorch
@@ -41,7 +42,8 @@ def main():
     for replica in range(own):
         norm = model.layers[1]
         lines.append(f"{index * own + replica} state {norm.running_mean.sum().item():.9e} {norm.weight.sum().item():.9e}")
-    sys.stdout.write("\n".join(lines) + "\n")
+    with open(os.path.join(sys.argv[1], f"{index}_of_{count}"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
 
 
 if __name__ == "__main__":

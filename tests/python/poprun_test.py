@@ -63,6 +63,11 @@ def poprun(*arguments, program, **settings):
                           capture_output=True, timeout=60, check=False, **settings)
 
 
+def text_of(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()
+
+
 def lines_of(path):
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -225,13 +230,18 @@ class Launching(unittest.TestCase):
         self.assertIn("not used, because emulated systems need no V-IPU partition", done.stderr)
 
     def test_popdist_says_where_an_instance_is(self):
-        script = ("import pipescope.popdist as p\n"
-                  "print(p.getInstanceIndex(), p.getLocalInstanceIndex(), p.getNumInstances(), p.getNumTotalReplicas(), "
-                  "p.getNumLocalReplicas(), p.getNumIpusPerReplica(), p.isPopdistEnvSet(), flush=True)\n"
-                  "@p.execute_on_instances({1})\ndef only(): print('one', flush=True)\nonly()\n")
-        done = poprun("--num-instances 2", "--num-replicas 8", "--ipus-per-replica 4",
-                      program=[sys.executable, "-c", script])
-        self.assertEqual(sorted(done.stdout.splitlines()), ["0 0 2 8 4 4 True", "1 1 2 8 4 4 True", "one"])
+        # Lines of several instances may mix, so each writes a file.
+        script = ("import sys, pipescope.popdist as p\n"
+                  "only = p.execute_on_instances({1})(lambda: 'one')\n"
+                  "values = (p.getInstanceIndex(), p.getLocalInstanceIndex(), p.getNumInstances(), "
+                  "p.getNumTotalReplicas(), p.getNumLocalReplicas(), p.getNumIpusPerReplica(), p.isPopdistEnvSet(), only())\n"
+                  "open(f'{sys.argv[1]}/{values[0]}', 'w').write(repr(values))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            done = poprun("--num-instances 2", "--num-replicas 8", "--ipus-per-replica 4",
+                          program=[sys.executable, "-c", script, folder])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts = [text_of(folder, str(i)) for i in range(2)]
+        self.assertEqual(texts, ["(0, 0, 2, 8, 4, 4, True, None)", "(1, 1, 2, 8, 4, 4, True, 'one')"])
         self.assertEqual((popdist.getNumInstances(), popdist.getInstanceIndex(), popdist.getNumTotalReplicas()), (1, 0, 1))
         self.assertFalse(popdist.isPopdistEnvSet())
         with self.assertRaisesRegex(ValueError, "there is no instance 3"):
@@ -244,12 +254,17 @@ class Scripts(unittest.TestCase):
     @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
     def test_losses_are_those_of_one_process(self):
         program = [sys.executable, os.path.join(HERE, "poprun_program.py")]
-        alone = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
-        done = poprun("--num-instances 4", "--num-replicas 4", program=program)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(done.stdout.splitlines()), sorted(alone))
-        done = poprun("--num-instances 2", "--num-replicas 4", "--only-output-from-instance 1", program=program)
-        self.assertEqual(sorted(done.stdout.splitlines()), sorted(line for line in alone if line[0] in "23"))
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([*program, folder], check=True)
+            done = poprun("--num-instances 2", "--num-replicas 4", program=[*program, folder])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            alone, first, second = (text_of(folder, name).splitlines() for name in ("0_of_1", "0_of_2", "1_of_2"))
+        self.assertEqual(sorted(first + second), sorted(alone))
+
+    def test_only_one_instance_may_speak(self):
+        done = poprun("--num-instances 3", "--num-replicas 3", "--only-output-from-instance 1",
+                      program=["sh", "-c", "echo $OMPI_COMM_WORLD_RANK"])
+        self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
 
     def test_an_instance_that_dies_ends_the_others(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -172,7 +172,8 @@ class Counting(unittest.TestCase):
     def test_one_process_has_at_most_64_ipus(self):
         self.assertEqual(configuration.count_ipus(self.stages([0, 1, 3]), 2), 8)
         self.assertEqual(configuration.count_ipus([], 64), 64)
-        with self.assertRaisesRegex(POP.Error, "takes 80 IPUs.*too many IPUs.*2 processes.*poprun --num-instances 2 --num-replicas 16 --ipus-per-replica 5"):
+        command = "poprun --num-instances 2 --num-replicas 16 --ipus-per-replica 5"
+        with self.assertRaisesRegex(POP.Error, "takes 80 IPUs.*too many IPUs.*2 processes.*" + command):
             configuration.count_ipus(self.stages([0, 4]), 16)
 
 

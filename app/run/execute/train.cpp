@@ -274,7 +274,8 @@ class Training : public ExecutableRun {
       device.addOutcome(index_, "final_accuracy", "fraction", "last training call: " + basis_,
                         *finalAccuracy_);
     context_->result.hostSamplesPerSecond =
-        static_cast<double>(samples_) / std::max(1e-9, static_cast<double>(wallNs) * 1e-9);
+        static_cast<double>(samples_ * configuration().integer("execution.instances")) /
+        std::max(1e-9, static_cast<double>(wallNs) * 1e-9);
     device.addOutcome(index_, "host_samples_per_second", "samples/s",
                       "all training calls, on the host that emulated them",
                       context_->result.hostSamplesPerSecond, model::OutcomeKind::emulator);

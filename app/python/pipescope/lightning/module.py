@@ -122,17 +122,16 @@ class LightningModule(torch.nn.Module, _Hooks):
         """Return the optimizer of the trainer."""
         return self.trainer.optimizer
 
-    def log(self, name, value, **kwargs):
-        """Log a number or a tensor of one element. `prog_bar`, `on_epoch` and `logger` are taken as Lightning takes them.
+    def log(self, name, value, prog_bar=False, logger=True, on_step=None, on_epoch=None, sync_dist=False):
+        """Log a number, or the mean of a tensor. `prog_bar` shows it with the epoch, `logger` writes it to the loggers.
 
-        Refused within a step on IPUs and HPUs, because the step runs on the devices.
+        Refused within a step on IPUs and HPUs, because the step runs on the devices. A step on the CPU logs the value of
+        its batch (on_epoch=True is refused there), an epoch-end hook that of the epoch (on_step=True is refused there).
         """
-        unknown = set(kwargs) - {"prog_bar", "on_epoch", "on_step", "logger", "sync_dist", "batch_size"}
-        if unknown:
-            raise TypeError(f"log has no argument {sorted(unknown)[0]}.")
         if self.trainer is None:
             raise MisconfigurationException(f'log("{name}"): the module has no trainer yet.')
-        self.trainer._log(name, value, kwargs.get("logger", True))
+        self.trainer._check_log(name, on_step, on_epoch, sync_dist)
+        self.trainer._log(name, value, logger, prog_bar)
 
     def log_dict(self, values, **kwargs):
         """Log {name: value}."""

@@ -166,6 +166,13 @@ class HostRunner:
 
     def step(self, stage, batch, optimizer=None):
         """Run one batch; in training make a weight update after accumulate_grad_batches of them."""
+        self._trainer._in_host_step = True
+        try:
+            return self._step(stage, batch, optimizer)
+        finally:
+            self._trainer._in_host_step = False
+
+    def _step(self, stage, batch, optimizer):
         number = self._trainer._batch_number
         if stage != "training":
             self._module.eval()

@@ -83,10 +83,10 @@ class Trainer:
         self.callbacks.sort(key=lambda each: isinstance(each, ModelCheckpoint))  # they see what others log
         self.seed = int(os.environ[_SEED]) if _SEED in os.environ else None
         self.current_epoch = self.global_step = 0
-        self.should_stop, self.callback_metrics = False, {}
+        self.should_stop, self.callback_metrics, self.progress_bar_metrics = False, {}, {}
         self.optimizer = self.lightning_module = None
         self._schedulers, self._on_devices, self._batch_number = [], "", 0
-        self._runner, self._pending = None, {}
+        self._runner, self._pending, self._in_host_step = None, {}, False
 
     @staticmethod
     def _choose(accelerator, strategy, devices):
@@ -344,7 +344,22 @@ class Trainer:
         finally:
             self._on_devices = ""
 
-    def _log(self, name, value, logged):
+    def _check_log(self, name, on_step, on_epoch, sync_dist):
+        from .. import popdist
+
+        if sync_dist and popdist.getNumInstances() > 1:
+            raise MisconfigurationException(
+                f'self.log("{name}", sync_dist=True) over several instances is not implemented: each logs the values of '
+                "its own data."
+            )
+        if self._in_host_step and on_epoch:
+            raise MisconfigurationException(
+                f'self.log("{name}", on_epoch=True) in a step is not implemented: log the mean in the epoch-end hook.'
+            )
+        if not self._in_host_step and on_step and not self._on_devices:
+            raise MisconfigurationException(f'self.log("{name}", on_step=True) belongs to a step.')
+
+    def _log(self, name, value, logged, shown=False):
         if self._on_devices:
             step = f"{self._on_devices}_step"
             raise MisconfigurationException(
@@ -353,6 +368,8 @@ class Trainer:
             )
         value = value.detach().float().mean().item() if isinstance(value, torch.Tensor) else float(value)
         self.callback_metrics[name] = value
+        if shown:
+            self.progress_bar_metrics[name] = value
         if logged:
             self._pending[name] = value
 
@@ -366,7 +383,7 @@ class Trainer:
     def _show(self):
         if not self.enable_progress_bar or self.instance != 0:
             return
-        values = {"loss": self._last_loss, **self.callback_metrics}
+        values = {"loss": self._last_loss, **self.progress_bar_metrics}
         shown = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
         print(f"Epoch {self.current_epoch + 1}/{self.max_epochs}  {shown}", file=sys.stderr)
 
