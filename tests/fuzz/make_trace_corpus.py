@@ -8,6 +8,9 @@ import sys
 import tarfile
 import zipfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden"))
+import imported_pipelines  # noqa: E402
+
 
 def varint(value):
     out = b""
@@ -80,6 +83,19 @@ def zipped(names):
     return out.getvalue()
 
 
+def pipeline(form, together=False):
+    """A small pipeline of three stages in a form of tests/golden/imported_pipelines.py: a tar of ranks, or one trace."""
+    pipe = imported_pipelines.Pipeline(3, 2, steps=2)
+    ranks = [form(pipe, stage) for stage in range(3)]
+    for rank, events in enumerate(ranks):
+        for event in events:
+            event["ts"] += 0 if together else 10**7 * rank
+            event["pid"] = rank
+    if together:
+        return json.dumps(sum(ranks, [])).encode()
+    return tar({f"rank{rank}.json": json.dumps(events).encode() for rank, events in enumerate(ranks)})
+
+
 plain = b'[{"ph":"X","name":"a","ts":1700000000123456.789,"dur":2,"pid":1,"tid":"t"},{"ph":"B","name":"b","ts":1700000000123457},{"ph":"E","ts":1700000000123458}]'
 kineto = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "baseTimeNanoseconds": 5, "traceEvents": [
     {"ph": "M", "name": "process_labels", "pid": 0, "args": {"labels": "GPU 0"}},
@@ -105,6 +121,12 @@ corpus = {
     "ranks.tar": tar({"rank0.json": plain, "rank1.json": kineto.replace(b'"rank": 2', b'"rank": 1')}),
     "ranks.zip": zipped({"rank0.json": plain, "rank1.json.gz": gzip.compress(plain, mtime=0)}),
     "cut.json": kineto[:-90],
+    "script.json": pipeline(imported_pipelines.script, True),
+    "script.tar": pipeline(imported_pipelines.script),
+    "unnamed.tar": pipeline(imported_pipelines.unnamed),
+    "operators.tar": pipeline(imported_pipelines.operators),
+    "deepspeed.tar": pipeline(imported_pipelines.deepspeed),
+    "accelerator.tar": pipeline(imported_pipelines.accelerator),
     "deep.json": b'[{"ph":"X","name":"d","ts":1,"args":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}]",
     "escapes.json": b'[{"ph":"X","name":"\\ud800 \\u12 \xff\xc0","ts":"1e3","dur":-4,"pid":{"x":1}}]',
     "far.json": b'[{"ph":"X","ts":0,"dur":1},{"ph":"X","ts":1e300,"dur":1},{"ph":"X","ts":9,"dur":1e18}]',

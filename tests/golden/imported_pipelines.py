@@ -281,7 +281,8 @@ class Case:
         for rank in range(ranks):
             stage = rank % pipe.stages if neighbours else rank // replicas
             events = form(pipe, stage)
-            shift = rng.randrange(10**9) if offset else 1_700_000_000_000_000
+            # Clocks with zeros of their own, dates that agree, or dates of clocks that are 5 ms apart.
+            shift = {True: rng.randrange(10**9), False: 1_700_000_000_000_000}.get(offset, 1_700_000_000_000_000 - 5000 * rank)
             for event in events:
                 event["ts"] += shift
             if not any(event["ph"] == "B" for event in events):
@@ -295,7 +296,7 @@ class Case:
             self.failed += 1
             print(f"{name}: the import fails: {done.stderr}")
             return
-        if "arrives before it was sent" in done.stderr:
+        if "arrives before it was sent" in done.stderr or ("By the dates" in done.stderr) != (offset == "apart"):
             self.failed += 1
             print(f"{name}: {done.stderr}")
         self.check(name, pipe, profile, replicas, inferred, schedule)
@@ -363,6 +364,7 @@ def main():
         case.run("script_replicas", script, Pipeline(4, 6, slow=1), write_folder, replicas=2)
         case.run("script_layers", script, Pipeline(3, 6, slow=2), write_folder, replicas=3, neighbours=False)
         case.run("script_dated", script, Pipeline(4, 6), write_folder, offset=False)
+        case.run("script_apart", script, Pipeline(4, 6), write_folder, offset="apart")
         case.run("runtime", runtime, Pipeline(5, 7, slow=1), write_folder)
         case.run("unnamed", unnamed, Pipeline(4, 6, slow=3), write_folder, inferred=True)
         case.run("unnamed_replicas", unnamed, Pipeline(3, 4, slow=1), write_gzip, replicas=2, inferred=True)

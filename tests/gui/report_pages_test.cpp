@@ -1,8 +1,10 @@
-// Tests the pages that show a section of the reports: waits, engines and operations.
+// Tests the pages that show a section of the reports: waits, stragglers, engines and operations.
 #include <QLabel>
 #include <QTableView>
+#include <algorithm>
 #include <map>
 
+#include "profiler/analysis/pipeline/stragglers.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
@@ -61,6 +63,40 @@ TEST_F(ReportPageTest, TheMatrixAddsUpTheWaitsOfEachPair) {
     EXPECT_NEAR(shown[device], ticks / static_cast<double>((last->end - last->start).count), 1e-9) << device;
   EXPECT_EQ(matrix->columns().back(), QStringLiteral("host")) << "devices come first";
   picture("waits");
+}
+
+TEST_F(ReportPageTest, StragglersAreWorkersAndIterations) {
+  openPage(QStringLiteral("stragglers"), {.imported = true});
+  const auto profile = fixture->profile();
+  const auto catalog = *analysis::loadCatalog(*profile);
+  const auto answer = *analysis::stragglers(*profile, *catalog, catalog->executables.front().id);
+  ASSERT_TRUE(answer.stragglers) << answer.why;
+  auto* matrix = child<WaitMatrix>();
+  ASSERT_NE(matrix, nullptr);
+  EXPECT_EQ(matrix->columns().size(), static_cast<int>(answer.stragglers->iterations.size()));
+  std::map<std::string, std::vector<double>> paces;
+  for (std::size_t w = 0; w < answer.stragglers->workers.size(); ++w)
+    paces[answer.stragglers->workers[w].name] = answer.stragglers->pace[w];
+  ASSERT_EQ(matrix->rows().size(), static_cast<int>(paces.size()));
+  ASSERT_FALSE(matrix->cells().empty());
+  for (const timeline::WaitCell& cell : matrix->cells()) {
+    const double pace =
+        paces[matrix->rows()[cell.row].toStdString()].at(static_cast<std::size_t>(cell.column));
+    EXPECT_NEAR(cell.share, std::max(0.0, pace - 1), 1e-12);
+    EXPECT_EQ(cell.label.toStdString(), sections::formatCell(pace, sections::Format::ratio));
+  }
+  const sections::Section stragglers = section("stragglers");
+  QStringList labels;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) labels << label->text();
+  EXPECT_TRUE(labels.contains(QString::fromStdString(stragglers.remarks.front())));
+  picture("stragglers");
+  // A click on a cell marks its worker here and in the table of workers.
+  const timeline::WaitCell cell = matrix->cells().back();
+  QTest::mouseClick(matrix, Qt::LeftButton, {}, matrix->cellRect(cell.row, cell.column).center());
+  EXPECT_EQ(matrix->marked(), cell.row);
+  // Emulated runs have none, and the page says so.
+  openPage(QStringLiteral("stragglers"));
+  EXPECT_FALSE(child<WaitMatrix>()->isVisible());
 }
 
 TEST_F(ReportPageTest, TheLongestWaitsAreSentences) {

@@ -19,7 +19,7 @@ namespace {
 
 using sections::Format;
 
-constexpr int kCulpritRows = 10;
+constexpr int kCulpritRows = 10, kWorkerNameWidth = 300;
 
 struct StragglersData {
   sections::Section section;
@@ -39,6 +39,7 @@ class StragglersPage : public shell::Page {
                     tr("time of a worker's computations ÷ the usual time of the same computations, in each "
                        "iteration; the strongest colour is the slowest"));
     matrix_ = new timeline::WaitMatrix(context.palette, panel);
+    matrix_->setMostNameWidth(kWorkerNameWidth);
     matrix_->setAccessibleName(tr("Workers and iterations"));
     panel->body()->addWidget(matrix_);
     area->top()->addWidget(panel);
@@ -107,14 +108,20 @@ class StragglersPage : public shell::Page {
   void applyMatrix(const analysis::Stragglers& found) {
     QStringList rows, columns;
     std::vector<timeline::WaitCell> cells;
-    for (const analysis::Straggler& worker : found.workers) rows << text(worker.name);
+    std::vector<std::size_t> order(found.workers.size());
+    for (std::size_t w = 0; w < order.size(); ++w) order[w] = w;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return sections::countsBefore(found.workers[a].name, found.workers[b].name);
+    });
+    for (const std::size_t w : order) rows << text(found.workers[w].name);
     for (std::size_t i = 0; i < found.iterations.size(); ++i) columns << QString::number(i);
-    for (std::size_t w = 0; w < found.pace.size(); ++w) {
-      for (std::size_t i = 0; i < found.pace[w].size(); ++i) {
-        const double pace = found.pace[w][i];
+    for (std::size_t row = 0; row < order.size(); ++row) {
+      const std::vector<double>& paces = found.pace[order[row]];
+      for (std::size_t i = 0; i < paces.size(); ++i) {
+        const double pace = paces[i];
         if (pace <= 0) continue;  // it computed nothing
         timeline::WaitCell cell;
-        cell.row = static_cast<int>(w);
+        cell.row = static_cast<int>(row);
         cell.column = static_cast<int>(i);
         cell.share = std::max(0.0, pace - 1);
         cell.role = geometry::ColourRole::waitSlowerStage;

@@ -12,7 +12,7 @@ using shell::Ui;
 
 namespace {
 constexpr int kMatrixHead = 22, kMatrixPad = 8, kTallCell = 28, kLowCell = 4, kTallMatrix = 560,
-              kMostMatrixName = 160, kWidestCell = 120, kNarrowCell = 6;
+              kWidestCell = 120, kNarrowCell = 6;
 }  // namespace
 
 WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
@@ -46,7 +46,7 @@ void WaitMatrix::setMarked(int row) {
 int WaitMatrix::nameWidth() const {
   int width = 0;
   for (const QString& name : rows_) width = std::max(width, fontMetrics().horizontalAdvance(name) + 2);
-  return std::min(width, kMostMatrixName) + kMatrixPad;
+  return std::min(width, mostNameWidth_) + kMatrixPad;
 }
 
 /// Many rows become lower, so that the whole matrix can be seen at once.

@@ -24,6 +24,8 @@ class WaitMatrix : public QWidget {
  public:
   explicit WaitMatrix(const shell::Palette& palette, QWidget* parent = nullptr);
 
+  /// Longer names of rows are shortened in their middle.
+  void setMostNameWidth(int pixels) { mostNameWidth_ = pixels; }
   void setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells);
   const QStringList& rows() const { return rows_; }
   const QStringList& columns() const { return columns_; }
@@ -56,7 +58,7 @@ class WaitMatrix : public QWidget {
   QStringList rows_, columns_;
   std::vector<WaitCell> cells_;
   double largest_ = 0;
-  int marked_ = -1;
+  int marked_ = -1, mostNameWidth_ = 160;
 };
 
 }  // namespace pipescope::timeline
