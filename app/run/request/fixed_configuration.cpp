@@ -36,6 +36,7 @@ base::Status checkTensorKeys(const Configuration& c) {
                           "host.processes",
                           "host.copies",
                           "training.norm_replicas",
+                          "training.merge_collectives",
                           "training.check_replicas",
                           "training.input_replica_grouping",
                           "execution.metrics",
