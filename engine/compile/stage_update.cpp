@@ -167,7 +167,8 @@ void StageBuilder::addAllReduce() {
     made[index].tensors.push_back(gradient.home.id);
     made[index].elements += gradient.home.type.elements();
     const base::Bytes bytes(made[index].elements * graph::sizeOf(element));
-    if (!limits.empty() && bytes >= limits[std::min(index, limits.size() - 1)]) open.erase(found);
+    const bool full = !limits.empty() && bytes >= limits[std::min(index, limits.size() - 1)];
+    if (full || !options_.mergeCollectives) open.erase(found);
   }
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Bucket& bucket = made[i];
@@ -248,7 +249,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   if (share && whole) {
     // A weight that leaves the chip at once is gathered by itself. The others are gathered together at the
     // end.
-    if (home != weightHomes_.end() && home->second.remote) {
+    if (!options_.mergeCollectives || (home != weightHomes_.end() && home->second.remote)) {
       addCollective(Pass::update, tensor.name + "/all_gather", Kind::allGather, {weight}, {weight},
                     tensor.type.element, tensor.type.elements());
     } else {

@@ -32,6 +32,12 @@ void addTraining(std::vector<Key>& all) {
       "training.input_replica_grouping", "replicas", 1, 1, 4096,
       "Number of neighbouring replicas that get the same samples. It must divide the number of replicas.",
       {"input-replica-grouping"}));
+  all.push_back(
+      boolean("training.merge_collectives", true,
+              "Gradients of a stage are summed over replicas together, in one collective for each type of "
+              "number or in as many as the system's framework makes. Without, each parameter has a "
+              "collective of its own, as in PopART unless told otherwise.",
+              {"merge-collectives"}));
   all.push_back(integer("training.norm_replicas", "replicas", 1, 1, 4096,
                         "Number of neighbouring replicas that share the statistics of batch norms. It must "
                         "divide the number of replicas.",

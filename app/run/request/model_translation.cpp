@@ -133,6 +133,7 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   PIPESCOPE_ASSIGN(request.update.optimizer, chooseOptimizer(c));
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
   request.update.normReplicas = c.integer("training.norm_replicas");
+  request.update.mergeCollectives = c.boolean("training.merge_collectives");
   return {};
 }
 

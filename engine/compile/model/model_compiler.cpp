@@ -227,6 +227,7 @@ class ModelCompiler {
     options.deviceOfStage = shape.deviceOfStage;
     options.replication = replicas;
     options.gradientBuckets = result_.system->gradientBuckets();
+    options.mergeCollectives = request_.update.mergeCollectives;
     options.lastStagesKeep = lastStagesKeep(shape.stages);
     PIPESCOPE_ASSIGN(options.locations, placeTensors(request_, *result_.system, training, replicas.replicas));
     if (!training) return options;

@@ -47,6 +47,7 @@ struct UpdateRequest {
   /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
   numerics::SessionOptions numbers;
   std::int64_t normReplicas = 1;  ///< neighbouring replicas that share the statistics of batch norms
+  bool mergeCollectives = true;   ///< see PlanOptions
 };
 
 /// What a backward pass computes again instead of keeping it.

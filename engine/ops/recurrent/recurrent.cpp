@@ -233,17 +233,29 @@ Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call,
   return types;
 }
 
+namespace {
+
+/// The products of one step: input and state before it by their weights, at once. The candidate of a GRU
+/// waits for the reset gate. (C: popnn, Lstm.cpp and Gru.cpp without preCalcWeights.)
+std::vector<Work> stepProducts(const RecurrentPlan& plan, ElementType type, Contraction::Phase phase,
+                               const std::string& label) {
+  const std::int64_t in = plan.input + plan.hidden, steps = plan.time * plan.directions,
+                     candidate = plan.gates == 3 ? plan.hidden : 0;
+  std::vector<Work> work{{productOf(plan.batch, in, plan.width() - candidate, type, phase), steps, label}};
+  if (candidate > 0)
+    work.push_back({productOf(plan.batch, in, candidate, type, phase), steps, label + "Candidate"});
+  return work;
+}
+
+}  // namespace
+
 std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
                                 const std::vector<Work>& cell) {
-  using Phase = Contraction::Phase;
   const ElementType type = call.input(0).element;
   const std::int64_t steps = plan.time * plan.directions;
-  std::vector<Work> work{
-      {productOf(plan.rows(), plan.input, plan.width(), type, Phase::forward), plan.directions, "Input"},
-      {productOf(plan.batch, plan.hidden, plan.width(), type, Phase::forward), steps, "Recurrent"}};
+  std::vector<Work> work = stepProducts(plan, type, Contraction::Phase::forward, "Product");
   if (call.has(3))
-    work.push_back(
-        {Map{MapFunction::add, plan.rows() * plan.width(), 2, type, true}, plan.directions, "Bias"});
+    work.push_back({Map{MapFunction::add, plan.batch * plan.width(), 2, type, true}, steps, "Bias"});
   for (Work each : cell) {
     each.repeat = steps;
     work.push_back(std::move(each));
@@ -262,14 +274,13 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
     each.label += "Gradient";
     work.push_back(std::move(each));
   }
+  for (Work& product : stepProducts(plan, type, Phase::inputGradient, "InputGradient"))
+    work.push_back(std::move(product));
+  // Each step adds to the gradients of the weights.
+  for (Work& product : stepProducts(plan, type, Phase::weightGradient, "WeightGradient"))
+    work.push_back(std::move(product));
   work.push_back(
-      {productOf(plan.batch, plan.hidden, width, type, Phase::inputGradient), steps, "RecurrentInput"});
-  work.push_back({productOf(plan.rows(), plan.input, width, type, Phase::inputGradient), plan.directions,
-                  "InputGradient"});
-  work.push_back({productOf(plan.rows(), plan.input, width, type, Phase::weightGradient), plan.directions,
-                  "InputWeight"});
-  work.push_back({productOf(plan.rows(), plan.hidden, width, type, Phase::weightGradient), plan.directions,
-                  "RecurrentWeight"});
+      {Map{MapFunction::scaledAdd, (plan.input + plan.hidden) * width, 2, type, true}, steps, "Accumulate"});
   if (call.has(3))
     work.push_back(
         {Reduce{ReduceFunction::sum, width, plan.rows(), false, type}, plan.directions, "BiasGradient"});

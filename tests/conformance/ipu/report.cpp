@@ -88,12 +88,13 @@ std::string toBands(const std::vector<LayerResult>& results, const std::string& 
       "# Written by tests/conformance/ipu_layer_benchmark --write-bands; do not edit.\n";
   for (const KindErrors& row : errorsByKind(results)) {
     if (row.errors.points == 0) continue;
+    // A p90 of fewer than five points would say nothing.
+    const std::string p90 = row.errors.points < 5 ? "" : fmt::format("p90 = {:.3f}\n", row.errors.p90);
     text += fmt::format(
-        "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\np90 = "
-        "{:.3f}\n"
+        "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\n{}"
         "bias = {:.3f}\nagainst = \"{}\"\n",
-        chipOf(row.target), row.kind, toString(row.quantity), row.errors.points, row.errors.median,
-        row.errors.p90, row.errors.bias, source);
+        chipOf(row.target), row.kind, toString(row.quantity), row.errors.points, row.errors.median, p90,
+        row.errors.bias, source);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 // Tests tensors that are off the chip or sharded over replicas. Their bytes and traffic must follow execution
 // semantics §4.1, §5.10 and §5.11. Also tests plans in which several stages use the same device.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -225,6 +226,21 @@ TEST(Locations, BucketsFollowTheBackwardPass) {
     all += elements;
   }
   EXPECT_EQ(all, kWeights);
+}
+
+TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {
+  PlanOptions options = adamw(2);
+  options.mergeCollectives = false;
+  using ::testing::UnorderedElementsAre;
+  using One = Collectives::value_type;
+  EXPECT_THAT(collectives(firstStage(options), model::Pass::collective),
+              UnorderedElementsAre(One("AllReduce", 30), One("AllReduce", 5)));
+  // With shared state, each parameter's gradient is scattered and its weight is gathered.
+  options.locations.optimizerState.sharded = true;
+  EXPECT_THAT(collectives(firstStage(options), model::Pass::collective),
+              UnorderedElementsAre(One("ReduceScatter", 30), One("ReduceScatter", 5)));
+  EXPECT_THAT(collectives(firstStage(options), model::Pass::update),
+              UnorderedElementsAre(One("AllGather", 30), One("AllGather", 5)));
 }
 
 // --- Several stages on one device ---------------------------------------------------

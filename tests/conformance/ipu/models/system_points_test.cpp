@@ -175,10 +175,14 @@ double samplesPerSecond(const BertPoint& point, Changes model) {
 }
 
 const Changes kOffChip{{"model.attention_dropout", "0"}, {"execution.offload_optimizer", "true"}};
-/// With gradient_clipping_norm 1.0.
-const Changes kClippedOffChip{
-    {"model.attention_dropout", "0"}, {"execution.offload_optimizer", "true"}, {"training.clip_norm", "1"}};
-const Changes kClipped{{"model.attention_dropout", "0"}, {"training.clip_norm", "1"}};
+/// With gradient_clipping_norm 1.0. Version 1.1 does not merge collectives (merge_collectives of version
+/// 2.0 does).
+const Changes kClippedOffChip{{"model.attention_dropout", "0"},
+                              {"execution.offload_optimizer", "true"},
+                              {"training.clip_norm", "1"},
+                              {"training.merge_collectives", "false"}};
+const Changes kClipped{
+    {"model.attention_dropout", "0"}, {"training.clip_norm", "1"}, {"training.merge_collectives", "false"}};
 
 /// training_results_v1.1 and _v2.0, Graphcore's pod16-closed.json, pod64-closed.json and pod256-closed.json.
 /// A sample is a pack of two sequences on average.
