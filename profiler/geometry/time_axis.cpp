@@ -34,6 +34,15 @@ std::string grouped(double value, int decimals) {
   return value < 0 && !zero ? "-" + text : text;
 }
 
+/// Costs are given, not measured, so they have up to four decimals.
+std::string costText(double value) {
+  constexpr int kCostDecimals = 4;
+  std::string text = grouped(value, kCostDecimals);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 int decimalsFor(double step) {
   return std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
 }
@@ -80,8 +89,7 @@ std::string formatDuration(Ticks ticks, const TimeScale& scale) {
   if (scale.unit == TimeUnit::cycles)
     return groupedNumber(ticks.count) + (ticks.count == 1 ? " cycle" : " cycles");
   const double value = base::toSeconds(ticks, {std::max<std::int64_t>(1, scale.ticksPerSecond)});
-  if (scale.unit == TimeUnit::costUnits)
-    return printed("%.*g", 4, value) + (value == 1.0 ? " unit" : " units");
+  if (scale.unit == TimeUnit::costUnits) return costText(value) + (value == 1.0 ? " unit" : " units");
   if (ticks.count == 0) return "0 s";
   NamedUnit chosen = kTimeUnits.back();
   for (const NamedUnit& unit : kTimeUnits) {

@@ -6,27 +6,15 @@
 #include <cctype>
 #include <cmath>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
 namespace {
 
 std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
 
-/// Inserts thousands separators: "110406.5" becomes "110,406.5".
-std::string grouped(std::string number) {
-  const std::size_t end = number.find_first_not_of("-0123456789");
-  if (end != std::string::npos && number[end] != '.') return number;  // has an exponent
-  const std::size_t whole = std::min(end, number.size()), sign = number.starts_with('-') ? 1 : 0;
-  for (std::size_t place = whole; place > sign + 3;) {
-    place -= 3;
-    number.insert(place, ",");
-  }
-  return number;
-}
-
 std::string withSeparators(std::int64_t number) {
-  return grouped(std::to_string(number));
+  return groupedDigits(std::to_string(number));
 }
 
 /// Formats a value with three significant digits.
@@ -130,12 +118,22 @@ std::vector<std::string> joinNumbered(const std::vector<std::string>& words) {
   return joined;
 }
 
+/// Five significant digits, without zeros at the end of the decimals.
+std::string shownTicks(double value) {
+  if (!std::isfinite(value)) return formatNumber(value, Format::number);
+  std::string text = fmt::format("{:.{}f}", value, significantDecimals(std::fabs(value)));
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+  }
+  return groupedDigits(std::move(text));
+}
+
 struct CellFormatter {
   Format format;
   double ticksPerShownUnit;
   std::string number(double value) const {
-    if (format == Format::ticks && ticksPerShownUnit != 1)
-      return grouped(fmt::format("{:.6g}", value / ticksPerShownUnit));
+    if (format == Format::ticks && ticksPerShownUnit != 1) return shownTicks(value / ticksPerShownUnit);
     return formatNumber(value, format);
   }
   std::string operator()(std::monostate) const { return "–"; }
@@ -161,6 +159,17 @@ struct CellFormatter {
 };
 
 }  // namespace
+
+std::string groupedDigits(std::string number) {
+  const std::size_t end = number.find_first_not_of("-0123456789");
+  if (end != std::string::npos && number[end] != '.') return number;  // has an exponent
+  const std::size_t whole = std::min(end, number.size()), sign = number.starts_with('-') ? 1 : 0;
+  for (std::size_t place = whole; place > sign + 3;) {
+    place -= 3;
+    number.insert(place, ",");
+  }
+  return number;
+}
 
 double numberOf(const Amount& amount) {
   if (const auto* n = std::get_if<std::int64_t>(&amount)) return static_cast<double>(*n);

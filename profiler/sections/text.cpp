@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
 namespace {
@@ -30,19 +30,43 @@ std::size_t shownRows(const Table& table) {
   return table.mostInText == 0 ? table.rows.size() : std::min(table.mostInText, table.rows.size());
 }
 
-std::string cellText(const Table& table, std::size_t row, std::size_t column, double ticksPerShownUnit) {
+std::string cellText(const Table& table, std::size_t row, std::size_t column, double ticksPerShownUnit,
+                     int decimals) {
   const Format format = table.columns[column].format;
-  const bool ofRow = format == Format::ofRow && row < table.rowFormats.size();
-  return formatCell(table.rows[row][column], ofRow ? table.rowFormats[row] : format, ticksPerShownUnit);
+  if (format == Format::ofRow && row < table.rowFormats.size())
+    return formatCell(table.rows[row][column], table.rowFormats[row], ticksPerShownUnit);
+  return formatInColumn(table.rows[row][column], format, ticksPerShownUnit, decimals);
+}
+
+/// The texts of a column. Numbers with as many digits as they need have their decimal points below each
+/// other.
+std::vector<std::string> columnTexts(const Table& table, std::size_t column, double ticksPerShownUnit) {
+  const int decimals = tickDecimals(table, column, ticksPerShownUnit);
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < shownRows(table); ++r)
+    texts.push_back(cellText(table, r, column, ticksPerShownUnit, decimals));
+  const Format format = table.columns[column].format;
+  if (!isNumeric(table, column) || (format != Format::plain && format != Format::number)) return texts;
+  const auto after = [](const std::string& text) {
+    return text.size() - std::min(text.find('.'), text.size());
+  };
+  // Numbers with an exponent, and words such as "infinite", stand at the right as they are.
+  const auto isWord = [](const std::string& text) { return text.find('e') != std::string::npos; };
+  if (std::any_of(texts.begin(), texts.end(), isWord)) return texts;
+  std::size_t most = 0;
+  for (const std::string& text : texts) most = std::max(most, after(text));
+  for (std::string& text : texts) text.append(most - after(text), ' ');
+  return texts;
 }
 
 std::string tableText(const Table& table, double ticksPerShownUnit) {
   std::vector<std::size_t> widths;
   std::vector<bool> right;
+  std::vector<std::vector<std::string>> texts;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::size_t width = widthOf(table.columns[c].heading);
-    for (std::size_t r = 0; r < shownRows(table); ++r)
-      width = std::max(width, widthOf(cellText(table, r, c, ticksPerShownUnit)));
+    texts.push_back(columnTexts(table, c, ticksPerShownUnit));
+    for (const std::string& text : texts.back()) width = std::max(width, widthOf(text));
     widths.push_back(width);
     right.push_back(isNumeric(table, c));
   }
@@ -58,7 +82,7 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   text += line([&](std::size_t c) { return table.columns[c].heading; });
   const std::size_t shown = shownRows(table);
   for (std::size_t r = 0; r < shown; ++r) {
-    text += line([&](std::size_t c) { return cellText(table, r, c, ticksPerShownUnit); });
+    text += line([&](std::size_t c) { return texts[c][r]; });
   }
   if (shown < table.rows.size()) text += fmt::format("  … and {} more\n", table.rows.size() - shown);
   return text;

@@ -6,9 +6,11 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QFile>
+#include <QFileDialog>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSpinBox>
@@ -16,6 +18,7 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QToolButton>
 
 #include "profiler/sections/section.h"
@@ -28,6 +31,7 @@
 #include "views/shell/find_bar.h"
 #include "views/shell/glossary.h"
 #include "views/shell/picture.h"
+#include "views/shell/saved_notice.h"
 #include "views/shell/settings_dialog.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
@@ -87,7 +91,7 @@ TEST(Curves, OneSampleIsSeen) {
   int dots = 0;
   for (int y = 0; y < image.height(); ++y) {
     for (int x = 0; x < image.width(); ++x)
-      dots += image.pixelColor(x, y) == palette.colour(geometry::ColourRole::counter) ? 1 : 0;
+      dots += image.pixelColor(x, y) == palette.ui(shell::Ui::accent) ? 1 : 0;
   }
   EXPECT_GT(dots, 8);
 }
@@ -214,7 +218,7 @@ TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {
   };
   add("learning_rate", {0.05, 0.05, 0.05});
   add("loss_scale", {2, 4, 4});
-  add("step_loss", std::vector<double>{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+  add("iteration_loss", std::vector<double>{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
   auto profile = std::make_shared<record::MemoryProfile>();
   ASSERT_TRUE(profile->commit(rows).ok());
   ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
@@ -228,7 +232,7 @@ TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {
     return child<pages::CurveChart>(QString::fromLatin1(name))->axisTitle(QwtPlot::xBottom).text();
   };
   EXPECT_EQ(axis("Loss scale"), QStringLiteral("call"));
-  EXPECT_EQ(axis("Step loss"), QStringLiteral("iteration")) << "four of each call";
+  EXPECT_EQ(axis("Iteration loss"), QStringLiteral("iteration")) << "four of each call";
 }
 
 TEST_F(FeatureTest, CommandsAreFoundByTyping) {
@@ -319,6 +323,16 @@ TEST_F(FeatureTest, TablesBecomeCsv) {
   EXPECT_TRUE(csv.contains(QStringLiteral(" (B)"))) << csv.toStdString();
   links->filter()->setText(QStringLiteral("IPU3"));
   EXPECT_EQ(links->csv().count(QLatin1Char('\n')), 4);
+  // Numbers have the digits that reports give them.
+  DataTable own(*palette, nullptr);
+  own.setTable(
+      {"t",
+       "T",
+       "",
+       {{"cycles", "Cycles", sections::Format::ticks}, {"share", "Share", sections::Format::fraction}},
+       {{12337.00000000002, 1.0 / 3}, {std::int64_t{9'007'199'254'740'993}, 0.5}}});
+  EXPECT_EQ(own.csv().toStdString(),
+            "Cycles (ticks),Share (0 … 1)\n12337,0.333333333333\n9007199254740993,0.5\n");
 }
 
 TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
@@ -356,6 +370,67 @@ TEST_F(FeatureTest, PicturesAndTablesReplaceOnlyFilesOfTheirKind) {
   EXPECT_EQ(content(), table);
   EXPECT_TRUE(shell::writeFile(path, "A,B\n1,2\n", base::FileKind::csv).ok());
   EXPECT_EQ(content(), "A,B\n1,2\n");
+}
+
+/// Clicks in real dialogs. A refusal is a message, which this closes and keeps.
+TEST_F(FeatureTest, DialogsSaveTablesAndPicturesAndLeaveOtherFilesAlone) {
+  openPage(QStringLiteral("system"));
+  const QTemporaryDir folder;
+  QStringList refusals;
+  QTimer closer;
+  QObject::connect(&closer, &QTimer::timeout, [&] {
+    auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+    if (box == nullptr) return;
+    refusals << box->text();
+    box->accept();
+  });
+  closer.start(10);
+  const auto saveAs = [&](const QString& name) {
+    auto* dialog = window->findChild<QFileDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    dialog->setOption(QFileDialog::DontConfirmOverwrite);
+    dialog->setDirectory(folder.path());
+    dialog->selectFile(name);
+    ASSERT_TRUE(QMetaObject::invokeMethod(dialog, "accept"));
+    const auto closed = [&] { return window->findChild<QFileDialog*>() == nullptr; };
+    ASSERT_TRUE(waitFor(closed)) << name.toStdString();
+  };
+  const auto saveTable = [&](const QString& name) {
+    std::unique_ptr<QMenu> menu(table(QStringLiteral("Links"))->makeMenu());
+    for (QAction* entry : menu->actions()) {
+      if (entry->text() == QStringLiteral("Save as CSV…")) entry->trigger();
+    }
+    saveAs(name);
+  };
+  const auto content = [&](const QString& name) {
+    QFile file(folder.filePath(name));
+    file.open(QIODevice::ReadOnly);
+    return file.readAll();
+  };
+  const auto saved = [&](const QString& name) {
+    return waitFor([&] { return window->savedNotice()->text().contains(name); });
+  };
+  saveTable(QStringLiteral("links.csv"));
+  EXPECT_TRUE(saved(QStringLiteral("links.csv")));
+  EXPECT_EQ(content(QStringLiteral("links.csv")), table(QStringLiteral("Links"))->csv().toUtf8());
+
+  ASSERT_TRUE(
+      shell::writeFile(folder.filePath(QStringLiteral("notes.txt")), "<svg/>", base::FileKind::svg).ok());
+  saveTable(QStringLiteral("notes.txt"));
+  ASSERT_TRUE(waitFor([&] { return refusals.size() == 1; }));
+  EXPECT_TRUE(
+      refusals[0].contains(QStringLiteral("is not a table of comma-separated values; it is left untouched")));
+  EXPECT_EQ(content(QStringLiteral("notes.txt")), "<svg/>");
+
+  window->saveCurrentPicture(false);
+  saveAs(QStringLiteral("system.png"));
+  EXPECT_TRUE(saved(QStringLiteral("system.png")));
+  EXPECT_TRUE(content(QStringLiteral("system.png")).startsWith("\x89PNG"));
+  window->saveCurrentPicture(false);
+  saveAs(QStringLiteral("links.csv"));
+  ASSERT_TRUE(waitFor([&] { return refusals.size() == 2; }));
+  EXPECT_TRUE(refusals[1].contains(QStringLiteral("links.csv exists and is not a PNG picture")));
+  EXPECT_TRUE(content(QStringLiteral("links.csv")).startsWith("From,To"));
 }
 
 TEST_F(FeatureTest, TheGlossaryKnowsTheWords) {

@@ -1,6 +1,7 @@
 // Tests the search: on the trace by whole name paths, over all calls, and in the tables of every page.
 #include <QLabel>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QSortFilterProxyModel>
 #include <QTabWidget>
 #include <QTableView>
@@ -187,6 +188,20 @@ TEST_F(FindTest, NextGoesOnInTheNextCallAndEscComesBack) {
   EXPECT_EQ(call(), model::RunId(0));
   EXPECT_NE(window->timeRange().view(), before) << "the whole call was shown";
   EXPECT_EQ(window->timeRange().start(), canvas->scene().model()->trace->start);
+}
+
+TEST_F(FindTest, EscapeShowsTheFormerRows) {
+  openPage(QStringLiteral("trace"));
+  auto* canvas = child<TimelineCanvas>();
+  window->resize(1024, 700);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(canvas->verticalScrollBar()->value(), 0);
+  beginFind();
+  find(QStringLiteral("layer4/linear"));
+  EXPECT_GT(canvas->verticalScrollBar()->value(), 0) << "the match lies on the last device";
+  QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(canvas->verticalScrollBar()->value(), 0);
 }
 
 TEST_F(FindTest, AStepTellsTheLengthsOfAllStepsOfItsName) {

@@ -98,6 +98,7 @@ TEST_F(LayoutTest, LowerPartsGetAShareOfALargeScreen) {
               large = lower(QLatin1String(page), {3840, 2160});
     EXPECT_GT(large, small + 150) << page;
   }
+  EXPECT_GE(lower(QStringLiteral("trace"), {1024, 700}), 150) << "three rows of the table";
 }
 
 TEST_F(LayoutTest, ColumnsOfFiguresLieSideBySide) {

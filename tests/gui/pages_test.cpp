@@ -285,7 +285,7 @@ TEST_F(PageTest, StagesOfAFixedSystemHaveNoMemory) {
   auto* memory = child<BarChart>(QStringLiteral("Memory per stage"));
   EXPECT_FALSE(memory->isVisible());
   DataTable* stages = table(QStringLiteral("Stages"));
-  EXPECT_EQ(cell(stages, 0, 3), QStringLiteral("1.03")) << "cost units, not ticks";
+  EXPECT_EQ(cell(stages, 0, 3), QStringLiteral("1.0300")) << "cost units, not ticks, as in the rows below";
   picture("stages_fixed");
 }
 

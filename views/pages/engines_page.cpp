@@ -116,9 +116,9 @@ class EnginesPage : public shell::Page {
       const auto& row = table.rows[i];
       bars.push_back({{tr("an engine works"), ColourRole::compute, numberIn(row[busy])},
                       {tr("control"), ColourRole::control, numberIn(row[control])},
-                      {tr("idle"), ColourRole::waitSlowerStage, numberIn(row[idle]), true}});
+                      {tr("idle"), ColourRole::idle, numberIn(row[idle]), true}});
       names << nameIn(table, i);
-      notes << tr("%1 busy").arg(enginesPercent(numberIn(row[busy])));
+      notes << tr("idle %1").arg(enginesPercent(numberIn(row[idle])));
     }
     whole_->setParts(bars, enginesPercent, names, notes);
     whole_->bars()->setScaleTo(1);

@@ -266,25 +266,24 @@ class PipelinePage : public shell::Page {
       facts.push_back(
           {label, QStringLiteral("%1 (%2)").arg(time(part), text(formatCell(share, Format::fraction))), doc});
     };
-    add(tr("thereof compute"), path.compute, tr("forward, recompute, backward and weight-gradient passes"));
-    add(tr("thereof exchange"), path.exchange, tr("transfers, sync and collectives"));
-    add(tr("thereof update"), path.update, tr("weight updates"));
-    add(tr("thereof remote memory"), path.memory, tr("loads and stores of remote buffers"));
-    add(tr("thereof host"), path.host, tr("host copies, the overhead of the call and waits for the host"));
+    add(tr("of it compute"), path.compute, tr("forward, recompute, backward and weight-gradient passes"));
+    add(tr("of it exchange"), path.exchange, tr("transfers, sync and collectives"));
+    add(tr("of it update"), path.update, tr("weight updates"));
+    add(tr("of it remote memory"), path.memory, tr("loads and stores of remote buffers"));
+    add(tr("of it host"), path.host, tr("host copies, the overhead of the call and waits for the host"));
   }
 
   /// Lists the passes of the highlighted micro-batch, or else what each device does.
   void fillTable() {
     tableCells_.clear();
     const int path = canvas_->options().path;
-    // Cycles are plain figures, and the heading has their unit. Times have a unit each.
-    const bool inCycles = scale_.unit == geometry::TimeUnit::cycles;
+    // Times are plain figures, and the heading has their unit.
+    const auto [unit, ticksPerUnit] = tableUnit();
     sections::Table table;
     if (path < 0) {
       table = {"devices",
                "Devices",
-               inCycles ? "of this iteration, in cycles; shares are of the step time"
-                        : "of this iteration; shares are of the step time",
+               "of this iteration, in " + unit + "; shares are of the step time",
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
@@ -309,7 +308,7 @@ class PipelinePage : public shell::Page {
     } else {
       table = {"path",
                "Path of micro-batch " + std::to_string(path),
-               inCycles ? "in order of time; in cycles" : "in order of time",
+               "in order of time; in " + unit,
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
@@ -329,7 +328,15 @@ class PipelinePage : public shell::Page {
         tableCells_.push_back(static_cast<int>(i));
       }
     }
-    table_->setTable(std::move(table), 1, inCycles ? std::nullopt : std::optional(scale_));
+    table_->setTable(std::move(table), ticksPerUnit);
+  }
+
+  /// The unit of the times in the table, and its ticks.
+  std::pair<std::string, double> tableUnit() const {
+    const auto perSecond = static_cast<double>(scale_.ticksPerSecond);
+    if (scale_.unit == geometry::TimeUnit::cycles) return {"cycles", 1};
+    return scale_.unit == geometry::TimeUnit::costUnits ? std::pair("cost units", perSecond)
+                                                        : std::pair("µs", perSecond * 1e-6);
   }
 
   QStringList callout(int index) const {

@@ -54,6 +54,8 @@ class TracePage : public shell::Page {
     splitter_->setStretchFactor(0, 4);
     splitter_->setStretchFactor(1, 1);
     splitter_->setSizes({640, 178});
+    constexpr int kThreeRows = 160;  // of the table, with its tabs, heading and scrollbar
+    splitter_->widget(1)->setMinimumHeight(kThreeRows);
     splitter_->restoreState(context.settings.value(kSplitterKey).toByteArray());
     connect(splitter_, &QSplitter::splitterMoved, this,
             [this] { context_.settings.setValue(kSplitterKey, splitter_->saveState()); });
@@ -279,7 +281,8 @@ class TracePage : public shell::Page {
 
   QString find(const QString& wanted, int direction) override {
     if (!wanted.isEmpty() && !former_)
-      former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex()};
+      former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex(),
+                       canvas_->verticalScrollBar()->value()};
     return find_->find(wanted, direction);
   }
 
@@ -290,6 +293,7 @@ class TracePage : public shell::Page {
     if (!back || !former) return;
     canvas_->select({});
     tabs_->setCurrentIndex(former->tab);
+    canvas_->verticalScrollBar()->setValue(former->top);
     if (former->call == call_) return context_.timeRange.show(former->view);
     call_ = former->call;
     pendingView_ = former->view;
@@ -525,6 +529,7 @@ class TracePage : public shell::Page {
     qlonglong call;
     geometry::TimeView view;
     int tab;
+    int top;  ///< of the rows
   };
 
   TraceToolbar* bar_ = nullptr;

@@ -19,7 +19,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kLowest = 20, kHighest = 64, kPipelineMargin = 6;
+constexpr int kLowest = 20, kHighest = 120, kPipelineMargin = 6;
 /// Part of the length that is left free on both sides.
 constexpr double kRoom = 0.01;
 

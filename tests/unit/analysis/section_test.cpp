@@ -131,6 +131,44 @@ TEST(Section, TextHasTitleUnitsAndRemarks) {
             "\nDevices (per call)\n  Name           By kind\n  IPU0, \"first\"  sync 12\n\nA remark.\n");
 }
 
+TEST(Section, TimesOfAColumnHaveAsManyDecimals) {
+  Section section{"s", "S", {}, {}, {}};
+  section.ticksPerShownUnit = 1e6;
+  Table table{"t", "T", "times in µs", {{"name", "Name"}, {"total", "Total", Format::ticks}}, {}};
+  table.columns.push_back({"part", "Part", Format::ticks});
+  table.columns.push_back({"value", "Value", Format::plain});
+  table.rows = {{"a", std::int64_t{5'864'550'000}, 225'725.0, 0.75},
+                {"b", std::int64_t{843'791'000}, 37'555'800.0, Cell()},
+                {"c", std::int64_t{1'512'000'000}, std::int64_t{0}, 12.0},
+                {"d", Cell(), -0.25, 1407.86}};
+  section.tables = {table};
+  EXPECT_EQ(toText(section),
+            "S\n=\n"
+            "\nT (times in µs)\n"
+            "  Name    Total    Part    Value\n"
+            "  a     5,864.6   0.226     0.75\n"
+            "  b       843.8  37.556     –\n"
+            "  c     1,512.0   0.000    12\n"
+            "  d           –   0.000  1407.86\n");
+  // Cost units are written as exactly as they need.
+  section.tables[0].columns.resize(3);
+  section.tables[0].rows = {{"a", std::int64_t{437'500}, std::int64_t{1'000'000}},
+                            {"b", std::int64_t{6'437'500}, std::int64_t{20'000'000}}};
+  EXPECT_EQ(toText(section),
+            "S\n=\n"
+            "\nT (times in µs)\n"
+            "  Name   Total  Part\n"
+            "  a     0.4375     1\n"
+            "  b     6.4375    20\n");
+  // Exponents are no decimals.
+  section.tables[0].columns = {{"value", "Value", Format::plain}};
+  section.tables[0].rows = {{0.5}, {1.5e9}};
+  EXPECT_EQ(toText(section), "S\n=\n\nT (times in µs)\n    Value\n      0.5\n  1.5e+09\n");
+  EXPECT_EQ(formatCell(20'344'600.0, Format::ticks, 1e6), "20.345");
+  EXPECT_EQ(formatCell(std::int64_t{1'210'180'000}, Format::ticks, 1e6), "1,210.2");
+  EXPECT_EQ(formatCell(std::int64_t{252'000'000}, Format::ticks, 1e6), "252");
+}
+
 TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
   EXPECT_EQ(toJson(small()), R"({
   "total_cycles": 1500,
@@ -239,9 +277,9 @@ TEST(Sections, OfAProfileInWhichNothingRan) {
 
 TEST(ShortList, NamesTheEndsOfALongList) {
   EXPECT_EQ(formatCell(110'406.25e6, Format::ticks, 1e6), "110,406");
-  EXPECT_EQ(formatCell(-3'115.25e6, Format::ticks, 1e6), "-3,115.25");
+  EXPECT_EQ(formatCell(-3'115.25e6, Format::ticks, 1e6), "-3,115.2");
   EXPECT_EQ(formatCell(999.5e6, Format::ticks, 1e6), "999.5");
-  EXPECT_EQ(formatCell(1e15, Format::ticks, 1e6), "1e+09");
+  EXPECT_EQ(formatCell(1e15, Format::ticks, 1e6), "1,000,000,000");
   EXPECT_TRUE(countsBefore("stages[2].blocks", "stages[10].blocks"));
   EXPECT_FALSE(countsBefore("stages[10].blocks", "stages[2].blocks"));
   EXPECT_TRUE(countsBefore("a", "a1"));

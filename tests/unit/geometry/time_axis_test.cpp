@@ -89,6 +89,9 @@ TEST(TimeAxis, Durations) {
   EXPECT_EQ(formatDuration(Ticks(3), time), "3.00 ns");
   EXPECT_EQ(formatDuration(Ticks(3'500'000), cost), "3.5 units");
   EXPECT_EQ(formatDuration(Ticks(1'000'000), cost), "1 unit");
+  EXPECT_EQ(formatDuration(Ticks(158'250'000), cost), "158.25 units");
+  EXPECT_EQ(formatDuration(Ticks(1'234'567'812'500), cost), "1,234,567.8125 units");
+  EXPECT_EQ(formatDuration(Ticks(0), cost), "0 units");
   EXPECT_EQ(groupedNumber(0), "0");
   EXPECT_EQ(groupedNumber(-1000), "-1,000");
 }

@@ -44,6 +44,10 @@ class ShareDelegate : public QStyledItemDelegate {
     QStyleOptionViewItem plain = option;
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kPadding, 0, -kPadding, 0);
+    // Paths of names differ at their ends.
+    const QString text = index.data(Qt::DisplayRole).toString();
+    if (text.contains(QLatin1Char('/')) && !text.contains(QLatin1Char(' ')))
+      plain.textElideMode = Qt::ElideMiddle;
     QStyledItemDelegate::paint(painter, plain, index);
   }
 

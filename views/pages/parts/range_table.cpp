@@ -31,8 +31,8 @@ struct Heading {
 };
 constexpr Heading kHeadings[] = {
     {QT_TR_NOOP("Device"), QT_TR_NOOP("Device and the stages it holds")},
-    {QT_TR_NOOP("Time in view"), QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange and idle "
-                                            "time; each instant is counted once")},
+    {QT_TR_NOOP("Time"), QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange and idle "
+                                    "time; each instant is counted once")},
     {QT_TR_NOOP("Balance"),
      QT_TR_NOOP("Mean time of a %1 ÷ time of the slowest %1, averaged over compute steps"), "0 … 1"},
     {QT_TR_NOOP("Efficiency"),

@@ -1,5 +1,6 @@
 #include "views/pages/parts/section_table_model.h"
 
+#include "profiler/sections/column_text.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/shell/glossary.h"
 
@@ -54,6 +55,9 @@ void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit
   ticksPerShownUnit_ = ticksPerShownUnit;
   times_ = times;
   for (auto& row : table_.rows) row.resize(table_.columns.size());
+  decimals_.clear();
+  for (std::size_t c = 0; c < table_.columns.size(); ++c)
+    decimals_.push_back(tickDecimals(table_, c, ticksPerShownUnit_));
   endResetModel();
 }
 
@@ -84,11 +88,13 @@ bool SectionTableModel::isNumber(int column) const {
   return false;
 }
 
-QString SectionTableModel::textOf(const sections::Cell& value, sections::Format format) const {
+QString SectionTableModel::textOf(const sections::Cell& value, std::size_t column) const {
+  const sections::Format format = table_.columns[column].format;
   const auto* ticks = std::get_if<std::int64_t>(&value);
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
-  return QString::fromStdString(isTime ? formatDuration(base::Ticks(*ticks), *times_)
-                                       : formatCell(value, format, ticksPerShownUnit_));
+  return QString::fromStdString(isTime
+                                    ? formatDuration(base::Ticks(*ticks), *times_)
+                                    : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]));
 }
 
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
@@ -97,7 +103,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-      return textOf(*value, column.format);
+      return textOf(*value, static_cast<std::size_t>(index.column()));
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))

@@ -32,11 +32,12 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
-  QString textOf(const sections::Cell& value, sections::Format format) const;
+  QString textOf(const sections::Cell& value, std::size_t column) const;
 
   sections::Table table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
+  std::vector<int> decimals_;  ///< of ticks in each column
   std::optional<geometry::TimeScale> times_;
 };
 

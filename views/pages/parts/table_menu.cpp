@@ -9,9 +9,12 @@
 #include <QTableView>
 #include <algorithm>
 
+#include "profiler/sections/section.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/background.h"
+#include "views/shell/main_window.h"
 #include "views/shell/picture.h"
+#include "views/shell/saved_notice.h"
 
 namespace pipescope::pages {
 namespace {
@@ -30,7 +33,9 @@ void saveCsv(QTableView& view) {
         [path, bytes = tableCsv(view).toUtf8()] {
           return shell::writeFile(path, bytes, base::FileKind::csv);
         },
-        [&view](const base::Status& status) {
+        [&view, path](const base::Status& status) {
+          auto* window = qobject_cast<shell::MainWindow*>(view.window());
+          if (status.ok() && window != nullptr) window->savedNotice()->show(path);
           if (!status.ok())
             QMessageBox::warning(view.window(), tr("Save the table"),
                                  QString::fromStdString(status.error().message));
@@ -62,7 +67,8 @@ QString tableCsv(const QTableView& view) {
   };
   const auto cell = [&](int row, int c) {
     const QVariant raw = model.index(row, c).data(kRawRole);
-    return raw.isValid() ? raw.toString() : model.index(row, c).data().toString();
+    if (!raw.isValid()) return model.index(row, c).data().toString();
+    return raw.userType() == QMetaType::Double ? text(sections::plainNumber(raw.toDouble())) : raw.toString();
   };
   QStringList lines;
   for (int row = -1; row < model.rowCount(); ++row) {

@@ -314,7 +314,7 @@ void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
   for (std::size_t kind = 0; kind + 1 < sums.size(); ++kind) {
     if (sums[kind] == 0) continue;
     const auto name = text(model::toString(static_cast<model::StepKind>(kind)));
-    facts.push_back({tr("thereof %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
+    facts.push_back({tr("of it %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
   }
   if (streamIn.count > 0) facts.push_back({tr("Stream in"), bytesText(streamIn), {}});
   if (streamOut.count > 0) facts.push_back({tr("Stream out"), bytesText(streamOut), {}});

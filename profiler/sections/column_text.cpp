@@ -1,0 +1,51 @@
+#include "profiler/sections/column_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace pipescope::sections {
+namespace {
+
+/// The value of a cell in shown units, if it is a number.
+std::optional<double> shownNumber(const Cell& cell, double ticksPerShownUnit) {
+  const auto* ticks = std::get_if<std::int64_t>(&cell);
+  const auto* mean = std::get_if<double>(&cell);
+  if (ticks == nullptr && (mean == nullptr || !std::isfinite(*mean))) return std::nullopt;
+  return (ticks != nullptr ? static_cast<double>(*ticks) : *mean) / ticksPerShownUnit;
+}
+
+}  // namespace
+
+int significantDecimals(double largest) {
+  constexpr int kDigits = 5, kMost = 4;
+  if (largest <= 0) return 0;
+  return std::clamp(kDigits - 1 - static_cast<int>(std::floor(std::log10(largest))), 0, kMost);
+}
+
+int tickDecimals(const Table& table, std::size_t column, double ticksPerShownUnit) {
+  if (table.columns[column].format != Format::ticks || ticksPerShownUnit == 1) return 0;
+  double largest = 0;
+  for (const auto& row : table.rows)
+    largest = std::max(largest, std::fabs(shownNumber(row[column], ticksPerShownUnit).value_or(0)));
+  int decimals = significantDecimals(largest);
+  const auto endsWithZero = [&](const auto& row) {
+    const auto value = shownNumber(row[column], ticksPerShownUnit);
+    return !value || fmt::format("{:.{}f}", *value, decimals).ends_with('0');
+  };
+  while (decimals > 0 && std::all_of(table.rows.begin(), table.rows.end(), endsWithZero)) --decimals;
+  return decimals;
+}
+
+std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals) {
+  const auto value = shownNumber(cell, ticksPerShownUnit);
+  if (format != Format::ticks || ticksPerShownUnit == 1 || !value)
+    return formatCell(cell, format, ticksPerShownUnit);
+  std::string text = fmt::format("{:.{}f}", *value, decimals);
+  if (text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')) text.erase(0, 1);
+  return groupedDigits(std::move(text));
+}
+
+}  // namespace pipescope::sections
