@@ -21,9 +21,9 @@ const std::array<std::vector<std::string_view>, kFields> kHeadings{{{"id", "node
                                                                     {"name", "description"},
                                                                     {"inputs", "predecessors"}}};
 
-/// The fields of a record. Fields with commas stand in quotes, and a quote in them is doubled (RFC 4180).
+/// The fields of a record. Fields with separators stand in quotes, and a quote in them is doubled (RFC 4180).
 /// None if a quote is not closed on the line.
-std::optional<std::vector<std::string>> fieldsOf(std::string_view line) {
+std::optional<std::vector<std::string>> fieldsOf(std::string_view line, char separator) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -33,7 +33,7 @@ std::optional<std::vector<std::string>> fieldsOf(std::string_view line) {
       ++i;
     } else if (c == '"') {
       quoted = !quoted;
-    } else if (c == ',' && !quoted) {
+    } else if (c == separator && !quoted) {
       fields.emplace_back();
     } else {
       fields.back() += c;
@@ -44,13 +44,32 @@ std::optional<std::vector<std::string>> fieldsOf(std::string_view line) {
   return fields;
 }
 
+/// Spreadsheets of some countries separate by semicolons. The separator is the one that the headings have.
+char separatorOf(std::string_view headings) {
+  for (const char separator : {',', ';', '\t'}) {
+    if (headings.find(separator) != std::string_view::npos) return separator;
+  }
+  return ',';
+}
+
+/// "Forward (ms)" and "FORWARD-MS" mean forward_ms.
+std::string plainHeading(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c == '(' || c == ')') continue;
+    plain += c == ' ' || c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return plain;
+}
+
 class LayerCsv {
  public:
   explicit LayerCsv(const std::string& file) : file_(file) {}
 
   base::Status line(std::string_view text, int number) {
     if (trimmed(text).empty()) return {};
-    const std::optional<std::vector<std::string>> fields = fieldsOf(text);
+    if (headings_ == 0) separator_ = separatorOf(text);
+    const std::optional<std::vector<std::string>> fields = fieldsOf(text, separator_);
     if (!fields) return base::badInput(at(file_, number) + "a quote is not closed.");
     if (headings_ == 0) return readHeadings(*fields, number);
     if (fields->size() != headings_) {
@@ -66,8 +85,9 @@ class LayerCsv {
   base::Status readHeadings(const std::vector<std::string>& names, int number) {
     headings_ = names.size();
     for (std::size_t c = 0; c < names.size(); ++c) {
-      const auto known = std::ranges::find_if(
-          kHeadings, [&](const auto& all) { return std::ranges::find(all, names[c]) != all.end(); });
+      const auto known = std::ranges::find_if(kHeadings, [&](const auto& all) {
+        return std::ranges::find(all, plainHeading(names[c])) != all.end();
+      });
       const auto field = static_cast<std::size_t>(known - kHeadings.begin());
       if (known == kHeadings.end() || column_[field]) {
         std::vector<std::string_view> ours;
@@ -118,6 +138,7 @@ class LayerCsv {
   }
 
   const std::string& file_;
+  char separator_ = ',';
   std::size_t headings_ = 0;
   std::array<std::optional<std::size_t>, kFields> column_;
   ReadLayers read_;
@@ -130,7 +151,7 @@ bool looksLikeLayerCsv(std::string_view text) {
   // The status is an error as soon as the first line that is not empty was seen.
   const base::Status seen = forEachLine(text, [&](std::string_view line, int) -> base::Status {
     if (trimmed(line).empty()) return {};
-    csv = line.find(',') != std::string_view::npos && line.find(" -- ") == std::string_view::npos;
+    csv = line.find_first_of(",;\t") != std::string_view::npos && line.find(" -- ") == std::string_view::npos;
     return base::badInput("seen");
   });
   return !seen.ok() && csv;

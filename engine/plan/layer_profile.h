@@ -36,8 +36,9 @@ struct LayerProfile {
 ///
 /// CSV has a line of headings: id (or node, layer), forward_ms, backward_ms, activation_bytes and
 /// parameter_bytes (or PipeDream's names of them), and if wanted name (or description) and inputs (or
-/// predecessors), the ids of the layers that are read, separated by blanks or semicolons. Without the column
-/// of inputs each layer reads the one before it.
+/// predecessors), the ids of the layers that are read, separated by blanks or semicolons. Headings may have
+/// capital letters, blanks and brackets; semicolons or tabs may separate the columns. Without the column of
+/// inputs each layer reads the one before it.
 ///
 /// The order of the layers is topological. Of several layers that could come next, the one with the smallest
 /// id does; numbers in ids are compared by value.

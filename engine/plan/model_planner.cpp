@@ -1,6 +1,7 @@
 #include "engine/plan/model_planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -302,6 +303,34 @@ base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
         ", whose phases load and store tensors: plan with another strategy, or cut the phases by hand.");
   }
   return ModelPlanner(request, start, known, executor, progress).plan();
+}
+
+base::Result<double> mostSamplesPerSecond(const compile::ModelRequest& request, compile::LoweredStages& known,
+                                          base::Executor& executor) {
+  // Costs are those of the model as one stage. Stages may do without some copies, so they may be quicker.
+  constexpr double kMargin = 1.2;
+  const compile::Compile compileOne = [&](const compile::ModelRequest& plain) {
+    return compile::compileSplit(plain, executor, &known);
+  };
+  const int stages = request.layout.splitInto;
+  if (compile::isPhased(request.layout.strategy)) return std::numeric_limits<double>::infinity();
+  PIPESCOPE_ASSIGN(const auto splits,
+                   compile::StageSplits::make(request, compile::recomputes(request, stages), compileOne));
+  PIPESCOPE_ASSIGN(const auto system, known.system(request.system, request.systemOptions));
+  double ticks = 0;
+  for (const std::int64_t cost : splits->problem().cost) ticks += static_cast<double>(cost);
+  const compile::ExecutableRequest& executable = request.executables.front();
+  const compile::ReplicaRequest& replicas = executable.replicas;
+  const double perMicroBatch =
+      static_cast<double>(executable.microBatchSize) / static_cast<double>(replicas.inputGroup) *
+      std::max(replicas.count, replicas.fillsDevices ? static_cast<int>(request.devices) : 1);
+  double mean = 1;
+  for (const double cost : executable.microBatchCosts)
+    mean = std::min(mean, cost);  // the shortest micro-batch, which is below the mean
+  if (ticks <= 0) return std::numeric_limits<double>::infinity();
+  const double seconds =
+      ticks * mean / stages / static_cast<double>(system->devices().front().ticksPerSecond);
+  return kMargin * perMicroBatch / seconds;
 }
 
 }  // namespace pipescope::plan

@@ -39,4 +39,10 @@ base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
                                   compile::LoweredStages& known, base::Executor& executor,
                                   base::Progress& progress);
 
+/// Samples per second that no plan of the request exceeds: with stages that all take the mean of the
+/// operators' costs, and without fill, drain and exchange. A margin allows for what splitting changes in the
+/// costs. Errors: those of planModel before its search.
+base::Result<double> mostSamplesPerSecond(const compile::ModelRequest& request, compile::LoweredStages& known,
+                                          base::Executor& executor);
+
 }  // namespace pipescope::plan

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "profiler/replay/trial.h"
+
 namespace pipescope::replay {
 namespace {
 
@@ -32,30 +34,11 @@ std::vector<Change> candidates(const ChangeContext& context, const Recording& re
   return moves;
 }
 
-/// The first iterations of a call, if the whole would take long.
-Recording shortened(const Recording& recording) {
-  constexpr int kMostIterations = 2;
-  Recording few = recording;
-  few.iterations = std::min(few.iterations, kMostIterations);
-  few.run.samples = few.run.samples * few.iterations / recording.iterations;
-  return few;
-}
-
 }  // namespace
 
 BestMoveAnswer bestMove(const ChangeContext& context, model::ExecutableId id) {
-  constexpr double kMostTasks = 5e5;
   BestMoveAnswer answer;
-  const model::Executable* executable = context.catalog.executable(id);
-  if (executable != nullptr &&
-      static_cast<double>(executable->microBatches) * static_cast<double>(executable->stages) *
-              static_cast<double>(std::max<std::int64_t>(executable->deviceIterations, 1)) >
-          kMostTasks) {
-    answer.reason = "The call is too long to try changes of it; pipescope what-if tries a single one.";
-    return answer;
-  }
-  const base::Result<Recording> recording =
-      readRecording(context.source, context.catalog, id, context.schedules);
+  const base::Result<Recording> recording = recordingForTrials(context, id);
   if (recording.ok()) return bestMove(context, *recording);
   answer.reason = recording.error().message;
   return answer;
@@ -70,29 +53,19 @@ BestMoveAnswer bestMove(const ChangeContext& context, const Recording& whole) {
     return answer;
   }
   for (const Change& change : candidates(context, recording)) {
-    const base::Result<Changed> changed = applyChanges(context, recording, {change});
-    if (!changed.ok()) continue;
-    const base::Result<ReplayedCall> after = replayedCall(context, changed->recording);
-    if (!after.ok() || after->microBatchTicks <= 0) continue;
+    const base::Result<Trial> trial = tryChanges(context, recording, *before, {change});
+    if (!trial.ok()) continue;
     ++answer.tried;
-    const double gain = before->microBatchTicks / after->microBatchTicks - 1;
-    if (gain < kLeastGain || (answer.move && gain <= answer.move->gain)) continue;
-    const auto fits = fitOf(context, recording, *changed);
-    BestMove move{change,
-                  gain,
-                  before->stepTicks,
-                  after->stepTicks,
-                  after->samplesPerSecond,
-                  true,
-                  context.catalog.memorySpaces.size() > 0,
-                  changed->remarks};
-    for (const StageFit& fit : fits.ok() ? *fits : std::vector<StageFit>()) {
-      if (!fit.fits) move.fits = std::nullopt;
-      if (fit.fits && !*fit.fits) move.fits = false;
-      if (move.fits == false) break;
-    }
-    if (!fits.ok()) move.fits = std::nullopt;
-    if (move.fits != false) answer.move = std::move(move);
+    if (trial->gain < kLeastGain || trial->fits == false) continue;
+    if (answer.move && trial->gain <= answer.move->gain) continue;
+    answer.move = BestMove{change,
+                           trial->gain,
+                           before->stepTicks,
+                           trial->stepTicksAfter,
+                           trial->samplesPerSecond,
+                           trial->fits,
+                           context.catalog.memorySpaces.size() > 0,
+                           trial->remarks};
   }
   if (!answer.move)
     answer.reason =

@@ -47,14 +47,33 @@ bool isOf(const std::string& block, const std::set<std::string>& layers, const m
   return false;
 }
 
+/// A step of a segment, and whether it belongs to the block.
+struct OwnedStep {
+  std::int64_t start = 0, end = 0;
+  bool own = false;
+};
+
+/// The part of a segment's time by which the block's steps prolong it. Lanes may work side by side; a step
+/// that ends before an earlier one of another lane costs nothing.
+double prolongedBy(std::vector<OwnedStep> steps, base::Ticks length) {
+  std::ranges::stable_sort(steps, {}, [](const OwnedStep& step) { return std::pair(step.end, step.start); });
+  // What comes before the first step, such as a launch, belongs to the pass and not to a block.
+  std::int64_t reached = std::ranges::min(steps, {}, &OwnedStep::start).start, own = 0;
+  for (const OwnedStep& step : steps) {
+    if (step.own) own += std::max<std::int64_t>(0, step.end - reached);
+    reached = std::max(reached, step.end);
+  }
+  return length.count > 0 ? std::min(1.0, static_cast<double>(own) / static_cast<double>(length.count)) : 0;
+}
+
 /// Which part of each segment's time a block takes, by its steps.
 base::Result<std::unordered_map<model::SegmentId, double>> sharesOf(const ChangeContext& context,
                                                                     model::ExecutableId executable,
                                                                     const std::string& block, int stage) {
   PIPESCOPE_ASSIGN(const std::vector<std::string> list, layersOf(context, executable, block));
   const std::set<std::string> layers(list.begin(), list.end());
-  std::unordered_map<model::SegmentId, std::pair<double, double>> sums;  // of the block, of all
-  std::unordered_map<std::int64_t, bool> belongs;                        // by program
+  std::unordered_map<model::SegmentId, std::vector<OwnedStep>> steps;
+  std::unordered_map<std::int64_t, bool> belongs;  // by program
   const auto isOfBlock = [&](model::ProgramId program) {
     const auto [known, added] = belongs.try_emplace(program.value, false);
     if (added) {
@@ -67,13 +86,14 @@ base::Result<std::unordered_map<model::SegmentId, double>> sharesOf(const Change
   PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
     const model::Segment* segment = context.catalog.segments.find(step.segment);
     if (segment == nullptr || segment->stage != stage || segment->executable != executable) return;
-    auto& [own, all] = sums[step.segment];
-    all += static_cast<double>(step.ticks.count);
-    if (isOfBlock(step.program)) own += static_cast<double>(step.ticks.count);
+    const std::int64_t start = step.offset.count;
+    steps[step.segment].push_back({start, start + step.ticks.count, isOfBlock(step.program)});
   }));
   std::unordered_map<model::SegmentId, double> shares;
-  for (const auto& [segment, sum] : sums)
-    if (sum.first > 0) shares[segment] = sum.first / sum.second;
+  for (auto& [segment, all] : steps) {
+    if (std::ranges::none_of(all, &OwnedStep::own)) continue;
+    shares[segment] = prolongedBy(std::move(all), context.catalog.segments.find(segment)->ticks);
+  }
   return shares;
 }
 

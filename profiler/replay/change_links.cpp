@@ -137,6 +137,12 @@ base::Status changeHostLink(const ChangeContext&, Changed& changed, const std::s
 }
 
 /// What the host's processes do: preparing samples, and issuing steps.
+/// The mean length of an iteration of the recorded call.
+Ticks iterationTicks(const Recording& recording) {
+  const Ticks all = recording.run.end - recording.run.start - recording.host.call - recording.host.firstDelay;
+  return Ticks(all.count / std::max(1, recording.iterations));
+}
+
 base::Status changeHostRate(const ChangeContext&, Changed& changed, const std::string&,
                             const std::string& value) {
   RecordedHost& host = changed.recording.host;
@@ -146,8 +152,17 @@ base::Status changeHostRate(const ChangeContext&, Changed& changed, const std::s
         "The recording holds no work of the host that devices wait for (data.loader_rate and the keys of "
         "[host]), so it does not tell what a faster or slower host would change.");
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor("host_rate", value, 0));
+  const Ticks before = host.step;
   host.step = scaled(host.step, 1 / factor);
-  host.firstDelay = scaled(host.firstDelay, 1 / factor);
+  if (host.readsResults) {
+    host.firstDelay = scaled(host.firstDelay, 1 / factor);
+  } else if (before.count > 0) {
+    // The host works on the first step while the devices do the last one of the call before, which is taken
+    // to be like those of this call.
+    const Ticks beside =
+        host.firstDelay.count > 0 ? before - host.firstDelay : host.call + iterationTicks(changed.recording);
+    host.firstDelay = std::max(host.step - beside, Ticks(0));
+  }
   host.perMicroBatch /= factor;
   host.loaderTicks /= factor;
   return {};

@@ -22,15 +22,18 @@ base::Result<int> wholeNumber(const std::string& key, const std::string& value, 
 base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const std::string&,
                                 const std::string& value) {
   constexpr int kMost = 1'000'000;
-  constexpr double kMostTasks = 5e7;
+  constexpr double kMostTasks = 5e5;  // each takes about a kilobyte of memory
   Recording& recording = changed.recording;
   if (!recording.training())
     return base::badInput("gradient_accumulation is for training, but the recorded call is inference.");
   PIPESCOPE_ASSIGN(const int count,
                    wholeNumber("gradient_accumulation", value, recording.microBatches, kMost));
-  if (static_cast<double>(count) * recording.iterations * recording.stageCount() > kMostTasks)
+  const double each = static_cast<double>(recording.iterations) * recording.stageCount();
+  if (count * each > kMostTasks)
     return base::badInput(fmt::format(
-        "gradient_accumulation={} gives more work than a replay takes; choose a smaller number.", count));
+        "gradient_accumulation={} gives more work than a replay takes, which is {:.0f} micro-batches "
+        "for a call like this; choose a smaller number.",
+        count, std::floor(kMostTasks / each)));
   const double more = recording.host.perMicroBatch * (count - recording.microBatches);
   recording.host.step = Ticks(recording.host.step.count + std::llround(more));
   recording.microBatches = count;
@@ -96,13 +99,14 @@ base::Status changeReplicas(const ChangeContext&, Changed& changed, const std::s
   return {};
 }
 
-base::Status changeRecompute(const ChangeContext&, Changed& changed, const std::string&,
+base::Status changeRecompute(const ChangeContext& context, Changed& changed, const std::string&,
                              const std::string& value) {
   Recording& recording = changed.recording;
   if (value != "on" && value != "off")
     return base::badInput(fmt::format("recompute is on or off, but not \"{}\".", value));
   if (!recording.training())
     return base::badInput("recompute is for training, but the recorded call is inference.");
+  std::set<int> stages;
   for (int stage = 0; stage < recording.stageCount(); ++stage) {
     const std::vector<std::int64_t>& stash = recording.orders.front().stashEntries;
     const auto s = static_cast<std::size_t>(stage);
@@ -113,8 +117,10 @@ base::Status changeRecompute(const ChangeContext&, Changed& changed, const std::
                          [](const Piece& piece) { return piece.pass == Pass::recompute; });
     });
     const bool wanted = value == "on" && (!last || (s < stash.size() && stash[s] > 0));
-    if (has != wanted) setRecompute(recording, stage, wanted);
+    if (has != wanted) stages.insert(stage);
   }
+  PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
+  for (const int stage : stages) setRecompute(recording, stage, value == "on", launches);
   const std::string before = recording.executable.recompute;
   recording.executable.recompute = value == "on" ? "pipeline" : "none";
   if (value == "on" && before != "pipeline")

@@ -97,8 +97,8 @@ void matchRecompute(const Order& before, const Order& after, Changed& changed) {
 
 /// What a stash adds to the segments of these stages.
 struct StashCosts {
-  std::map<model::SegmentId, Ticks> launches;  ///< the control step with which a segment begins
-  std::map<model::SegmentId, Ticks> copies;    ///< steps that write to the stash or read from it
+  Launches launches;                         ///< the control step with which a segment begins
+  std::map<model::SegmentId, Ticks> copies;  ///< steps that write to the stash or read from it
 };
 
 base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Recording& recording,
@@ -164,13 +164,29 @@ base::Status matchStash(const ChangeContext& context, const Order& before, const
 
 }  // namespace
 
-void setRecompute(Recording& recording, int stage, bool on) {
+base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
+                                  const std::set<int>& stages) {
+  PIPESCOPE_ASSIGN(StashCosts costs, stashCostsOf(context, recording, stages));
+  return std::move(costs.launches);
+}
+
+void setRecompute(Recording& recording, int stage, bool on, const Launches& launches) {
+  const auto firstPass = [](Pieces& pieces) {
+    return std::ranges::find_if(pieces, [](const Piece& piece) { return model::isComputePass(piece.pass); });
+  };
   for (RecordedReplica& replica : recording.replicas) {
     for (StageWork& work : replica.stages[static_cast<std::size_t>(stage)].works) {
+      const auto begin = firstPass(work.backward);
+      const auto found = begin == work.backward.end() ? launches.end() : launches.find(begin->segment);
+      const Ticks launch = found == launches.end() ? Ticks(0) : found->second;
+      if (begin != work.backward.end()) begin->ticks = std::max(begin->ticks - launch, Ticks(0));
       std::erase_if(work.backward, [](const Piece& piece) { return piece.pass == Pass::recompute; });
-      if (!on) continue;
-      const Pieces again = recomputed(work.forward);
-      work.backward.insert(work.backward.begin(), again.begin(), again.end());
+      if (on) {
+        const Pieces again = recomputed(work.forward);  // with its launch
+        work.backward.insert(work.backward.begin(), again.begin(), again.end());
+      } else if (const auto first = firstPass(work.backward); first != work.backward.end()) {
+        first->ticks += launch;
+      }
     }
   }
 }

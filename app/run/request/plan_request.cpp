@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"
@@ -61,12 +63,17 @@ class ConfigurationPlanner {
           chosen.text("system.name")));
     }
     if (!start_.empty()) PIPESCOPE_TRY(readStart(chosen));
+    addErrorBand(chosen);
     addPresent();
     PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(chosen));
-    for (std::size_t i = 0; i < variants.size(); ++i) {
+    result_.variants.resize(variants.size());
+    for (std::size_t i = 0; i < variants.size(); ++i)
+      result_.variants[i] = {variants[i].settings, variants[i].stages, std::nullopt, 0, {}};
+    std::size_t done = 0;
+    for (const Bounded& next : byBound(variants)) {
       if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
-      PartOfProgress progress(progress_, i, variants.size());
-      PIPESCOPE_TRY(tryVariant(variants[i], progress));
+      PartOfProgress progress(progress_, done++, variants.size());
+      PIPESCOPE_TRY(tryVariant(variants[next.index], next, progress));
     }
     if (!best_) {
       const std::string& refusal = result_.variants.front().refusal;
@@ -100,12 +107,18 @@ class ConfigurationPlanner {
       return;
     }
     result_.present = plan::tryOut(*compilation);
-    const auto& device = compilation->system->devices().front();
+  }
+
+  void addErrorBand(const Configuration& c) {
+    devices::SystemOptions options;
+    options.userFolder = userConfigurationFolder();
+    const auto system = known_.system(c.text("system.name"), options);
     const auto bands = devices::embeddedBands();
-    if (!bands.ok()) return;
+    if (!system.ok() || !bands.ok()) return;
+    const std::string& kind = (*system)->devices().front().kind;
     for (const devices::Band& band : *bands) {
       const bool isTime = band.quantity == "cycles" || band.quantity == "time";
-      if (band.device != device.kind || !isTime || !band.p90) continue;
+      if (band.device != kind || !isTime || !band.p90) continue;
       result_.errorBand = std::max(result_.errorBand.value_or(0), *band.p90);
     }
   }
@@ -222,32 +235,69 @@ class ConfigurationPlanner {
     return c;
   }
 
-  base::Result<plan::ModelPlan> planOf(const Configuration& given, int stages, base::Progress& progress) {
+  /// The request to split the model of a configuration into so many stages. Its own stages are in `start`.
+  base::Result<compile::ModelRequest> requestOf(const Configuration& given, int stages,
+                                                std::vector<compile::StageRequest>* start = nullptr) const {
     PIPESCOPE_ASSIGN(const Configuration c, resolved(given));
     PIPESCOPE_TRY(checkConfiguration(c));
     PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
-    const std::vector<compile::StageRequest> start =
-        startStages_.empty() ? request.layout.stages : startStages_;
-    for (const compile::StageRequest& stage : start) {
+    for (const compile::StageRequest& stage : request.layout.stages) {
       if (stage.settings.empty()) continue;
       return base::badInput(
           fmt::format("[[stages]] gives {} to single stages, which other stages cannot keep: set "
                       "execution.{} for all, or let --vary choose it.",
                       stage.settings.front().name, stage.settings.front().name));
     }
+    if (start != nullptr) *start = startStages_.empty() ? request.layout.stages : startStages_;
     request.layout.stages.clear();
     request.layout.layersPerStage.clear();
     request.layout.cuts.clear();
     request.layout.cutDevices.clear();
     request.layout.whole = false;
     request.layout.splitInto = stages;
+    return request;
+  }
+
+  base::Result<plan::ModelPlan> planOf(const Configuration& given, int stages, base::Progress& progress) {
+    std::vector<compile::StageRequest> start;
+    PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(given, stages, &start));
     return plan::planModel(request, start, known_, executor_, progress);
   }
 
-  base::Status tryVariant(Variant variant, base::Progress& progress) {
+  /// A variant, with samples per second that none of its plans exceeds.
+  struct Bounded {
+    std::size_t index = 0;
+    double bound = std::numeric_limits<double>::infinity();
+  };
+
+  /// The variants, the most promising ones first. A few are all searched, so their bounds are not needed.
+  std::vector<Bounded> byBound(const std::vector<Variant>& variants) {
+    constexpr std::size_t kFew = 3;
+    std::vector<Bounded> list(variants.size());
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      list[i].index = i;
+      if (variants.size() <= kFew || progress_.cancelled()) continue;
+      progress_.report(0, "estimating what variants can reach");
+      Variant variant = variants[i];
+      const base::Result<Configuration> c = configured(variant);
+      if (!c.ok()) continue;
+      const base::Result<compile::ModelRequest> request = requestOf(*c, variant.stages);
+      if (!request.ok()) continue;
+      const base::Result<double> most = plan::mostSamplesPerSecond(*request, known_, executor_);
+      if (most.ok()) list[i].bound = *most;
+    }
+    std::ranges::stable_sort(list, std::greater<>(), &Bounded::bound);
+    return list;
+  }
+
+  base::Status tryVariant(Variant variant, const Bounded& bounded, base::Progress& progress) {
     const base::Result<Configuration> c = configured(variant);
-    result_.variants.push_back({variant.settings, variant.stages, std::nullopt, 0, {}});
-    VariantResult& entry = result_.variants.back();
+    VariantResult& entry = result_.variants[bounded.index];
+    entry.settings = variant.settings;
+    if (best_ && best_->plan.best.value.missing == 0 && bounded.bound < best_->plan.best.samplesPerSecond) {
+      entry.refusal = fmt::format("Not searched: no split of it exceeds {:.6g} samples/s.", bounded.bound);
+      return {};
+    }
     if (!c.ok()) {
       entry.refusal = c.error().message;
       return {};

@@ -37,7 +37,7 @@ struct VariantResult {
   int stages = 1;
   std::optional<plan::Value> value;  ///< none if it cannot run
   double samplesPerSecond = 0;
-  std::string refusal;
+  std::string refusal;  ///< why it has no value: it cannot run, or it was not searched
 };
 
 struct ConfigurationPlan {
@@ -54,7 +54,8 @@ struct ConfigurationPlan {
   std::optional<double> errorBand;
 };
 
-/// Searches the splits of every combination of the choices. Micro-batch size and gradient accumulation keep
+/// Searches the splits of every combination of the choices but those that cannot be better than one that was
+/// found, by plan::mostSamplesPerSecond. Micro-batch size and gradient accumulation keep
 /// the samples of a weight update. Refused: systems whose costs are given, too many combinations, and models
 /// that no combination can run. `start` is tried as well, in the place of [[stages]] (plan_start.h); empty:
 /// the stages of the configuration are.

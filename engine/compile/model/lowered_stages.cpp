@@ -8,9 +8,6 @@
 namespace pipescope::compile {
 namespace {
 
-/// What is kept grows with the plans of the stages: some ten bytes for each byte of a key.
-constexpr std::size_t kMostKeyBytes = 32'000'000;
-
 std::string textOf(const std::string& name, const devices::SystemOptions& options) {
   // All members are named, so that a new one does not compile until its text is added.
   const auto& [userFolder, devices, oneAtATime, settings] = options;
@@ -45,27 +42,38 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
   std::string key = fmt::format("{}:{};", static_cast<const void*>(&system), stages.size());
   for (const StagePlan* stage : stages) appendText(key, *stage);
   {
-    std::unique_lock lock(mutex_);
-    if (const auto known = devices_.find(key); known != devices_.end()) {
+    const std::lock_guard lock(mutex_);
+    if (const std::shared_ptr<const Device> known = devices_.find(key)) {
       ++found_;
-      const std::shared_ptr<const Device> device = known->second;
-      lock.unlock();
-      return *device;
+      return *known;
     }
   }
   const auto device = std::make_shared<const Device>(system.lower(stages));
   const std::lock_guard lock(mutex_);
   ++lowered_;
-  if (devices_.emplace(key, device).second) {
-    bytes_ += key.size();
-    keys_.push_back(std::move(key));
-  }
-  while (bytes_ > kMostKeyBytes && keys_.size() > 1) {
-    bytes_ -= keys_.front().size();
-    devices_.erase(keys_.front());
-    keys_.pop_front();
-  }
+  devices_.add(key, device);
   return *device;
+}
+
+std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& part,
+                                                          const std::string& options,
+                                                          const std::function<PassedStages()>& run) {
+  std::string key;
+  appendWord(key, options);
+  key += fmt::format("{},{},{};", static_cast<int>(part.kind), part.ordersForMemory, part.stages.size());
+  for (const StagePlan& stage : part.stages) appendText(key, stage);
+  for (const BoundaryTensor& boundary : part.boundaries) {
+    appendWord(key, boundary.name);
+    key += fmt::format("{},{},{};", boundary.fromStage, boundary.toStage, static_cast<int>(boundary.kind));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<const PassedStages> known = passed_.find(key)) return known;
+  }
+  auto stages = std::make_shared<const PassedStages>(run());
+  const std::lock_guard lock(mutex_);
+  passed_.add(key, stages);
+  return stages;
 }
 
 }  // namespace pipescope::compile

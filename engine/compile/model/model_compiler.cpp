@@ -1,6 +1,7 @@
 #include "engine/compile/model/model_compiler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -71,7 +72,7 @@ class ModelCompiler {
                      buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
     executable.plan.ordersForMemory = result_.system->ordersForMemory();
     executable.plan.sharesCode = result_.system->sharesCode();
-    passes.runOn(executable.plan);
+    runPasses(passes, staged.stages, executable.plan);
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
     addSavings(passes, executable.plan, *result_.system, executable.lowered);
@@ -113,6 +114,42 @@ class ModelCompiler {
   PassRunner makePasses(const std::vector<StageSpec>& stages) const {
     return PassRunner({ops::standardOperators(), stageOfBlocks(stages), request_.stochasticRounding},
                       [this](const std::string& name) { return !request_.passesOff.contains(name); });
+  }
+
+  /// Runs the passes over the plan. Each of them looks at the stages of one device and at what these send, so
+  /// that what is known of a device holds in every plan.
+  void runPasses(PassRunner& passes, const std::vector<StageSpec>& specs, ExecutablePlan& plan) const {
+    if (known_ == nullptr) return passes.runOn(plan);
+    std::map<int, ExecutablePlan> parts;  // by device
+    for (StagePlan& stage : plan.stages) {
+      ExecutablePlan& part = parts[stage.device];
+      part.name = plan.name;
+      part.kind = plan.kind;
+      part.replication = plan.replication;
+      part.ordersForMemory = plan.ordersForMemory;
+      for (const BoundaryTensor& boundary : plan.boundaries) {
+        if (boundary.fromStage == stage.index) part.boundaries.push_back(boundary);
+      }
+      part.stages.push_back(std::move(stage));
+    }
+    std::vector<ExecutablePlan*> list;
+    for (auto& [device, part] : parts) list.push_back(&part);
+    std::vector<std::shared_ptr<const PassedStages>> passed(list.size());
+    const std::string off = fmt::format("{}", fmt::join(request_.passesOff, ","));
+    executor_.parallelFor(list.size(), [&](std::size_t i) {
+      passed[i] = known_->passed(*list[i], off, [&] {
+        PassRunner own = makePasses(specs);
+        own.runOn(*list[i]);
+        return PassedStages{list[i]->stages, own.reports()};
+      });
+    });
+    std::map<int, StagePlan> byIndex;
+    for (const auto& device : passed) {
+      for (const StagePlan& stage : device->stages) byIndex[stage.index] = stage;
+      passes.add(device->reports);
+    }
+    plan.stages.clear();
+    for (auto& [index, stage] : byIndex) plan.stages.push_back(std::move(stage));
   }
 
   base::Result<schedules::Shape> shapeOf(const std::vector<StageSpec>& stages, bool training) const {

@@ -45,6 +45,22 @@ void PassRunner::runOn(ExecutablePlan& plan) {
   }
 }
 
+void PassRunner::add(const std::vector<PassReport>& ofPart) {
+  for (const PassReport& part : ofPart) {
+    const auto report = std::ranges::find(reports_, part.name, &PassReport::name);
+    if (report == reports_.end()) {
+      reports_.push_back(part);
+      continue;
+    }
+    PassEffect& effect = report->effect;
+    effect.changes += part.effect.changes;
+    effect.bytes += part.effect.bytes;
+    effect.ticks += part.effect.ticks;
+    effect.removed.insert(part.effect.removed.begin(), part.effect.removed.end());
+    effect.added.insert(part.effect.added.begin(), part.effect.added.end());
+  }
+}
+
 void PassRunner::addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks) {
   const auto report = std::ranges::find(reports_, pass, &PassReport::name);
   PIPESCOPE_CHECK(report != reports_.end(), "no pass " + pass);

@@ -71,6 +71,8 @@ class PassRunner {
       : context_(std::move(context)), enabled_(std::move(enabled)) {}
   base::Status runOn(graph::Graph& graph);
   void runOn(ExecutablePlan& plan);
+  /// Adds the reports of passes that ran over a part of the plan.
+  void add(const std::vector<PassReport>& ofPart);
   /// The reports of passes over the graph come first. Complete after both calls of runOn().
   const std::vector<PassReport>& reports() const { return reports_; }
   /// Adds the effect of a proposal that a device carried out.

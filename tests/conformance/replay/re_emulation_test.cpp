@@ -255,6 +255,40 @@ TEST_P(MnistLike, CostsAgree) {
   }
 }
 
+/// What a stage computes again takes as long as its forward pass, as far as a recording without it tells.
+TEST_P(MnistLike, RecomputeAgrees) {
+  for (const char* schedule : {"popart", "1f1b"}) {
+    const ReplayedSetup on = mnist(GetParam(), schedule).with("execution.recompute", "pipeline");
+    const ReplayedSetup off = on.with("execution.recompute", "none");
+    expectClose(on, {"recompute=off"}, off);
+    // A stage that computes again keeps less, so that its forward pass writes less; a recording without it
+    // does not tell how much. On a Gaudi the whole is 2.9 and 3.2 % longer than emulated.
+    expectClose(off, {"recompute=on"}, on, std::string(GetParam()) == "pod4" ? kClose : 0.04);
+  }
+}
+
+/// The systems hold four replicas of two stages; a Gaudi box holds them without links to other boxes.
+TEST_P(MnistLike, ReplicasAgree) {
+  const bool ipus = std::string(GetParam()) == "pod4";
+  ReplayedSetup two = mnist(ipus ? "pod8" : "hls-gaudi2", "1f1b").with("training.replication_factor", "2");
+  two.tables = two.tables.substr(0, two.tables.find("[[stages]]")) +
+               "[[stages]]\nblocks = [\"B1\"]\n[[stages]]\nblocks = [\"B2\", \"B3\", \"B4\"]\n";
+  const ReplayedSetup four = two.with("training.replication_factor", "4");
+  expectClose(two, {"replication_factor=4"}, four);
+  expectClose(four, {"replication_factor=2"}, two);
+}
+
+TEST_P(MnistLike, HostRatesAgree) {
+  const ReplayedSetup setup = mnist(GetParam(), "1f1b").with("host.seconds_per_step", "2e-3");
+  expectClose(setup, {"host_rate=*2"}, setup.with("host.seconds_per_step", "1e-3"));
+  expectClose(setup, {"host_rate=*0.5"}, setup.with("host.seconds_per_step", "4e-3"));
+  const ReplayedSetup read = setup.with("host.reads_results", "true");
+  expectClose(read, {"host_rate=*2"}, read.with("host.seconds_per_step", "1e-3"));
+  // 480 samples of a step take 24 ms, so that the devices wait for them.
+  const ReplayedSetup loads = mnist(GetParam(), "1f1b").with("data.loader_rate", "20000");
+  expectClose(loads, {"host_rate=*4"}, loads.with("data.loader_rate", "80000"));
+}
+
 TEST(StashMemory, WhatDoesNotFitIsMarked) {
   // Each stash entry of stage 0 takes 40 × 28 × 28 floats; the memory of an IPU holds about 7,000 of them.
   const ReplayedSetup setup = mnist("pod4", "gpipe");
@@ -297,9 +331,8 @@ TEST_P(MnistLike, MovedBlocksAgree) {
     ReplayedSetup early = mnist(GetParam(), schedule), late = early;
     early.tables = split("\"B1\"", "\"B2\", \"B3\", \"B4\"");
     late.tables = split("\"B1\", \"B2\"", "\"B3\", \"B4\"");
-    const double close = std::string(GetParam()) == "pod4" ? kClose : 0.1;
-    expectClose(early, {"move=B2:0"}, late, close);
-    expectClose(late, {"move=B2:1"}, early, close);
+    expectClose(early, {"move=B2:0"}, late);
+    expectClose(late, {"move=B2:1"}, early);
   }
 }
 

@@ -159,6 +159,7 @@ TEST(WhatIf, SaysWhyARecordingCannotAnswer) {
       {"host_rate=*2", "no work of the host"},
       {"replication_factor=2", "one replica"},
       {"recompute=maybe", "recompute is on or off"},
+      {"gradient_accumulation=900000", "gives more work than a replay takes"},
       {"move=B1:1", "There is no block \"B1\". The stages hold the blocks stage0 | stage1."},
       {"move=stage0:1", "is the only one of stage 0"},
       {"move=stage0:0", "cannot move to stage 0"},

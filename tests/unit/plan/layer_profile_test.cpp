@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <filesystem>
 
 namespace pipescope::plan {
@@ -65,6 +67,23 @@ TEST(LayerProfile, ReadsCsvWithAndWithoutInputs) {
   EXPECT_EQ(idsOf(*graph), (std::vector<std::string>{"1", "2", "3"}));
   EXPECT_EQ(graph->layers[2].activationBytes, 3);
   EXPECT_EQ(graph->layers[2].inputs, (std::vector<std::size_t>{0, 1}));
+}
+
+TEST(LayerProfile, ReadsCsvOfSpreadsheets) {
+  for (const char separator : {',', ';', '\t'}) {
+    std::string text =
+        "ID,Forward (ms),BACKWARD-MS,Activation "
+        "Bytes,parameter_bytes,Inputs\r\n1,2,3,4,5,\r\n2,6,7,8,9,1\r\n";
+    std::ranges::replace(text, ',', separator);
+    const auto profile = parseLayerProfile(text, "p.csv");
+    ASSERT_TRUE(profile.ok()) << profile.error().message;
+    ASSERT_EQ(profile->layers.size(), 2U);
+    EXPECT_EQ(profile->layers[1].forwardMs, 6);
+    EXPECT_EQ(profile->layers[1].backwardMs, 7);
+    EXPECT_EQ(profile->layers[1].activationBytes, 8);
+    EXPECT_EQ(profile->layers[1].parameterBytes, 9);
+    EXPECT_EQ(profile->layers[1].inputs, std::vector<std::size_t>{0});
+  }
 }
 
 TEST(LayerProfile, OrdersLayersByEdgesAndThenByTheValueOfTheirNumbers) {

@@ -181,6 +181,31 @@ blocks = ["encoder/layer1..3", "head"]
   expectWrittenPlanRuns(plan);
 }
 
+// What is left out of a search over many variants is never the best one.
+TEST(ModelPlan, OfManyVariantsEqualsTheBestOfAllOneByOne) {
+  const Configuration mnist = parsed(sampleText("mnist/pipelined", true));
+  const ConfigurationPlan plan = mustPlan(
+      mnist, {"stages=1,2,4", "strategy=pipelined,sharded", "micro_batch_size=5,20", "recompute=none,auto"});
+  ASSERT_EQ(plan.variants.size(), 24U);
+  double best = 0;
+  for (const char* stages : {"1", "2", "4"}) {
+    for (const char* strategy : {"pipelined", "sharded"}) {
+      for (const char* size : {"5", "20"}) {
+        for (const char* recompute : {"none", "auto"}) {
+          const auto one = planned(
+              mnist, {std::string("stages=") + stages, std::string("strategy=") + strategy,
+                      std::string("micro_batch_size=") + size, std::string("recompute=") + recompute});
+          if (one.ok() && one->best.plan.best.value.missing == 0)
+            best = std::max(best, one->best.plan.best.samplesPerSecond);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(plan.best.plan.best.samplesPerSecond, best);
+  const auto isLeftOut = [](const VariantResult& each) { return each.refusal.starts_with("Not searched"); };
+  EXPECT_TRUE(std::ranges::any_of(plan.variants, isLeftOut));
+}
+
 TEST(ModelPlan, StartsFromAPlanOfAnotherFramework) {
   const auto plan = planned(parsed(kSmallBert), {}, "Et|tttL");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -205,6 +230,7 @@ TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
   const ConfigurationPlan plan = mustPlan(bert);
   EXPECT_EQ(plan.variants.size(), 3U);  // 4, 2 and 1 stages
   EXPECT_EQ(plan.best.plan.best.devices, 4);
+  EXPECT_TRUE(plan.errorBand);
   expectWrittenPlanRuns(plan);
 }
 

@@ -1,0 +1,122 @@
+#include "profiler/analysis/insights/insight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+namespace pipescope::analysis {
+namespace {
+
+/// Predicts the gain of each alternative and takes the best of those that are possible.
+RankedInsight rankedOf(Insight insight, const InsightRule& rule, const PredictGain& predict) {
+  RankedInsight ranked{std::move(insight), &rule, {}, {}};
+  if (ranked.insight.alternatives.empty()) {
+    ranked.gain.reason = "No single key of the configuration changes it.";
+    return ranked;
+  }
+  for (const InsightChanges& changes : ranked.insight.alternatives) {
+    PredictedGain gain = predict(changes);
+    const bool better = gain.gain && (!ranked.gain.gain || *gain.gain > *ranked.gain.gain);
+    const bool known = !ranked.changes.empty();
+    if (gain.possible ? known && !better : known || !ranked.gain.reason.empty()) continue;
+    if (gain.possible) ranked.changes = changes;
+    ranked.gain = std::move(gain);
+  }
+  return ranked;
+}
+
+/// Findings with a lower number come first.
+int orderOf(const RankedInsight& ranked) {
+  if (ranked.insight.severe) return 0;
+  if (!ranked.gain.gain) return 2;
+  return *ranked.gain.gain >= kWorthwhileGain ? 1 : 3;
+}
+
+}  // namespace
+
+std::string InsightInput::option(const std::string& key) const {
+  const auto at = options.find(key);
+  return at == options.end() ? std::string() : at->second;
+}
+
+const InsightRule* InsightRegistry::find(std::string_view name) const {
+  const auto at = std::ranges::find(rules_, name, &InsightRule::name);
+  return at == rules_.end() ? nullptr : &*at;
+}
+
+void InsightRegistry::sort() {
+  std::ranges::sort(rules_, {}, &InsightRule::name);
+}
+
+const InsightRegistry& insightRegistry() {
+  static const InsightRegistry all = [] {
+    InsightRegistry registry;
+    registerInsights(registry);
+    registry.sort();
+    return registry;
+  }();
+  return all;
+}
+
+std::vector<RankedInsight> findInsights(const InsightInput& input, const PredictGain& predict) {
+  std::vector<RankedInsight> all;
+  for (const InsightRule& rule : insightRegistry().all()) {
+    for (Insight& insight : rule.find(input, rule)) {
+      insight.rule = rule.name;
+      all.push_back(rankedOf(std::move(insight), rule, predict));
+    }
+  }
+  std::ranges::stable_sort(all, [](const RankedInsight& a, const RankedInsight& b) {
+    if (orderOf(a) != orderOf(b)) return orderOf(a) < orderOf(b);
+    if (a.gain.gain && b.gain.gain) return *a.gain.gain > *b.gain.gain;
+    return a.insight.share > b.insight.share;
+  });
+  return all;
+}
+
+std::string insightPercent(double fraction) {
+  return fmt::format("{:.3g} %", 100 * fraction);
+}
+
+std::string insightStage(const StageReport& stage, bool begins) {
+  const std::string name = fmt::format("{}tage {}", begins ? 'S' : 's', stage.index);
+  return stage.deviceName.empty() ? name : fmt::format("{} ({})", name, stage.deviceName);
+}
+
+std::vector<InsightChanges> movesFrom(const InsightInput& input, const StageReport& stage) {
+  std::istringstream words(stage.blocks);
+  std::vector<std::string> blocks;
+  for (std::string block; words >> block;) blocks.push_back(block);
+  std::vector<InsightChanges> moves;
+  if (blocks.size() < 2) return moves;
+  if (stage.index > 0) moves.push_back({{"move", fmt::format("{}:{}", blocks.front(), stage.index - 1)}});
+  if (stage.index + 1 < static_cast<int>(input.stages.stages.size()))
+    moves.push_back({{"move", fmt::format("{}:{}", blocks.back(), stage.index + 1)}});
+  return moves;
+}
+
+std::optional<InsightChanges> microBatchTimes(const InsightInput& input, int numerator, int denominator) {
+  const std::int64_t size = input.executable.microBatchSize, count = input.executable.microBatches;
+  if (size <= 0 || size * numerator % denominator != 0) return std::nullopt;
+  InsightChanges changes{
+      {input.table() + "micro_batch_size", fmt::format("{}", size * numerator / denominator)}};
+  if (!input.training()) return changes;
+  if (count * denominator % numerator != 0 || count * denominator < numerator) return std::nullopt;
+  changes.push_back({"training.gradient_accumulation", fmt::format("{}", count * denominator / numerator)});
+  return changes;
+}
+
+const DeviceMemory* fullestMemory(const Memory& memory) {
+  const auto fullest = std::ranges::max_element(memory.devices, {}, fillOf);
+  return fullest == memory.devices.end() ? nullptr : &*fullest;
+}
+
+double fillOf(const DeviceMemory& memory) {
+  if (memory.bytesPerUnit.count <= 0) return 0;
+  return static_cast<double>(memory.maxUnitIncludingGaps.count) /
+         static_cast<double>(memory.bytesPerUnit.count);
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,96 @@
+#include "profiler/analysis/insights/insight_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/device_places.h"
+#include "profiler/analysis/pipeline/counters.h"
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+namespace {
+
+std::map<std::string, std::string> optionsOf(const Catalog& catalog) {
+  std::map<std::string, std::string> options;
+  for (const model::ConfigurationEntry& entry : catalog.configuration) {
+    std::string value = entry.value;
+    std::erase(value, '"');
+    options[entry.path] = std::move(value);
+  }
+  return options;
+}
+
+std::optional<double> peakUseOf(const Catalog& catalog, model::ExecutableId id, const StagesReport& stages) {
+  const std::string path = "least_seconds." + std::to_string(id.value);
+  const double least = std::strtod(catalog.property(path + ".model").c_str(), nullptr) +
+                       std::strtod(catalog.property(path + ".recompute").c_str(), nullptr);
+  double busy = 0;
+  for (const StageReport& stage : stages.stages) busy += stage.busy;
+  if (!(least > 0) || !(busy > 0) || stages.clockHz <= 0) return std::nullopt;
+  return least * static_cast<double>(stages.clockHz) / busy;
+}
+
+/// Bytes of the variables on devices, by type of element, which is the last word of a shape.
+base::Status addTypes(const model::ProfileSource& source, const Catalog& catalog, InsightInput& input) {
+  std::set<std::int64_t> onDevice;
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    if (isOnDevice(space)) onDevice.insert(space.id.value);
+  }
+  return forAllRows<model::Variable>(source, [&](const model::Variable& row) {
+    if (row.executable != input.executable.id || row.shape.empty() || !onDevice.contains(row.space.value))
+      return;
+    base::addWrapped(input.bytesByType[row.shape.substr(row.shape.rfind(' ') + 1)], row.bytes.count);
+  });
+}
+
+base::Status addSeries(const model::ProfileSource& source, const Catalog& catalog, InsightInput& input,
+                       base::Progress& progress) {
+  CounterRequest request;
+  request.executable = input.executable.id;
+  request.ofDevices = false;
+  PIPESCOPE_ASSIGN(const std::vector<CounterSeries> all, counterSeries(source, catalog, request, progress));
+  for (const CounterSeries& series : all) {
+    if (series.points.empty()) continue;
+    SeriesEnds ends{series.points.front().last, series.points.back().last, true};
+    for (const CounterPoint& point : series.points)
+      ends.finite = ends.finite && std::isfinite(point.smallest) && std::isfinite(point.largest) &&
+                    std::isfinite(point.last);
+    if (series.counter.name == "loss") input.loss = ends;
+    if (series.counter.name == "loss_scale") input.lossScale = ends;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<InsightInput> insightInput(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable, const Execution& execution,
+                                  const StagesReport& stages, const Memory& memory,
+                                  base::Progress& progress) {
+  InsightInput input;
+  if (const model::Executable* row = catalog.executable(executable)) input.executable = *row;
+  input.executable.id = executable;
+  input.target = catalog.target;
+  input.options = optionsOf(catalog);
+  input.execution = execution;
+  input.stages = stages;
+  input.memory = memory;
+  for (const DevicePlace& place : devicePlaces(catalog, executable))
+    input.replicaOfDevice.push_back(place.replica);
+  if (!catalog.property("figure.peak_bf16").empty()) input.halfType = "bfloat16";
+  input.peakUse = peakUseOf(catalog, executable, stages);
+  if (const model::Run* run = catalog.lastRunOf(executable)) {
+    input.callStart = run->start;
+    input.callEnd = run->end;
+    PIPESCOPE_ASSIGN(SystemUse use, systemUse(source, catalog, executable, progress));
+    input.links = std::move(use.links);
+  }
+  PIPESCOPE_TRY(addTypes(source, catalog, input));
+  PIPESCOPE_TRY(addSeries(source, catalog, input, progress));
+  return input;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,175 @@
+// The section on findings: what costs time or memory, what to change, and what that would gain as a replay of
+// the recorded call says.
+#include "profiler/analysis/insights/insight_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/replay/trial.h"
+#include "profiler/sections/replays.h"
+#include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::InsightChange;
+using analysis::InsightChanges;
+using analysis::PredictedGain;
+using analysis::RankedInsight;
+
+/// Replays the recorded call with the changes of findings.
+class GainReplay {
+ public:
+  explicit GainReplay(const Context& context) : changes_{context.source, context.catalog, knownSchedules()} {
+    recording_ = replay::recordingForTrials(changes_, context.executable);
+    if (recording_.ok()) before_ = replay::replayedCall(changes_, *recording_);
+  }
+
+  PredictedGain gainOf(const InsightChanges& wanted) const {
+    std::vector<replay::Change> changes;
+    PredictedGain gain;
+    for (const InsightChange& change : wanted) {
+      if (const std::optional<replay::Change> replayed = replayedAs(change)) {
+        changes.push_back(*replayed);
+      } else {
+        gain.reason = fmt::format("A recording does not tell what {} does; emulate it with --set {}={}.",
+                                  change.key, change.key, change.value);
+      }
+    }
+    if (!recording_.ok()) return {std::nullopt, recording_.error().message};
+    if (!before_.ok()) return {std::nullopt, before_.error().message};
+    const base::Result<replay::Trial> trial = replay::tryChanges(changes_, *recording_, *before_, changes);
+    if (!trial.ok()) return {std::nullopt, trial.error().message, !isAskedOfSchedule(changes)};
+    if (!gain.reason.empty()) return gain;
+    if (trial->fits == false) return {std::nullopt, "With it, the model would not fit in memory."};
+    return {trial->gain, trial->remarks.empty() ? "" : trial->remarks.front()};
+  }
+
+ private:
+  /// What a schedule refuses in a replay, it also refuses in a run. Other errors say what a recording lacks.
+  static bool isAskedOfSchedule(const std::vector<replay::Change>& changes) {
+    return std::ranges::any_of(changes, [](const replay::Change& change) {
+      return change.key == "gradient_accumulation" || change.key == "schedule";
+    });
+  }
+
+  /// The change as a replay takes it. None: only a new compilation can tell.
+  static std::optional<replay::Change> replayedAs(const InsightChange& change) {
+    if (change.key == "move") return replay::Change{"move", change.value};
+    if (change.key == "execution.schedule") return replay::Change{"schedule", change.value};
+    if (change.key == "execution.recompute")
+      return replay::Change{"recompute", change.value == "none" ? "off" : "on"};
+    if (change.key == "training.gradient_accumulation")
+      return replay::Change{"gradient_accumulation", change.value};
+    if (change.key.ends_with(".replication_factor"))
+      return replay::Change{"replication_factor", change.value};
+    return std::nullopt;
+  }
+
+  replay::ChangeContext changes_;
+  base::Result<replay::Recording> recording_ = base::badInput("Nothing was replayed.");
+  base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
+};
+
+std::string changesText(const InsightChanges& changes) {
+  std::string text;
+  for (const InsightChange& change : changes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", change.key, change.value);
+  return text;
+}
+
+/// "What is the matter. What to do. Setting a=b would make it 12 % faster."
+std::string insightSentence(const RankedInsight& ranked) {
+  std::string text = ranked.insight.what + " " + ranked.insight.advice;
+  if (ranked.changes.empty()) return text;
+  const std::string changes = changesText(ranked.changes);
+  if (!ranked.gain.gain) return text + fmt::format(" Try {}.", changes);
+  const double gain = *ranked.gain.gain;
+  if (gain >= analysis::kWorthwhileGain)
+    return text + fmt::format(" A replay with {} is {:.1f} % faster.", changes, 100 * gain);
+  return text + fmt::format(" But a replay with {} is not faster ({:+.1f} %).", changes, 100 * gain);
+}
+
+Cell numberOr(int number) {
+  return number < 0 ? Cell() : Cell(static_cast<std::int64_t>(number));
+}
+Cell insightText(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
+}
+
+Table insightTable(const std::vector<RankedInsight>& all, const analysis::InsightInput& input,
+                   const Words& words) {
+  Table table{"insights", "Findings", words.basis("last call, one replica"), {}, {}};
+  table.columns = {
+      {"rank", "Rank", Format::index, ""},
+      {"rule", "Rule", Format::plain, "name of the rule"},
+      {"what", "Finding", Format::plain, "a sentence", false},
+      {"figure", "Figure", Format::number, "what the rule measures; figure_meaning says what it is"},
+      {"threshold", "Threshold", Format::number, "figure from which on the rule reports something"},
+      {"figure_meaning", "Meaning of the figure", Format::plain, "with its denominator", false},
+      {"step_share", "Share of step", Format::fraction, "part of the step time that the finding is about"},
+      {"gain_fraction", "Gain", Format::fraction,
+       "rate with the changes ÷ recorded rate − 1, as a replay of the recorded call says"},
+      {"gain_reason", "About the gain", Format::plain, "why it is not known, or what it assumes", false},
+      {"changes", "Change", Format::plain,
+       "keys of the configuration; move=BLOCK:STAGE sends a block to the neighbouring stage"},
+      {"advice", "What to do", Format::plain, "a sentence", false},
+      {"severe", "Severe", Format::truth, "the run cannot be done like this, or its result is worthless",
+       false},
+      {"page", "Seen in", Format::plain, "section of the report, and page of the window"},
+      {"stage", "Stage", Format::index, ""},
+      {"device", "Device", Format::index, ""},
+      {"lane", "Lane", Format::plain, "of the device", false},
+      {"from_cycles", "From", Format::ticks, "start of the call in which it is seen", false},
+      {"to_cycles", "To", Format::ticks, "end of this call", false}};
+  for (const RankedInsight& ranked : all) {
+    const analysis::Insight& insight = ranked.insight;
+    const bool ran = input.callEnd > input.callStart;
+    table.rows.push_back(
+        {static_cast<std::int64_t>(table.rows.size() + 1), insight.rule, insight.what, insight.figure,
+         ranked.rule->threshold, ranked.rule->figure, insight.share > 0 ? Cell(insight.share) : Cell(),
+         ranked.gain.gain ? Cell(*ranked.gain.gain) : Cell(), insightText(ranked.gain.reason),
+         insightText(changesText(ranked.changes)), insight.advice, insight.severe, insight.page,
+         numberOr(insight.stage), numberOr(insight.device), insightText(insight.lane),
+         ran ? Cell(input.callStart.count) : Cell(), ran ? Cell(input.callEnd.count) : Cell()});
+  }
+  return table;
+}
+
+base::Result<Section> makeInsights(const Context& context) {
+  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
+  PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const analysis::InsightInput input,
+                   analysis::insightInput(context.source, context.catalog, context.executable, *execution,
+                                          *stages, *memory, progress));
+  const GainReplay replay(context);
+  const std::vector<RankedInsight> all =
+      analysis::findInsights(input, [&](const InsightChanges& changes) { return replay.gainOf(changes); });
+  Section section{"insights", "Insights", {}, {insightTable(all, input, wordsOf(context.catalog))}, {}};
+  std::optional<double> best;
+  for (const RankedInsight& ranked : all) {
+    if (ranked.gain.gain && (!best || *ranked.gain.gain > *best)) best = ranked.gain.gain;
+    section.remarks.push_back(fmt::format("{}. {}", section.remarks.size() + 1, insightSentence(ranked)));
+  }
+  section.facts = {
+      {"findings", "Findings", static_cast<std::int64_t>(all.size()), Format::count,
+       fmt::format("Rules of {} that report something.", analysis::insightRegistry().all().size())},
+      {"largest_gain_fraction", "Largest gain", best ? Cell(*best) : Cell(), Format::fraction,
+       "The largest of the gains that are known: rate with one change ÷ recorded rate − 1."}};
+  if (context.catalog.lastRunOf(context.executable) == nullptr) lack(section, kNothingRan);
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(insights) {
+  registry.add({"insights", "Insights",
+                "What costs time or memory, what to change, and what a replay says that it would gain", 14,
+                makeInsights});
+}
+
+}  // namespace pipescope::sections
