@@ -20,7 +20,7 @@ struct Side {
   model::ExecutableId executable;
 };
 
-base::Result<Side> open(const std::string& path, const std::string& executable) {
+base::Result<Side> openSide(const std::string& path, const std::string& executable) {
   Side side;
   PIPESCOPE_ASSIGN(side.reader, store::ProfileReader::open(path));
   PIPESCOPE_ASSIGN(side.catalog, analysis::loadCatalog(*side.reader));
@@ -37,8 +37,8 @@ base::Result<std::string> runDiff(const DiffOptions& options) {
   if (options.after.empty())
     return base::badInput("Name the two profiles to compare: pipescope diff BEFORE AFTER.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
-  PIPESCOPE_ASSIGN(const Side before, open(options.before, options.executable));
-  PIPESCOPE_ASSIGN(const Side after, open(options.after, options.executable));
+  PIPESCOPE_ASSIGN(const Side before, openSide(options.before, options.executable));
+  PIPESCOPE_ASSIGN(const Side after, openSide(options.after, options.executable));
   PIPESCOPE_ASSIGN(const analysis::Diff found,
                    analysis::diff({*before.reader, *before.catalog, before.executable},
                                   {*after.reader, *after.catalog, after.executable}));

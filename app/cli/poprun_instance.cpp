@@ -35,7 +35,7 @@ std::string hostName() {
 }
 
 void hideOutput() {
-  const int nothing = open("/dev/null", O_WRONLY);
+  const int nothing = ::open("/dev/null", O_WRONLY);
   dup2(nothing, STDOUT_FILENO);
   dup2(nothing, STDERR_FILENO);
 }
