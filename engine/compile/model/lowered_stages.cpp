@@ -1,6 +1,7 @@
 #include "engine/compile/model/lowered_stages.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/compile/model/stage_text.h"
 #include "engine/devices/system_registry.h"
@@ -58,22 +59,30 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
 std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& part,
                                                           const std::string& options,
                                                           const std::function<PassedStages()>& run) {
+  // The structured bindings name all members, so that a new member does not compile until it is part of the
+  // key.
+  const auto& [name, kind, stages, boundaries, replication, ordersForMemory, sharesCode] = part;
+  const auto& [replicas, devicesPerReplica, atOnce, mirrored] = replication;
   std::string key;
   appendWord(key, options);
-  key += fmt::format("{},{},{};", static_cast<int>(part.kind), part.ordersForMemory, part.stages.size());
-  for (const StagePlan& stage : part.stages) appendText(key, stage);
-  for (const BoundaryTensor& boundary : part.boundaries) {
-    appendWord(key, boundary.name);
-    key += fmt::format("{},{},{};", boundary.fromStage, boundary.toStage, static_cast<int>(boundary.kind));
+  appendWord(key, name);
+  key += fmt::format("{},{},{},{};{},{},{},{};", static_cast<int>(kind), ordersForMemory, sharesCode,
+                     stages.size(), replicas, devicesPerReplica, atOnce, mirrored);
+  for (const StagePlan& stage : stages) appendText(key, stage);
+  for (const BoundaryTensor& boundary : boundaries) {
+    const auto& [tensor, type, fromStage, toStage, transfer] = boundary;
+    appendWord(key, tensor);
+    key += fmt::format("{},{},{},{},{};", static_cast<int>(type.element), fmt::join(type.shape, "x"),
+                       fromStage, toStage, static_cast<int>(transfer));
   }
   {
     const std::lock_guard lock(mutex_);
     if (std::shared_ptr<const PassedStages> known = passed_.find(key)) return known;
   }
-  auto stages = std::make_shared<const PassedStages>(run());
+  const auto passed = std::make_shared<const PassedStages>(run());
   const std::lock_guard lock(mutex_);
-  passed_.add(key, stages);
-  return stages;
+  passed_.add(key, passed);
+  return passed;
 }
 
 }  // namespace pipescope::compile

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "engine/compile/distributed_norm.h"
 #include "engine/compile/gradients.h"
@@ -120,13 +121,12 @@ class ModelCompiler {
   /// that what is known of a device holds in every plan.
   void runPasses(PassRunner& passes, const std::vector<StageSpec>& specs, ExecutablePlan& plan) const {
     if (known_ == nullptr) return passes.runOn(plan);
+    std::vector<StagePlan> stages = std::exchange(plan.stages, {});
+    ExecutablePlan empty = plan;  // says how to compile, but holds nothing
+    empty.boundaries.clear();
     std::map<int, ExecutablePlan> parts;  // by device
-    for (StagePlan& stage : plan.stages) {
-      ExecutablePlan& part = parts[stage.device];
-      part.name = plan.name;
-      part.kind = plan.kind;
-      part.replication = plan.replication;
-      part.ordersForMemory = plan.ordersForMemory;
+    for (StagePlan& stage : stages) {
+      ExecutablePlan& part = parts.try_emplace(stage.device, empty).first->second;
       for (const BoundaryTensor& boundary : plan.boundaries) {
         if (boundary.fromStage == stage.index) part.boundaries.push_back(boundary);
       }
@@ -148,7 +148,6 @@ class ModelCompiler {
       for (const StagePlan& stage : device->stages) byIndex[stage.index] = stage;
       passes.add(device->reports);
     }
-    plan.stages.clear();
     for (auto& [index, stage] : byIndex) plan.stages.push_back(std::move(stage));
   }
 
