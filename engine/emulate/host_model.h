@@ -28,9 +28,10 @@ struct HostModel {
   double stepSeconds(std::int64_t samples, std::int64_t replicas) const;
   /// Samples per second that are prepared and sent to one replica; 0: they never delay a device.
   double samplesPerSecond(std::int64_t replicas) const;
+  /// Samples per second that the process's workers prepare for one replica; 0: no limit.
+  double preparedPerSecond(std::int64_t replicas) const;
 
  private:
-  double preparedPerSecond(std::int64_t replicas) const;
   /// How much slower each process runs because there are fewer cores than processes.
   double crowding(std::int64_t replicas) const;
 };

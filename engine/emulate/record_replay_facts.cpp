@@ -44,9 +44,12 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
            fmt::format("{}", (step - fixed) * second / static_cast<double>(facts.microBatches)));
     if (facts.host.readsResults) record("host_reads_results", "1");
   }
-  const double rate = facts.host.samplesPerSecond(facts.replicas);
-  if (rate > 0)
-    record("loader_ticks", fmt::format("{}", static_cast<double>(facts.microBatchSize) / rate * second));
+  const auto recordRate = [&](const char* name, double samplesPerSecond) {
+    if (samplesPerSecond > 0)
+      record(name, fmt::format("{}", static_cast<double>(facts.microBatchSize) / samplesPerSecond * second));
+  };
+  recordRate("loader_ticks", facts.host.preparedPerSecond(facts.replicas));
+  recordRate("network_ticks", facts.host.networkRate);
   if (facts.overlapIo) record("copies_overlap", "1");
   const Ticks sync = system.syncTicks(static_cast<int>(executable.order.devices.size()));
   if (sync.count > 0 && executable.order.devices.size() > 1)

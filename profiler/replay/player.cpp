@@ -112,12 +112,12 @@ Ticks Player::prepared(const Task& task) const {
   const std::int64_t count =
       static_cast<std::int64_t>(iteration_) * recording_.microBatches + task.microBatch + 1;
   return host.loaderStart +
-         Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * host.loaderTicks)));
+         Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * host.ticksPerMicroBatch())));
 }
 
 void Player::placeHostIn(int d, const Task& task) {
   const Pieces& loads = work(task).hostIn;
-  const bool prepares = recording_.host.loaderTicks > 0 && !loads.empty();
+  const bool prepares = recording_.host.ticksPerMicroBatch() > 0 && !loads.empty();
   if (!recording_.host.overlapsCopies) {
     if (prepares) wait(d, prepared(task), model::WaitCause::host, -1, -1, where(task));
     for (const Piece& piece : loads) place(d, piece, where(task));

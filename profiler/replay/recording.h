@@ -93,7 +93,10 @@ struct RecordedHost {
   double perMicroBatch = 0;  ///< part of it that each micro-batch adds
   Ticks firstDelay;          ///< how long devices wait for it before the first step
   bool readsResults = false;
-  double loaderTicks = 0;  ///< to prepare a micro-batch; 0: devices never wait for it
+  double loaderTicks = 0;   ///< to prepare a micro-batch; 0: devices never wait for it
+  double networkTicks = 0;  ///< to bring a micro-batch through the network; 0: devices never wait for it
+  /// Until the next micro-batch is there: the longer of the two.
+  double ticksPerMicroBatch() const { return loaderTicks > networkTicks ? loaderTicks : networkTicks; }
   Ticks loaderStart;
   bool overlapsCopies = false;  ///< copies run beside the compute
 };

@@ -49,6 +49,7 @@ void addHost(const analysis::Catalog& catalog, const CallRows& rows, Recording& 
   host.perMicroBatch = numberOf(catalog, recording, "host_micro_batch_ticks");
   host.readsResults = numberOf(catalog, recording, "host_reads_results") > 0;
   host.loaderTicks = numberOf(catalog, recording, "loader_ticks");
+  host.networkTicks = numberOf(catalog, recording, "network_ticks");
   host.overlapsCopies = numberOf(catalog, recording, "copies_overlap") > 0;
   recording.syncTicks = Ticks(static_cast<std::int64_t>(numberOf(catalog, recording, "sync_ticks")));
   if (host.step.count > 0) {
@@ -65,16 +66,17 @@ void addHost(const analysis::Catalog& catalog, const CallRows& rows, Recording& 
                           return a.second < b.second;
                         })->second;
   }
-  if (host.loaderTicks <= 0) return;
-  // A copy never starts before its micro-batch is prepared, and where devices wait it starts just then.
-  bool any = false;
+  if (host.ticksPerMicroBatch() <= 0) return;
+  // The host begins at the latest with the call. A copy never starts before its micro-batch is prepared, and
+  // where devices wait it starts just then.
+  host.loaderStart = start;
   for (const model::Placement& p : rows.placements) {
     if (p.pass != model::Pass::hostIn || p.microBatch < 0 || p.iteration < 0) continue;
     const double count =
         static_cast<double>(p.iteration) * recording.microBatches + static_cast<double>(p.microBatch) + 1;
-    const Ticks latest = p.start - Ticks(static_cast<std::int64_t>(std::ceil(count * host.loaderTicks)));
-    host.loaderStart = any ? std::min(host.loaderStart, latest) : latest;
-    any = true;
+    const Ticks latest =
+        p.start - Ticks(static_cast<std::int64_t>(std::ceil(count * host.ticksPerMicroBatch())));
+    host.loaderStart = std::min(host.loaderStart, latest);
   }
 }
 

@@ -71,6 +71,7 @@ class ReplayWriter {
     writeFact("host_micro_batch_ticks", host.perMicroBatch > 0 ? fmt::format("{}", host.perMicroBatch) : "");
     writeFact("host_reads_results", host.readsResults ? "1" : "");
     writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
+    writeFact("network_ticks", host.networkTicks > 0 ? fmt::format("{}", host.networkTicks) : "");
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
     writeFact("sync_ticks",
               recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");
