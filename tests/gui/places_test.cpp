@@ -412,7 +412,9 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
                       Qt::Key_Tab);
       if (QApplication::focusWidget() != nullptr) reached.insert(QApplication::focusWidget());
     }
-    EXPECT_GT(reached.size(), 3U) << window->pageIds()[i].toStdString();
+    // A run of one worker has no stragglers, so that page says why it is empty and offers little.
+    const bool empty = window->pageIds()[i] == QStringLiteral("stragglers");
+    EXPECT_GT(reached.size(), empty ? 1U : 3U) << window->pageIds()[i].toStdString();
     for (QWidget* widget : reached) {
       const auto* button = qobject_cast<QAbstractButton*>(widget);
       const bool named = !widget->accessibleName().isEmpty() ||

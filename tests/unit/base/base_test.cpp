@@ -53,9 +53,9 @@ TEST(ResultDeathTest, AskingForWhatIsNotThereEndsTheProgram) {
   EXPECT_EXIT(static_cast<void>(bad.value()), ::testing::ExitedWithCode(3),
               "value\\(\\) of a Result that holds an error: no such layer");
   EXPECT_EXIT(static_cast<void>(good.error()), ::testing::ExitedWithCode(3),
-              "error\\(\\) of a Result that holds a value");
+              "error\\(\\) of a Result that holds no error");
   EXPECT_EXIT(static_cast<void>(Status().error()), ::testing::ExitedWithCode(3),
-              "error\\(\\) of a Result that succeeded");
+              "error\\(\\) of a Result that holds no error");
   EXPECT_EXIT(PIPESCOPE_CHECK(1 > 2, "order"), ::testing::ExitedWithCode(3),
               "base_test.cpp:[0-9]+: order \\(1 > 2\\)");
   setCheckHandler(nullptr);
