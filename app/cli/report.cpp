@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "app/cli/command.h"
+#include "profiler/base/output_file.h"
+#include "profiler/export/html/html.h"
 #include "profiler/sections/check.h"
 #include "profiler/sections/schema.h"
 #include "profiler/sections/section.h"
@@ -21,7 +24,8 @@ struct ReportOptions {
   std::string profile, executable, format = "text", table, baseline;
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
-  bool schema = false;
+  bool schema = false, overwrite = false;
+  std::string output = "-";
 };
 
 constexpr std::int64_t kMostTiles = 1'000'000;  // more than any device has
@@ -30,6 +34,14 @@ std::vector<std::string> allSections() {
   std::vector<std::string> names;
   for (const auto& definition : sections::sectionRegistry().all()) names.push_back(definition.name);
   return names;
+}
+
+bool isHtml(const ReportOptions& options) {
+  return options.format == "html";
+}
+
+base::OutputRules rulesOf(const ReportOptions& options) {
+  return {{options.profile}, options.overwrite, kOverwriteAdvice};
 }
 
 /// A profile and the executable that is reported.
@@ -122,6 +134,12 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
   if (options.tile >= 0 && !wants("liveness"))
     return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  if (isHtml(options) && !options.sections.empty())
+    return base::badInput("A report in HTML has the sections of its page: leave out --section.");
+  if (!isHtml(options) && (options.output != "-" || options.overwrite))
+    return base::badInput(
+        "-o and --overwrite are for --format html; other formats go to standard output: redirect it with > "
+        "FILE.");
   if (options.tile < 0 && std::any_of(checks.begin(), checks.end(), [](const Check& one) {
         return one.section == "liveness" && one.path.front().starts_with("tile");
       }))
@@ -137,6 +155,16 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
   return {};
 }
 
+base::Status writePage(const ReportOptions& options, const OpenReport& profile) {
+  base::SilentProgress progress;
+  const std::string name = std::filesystem::path(options.profile).filename().string();
+  PIPESCOPE_ASSIGN(const std::string page, exporting::htmlReport(*profile.context, name, progress));
+  PIPESCOPE_ASSIGN(base::OutputFile file,
+                   base::OutputFile::create(options.output, base::FileKind::report, rulesOf(options)));
+  PIPESCOPE_TRY(file.write(page));
+  return file.close();
+}
+
 base::Result<int> report(const ReportOptions& options) {
   if (options.profile.empty()) return base::badInput("Name the profile: pipescope report PROFILE.");
   std::vector<Check> checks;
@@ -146,10 +174,16 @@ base::Result<int> report(const ReportOptions& options) {
     checks.push_back(std::move(parsed));
   }
   PIPESCOPE_TRY(refuseContradictions(options, checks));
+  if (isHtml(options))
+    PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::report, rulesOf(options)));
   PIPESCOPE_ASSIGN(const OpenReport profile, openReport(options.profile, options));
   OpenReport baseline;
   if (!options.baseline.empty()) {
     PIPESCOPE_ASSIGN(baseline, openReport(options.baseline, options));
+  }
+  if (isHtml(options)) {
+    PIPESCOPE_TRY(writePage(options, profile));
+    return check(checks, profile, baseline);
   }
   // Whoever asks for checks alone wants to see what they found, and nothing else.
   if (checks.empty() || !options.sections.empty()) {
@@ -189,10 +223,13 @@ std::function<int()> setUpReport(CLI::App& command) {
       .add_option("--tile", options->tile,
                   "With --section liveness: what is live on this tile of each device")
       ->check(CLI::Range(std::int64_t{0}, kMostTiles));
-  command.add_option("--format", options->format, "text, json or csv (one table)")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  command.add_option("--format", options->format, "text, json, csv (one table) or html (a web page)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
       ->capture_default_str();
   command.add_option("--table", options->table, "With --format csv: the table to write");
+  command.add_option("-o,--output", options->output, "With --format html: the file; - for standard output")
+      ->capture_default_str();
+  command.add_flag("--overwrite", options->overwrite, "Also replace a file of another kind");
   command
       .add_option("--fail-if", options->failIf,
                   "Exit 1 where this holds: 'stages.imbalance > 1.2', 'stages.stages[*].share > 0.4' (any "
