@@ -44,6 +44,8 @@ class ShareDelegate : public QStyledItemDelegate {
     QStyleOptionViewItem plain = option;
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kPadding, 0, -kPadding, 0);
+    if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
+      plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? Ui::error : Ui::good));
     QStyledItemDelegate::paint(painter, plain, index);
   }
 

@@ -44,6 +44,15 @@ QVariant rawOf(const sections::Cell& value) {
   return isNumber ? std::visit(SortValue(), value) : QVariant();
 }
 
+/// Less time and fewer bytes are better. Other quantities do not say.
+QVariant changeOf(const sections::Column& column, sections::Format format, const sections::Cell& value) {
+  const bool cost = format == sections::Format::ticks || format == sections::Format::bytes ||
+                    format == sections::Format::seconds;
+  if (!cost || !QString::fromStdString(column.key).startsWith(QLatin1String("delta"))) return {};
+  const double change = std::visit(SortValue(), value).toDouble();
+  return change > 0 ? 1 : change < 0 ? -1 : 0;
+}
+
 }  // namespace
 
 void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit,
@@ -84,6 +93,13 @@ bool SectionTableModel::isNumber(int column) const {
   return false;
 }
 
+sections::Format SectionTableModel::formatOf(const QModelIndex& index) const {
+  const sections::Format format = table_.columns[static_cast<std::size_t>(index.column())].format;
+  const auto row = static_cast<std::size_t>(index.row());
+  return format == sections::Format::ofRow && row < table_.rowFormats.size() ? table_.rowFormats[row]
+                                                                             : format;
+}
+
 QString SectionTableModel::textOf(const sections::Cell& value, sections::Format format) const {
   const auto* ticks = std::get_if<std::int64_t>(&value);
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
@@ -97,7 +113,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-      return textOf(*value, column.format);
+      return textOf(*value, formatOf(index));
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
@@ -114,6 +130,8 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
       return rawOf(*value);
     case kSortRole:
       return std::visit(SortValue(), *value);
+    case kChangeRole:
+      return changeOf(column, formatOf(index), *value);
     case kShareRole:
       if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
         return std::get<double>(*value);
