@@ -1,6 +1,10 @@
 // pipescope diff compares two profiles. It prints the changed options first and then the changes of the
 // parts, which add up to the whole change.
+#include <filesystem>
+
 #include "app/cli/command.h"
+#include "profiler/base/output_file.h"
+#include "profiler/export/html/html.h"
 #include "profiler/sections/diff_section.h"
 #include "profiler/sections/schema.h"
 #include "profiler/store/profile_reader.h"
@@ -11,7 +15,8 @@ namespace {
 struct DiffOptions {
   std::string before, after, executable, format = "text", table;
   int most = 20;
-  bool schema = false;
+  bool schema = false, overwrite = false;
+  std::string output = "-";
 };
 
 struct Side {
@@ -29,6 +34,23 @@ base::Result<Side> openSide(const std::string& path, const std::string& executab
   return side;
 }
 
+/// Writes the page to its file. Returns what is left to print: the page itself if it goes to standard output.
+base::Result<std::string> page(const DiffOptions& options, const Side& before, const Side& after) {
+  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  PIPESCOPE_ASSIGN(std::string made,
+                   exporting::htmlComparison({*before.reader, *before.catalog, before.executable},
+                                             {*after.reader, *after.catalog, after.executable},
+                                             name(options.before), name(options.after)));
+  if (base::isStandardOutput(options.output)) return made;
+  PIPESCOPE_ASSIGN(
+      base::OutputFile file,
+      base::OutputFile::create(options.output, base::FileKind::report,
+                               {{options.before, options.after}, options.overwrite, kOverwriteAdvice}));
+  PIPESCOPE_TRY(file.write(made));
+  PIPESCOPE_TRY(file.close());
+  return std::string();
+}
+
 base::Result<std::string> runDiff(const DiffOptions& options) {
   if (options.schema) {
     PIPESCOPE_ASSIGN(const std::string schema, sections::schemaOfDiff());
@@ -37,8 +59,16 @@ base::Result<std::string> runDiff(const DiffOptions& options) {
   if (options.after.empty())
     return base::badInput("Name the two profiles to compare: pipescope diff BEFORE AFTER.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  const base::OutputRules rules{{options.before, options.after}, options.overwrite, kOverwriteAdvice};
+  const bool html = options.format == "html";
+  if (html) PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::report, rules));
+  if (!html && (options.output != "-" || options.overwrite))
+    return base::badInput(
+        "-o and --overwrite are for --format html; other formats go to standard output: redirect it with > "
+        "FILE.");
   PIPESCOPE_ASSIGN(const Side before, openSide(options.before, options.executable));
   PIPESCOPE_ASSIGN(const Side after, openSide(options.after, options.executable));
+  if (html) return page(options, before, after);
   PIPESCOPE_ASSIGN(const analysis::Diff found,
                    analysis::diff({*before.reader, *before.catalog, before.executable},
                                   {*after.reader, *after.catalog, after.executable}));
@@ -62,9 +92,12 @@ std::function<int()> setUpDiff(CLI::App& command) {
                   "Rows of each table in text; 0: all. A table has more if the sum of the rest would "
                   "otherwise be its largest row")
       ->capture_default_str();
-  command.add_option("--format", options->format, "text, json or csv (one table)")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  command.add_option("--format", options->format, "text, json, csv (one table) or html (a web page)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
       ->capture_default_str();
+  command.add_option("-o,--output", options->output, "With --format html: the file; - for standard output")
+      ->capture_default_str();
+  command.add_flag("--overwrite", options->overwrite, "Also replace a file of another kind");
   command.add_option("--table", options->table, "With --format csv: the table to write");
   command.add_flag("--schema", options->schema, "Print the JSON Schema of the comparison instead");
   return [options] {

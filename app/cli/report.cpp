@@ -3,12 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 
 #include "app/cli/command.h"
+#include "profiler/base/output_file.h"
+#include "profiler/export/html/html.h"
 #include "profiler/sections/check.h"
 #include "profiler/sections/planned.h"
 #include "profiler/sections/schema.h"
@@ -25,7 +28,8 @@ struct ReportOptions {
   std::string profile, executable, format = "text", table, baseline, schedule, order;
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
-  bool schema = false;
+  bool schema = false, overwrite = false;
+  std::string output = "-";
 };
 
 constexpr std::int64_t kMostTiles = 1'000'000;  // more than any device has
@@ -45,6 +49,14 @@ base::Result<std::optional<replay::Plan>> plannedOrder(const ReportOptions& opti
   if (!file) return base::ioError(options.order + " cannot be read; name a file of passes with --order.");
   PIPESCOPE_ASSIGN(replay::Plan plan, replay::parsePlan(text, options.order));
   return std::optional(std::move(plan));
+}
+
+bool isHtml(const ReportOptions& options) {
+  return options.format == "html";
+}
+
+base::OutputRules rulesOf(const ReportOptions& options) {
+  return {{options.profile}, options.overwrite, kOverwriteAdvice};
 }
 
 /// A profile and the executable that is reported.
@@ -145,6 +157,12 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
         "--schedule and --order name the plan that is compared with the recording; they go with --section "
         "planned.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  if (isHtml(options) && !options.sections.empty())
+    return base::badInput("A report in HTML has the sections of its page: leave out --section.");
+  if (!isHtml(options) && (options.output != "-" || options.overwrite))
+    return base::badInput(
+        "-o and --overwrite are for --format html; other formats go to standard output: redirect it with > "
+        "FILE.");
   if (options.tile < 0 && std::any_of(checks.begin(), checks.end(), [](const Check& one) {
         return one.section == "liveness" && one.path.front().starts_with("tile");
       }))
@@ -160,6 +178,16 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
   return {};
 }
 
+base::Status writePage(const ReportOptions& options, const OpenReport& profile) {
+  base::SilentProgress progress;
+  const std::string name = std::filesystem::path(options.profile).filename().string();
+  PIPESCOPE_ASSIGN(const std::string page, exporting::htmlReport(*profile.context, name, progress));
+  PIPESCOPE_ASSIGN(base::OutputFile file,
+                   base::OutputFile::create(options.output, base::FileKind::report, rulesOf(options)));
+  PIPESCOPE_TRY(file.write(page));
+  return file.close();
+}
+
 base::Result<int> report(const ReportOptions& options) {
   if (options.profile.empty()) return base::badInput("Name the profile: pipescope report PROFILE.");
   std::vector<Check> checks;
@@ -169,10 +197,16 @@ base::Result<int> report(const ReportOptions& options) {
     checks.push_back(std::move(parsed));
   }
   PIPESCOPE_TRY(refuseContradictions(options, checks));
+  if (isHtml(options))
+    PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::report, rulesOf(options)));
   PIPESCOPE_ASSIGN(const OpenReport profile, openReport(options.profile, options));
   OpenReport baseline;
   if (!options.baseline.empty()) {
     PIPESCOPE_ASSIGN(baseline, openReport(options.baseline, options));
+  }
+  if (isHtml(options)) {
+    PIPESCOPE_TRY(writePage(options, profile));
+    return check(checks, profile, baseline);
   }
   // Whoever asks for checks alone wants to see what they found, and nothing else.
   if (checks.empty() || !options.sections.empty()) {
@@ -220,10 +254,13 @@ std::function<int()> setUpReport(CLI::App& command) {
   command.add_option("--order", options->order,
                      "With --section planned: a file with the planned order, a line for each pass as "
                      "stage,pass,micro_batch, such as 0,forward,3");
-  command.add_option("--format", options->format, "text, json or csv (one table)")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  command.add_option("--format", options->format, "text, json, csv (one table) or html (a web page)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
       ->capture_default_str();
   command.add_option("--table", options->table, "With --format csv: the table to write");
+  command.add_option("-o,--output", options->output, "With --format html: the file; - for standard output")
+      ->capture_default_str();
+  command.add_flag("--overwrite", options->overwrite, "Also replace a file of another kind");
   command
       .add_option("--fail-if", options->failIf,
                   "Exit 1 where this holds: 'stages.imbalance > 1.2', 'stages.stages[*].share > 0.4' (any "

@@ -26,6 +26,7 @@
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/replays.h"
+#include "views/shell/comparison.h"
 #include "views/shell/heap.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
@@ -125,6 +126,10 @@ class Windows {
                        [this, &window] { goToTime(window); });
     }
     window.open(profile, options_.executable);
+    if (!options_.compare.isEmpty()) {
+      window.comparison().open(options_.compare);
+      if (options_.page.isEmpty()) window.showPage(QStringLiteral("compare"));
+    }
     return window;
   }
 
@@ -159,6 +164,7 @@ class Windows {
 
 base::OutputRules pictureRules(const Options& options) {
   base::OutputRules rules{{}, options.overwrite, "Choose another name, or pass --overwrite."};
+  if (!options.compare.isEmpty()) rules.inputs.emplace_back(QFile::encodeName(options.compare).toStdString());
   for (const QString& profile : options.profiles)
     rules.inputs.emplace_back(QFile::encodeName(profile).toStdString());
   return rules;

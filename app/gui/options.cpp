@@ -13,7 +13,8 @@ struct Definition {
 constexpr Definition kDefinitions[] = {
     {"page", "PAGE",
      "the page to open: summary, pipeline, trace, stages, waits, engines, operations, memory, liveness, "
-     "system or training"},
+     "programs, graph, system, training or compare"},
+    {"compare", "SOURCE", "compare the profile SOURCE with PROFILE, which is the target"},
     {"executable", "NAME", "the executable to show: training, inference …"},
     {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},
     {"lane", "DEVICE", "the device to show on the trace, such as IPU2"},
@@ -58,6 +59,7 @@ base::Result<QSize> parseSize(const QString& text) {
 base::Status take(Options& options, const QString& name, const QString& value) {
   if (name == QLatin1String("page")) options.page = value;
   if (name == QLatin1String("executable")) options.executable = value;
+  if (name == QLatin1String("compare")) options.compare = value;
   if (name == QLatin1String("at")) options.at = value;
   if (name == QLatin1String("lane")) options.lane = value;
   if (name == QLatin1String("screenshot")) options.screenshot = value;
@@ -110,6 +112,9 @@ base::Result<Options> parseOptions(const QStringList& arguments) {
   }
   if (!options.screenshot.isEmpty() && options.profiles.size() > 1)
     return usage(QStringLiteral("--screenshot takes one profile."));
+  if (!options.compare.isEmpty() && options.profiles.size() != 1)
+    return usage(
+        QStringLiteral("--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET."));
   if (options.overwrite && options.screenshot.isEmpty())
     return usage(QStringLiteral("--overwrite is about the file of --screenshot, which is not given."));
   return options;

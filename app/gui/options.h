@@ -12,6 +12,7 @@ namespace pipescope::gui {
 struct Options {
   QStringList profiles;
   QString page, executable, at, lane;  ///< empty if not given
+  QString compare;                     ///< the source of a comparison; empty: nothing is compared
   QString screenshot;                  ///< empty if no picture is wanted
   bool overwrite = false;              ///< the picture may replace a file of another kind
   std::optional<QSize> size;           ///< size of the window or picture

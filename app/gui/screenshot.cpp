@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "views/shell/comparison.h"
+
 namespace pipescope::gui {
 namespace {
 constexpr int kLookMs = 50, kSettledLooks = 4, kMostLooks = 120 * 1000 / kLookMs;
@@ -51,7 +53,7 @@ void Screenshot::finish() {
     say(QString::fromStdString(saved.error().message));
     return QCoreApplication::exit(saved.error().kind == base::ErrorKind::refused ? 1 : 2);
   }
-  const QString error = window_.session().error();
+  const QString own = window_.session().error(), error = own.isEmpty() ? window_.comparison().error() : own;
   if (!error.isEmpty()) say(error);
   QCoreApplication::exit(error.isEmpty() ? 0 : 2);
 }

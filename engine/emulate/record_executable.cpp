@@ -6,6 +6,7 @@
 #include "engine/emulate/executable.h"
 #include "engine/emulate/peak_check.h"
 #include "engine/emulate/program_tree.h"
+#include "engine/emulate/record_edges.h"
 #include "engine/emulate/replica_parts.h"
 #include "engine/schedules/schedule_kind.h"
 
@@ -32,6 +33,7 @@ class ExecutableRecorder {
     const FlowsOfReplicas flows(system_, plan_);
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
+    if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, plan_, operators_);
     recordLeastTimes(lowered);
     recordReplayFacts(recorder_, system_, result_);
     return std::move(result_);
@@ -425,7 +427,7 @@ class ExecutableRecorder {
   RecordLevel level_;
   NameTree names_;
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
-  std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
+  OperatorsOfPass operators_;
   std::vector<double> costLevels_;  ///< different costs of micro-batches besides 1
   ReplicaPart part_;                ///< the replica that is being recorded
   EmulatedExecutable result_;

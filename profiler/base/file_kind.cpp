@@ -211,7 +211,8 @@ std::string_view nameOf(FileKind kind) {
                                                "an ONNX tensor",
                                                "a planned configuration",
                                                "a Perfetto trace",
-                                               "a Chakra trace"};
+                                               "a Chakra trace",
+                                               "a report in HTML"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -251,6 +252,8 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isPerfettoTrace(head);
     case FileKind::chakraTrace:
       return isChakraTrace(head);
+    case FileKind::report:
+      return head.starts_with(kReportTitle);
   }
   return false;
 }

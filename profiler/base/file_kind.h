@@ -24,10 +24,14 @@ enum class FileKind {
   plan,           ///< a configuration that `plan` wrote, which begins with kPlanTitle
   perfettoTrace,  ///< packets of Perfetto's protobuf format
   chakraTrace,    ///< nodes of a Chakra execution trace
+  report,         ///< a web page with a report, which begins with kReportTitle
 };
 
 /// The comment in the first line of a configuration that `plan` wrote.
 inline constexpr std::string_view kPlanTitle = "# Planned by pipescope";
+
+/// The beginning of a report in HTML.
+inline constexpr std::string_view kReportTitle = "<!DOCTYPE html>\n<!-- A report of pipescope. -->";
 
 /// The kind with its article, for sentences: "a Pipescope profile".
 std::string_view nameOf(FileKind kind);

@@ -16,7 +16,7 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedThemes();
 
 namespace {
 
-constexpr int kWidth = 1600, kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
+constexpr int kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
 /// Of longer calls, the picture shows what neighbouring placements and steps look like from afar.
 constexpr std::int64_t kMostRows = 60'000, kMostSteps = 120'000;
 
@@ -75,14 +75,14 @@ void addLegend(const Values& values, std::vector<std::pair<geometry::ColourRole,
   for (const auto value : values) entries.emplace_back(geometry::roleOf(value), model::toString(value));
 }
 
-std::string legend(const geometry::TimelineModel& timeline, int y) {
+std::string legend(const geometry::TimelineModel& timeline, int y, int width) {
   std::vector<std::pair<geometry::ColourRole, std::string>> entries;
   addLegend(timeline.passes, entries);
   addLegend(timeline.kinds, entries);
   addLegend(timeline.causes, entries);
   addLegend(timeline.transferKinds, entries);
   std::string out;
-  const int across = (kWidth - 8) / kLegendStep;
+  const int across = (width - 8) / kLegendStep;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const int place = static_cast<int>(i), x = 4 + place % across * kLegendStep,
               line = y + place / across * 16;
@@ -96,7 +96,8 @@ std::string legend(const geometry::TimelineModel& timeline, int y) {
 }  // namespace
 
 base::Status exportSvg(const model::ProfileSource& source, const analysis::Catalog& catalog,
-                       model::ExecutableId executable, const Writer& write, base::Progress& progress) {
+                       model::ExecutableId executable, const Writer& write, base::Progress& progress,
+                       int width) {
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr || run->end <= run->start)
     return base::badInput("Nothing has run in this executable, so there is no timeline to draw.");
@@ -110,20 +111,20 @@ base::Status exportSvg(const model::ProfileSource& source, const analysis::Catal
   const geometry::TimelineOptions options;
   const geometry::TimelineScene scene(timeline, geometry::layOutTimeline(*timeline, options), options);
   const int height = scene.layout().height;
-  const geometry::TimeView view(run->start, run->end, kWidth - kLabel);
+  const geometry::TimeView view(run->start, run->end, width - kLabel);
   const geometry::Shapes shapes = scene.draw({view, 0, height}, {});
   const int whole = kTop + height + 2 * kBottom;
   PIPESCOPE_TRY(write(fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-      kWidth, whole)));
+      width, whole)));
   PIPESCOPE_TRY(write(text(4, 16, run->name, " font-size=\"13\"")));
   PIPESCOPE_TRY(write(text(4, 34, catalog.property("times") + " · " + catalog.property("device_model"))));
   PIPESCOPE_TRY(write(titles(scene.layout())));
   PIPESCOPE_TRY(write(fmt::format("<g transform=\"translate({} {})\">\n", kLabel, kTop)));
   PIPESCOPE_TRY(write(geometry::svgShapes(shapes, colourOf)));
   PIPESCOPE_TRY(write("</g>\n"));
-  PIPESCOPE_TRY(write(legend(*timeline, kTop + height + 16)));
+  PIPESCOPE_TRY(write(legend(*timeline, kTop + height + 16, width)));
   return write("</svg>\n");
 }
 

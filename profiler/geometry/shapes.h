@@ -49,6 +49,13 @@ struct Arrow {
   ColourRole role = ColourRole::activation;
 };
 
+/// A straight line, one pixel wide unless it is `strong`.
+struct Line {
+  int x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  ColourRole role = ColourRole::idle;
+  bool strong = false;
+};
+
 struct Shapes {
   std::vector<std::pair<ColourRole, Box>>
       grounds;  ///< painted before the fills, because those are painted colour by colour
@@ -57,6 +64,7 @@ struct Shapes {
   std::vector<Label> labels;
   std::vector<Arrow> arrows;
   std::vector<Outline> outlines;
+  std::vector<Line> lines;  ///< painted below the labels
 
   /// Adds a box unless it has no area.
   void fill(ColourRole role, const Box& box) {

@@ -90,6 +90,11 @@ std::string svgShapes(const Shapes& shapes, const RoleColour& colour) {
     out += "<line" + attribute("x1", arrow.x1) + attribute("y1", arrow.y1) + attribute("x2", arrow.x2) +
            attribute("y2", arrow.y2) + " stroke=\"" + colour(arrow.role) + "\"/>\n";
   }
+  for (const Line& line : shapes.lines) {
+    out += "<line" + attribute("x1", line.x1) + attribute("y1", line.y1) + attribute("x2", line.x2) +
+           attribute("y2", line.y2) + " stroke=\"" + colour(line.role) + "\"" +
+           (line.strong ? " stroke-width=\"2\"" : "") + "/>\n";
+  }
   for (const Label& label : shapes.labels) out += labelText(label, colour);
   return out;
 }

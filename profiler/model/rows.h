@@ -638,6 +638,23 @@ struct StepUnits {
   }
 };
 
+/// What the drawing of the model consists of: operators are its nodes.
+struct Edge {
+  ExecutableId executable;
+  OperatorId from, to;
+  DebugContextId tensor;
+  std::string shape;
+  Bytes bytes;
+  PIPESCOPE_ROW("edge", blocks, "A tensor that one operator makes and another one reads") {
+    visit("executable", row.executable, "", "");
+    visit("from_operator", row.from, "", "makes the tensor");
+    visit("to_operator", row.to, "", "reads it, maybe on another device");
+    visit("tensor", row.tensor, "", "name path");
+    visit("shape", row.shape, "", "e.g. 40x10x12x12 float32");
+    visit("bytes", row.bytes, "B", "of the tensor");
+  }
+};
+
 #undef PIPESCOPE_ROW
 
 /// All row types; a table's index is its place here, and its number in files: add new ones at the end.
@@ -645,6 +662,6 @@ using AllRows =
     std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
                UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
-               LevelNode, CompilerPass, StepUnits, VariableUnits>;
+               LevelNode, CompilerPass, StepUnits, VariableUnits, Edge>;
 
 }  // namespace pipescope::model

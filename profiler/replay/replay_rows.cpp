@@ -31,7 +31,7 @@ class ReplayWriter {
     if (extent == Extent::whole)
       PIPESCOPE_TRY((copy<model::DebugContext, model::Operator, model::Program, model::Variable,
                           model::LivenessStep, model::LifeInterval, model::UnitMemory, model::CompilerPass,
-                          model::Step, model::StepUnits, model::VariableUnits>()));
+                          model::Step, model::StepUnits, model::VariableUnits, model::Edge>()));
     writePlacements();
     writeTransfers();
     writeWaits();

@@ -26,13 +26,15 @@ std::string significant(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-std::string scaled(double value, const char* const* units, int count, double step) {
+std::string scaled(double value, const char* const* units, int count, double step,
+                   const char* between = " ") {
   int unit = 0;
   while (unit + 1 < count && std::fabs(value) >= step * 0.9995) {
     value /= step;
     ++unit;
   }
-  return fmt::format("{} {}", unit == 0 ? significant(std::round(value)) : significant(value), units[unit]);
+  return fmt::format("{}{}{}", unit == 0 ? significant(std::round(value)) : significant(value), between,
+                     units[unit]);
 }
 
 std::string seconds(double value) {
@@ -77,6 +79,10 @@ std::string formatNumber(double value, Format format) {
     case Format::byteRate: {
       static constexpr const char* units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
       return scaled(value, units, 5, 1000);
+    }
+    case Format::amount: {
+      static constexpr const char* prefixes[] = {"", " k", " M", " G", " T", " P", " E"};
+      return scaled(value, prefixes, 7, 1000, "");
     }
     case Format::plain:
     case Format::truth:

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/model/program_tree.h"
+#include "profiler/sections/program_rows.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -26,13 +27,9 @@ Table passTable(const std::vector<model::CompilerPass>& passes, const Words& wor
   return table;
 }
 
-std::string textOf(const analysis::ProgramNode& node) {
+std::string indentedText(const analysis::ProgramNode& node) {
   std::string text(static_cast<std::size_t>(node.depth) * 2, ' ');
-  text += node.kind;
-  if (node.kind == "Repeat") text += " ×" + formatCell(node.count, Format::count);
-  if (!node.name.empty()) text += " (" + node.name + ")";
-  if (!node.targetName.empty()) text += " → " + node.targetName;
-  return text;
+  return text + programText(node);
 }
 
 Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
@@ -56,9 +53,9 @@ Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis:
       {"cycles", words.cycles(), Format::ticks, "of a Function: one run of each of its calls"}};
   for (const analysis::ProgramNode& node : nodes) {
     const model::Device* device = catalog.device(node.device);
-    table.rows.push_back({deviceIndexCell(node.device), device ? Cell(device->name) : Cell(), textOf(node),
-                          node.kind, node.name, static_cast<std::int64_t>(node.depth), node.count,
-                          node.targetName, node.callers, node.programs, node.ticks.count});
+    table.rows.push_back({deviceIndexCell(node.device), device ? Cell(device->name) : Cell(),
+                          indentedText(node), node.kind, node.name, static_cast<std::int64_t>(node.depth),
+                          node.count, node.targetName, node.callers, node.programs, node.ticks.count});
   }
   return table;
 }

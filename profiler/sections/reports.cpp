@@ -65,7 +65,10 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
 }
 
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
-  return onceMade(context.reports->operations, context, analysis::operations);
+  return onceMade(context.reports->operations, context,
+                  [](const auto& source, const auto& catalog, auto executable) {
+                    return analysis::operations(source, catalog, executable);
+                  });
 }
 
 void setPlan(const Context& context, replay::Plan plan) {

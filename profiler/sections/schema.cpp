@@ -26,6 +26,7 @@ const char* typeNameOf(Format format) {
     case Format::stage:
       return "integer";
     case Format::number:
+    case Format::amount:
     case Format::ticks:
     case Format::fraction:
     case Format::ratio:

@@ -26,6 +26,7 @@ enum class Format {
   truth,     ///< yes or no
   index,     ///< 1472: the number of a thing
   number,    ///< six significant digits
+  amount,    ///< 166 M: three significant digits and a decimal prefix
   count,     ///< 1,472
   ticks,     ///< cycles with thousands separators
   bytes,     ///< 3.2 MiB

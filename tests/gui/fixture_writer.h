@@ -83,6 +83,7 @@ class ProfileFixture::Writer {
   std::map<std::pair<int, int>, model::LinkId> links_;
   std::map<std::string, model::DebugContextId> names_;
   std::map<std::string, model::ProgramId> programs_;
+  std::map<std::int64_t, model::OperatorId> lastForward_;  ///< by executable
   FixtureExecutable training_, inference_;
   std::vector<Clock> clocks_;
   Ticks now_;

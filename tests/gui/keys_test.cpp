@@ -10,8 +10,10 @@
 
 #include "profiler/store/profile_writer.h"
 #include "views/pages/parts/chart.h"
+#include "views/pages/parts/tree_table.h"
 #include "views/shell/find_bar.h"
 #include "views/shell/sidebar.h"
+#include "views/timeline/graph_canvas.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -97,11 +99,12 @@ class KeysTest : public WindowTest {
   }
 
   static QString pageOf(const QString& group) {
-    static const std::map<QString, QString> pages = {
-        {QStringLiteral("Timeline"), QStringLiteral("trace")},
-        {QStringLiteral("Pipeline"), QStringLiteral("pipeline")},
-        {QStringLiteral("Memory"), QStringLiteral("memory")},
-        {QStringLiteral("Liveness"), QStringLiteral("liveness")}};
+    static const std::map<QString, QString> pages = {{QStringLiteral("Timeline"), QStringLiteral("trace")},
+                                                     {QStringLiteral("Pipeline"), QStringLiteral("pipeline")},
+                                                     {QStringLiteral("Memory"), QStringLiteral("memory")},
+                                                     {QStringLiteral("Liveness"), QStringLiteral("liveness")},
+                                                     {QStringLiteral("Programs"), QStringLiteral("programs")},
+                                                     {QStringLiteral("Graph"), QStringLiteral("graph")}};
     const auto found = pages.find(group);
     return found == pages.end() ? QString() : found->second;
   }
@@ -119,11 +122,24 @@ class KeysTest : public WindowTest {
         ASSERT_TRUE(settle());
       }
     }
+    if (auto* canvas = child<timeline::GraphCanvas>()) prepareGraph(*canvas, key);
+    if (key.group == QStringLiteral("Programs")) Q_EMIT child<pages::TreeTable>()->rowActivated(3);
     if (key.group == QStringLiteral("Liveness")) prepareLiveness(key);
     if (key.group == QStringLiteral("Memory")) {  // one key selects a tile, the other none
       QTest::keyClick(window.get(), key.key == QStringLiteral("F") ? Qt::Key_0 : Qt::Key_F);
       settle();
     }
+  }
+
+  void prepareGraph(timeline::GraphCanvas& canvas, const HelpKey& key) {
+    QTest::keyClick(&canvas, Qt::Key_Backspace);
+    settle();
+    canvas.zoomToAll();
+    canvas.select(1);
+    if (key.what.startsWith(QStringLiteral("Show everything"))) canvas.zoomBy(2);
+    if (!key.what.startsWith(QStringLiteral("Show the group"))) return;
+    QTest::keyClick(&canvas, Qt::Key_Return);
+    settle();
   }
 
   void prepareLiveness(const HelpKey& key) {
@@ -208,6 +224,11 @@ class KeysTest : public WindowTest {
       say(canvas->options().grid);
       say(canvas->options().byMicroBatch);
       if (canvas->scene().grid() != nullptr) say(canvas->scene().grid()->iteration);
+    }
+    if (const auto* canvas = child<timeline::GraphCanvas>()) {
+      for (const double place : {canvas->place().scale, canvas->place().x, canvas->place().y}) say(place);
+      say(canvas->selected());
+      say(canvas->boxes());
     }
     if (const auto* chart = child<pages::Chart>()) say(chart->mark());
     return seen.join(QLatin1Char('|'));

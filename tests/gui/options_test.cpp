@@ -29,6 +29,13 @@ TEST(GuiOptions, TakesPictures) {
   EXPECT_TRUE(parseOptions({"--version"})->version);
 }
 
+TEST(GuiOptions, TakesTwoProfilesToCompare) {
+  const auto options = parseOptions({"--compare", "source.pop", "target.pop"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->compare, QStringLiteral("source.pop"));
+  EXPECT_EQ(options->profiles, QStringList{"target.pop"});
+}
+
 TEST(GuiOptions, RefusesWithASentence) {
   const std::vector<std::pair<QStringList, const char*>> cases = {
       {{"--colour"}, "There is no option --colour. See pipescope-gui --help."},
@@ -38,7 +45,11 @@ TEST(GuiOptions, RefusesWithASentence) {
        "There is no option --screen-shot; did you mean --screenshot? See pipescope-gui --help."},
       {{"--page"},
        "--page needs a value (the page to open: summary, pipeline, trace, stages, waits, engines, "
-       "operations, memory, liveness, system or training). See pipescope-gui --help."},
+       "operations, memory, liveness, programs, graph, system, training or compare). See pipescope-gui "
+       "--help."},
+      {{"--compare", "a.pop"},
+       "--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET. See pipescope-gui "
+       "--help."},
       {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
       {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},
       {{"--size", "big"},

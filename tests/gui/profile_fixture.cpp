@@ -303,6 +303,15 @@ void ProfileFixture::Writer::addSteps(model::SegmentId segment, int device,
                                                              static_cast<double>(ticks) * 900,
                                                              Bytes(ticks * 60)}));
   }
+  // Each forward operation reads what the one before it made.
+  for (std::size_t i = 0; pass == Pass::forward && i < operators.size(); ++i) {
+    model::OperatorId& before = lastForward_[executable.id.value];
+    if (before.valid())
+      recorder_.add(model::Edge{executable.id, before, operators[i], name(order[i] + "/input"),
+                                "40x" + std::to_string(i + 1) + " float32",
+                                Bytes(160 * (static_cast<int>(i) + 1))});
+    before = operators[i];
+  }
   std::int64_t at = 0;
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {

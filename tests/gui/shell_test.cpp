@@ -51,7 +51,7 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_TRUE(window->isSettled());
   EXPECT_EQ(window->pageIds(),
             (QStringList{"summary", "pipeline", "trace", "stages", "waits", "engines", "operations", "memory",
-                         "liveness", "system", "training", "stragglers"}));
+                         "liveness", "programs", "graph", "system", "training", "stragglers", "compare"}));
   picture("home");
 }
 

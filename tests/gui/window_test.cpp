@@ -66,7 +66,6 @@ void WindowTest::SetUp() {
   shell::Settings().setValue(QStringLiteral("trace/steps"), 0);
   shell::Settings().setValue(QStringLiteral("trace/colours"), 0);
   shell::Settings().setValue(QStringLiteral("time_unit"), QStringLiteral("cycles"));
-  shell::Settings().clearRecentFiles();
   palette = std::make_unique<shell::Palette>();
   palette->setTheme(shell::Theme::light);
   registry = std::make_unique<shell::PageRegistry>();
@@ -79,6 +78,9 @@ void WindowTest::SetUp() {
 
 void WindowTest::TearDown() {
   window.reset();
+  // What this window has saved must not change that of the next test: tests may share a process.
+  QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("pipescope"), QStringLiteral("window"))
+      .clear();
   QThreadPool::globalInstance()->waitForDone();
 }
 

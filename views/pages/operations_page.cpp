@@ -1,52 +1,48 @@
-// Shows what the operations of the model cost: time by pass, FLOPs, code and memory, by layer, block or type.
+// Shows what the operations of the model cost: time by pass, FLOP, code and memory, by layer, block, type,
+// operator or program, as a table or a tree, with a treemap and a roofline.
 #include <QComboBox>
+#include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QStackedWidget>
+#include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/debug_names.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/operation_charts.h"
+#include "views/pages/parts/operation_details.h"
 #include "views/pages/parts/panel.h"
-#include "views/pages/parts/parts_chart.h"
 #include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/tree_table.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {
 namespace {
 
-using geometry::ColourRole;
 using sections::Format;
+using sections::OperationRows;
 
 constexpr int kOperationRows = 16;
-constexpr std::size_t kMostOperationBars = 12;
-const auto kOperationsLayerKey = QStringLiteral("operations/layer");
+const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
+           kOperationsTreeKey = QStringLiteral("operations/tree"),
+           kOperationsChartKey = QStringLiteral("operations/chart");
 
-struct OperationsData {
-  sections::Section section;
-  QString timeUnit;
-};
+/// What the choice above the page offers, in the order of OperationRows.
+constexpr const char* kOperationLayers[] = {"Layers or ONNX nodes", "Blocks", "Types", "Operators",
+                                            "Programs"};
 
-/// What the choice above the page offers, and the tables of the section.
-struct OperationLayer {
-  const char *table, *name;
-};
-constexpr OperationLayer kOperationLayers[] = {
-    {"operations", "Layers of the model"}, {"blocks", "Blocks"}, {"kinds", "Types"}};
-
-/// The columns of the section that the chart adds up.
-struct PassColumn {
-  const char *key, *name;
-  ColourRole role;
-};
-constexpr PassColumn kPassColumns[] = {
-    {"forward_cycles", "forward", ColourRole::forward},
-    {"recompute_cycles", "recompute", ColourRole::recompute},
-    {"backward_cycles", "backward", ColourRole::backward},
-    {"weight_gradient_cycles", "weight gradient", ColourRole::weightGradient},
-    {"update_cycles", "update", ColourRole::update}};
+/// Columns that a table hides until its menu shows them.
+const std::set<std::string> kHiddenOperationColumns = {
+    "compute_cycles",   "exchange_cycles", "sync_cycles",   "other_cycles",
+    "flops_per_second", "operand_bytes",   "flop_per_byte", "exchanged_bytes",
+    "programs",         "layer",           "block"};
 
 }  // namespace
 
@@ -60,32 +56,39 @@ class OperationsPage : public shell::Page {
     layout->addWidget(makeTools());
     auto* area = new ColumnsArea(content);
     layout->addWidget(area, 1);
-    chart_ = new PartsChart(context.palette, tr("Time by pass"), this);
-    area->left()->addWidget(chart_);
-    area->left()->addStretch(1);
+    charts_ = new OperationCharts(context.palette, this);
+    area->left()->addWidget(charts_, 1);
     auto* details = new Panel(context.palette, tr("All operations"), this);
-    details_ = details;
-    facts_ = new FactGrid(context.palette, details);
-    facts_->setColumnWidth(280);
-    details->body()->addWidget(facts_);
-    area->right()->addWidget(details);
-    area->right()->addStretch(1);
-    area->setStretch(13, 7);
+    detailsPanel_ = details;
+    details_ = new OperationDetails(context.palette, details);
+    details->body()->addWidget(details_);
+    area->right()->addWidget(details, 1);
+    area->setStretch(11, 9);
     auto* panel = new Panel(context.palette, {}, this);
-    table_ = new DataTable(context.palette, panel);
+    tables_ = new QStackedWidget(panel);
+    table_ = new DataTable(context.palette, tables_);
     table_->setRowsShown(kOperationRows);
     table_->setFilterVisible(true);
-    panel->body()->addWidget(table_);
+    tree_ = new TreeTable(context.palette, tables_);
+    tree_->setRowsShown(kOperationRows);
+    tables_->addWidget(table_);
+    tables_->addWidget(tree_);
+    totals_ = new QLabel(panel);
+    shell::Palette::makeQuiet(*totals_);
+    panel->body()->addWidget(tables_);
+    panel->body()->addWidget(totals_);
     area->bottom()->addWidget(panel);
     setContent(content);
     setKeyWidget(area);
     connect(table_, &DataTable::rowActivated, this, &OperationsPage::select);
-    connect(chart_->bars(), &timeline::BarChart::clicked, this, [this](int bar) {
-      if (bar < static_cast<int>(shownRows_.size())) select(shownRows_[static_cast<std::size_t>(bar)]);
-    });
+    connect(tree_, &TreeTable::rowActivated, this, &OperationsPage::selectInTree);
+    connect(charts_, &OperationCharts::clicked, this, &OperationsPage::select);
+    connect(table_->shown(), &QAbstractItemModel::rowsInserted, this, &OperationsPage::applyTotals);
+    connect(table_->shown(), &QAbstractItemModel::rowsRemoved, this, &OperationsPage::applyTotals);
+    applyChoices();
   }
 
-  shell::Picture picture() override { return {chart_, accessibleName(), {}}; }
+  shell::Picture picture() override { return {charts_->current(), accessibleName(), {}}; }
 
  protected:
   Load load() override {
@@ -93,152 +96,170 @@ class OperationsPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<OperationsData>();
-      PIPESCOPE_ASSIGN(content->section,
-                       sectionNamed("operations", {job.source, job.catalog, job.executable}));
+      const sections::Context context{job.source, job.catalog, job.executable};
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("operations", context));
+      PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
       content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       return Apply([this, content] {
         data_ = content;
-        selected_ = -1;
+        details_->setData(content);
         apply();
       });
     };
   }
 
-  void forget() override { selected_ = -1; }
-
  private:
+  QComboBox* choice(ToolRow* tools, const QStringList& names, const QString& name, const QString& tip,
+                    const QString& key) {
+    QComboBox* box = tools->combo(names, name, tip);
+    box->setCurrentIndex(
+        qBound(0, context_.settings.value(key, 0).toInt(), static_cast<int>(names.size()) - 1));
+    connect(box, QOverload<int>::of(&QComboBox::activated), this, [this, key](int index) {
+      context_.settings.setValue(key, index);
+      applyChoices();
+      if (data_) apply();
+    });
+    return box;
+  }
+
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
     QStringList names;
-    for (const OperationLayer& layer : kOperationLayers) names << tr(layer.name);
-    layer_ = tools->combo(names, tr("Rows"), tr("What a row stands for"));
-    layer_->setCurrentIndex(qBound(0, context_.settings.value(kOperationsLayerKey, 0).toInt(),
-                                   static_cast<int>(std::size(kOperationLayers)) - 1));
-    connect(layer_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-      context_.settings.setValue(kOperationsLayerKey, index);
-      selected_ = -1;
-      if (data_) apply();
-    });
+    for (const char* layer : kOperationLayers) names << tr(layer);
+    layer_ = choice(tools, names, tr("Rows"), tr("What a row stands for"), kOperationsLayerKey);
+    arrangement_ = choice(tools, {tr("Flat"), tr("Tree")}, tr("Arrangement"),
+                          tr("One row below the other, or by the parts of their names"), kOperationsTreeKey);
+    chart_ = choice(tools, {tr("Bars by pass"), tr("Treemap"), tr("Roofline")}, tr("Chart"),
+                    tr("What the chart shows"), kOperationsChartKey);
     tools->stretch();
+    tools->pictureButton();
     return tools;
   }
 
-  const sections::Table& rows() const {
-    return *tableNamed(data_->section, kOperationLayers[layer_->currentIndex()].table);
+  OperationRows kind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
+  const sections::Table& rows() const { return data_->rows(kind()); }
+
+  void applyChoices() {
+    charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
+    tables_->setCurrentIndex(arrangement_->currentIndex());
   }
 
   void apply() {
     if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
-    const sections::Table& table = rows();
-    applyChart(table);
-    table_->setTable(table, data_->section.ticksPerShownUnit);
-    applyDetails();
+    sections::Table table = rows();
+    charts_->setTable(table, *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
+    for (sections::Column& column : table.columns) column.inText = true;
+    tree_->setRows(treeOfPaths(table), data_->perUnit());
+    tree_->openTo(1);
+    table_->setTable(std::move(table), data_->perUnit());
+    hideColumns();
+    selected_ = -1;
+    applyTotals();
+    choose({});
   }
 
-  QString time(double ticks) const {
-    return text(formatCell(ticks, Format::ticks, data_->section.ticksPerShownUnit));
-  }
-
-  /// The rows that take longest.
-  void applyChart(const sections::Table& table) {
-    const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share");
-    shownRows_.clear();
-    for (std::size_t i = 0; i < table.rows.size(); ++i) shownRows_.push_back(static_cast<int>(i));
-    const auto timeOf = [&](int row) { return numberIn(table.rows[static_cast<std::size_t>(row)][all]); };
-    std::ranges::stable_sort(shownRows_, [&](int a, int b) { return timeOf(a) > timeOf(b); });
-    std::erase_if(shownRows_, [&](int row) { return timeOf(row) <= 0; });
-    const std::size_t count = shownRows_.size();
-    if (count > kMostOperationBars) shownRows_.resize(kMostOperationBars);
-    std::vector<std::vector<NamedPart>> bars;
-    QStringList names, notes;
-    for (const int index : shownRows_) {
-      const auto& row = table.rows[static_cast<std::size_t>(index)];
-      std::vector<NamedPart>& parts = bars.emplace_back();
-      double passes = 0;
-      for (const PassColumn& pass : kPassColumns) {
-        const double ticks = numberIn(row[columnNamed(table, pass.key)]);
-        parts.push_back({tr(pass.name), pass.role, ticks});
-        passes += ticks;
-      }
-      parts.push_back({tr("other"), ColourRole::otherKind, timeOf(index) - passes});
-      names << wordsIn(row[0]);
-      notes << text(formatCell(row[share], Format::fraction));
+  /// The menu of the table shows these columns again.
+  void hideColumns() {
+    const auto& flat = table_->model()->table().columns;
+    for (std::size_t c = 0; c < flat.size(); ++c)
+      table_->view()->setColumnHidden(static_cast<int>(c), kHiddenOperationColumns.contains(flat[c].key));
+    const auto& tree = tree_->model()->rows().table.columns;
+    for (std::size_t c = 0; c < tree.size(); ++c) {
+      const bool plain = c > 0 && tree[c].format == Format::plain && tree[c].key != "kind";
+      const bool empty = std::ranges::none_of(tree_->model()->rows().table.rows, [c](const auto& row) {
+        return !std::holds_alternative<std::monostate>(row[c]);
+      });
+      tree_->setColumnShown(static_cast<int>(c),
+                            !kHiddenOperationColumns.contains(tree[c].key) && !plain && !empty);
     }
-    chart_->setVisible(!bars.empty());
-    chart_->setParts(
-        bars, [this](double ticks) { return time(ticks); }, names, notes);
-    const QString basis =
-        tr("%1, one replica, per micro-batch (updates per iteration); on the right, the share of all")
-            .arg(data_->timeUnit);
-    chart_->setTitle(tr("Time by pass"),
-                     count > shownRows_.size()
-                         ? tr("%1; the %2 longest of %3").arg(basis).arg(shownRows_.size()).arg(count)
-                         : basis);
   }
 
-  /// All figures of the selected row, also those that are too many for a table in a small window.
-  void applyDetails() {
-    const sections::Table& table = rows();
-    std::vector<ShownFact> facts;
-    const bool any = selected_ >= 0 && selected_ < static_cast<int>(table.rows.size());
-    if (!any) {
-      for (const sections::Fact& fact : data_->section.facts)
-        facts.push_back({text(fact.label),
-                         text(formatCell(fact.value, fact.format, data_->section.ticksPerShownUnit)),
-                         text(fact.doc)});
-      details_->setTitle(tr("All operations"), tr("select a row or a bar to see its figures"));
-      return facts_->setFacts(std::move(facts));
+  /// The sums of the rows that the filter leaves.
+  void applyTotals() {
+    if (!data_) return;
+    const sections::Table& table = table_->model()->table();
+    const QSortFilterProxyModel* shown = table_->shown();
+    QStringList parts;
+    for (const char* key : {"cycles", "share", "flops", "code_bytes", "always_live_bytes"}) {
+      const auto column = std::ranges::find(table.columns, key, &sections::Column::key);
+      if (column == table.columns.end()) continue;
+      const auto c = static_cast<std::size_t>(column - table.columns.begin());
+      double sum = 0;
+      for (int i = 0; i < shown->rowCount(); ++i)
+        sum +=
+            numberIn(table.rows[static_cast<std::size_t>(shown->mapToSource(shown->index(i, 0)).row())][c]);
+      parts << QStringLiteral("%1 %2").arg(text(column->heading),
+                                           text(formatCell(sum, column->format, data_->perUnit())));
     }
-    const auto& row = table.rows[static_cast<std::size_t>(selected_)];
-    for (std::size_t c = 1; c < table.columns.size(); ++c) {
-      const sections::Column& column = table.columns[c];
-      if (std::holds_alternative<std::monostate>(row[c]) || row[c] == sections::Cell(std::string())) continue;
-      facts.push_back({text(column.heading),
-                       text(formatCell(row[c], column.format, data_->section.ticksPerShownUnit)),
-                       text(column.doc)});
-    }
-    addRates(table, row, facts);
-    details_->setTitle(wordsIn(row[0]), text(table.basis));
-    facts_->setFacts(std::move(facts));
+    totals_->setText(
+        tr("Sum of the %1 rows shown: %2").arg(shown->rowCount()).arg(parts.join(QStringLiteral(" · "))));
   }
 
-  /// Floating-point operations in a tick say how well an operation uses its device.
-  void addRates(const sections::Table& table, const std::vector<sections::Cell>& row,
-                std::vector<ShownFact>& facts) const {
-    const double flops = numberIn(row[columnNamed(table, "flops")]),
-                 ticks = numberIn(row[columnNamed(table, "cycles")]);
-    if (flops <= 0 || ticks <= 0) return;
-    facts.push_back({tr("FLOP per %1").arg(unitOfOne()),
-                     QString::number(flops / ticks * data_->section.ticksPerShownUnit, 'g', 4),
-                     tr("floating-point operations ÷ time, over all passes")});
+  /// Shows what is known of a selected row; without a title, of all operations.
+  void choose(const ChosenOperations& chosen) {
+    detailsPanel_->setTitle(chosen.title.isEmpty() ? tr("All operations") : chosen.title,
+                            chosen.title.isEmpty()
+                                ? tr("select a row or a part of the chart to see its figures")
+                                : text(rows().basis));
+    ChosenOperations own = chosen;
+    own.kind = kind();
+    details_->show(own);
+    if (chosen.row >= 0) readNames(chosen.row);
   }
 
-  /// "cycle" for "cycles".
-  QString unitOfOne() const {
-    return data_->timeUnit.endsWith(QLatin1Char('s')) && data_->timeUnit != QStringLiteral("µs")
-               ? data_->timeUnit.chopped(1)
-               : data_->timeUnit;
+  void readNames(int row) {
+    const auto& contexts = data_->all.contexts[static_cast<std::size_t>(kind())];
+    const model::DebugContextId id = contexts[static_cast<std::size_t>(row)];
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (!id.valid() || snapshot == nullptr) return;
+    readInBackground([held = *snapshot, id] { return namesAbove(*held.catalog, id); },
+                     [this, row, data = data_](const std::vector<model::DebugContext>& chain) {
+                       if (data == data_ && row == selected_) details_->setNames(chain);
+                     });
   }
 
   /// Shows the figures of a row of the table.
   void select(int row) {
     selected_ = row;
     table_->markRow(row);
-    int bar = -1;
-    for (std::size_t i = 0; i < shownRows_.size(); ++i)
-      bar = shownRows_[i] == row ? static_cast<int>(i) : bar;
-    chart_->bars()->setMarked(bar);
-    applyDetails();
+    const auto& sources = tree_->model()->rows().sources;
+    const auto inTree = std::find(sources.begin(), sources.end(), row);
+    tree_->markRow(inTree == sources.end() ? -1 : static_cast<int>(inTree - sources.begin()));
+    charts_->mark(row);
+    ChosenOperations chosen;
+    chosen.cells = rows().rows[static_cast<std::size_t>(row)];
+    chosen.title = wordsIn(chosen.cells[0]);
+    chosen.name = chosen.title.toStdString();
+    chosen.row = row;
+    choose(chosen);
+  }
+
+  void selectInTree(int treeRow) {
+    const TreeRows& tree = tree_->model()->rows();
+    if (const int source = tree.sources[static_cast<std::size_t>(treeRow)]; source >= 0)
+      return select(source);
+    selected_ = -1;
+    table_->markRow(-1);
+    charts_->mark(-1);
+    ChosenOperations chosen;
+    chosen.cells = tree.table.rows[static_cast<std::size_t>(treeRow)];
+    for (int at = treeRow; at >= 0; at = tree.parents[static_cast<std::size_t>(at)])
+      chosen.prefix = wordsIn(tree.table.rows[static_cast<std::size_t>(at)][0]).toStdString() +
+                      (chosen.prefix.empty() ? "" : "/") + chosen.prefix;
+    chosen.title = text(chosen.prefix);
+    choose(chosen);
   }
 
   std::shared_ptr<const OperationsData> data_;
-  QComboBox* layer_ = nullptr;
-  PartsChart* chart_ = nullptr;
-  Panel* details_ = nullptr;
-  FactGrid* facts_ = nullptr;
+  QComboBox *layer_ = nullptr, *arrangement_ = nullptr, *chart_ = nullptr;
+  OperationCharts* charts_ = nullptr;
+  Panel* detailsPanel_ = nullptr;
+  OperationDetails* details_ = nullptr;
+  QStackedWidget* tables_ = nullptr;
   DataTable* table_ = nullptr;
-  std::vector<int> shownRows_;  ///< the row of each bar
-  int selected_ = -1;
+  TreeTable* tree_ = nullptr;
+  QLabel* totals_ = nullptr;
+  int selected_ = -1;  ///< row of the table
 };
 
 }  // namespace pipescope::pages
@@ -247,8 +268,8 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(operations) {
   registry.add({QStringLiteral("operations"), QObject::tr("Operations"), QStringLiteral("operations"),
-                QObject::tr("What each operation of the model costs, by layer, block and type"), 36,
-                [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }});
+                QObject::tr("What each operation of the model costs, by layer, type, operator or program"),
+                36, [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }});
 }
 
 }  // namespace pipescope::shell

@@ -15,6 +15,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "views/shell/comparison.h"
 #include "views/shell/elided_label.h"
 #include "views/shell/find_bar.h"
 #include "views/shell/header.h"
@@ -38,7 +39,8 @@ const auto kGeometry = QStringLiteral("geometry");
 MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener opener, QWidget* parent)
     : QMainWindow(parent),
       palette_(palette),
-      session_(std::make_unique<ProfileSession>(std::move(opener))),
+      session_(std::make_unique<ProfileSession>(opener)),
+      comparison_(std::make_unique<Comparison>(opener)),
       selection_(std::make_unique<Selection>()),
       timeRange_(std::make_unique<TimeRange>()),
       actions_(std::make_unique<Actions>()) {
@@ -46,7 +48,8 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       *session_, palette_, *selection_, *timeRange_, *actions_, settings_,
       [this](const Place& place) { go(place); }, [this] { setTimeUnit(!menus_->showsTime()); },
       [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
-      [this](const QString& text) { find_->begin(text); }});
+      [this](const QString& text) { find_->begin(text); }, *comparison_,
+      [this] { dialogs_->chooseCompared(); }});
   dialogs_ = new WindowDialogs(*this);
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
@@ -63,10 +66,16 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
     if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
+    rememberComparison();
     menus_->fillRecent();
     header_->follow();
     outer_->setCurrentIndex(1);
     if (pending_) go(*std::exchange(pending_, std::nullopt));
+  });
+  connect(comparison_.get(), &Comparison::changed, this, [this] {
+    rememberComparison();
+    menus_->fillRecent();
+    menus_->enable();
   });
   connect(session_.get(), &ProfileSession::grown, this, [this] { header_->follow(); });
   connect(session_.get(), &ProfileSession::executableChanged, this, [this] {
@@ -160,6 +169,11 @@ void MainWindow::openSource(OpenedSource source, const QString& title) {
   session_->openSource(std::move(source), title);
 }
 
+void MainWindow::compareWith(const QString& path) {
+  comparison_->open(path);
+  showPage(QStringLiteral("compare"));
+}
+
 void MainWindow::setDemo(Demo demo) {
   demo_ = std::move(demo);
   home_->setDemoVisible(static_cast<bool>(demo_));
@@ -190,6 +204,12 @@ QString MainWindow::link() const {
   if (place.time) parts << QStringLiteral("--at") << QString::number(place.time->count);
   if (!place.lane.isEmpty()) parts << QStringLiteral("--lane") << place.lane;
   return parts.join(QLatin1Char(' '));
+}
+
+void MainWindow::rememberComparison() {
+  const bool both = session_->snapshot() != nullptr && comparison_->snapshot() != nullptr;
+  if (both && !session_->path().isEmpty() && !comparison_->path().isEmpty())
+    settings_.addRecentComparison(comparison_->path(), session_->path());
 }
 
 /// Shows everything again after a setting has changed.
@@ -250,7 +270,7 @@ void MainWindow::go(const Place& place) {
 }
 
 bool MainWindow::isSettled() const {
-  if (session_->isOpening()) return false;
+  if (session_->isOpening() || comparison_->isOpening()) return false;
   return session_->snapshot() == nullptr || currentPage() == nullptr || currentPage()->isSettled();
 }
 
@@ -345,7 +365,16 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QList<QUrl> urls = event->mimeData()->urls();
   if (urls.isEmpty() || !urls.front().isLocalFile()) return;
   event->acceptProposedAction();
-  open(urls.front().toLocalFile());
+  const QString first = urls.front().toLocalFile();
+  // Two files are compared. So is a file that is dropped on the page that compares.
+  const bool two = urls.size() == 2 && urls.back().isLocalFile();
+  const bool comparing =
+      session_->snapshot() != nullptr && stack_->currentIndex() >= 0 &&
+      definitions_[static_cast<std::size_t>(stack_->currentIndex())].id == QLatin1String("compare");
+  if (!two && comparing) return compareWith(first);
+  if (!two) return open(first);
+  open(urls.back().toLocalFile());
+  compareWith(first);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -9,6 +9,7 @@ class QStackedWidget;
 
 namespace pipescope::shell {
 
+class Comparison;
 class FindBar;
 class ElidedLabel;
 class Header;
@@ -48,6 +49,9 @@ class MainWindow : public QMainWindow {
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void openSource(OpenedSource source, const QString& title);
+  /// Compares the window's profile with the one at `path`, and shows the page that compares them.
+  void compareWith(const QString& path);
+  Comparison& comparison() { return *comparison_; }
   /// Returns false where there is no such page.
   bool showPage(const QString& id);
   QStringList pageIds() const;
@@ -79,10 +83,12 @@ class MainWindow : public QMainWindow {
   void makeStatusLine();
   void followSession();
   void followPalette();
+  void rememberComparison();
 
   Palette& palette_;
   Settings settings_;
   std::unique_ptr<ProfileSession> session_;
+  std::unique_ptr<Comparison> comparison_;
   std::unique_ptr<Selection> selection_;
   std::unique_ptr<TimeRange> timeRange_;
   std::unique_ptr<Actions> actions_;

@@ -22,6 +22,7 @@ class QStackedLayout;
 
 namespace pipescope::shell {
 
+class Comparison;
 class NoticeBar;
 class NoticePane;
 
@@ -57,6 +58,8 @@ struct PageContext {
   std::function<void(bool whole)> savePicture;
   std::function<void(const QString& path)> saved;  ///< tells the user that a file was written
   std::function<void(const QString& text)> find;   ///< looks for a text on the present page
+  Comparison& comparison;
+  std::function<void()> chooseCompared;  ///< asks for the profile to compare with
 };
 
 /// A page shows content that it loads on a worker, or a notice. Its last good content stays visible until the

@@ -2,7 +2,8 @@
 
 namespace pipescope::shell {
 namespace {
-const auto kTheme = QStringLiteral("theme"), kRecentFiles = QStringLiteral("recent_files");
+const auto kTheme = QStringLiteral("theme"), kRecentFiles = QStringLiteral("recent_files"),
+           kRecentComparisons = QStringLiteral("recent_comparisons");
 }  // namespace
 
 Settings::Settings()
@@ -31,6 +32,22 @@ void Settings::removeRecentFile(const QString& path) {
   QStringList files = recentFiles();
   files.removeAll(path);
   file_.setValue(kRecentFiles, files);
+}
+
+QList<QPair<QString, QString>> Settings::recentComparisons() const {
+  const QStringList paths = file_.value(kRecentComparisons).toStringList();
+  QList<QPair<QString, QString>> pairs;
+  for (int i = 0; i + 1 < paths.size() && pairs.size() < kRecent; i += 2)
+    pairs.append({paths[i], paths[i + 1]});
+  return pairs;
+}
+
+void Settings::addRecentComparison(const QString& source, const QString& target) {
+  QStringList paths = {source, target};
+  for (const auto& [one, other] : recentComparisons()) {
+    if ((one != source || other != target) && paths.size() < 2 * kRecent) paths << one << other;
+  }
+  file_.setValue(kRecentComparisons, paths);
 }
 
 void Settings::clearRecentFiles() {

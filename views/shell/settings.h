@@ -1,4 +1,6 @@
 #pragma once
+#include <QList>
+#include <QPair>
 #include <QSettings>
 #include <QStringList>
 
@@ -18,6 +20,9 @@ class Settings {
   void addRecentFile(const QString& path);
   void removeRecentFile(const QString& path);
   void clearRecentFiles();
+  /// Pairs of source and target, the most recent first.
+  QList<QPair<QString, QString>> recentComparisons() const;
+  void addRecentComparison(const QString& source, const QString& target);
 
   QVariant value(const QString& key, const QVariant& otherwise = {}) const {
     return file_.value(key, otherwise);

@@ -43,6 +43,18 @@ void WindowDialogs::chooseFile() {
   open(dialog);
 }
 
+void WindowDialogs::chooseCompared() {
+  auto* dialog = new QFileDialog(&window_, tr("Compare with which profile?"),
+                                 window_.settings().value(kOpenFolder).toString(),
+                                 tr("Profiles (*.pop);;All files (*)"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    window_.settings().setValue(kOpenFolder, QFileInfo(path).path());
+    window_.compareWith(path);
+  });
+  open(dialog);
+}
+
 void WindowDialogs::showCommands() {
   std::vector<Command> commands;
   for (const Actions::Entry& entry : window_.actions().entries()) {

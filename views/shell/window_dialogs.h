@@ -17,6 +17,7 @@ class WindowDialogs : public QObject {
   explicit WindowDialogs(MainWindow& window);
 
   void chooseFile();
+  void chooseCompared();
   void showCommands();
   void showSettings();
   void showWords();

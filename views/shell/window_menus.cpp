@@ -5,8 +5,10 @@
 #include <QClipboard>
 #include <QMenuBar>
 
+#include "views/shell/comparison.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
+#include "views/shell/report_saver.h"
 #include "views/shell/settings_dialog.h"
 #include "views/shell/window_dialogs.h"
 
@@ -42,6 +44,8 @@ void WindowMenus::makeActions() {
   icons_.emplace_back(
       actions_.add(file, tr("&Open…"), {QKeySequence::Open}, [this] { dialogs_.chooseFile(); }),
       QStringLiteral("open"));
+  compare_ = actions_.add(file, tr("Co&mpare with…"), {QKeySequence(QStringLiteral("Ctrl+Shift+O"))},
+                          [this] { dialogs_.chooseCompared(); });
   reload_ =
       actions_.add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
                    [this] { window_.session().reload(); });
@@ -52,6 +56,10 @@ void WindowMenus::makeActions() {
   wholePicture_ = actions_.add(file, tr("Save picture of the &whole chart…"),
                                {QKeySequence(QStringLiteral("Ctrl+Alt+S"))},
                                [this] { window_.saveCurrentPicture(true); });
+  report_ = actions_.add(file, tr("Save r&eport…"), {QKeySequence(QStringLiteral("Ctrl+Shift+E"))},
+                         [this] { saveReport(window_); });
+  comparisonReport_ = actions_.add(file, tr("Save report of the com&parison…"), {},
+                                   [this] { saveComparisonReport(window_); });
   link_ = actions_.add(file, tr("&Copy link to this place"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
                        [this] { QApplication::clipboard()->setText(window_.link()); });
   actions_.add(file, tr("Se&ttings…"), {QKeySequence(QStringLiteral("Ctrl+,"))},
@@ -134,6 +142,9 @@ void WindowMenus::enable() {
   const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;
   reload_->setEnabled(!window_.session().path().isEmpty());
   link_->setEnabled(file);
+  compare_->setEnabled(any);
+  report_->setEnabled(any && window_.session().executable().valid());
+  comparisonReport_->setEnabled(any && window_.comparison().snapshot() != nullptr);
   picture_->setEnabled(any);
   wholePicture_->setEnabled(any && static_cast<bool>(window_.currentPage()->picture().showWhole));
   findAction_->setEnabled(any);
@@ -145,6 +156,15 @@ void WindowMenus::fillRecent() {
   recent_->clear();
   for (const QString& path : window_.settings().recentFiles()) {
     recent_->addAction(path, this, [this, path] { window_.open(path); });
+  }
+  const auto pairs = window_.settings().recentComparisons();
+  if (!pairs.isEmpty()) recent_->addSeparator();
+  for (const auto& [source, target] : pairs) {
+    recent_->addAction(tr("Compare %1 with %2").arg(source, target), this,
+                       [this, from = source, to = target] {
+                         window_.open(to);
+                         window_.compareWith(from);
+                       });
   }
   recent_->setEnabled(!recent_->isEmpty());
   if (recent_->isEmpty()) return;

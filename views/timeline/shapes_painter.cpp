@@ -105,6 +105,17 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
   }
 }
 
+void paintLines(QPainter& painter, const std::vector<geometry::Line>& lines, const shell::Palette& palette) {
+  if (lines.empty()) return;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  for (const geometry::Line& line : lines) {
+    painter.setPen(QPen(palette.colour(line.role), line.strong ? 2 : 1));
+    painter.drawLine(line.x1, line.y1, line.x2, line.y2);
+  }
+  painter.restore();
+}
+
 }  // namespace
 
 void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
@@ -125,6 +136,7 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
     painter.setPen(pen);
     painter.drawRect(shapesPainterRectOf(outline.box).adjusted(1, 1, -1, -1));
   }
+  paintLines(painter, shapes.lines, palette);
   paintLabels(painter, shapes.labels, palette, labels);
 }
 

@@ -14,19 +14,18 @@ Ticks OperationCost::total() const {
   return sum;
 }
 
-namespace {
-
-/// True for categories of variables that are parts of the program rather than tensors.
-bool isCode(const std::string& category) {
-  return category.ends_with("Code") || category.ends_with("State") || category.ends_with("Data") ||
-         category.ends_with("Descriptor") || category.ends_with("Header");
+std::optional<double> OperationCost::tileBalance() const {
+  if (slowestUnit.count <= 0) return {};
+  return unitTicks / static_cast<double>(slowestUnit.count);
 }
+
+namespace {
 
 class Aggregation {
  public:
   Aggregation(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-              const Origins& origins)
-      : source_(source), catalog_(catalog), executable_(executable), origins_(origins) {
+              const Origins& origins, LongLists lists)
+      : source_(source), catalog_(catalog), executable_(executable), origins_(origins), lists_(lists) {
     for (const model::Stage* stage : catalog.stagesOf(executable)) devices_.insert(stage->device);
   }
 
@@ -36,10 +35,12 @@ class Aggregation {
     PIPESCOPE_TRY(addVariables());
     Operations result;
     result.whole = whole_;
-    for (Group* group : {&operations_, &blocks_, &kinds_}) {
-      std::vector<Operation>& list = group == &operations_ ? result.operations
-                                     : group == &blocks_   ? result.blocks
-                                                           : result.kinds;
+    result.operators = longestFirst(std::move(operators_), lists_.operators);
+    result.programs = longestFirst(std::move(programs_), lists_.programs);
+    for (Group* group : {&layers_, &blocks_, &kinds_}) {
+      std::vector<Operation>& list = group == &layers_   ? result.operations
+                                     : group == &blocks_ ? result.blocks
+                                                         : result.kinds;
       list = std::move(group->list);
       if (group != &blocks_) {
         std::ranges::stable_sort(
@@ -50,6 +51,13 @@ class Aggregation {
   }
 
  private:
+  static std::vector<Operation> longestFirst(std::vector<Operation> list, bool wanted) {
+    if (!wanted) return {};
+    std::ranges::stable_sort(
+        list, [](const Operation& a, const Operation& b) { return a.cost.total() > b.cost.total(); });
+    return list;
+  }
+
   struct Group {
     std::vector<Operation> list;
     std::unordered_map<std::string, std::size_t> index;
@@ -68,11 +76,15 @@ class Aggregation {
     std::string origin, block, kind, originKind;
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::forward;
+    model::DebugContextId context = {};     ///< of the layer itself
+    std::optional<std::size_t> index = {};  ///< in the list of operators
   };
 
   template <class Add>
   void addTo(const Place& place, Add add) {
-    add(operations_.at(place.origin, {"", place.originKind, place.block, place.stage, {}}));
+    if (place.index) add(operators_[*place.index].cost);
+    add(layers_.at(place.origin,
+                   {"", place.originKind, place.block, place.stage, {}, "", {}, place.context}));
     if (!place.block.empty()) add(blocks_.at(place.block, {"", "", place.block, place.stage, {}}));
     add(kinds_.at(place.kind, {"", place.kind, "", -1, {}}));
     add(whole_);
@@ -91,9 +103,16 @@ class Aggregation {
                     row.kind,
                     origin.name.empty() ? row.kind : origin.kind,
                     row.stage,
-                    row.pass};
+                    row.pass,
+                    name == origin.name ? row.debugContext : model::DebugContextId()};
+        if (lists_.operators) {
+          place.index = operators_.size();
+          operators_.push_back(
+              {name, row.kind, place.block, row.stage, {}, place.origin, row.pass, row.debugContext});
+        }
         addTo(place, [&](OperationCost& cost) {
           cost.flops += row.flops;
+          cost.operands += row.bytes;
           ++cost.operators;
         });
         places_.emplace(row.id, std::move(place));
@@ -121,7 +140,7 @@ class Aggregation {
   void addStep(const model::Step& step) {
     const auto place = places_.find(catalog_.programs[step.program].op);
     if (place == places_.end()) return;
-    addTo(place->second, [&](OperationCost& cost) {
+    const auto add = [&](OperationCost& cost) {
       cost.ticks[place->second.pass] += step.ticks;
       Ticks& kind = step.kind == model::StepKind::compute    ? cost.compute
                     : step.kind == model::StepKind::exchange ? cost.exchange
@@ -129,7 +148,29 @@ class Aggregation {
                                                              : cost.other;
       kind += step.ticks;
       ++cost.programs;
-    });
+      if (step.kind == model::StepKind::exchange) cost.exchanged += step.bytesIn;
+      if (step.kind != model::StepKind::compute) return;
+      cost.unitTicks += step.meanTicks;
+      cost.slowestUnit += step.maxTicks;
+    };
+    addTo(place->second, add);
+    if (lists_.programs) add(programOf(step.program, place->second));
+  }
+
+  OperationCost& programOf(model::ProgramId id, const Place& place) {
+    const auto [known, isNew] = programIndex_.try_emplace(id, programs_.size());
+    if (isNew) {
+      const model::Program program = catalog_.programs[id];
+      programs_.push_back({catalog_.namePath(program.debugContext),
+                           program.kind,
+                           place.block,
+                           place.stage,
+                           {},
+                           place.origin,
+                           place.pass,
+                           program.debugContext});
+    }
+    return programs_[known->second].cost;
   }
 
   base::Status addVariables() {
@@ -145,8 +186,10 @@ class Aggregation {
         const Origin origin = origins_.of(catalog_.namePath(row.debugContext));
         if (origin.name.empty()) continue;
         const Bytes bytes = row.bytes;
-        addTo({origin.name, origin.block, origin.kind, origin.kind, row.stage, {}},
-              [&](OperationCost& cost) { (isCode(row.category) ? cost.code : cost.weights) += bytes; });
+        addTo({origin.name, origin.block, origin.kind, origin.kind, row.stage, {}}, [&](OperationCost& cost) {
+          (isCode(row.category) ? cost.code : cost.weights) += bytes;
+          if (isCode(row.category)) cost.codeByCategory[row.category] += bytes;
+        });
       }
     }
     return {};
@@ -158,16 +201,19 @@ class Aggregation {
   const Origins& origins_;
   std::set<model::DeviceId> devices_;  ///< of the first replica
   std::unordered_map<model::OperatorId, Place> places_;
-  Group operations_, blocks_, kinds_;
+  LongLists lists_;
+  Group layers_, blocks_, kinds_;
+  std::vector<Operation> operators_, programs_;
+  std::unordered_map<model::ProgramId, std::size_t> programIndex_;
   OperationCost whole_;
 };
 
 }  // namespace
 
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
-                              model::ExecutableId executable) {
+                              model::ExecutableId executable, LongLists lists) {
   PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));
-  return Aggregation(source, catalog, executable, origins).run();
+  return Aggregation(source, catalog, executable, origins, lists).run();
 }
 
 }  // namespace pipescope::analysis

@@ -1,6 +1,7 @@
 #pragma once
 // Computes what each layer of a model costs. Adds up the operators of all passes by the layer they come from.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,16 @@ struct OperationCost {
   Ticks compute, exchange, sync, other;  ///< the same time by kind of step, over all passes
   double flops = 0;                      ///< over all passes
   std::int64_t operators = 0, programs = 0;
-  Bytes code;     ///< code, descriptors and vertex state below its name, sum over units
-  Bytes weights;  ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
+  Bytes code;  ///< code, descriptors and vertex state below its name, sum over units
+  std::map<std::string, Bytes> codeByCategory;  ///< the same by category; layers, blocks and types have it
+  Bytes weights;    ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
+  Bytes operands;   ///< operands and results, over all passes
+  Bytes exchanged;  ///< received by the units in steps of exchange, over all passes
+  double unitTicks = 0;  ///< of compute steps: the mean over all units of the device, summed over steps
+  Ticks slowestUnit;     ///< of the same steps: the slowest unit's ticks, summed over steps
   Ticks total() const;
+  /// Mean ÷ slowest unit over the compute steps, weighted by their ticks; none without compute.
+  std::optional<double> tileBalance() const;
 };
 
 struct Operation {
@@ -25,17 +33,28 @@ struct Operation {
   std::string block;  ///< empty: not known
   std::int32_t stage = -1;
   OperationCost cost;
+  std::string layer = {};  ///< of one operator or program: the layer that it comes from
+
+  std::optional<model::Pass> pass = {};  ///< of one operator or program; a layer has several
+  model::DebugContextId context = {};    ///< of one operator or program, or of a layer's forward operator
 };
 
 struct Operations {
   std::vector<Operation> operations;  ///< by layer of origin, most ticks first
   std::vector<Operation> blocks;      ///< by block of the model, in the model's order
   std::vector<Operation> kinds;       ///< by operator type, most ticks first
+  std::vector<Operation> operators;   ///< every operator of every pass, most ticks first; if asked for
+  std::vector<Operation> programs;    ///< every program that has a step, most ticks first; if asked for
   OperationCost whole;
+};
+
+/// The lists that are as long as the program, which not every caller needs.
+struct LongLists {
+  bool operators = false, programs = false;
 };
 
 /// Computes the costs of one replica.
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
-                              model::ExecutableId executable);
+                              model::ExecutableId executable, LongLists lists = {});
 
 }  // namespace pipescope::analysis

@@ -2,6 +2,11 @@
 
 namespace pipescope::analysis {
 
+bool isCode(std::string_view category) {
+  return category.ends_with("Code") || category.ends_with("State") || category.ends_with("Data") ||
+         category.ends_with("Descriptor") || category.ends_with("Header");
+}
+
 Result<Origins> Origins::read(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable) {
   Origins origins;

@@ -15,6 +15,9 @@ struct Origin {
   std::string kind;   ///< operator type, "Conv"
 };
 
+/// True for categories of variables that are parts of the program rather than tensors.
+bool isCode(std::string_view category);
+
 class Origins {
  public:
   /// Reads the operators of an executable.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <unordered_map>
+#include <utility>
+
+#include "profiler/analysis/model/origins.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -23,12 +27,14 @@ void addTo(Ticks& sum, Ticks part) {
 
 class TreeReader {
  public:
-  TreeReader(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable)
-      : source_(source), catalog_(catalog), executable_(executable) {}
+  TreeReader(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
+             bool leaves)
+      : source_(source), catalog_(catalog), executable_(executable), leaves_(leaves) {}
 
   Result<std::vector<ProgramNode>> run() {
     PIPESCOPE_TRY(readPrograms());
     PIPESCOPE_TRY(readSteps());
+    if (leaves_) PIPESCOPE_TRY(readCode());
     for (const std::size_t root : roots_) add(root, 0);
     countCallers();
     return std::move(nodes_);
@@ -37,7 +43,14 @@ class TreeReader {
  private:
   struct Sums {
     std::int64_t programs = 0;
-    Ticks ticks;
+    Ticks ticks, exchanged;
+    Bytes code;
+  };
+  /// What the steps of one program take.
+  struct Steps {
+    Ticks ticks, exchanged, slowest;
+    double mean = 0;
+    std::int64_t activeUnits = 0;
   };
 
   /// A program is control flow if it has children, or is of a kind that may have some.
@@ -66,7 +79,33 @@ class TreeReader {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
       for (const model::Step& row : *rows) {
-        if (index_.contains(row.program.value)) addTo(ticks_[row.program.value], row.ticks);
+        if (!index_.contains(row.program.value)) continue;
+        Steps& steps = steps_[row.program.value];
+        addTo(steps.ticks, row.ticks);
+        if (row.kind == model::StepKind::exchange || row.kind == model::StepKind::globalExchange)
+          addTo(steps.exchanged, Ticks(row.bytesIn.count));
+        steps.activeUnits = std::max(steps.activeUnits, row.activeUnits);
+        if (row.kind != model::StepKind::compute) continue;
+        steps.mean += row.meanTicks;
+        addTo(steps.slowest, row.maxTicks);
+      }
+    }
+    return {};
+  }
+
+  model::DeviceId spaceDevice(model::MemorySpaceId id) const {
+    const model::MemorySpace* space = catalog_.memorySpaces.find(id);
+    return space == nullptr ? model::DeviceId() : space->device;
+  }
+
+  /// Code belongs to the program of the same name path.
+  base::Status readCode() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Variable>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Variable> rows, source_.block<model::Variable>(b));
+      for (const model::Variable& row : *rows) {
+        if (row.executable == executable_ && row.alwaysLive && isCode(row.category))
+          code_[{row.debugContext, spaceDevice(row.space)}] += row.bytes;
       }
     }
     return {};
@@ -76,10 +115,15 @@ class TreeReader {
   Sums add(std::size_t index, int depth) {
     const model::Program& row = programs_[index];
     Sums sums;
-    if (const auto own = ticks_.find(row.id.value); own != ticks_.end()) sums.ticks = own->second;
-    if (!isControl(index) || depth > kDeepest) {
+    const auto own = steps_.find(row.id.value);
+    if (own != steps_.end()) sums = {0, own->second.ticks, own->second.exchanged, {}};
+    // Programs of the same name, as in the forward pass and in recompute, share their code.
+    if (const auto code = code_.find({row.debugContext, row.device}); code != code_.end())
+      sums.code = std::exchange(code->second, Bytes());
+    const bool leaf = !isControl(index) || depth > kDeepest;
+    if (leaf) {
       sums.programs = 1;
-      return sums;
+      if (!leaves_) return sums;
     }
     const std::size_t place = nodes_.size();
     ProgramNode node;
@@ -90,17 +134,36 @@ class TreeReader {
     node.depth = depth;
     node.count = std::max<std::int64_t>(1, row.count);
     node.target = row.target;
+    node.context = row.debugContext;
+    if (leaf) {
+      node.programs = 1;
+      node.ticks = sums.ticks;
+      node.code = sums.code;
+      node.exchanged = Bytes(sums.exchanged.count);
+      if (own != steps_.end()) {
+        node.activeUnits = own->second.activeUnits;
+        if (own->second.slowest.count > 0)
+          node.tileBalance = own->second.mean / static_cast<double>(own->second.slowest.count);
+      }
+      nodes_.push_back(std::move(node));
+      return sums;
+    }
     nodes_.push_back(std::move(node));
     if (const auto below = children_.find(row.id.value); below != children_.end()) {
       for (const std::size_t child : below->second) {
         const Sums part = add(child, depth + 1);
         sums.programs += part.programs;
+        sums.code += part.code;
         addTo(sums.ticks, part.ticks);
+        addTo(sums.exchanged, part.exchanged);
       }
     }
     sums.ticks = times(sums.ticks, nodes_[place].count);
+    sums.exchanged = times(sums.exchanged, nodes_[place].count);
     nodes_[place].programs = sums.programs;
     nodes_[place].ticks = sums.ticks;
+    nodes_[place].code = sums.code;
+    nodes_[place].exchanged = Bytes(sums.exchanged.count);
     return sums;
   }
 
@@ -116,6 +179,7 @@ class TreeReader {
       node.targetName = target.name;
       ++target.callers;
       addTo(target.ticks, node.ticks);
+      target.exchanged += node.exchanged;
     }
   }
 
@@ -126,7 +190,9 @@ class TreeReader {
   std::unordered_map<std::int64_t, std::size_t> index_;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> children_;
   std::vector<std::size_t> roots_;
-  std::unordered_map<std::int64_t, Ticks> ticks_;
+  bool leaves_;
+  std::unordered_map<std::int64_t, Steps> steps_;
+  std::map<std::pair<model::DebugContextId, model::DeviceId>, Bytes> code_;
   std::vector<ProgramNode> nodes_;
 };
 
@@ -134,7 +200,12 @@ class TreeReader {
 
 Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
                                                  model::ExecutableId executable) {
-  return TreeReader(source, catalog, executable).run();
+  return TreeReader(source, catalog, executable, false).run();
+}
+
+Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source, const Catalog& catalog,
+                                             model::ExecutableId executable) {
+  return TreeReader(source, catalog, executable, true).run();
 }
 
 Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,

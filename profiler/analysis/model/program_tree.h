@@ -15,16 +15,25 @@ struct ProgramNode {
   int depth = 0;            ///< 0: a control program that the host calls, or a function
   std::int64_t count = 1;   ///< of a Repeat
   model::ProgramId target;  ///< of a Call
+  model::DebugContextId context;
   std::string targetName;
   std::int64_t callers = 0;   ///< of a Function: Calls of it
   std::int64_t programs = 0;  ///< programs without children below it (of a Call: in its function)
   Ticks ticks;                ///< of their steps, counting every loop turn; a Function has its Calls' ticks
+  Bytes code;       ///< code, descriptors and vertex state below its name, sum over units; a Call has none
+  Bytes exchanged;  ///< received by units in exchanges, counting every loop turn
+  std::int64_t activeUnits = 0;  ///< of a program without children: units with work
+  double tileBalance = -1;       ///< of one that computes: mean ÷ slowest unit; −1: it does not compute
 };
 
 /// Programs that have children, depth first and in the order of the program. Programs without children
 /// (OnTileExecute, DoExchange …) are only counted; childPrograms() lists those of one node.
 Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
                                                  model::ExecutableId executable);
+
+/// The same with the programs that have no children, each after what precedes it in its parent.
+Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source, const Catalog& catalog,
+                                             model::ExecutableId executable);
 
 /// The children of a program in order, or the roots of the executable if `parent` is none.
 Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,

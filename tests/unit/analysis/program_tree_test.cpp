@@ -86,6 +86,48 @@ struct Profile {
   }
 };
 
+TEST(ProgramTree, EachProgramHasItsCost) {
+  Profile made;
+  const ProgramId root = made.program({}, "Sequence", "training");
+  const ProgramId loop = made.program(root, "Repeat", "training/loop", 3);
+  const ProgramId compute = made.program(loop, "OnTileExecute", "layer/step");
+  const ProgramId exchange = made.program(loop, "DoExchange", "layer/exchange");
+  const ProgramId again = made.program(loop, "OnTileExecute", "layer/step");
+  made.step(compute, 10);
+  made.step(exchange, 4, model::StepKind::exchange);
+  made.step(again, 6);
+  made.rows.of<model::Step>()[0].activeUnits = 3;
+  made.rows.of<model::Step>()[0].meanTicks = 7.5;
+  made.rows.of<model::Step>()[0].maxTicks = Ticks(10);
+  made.rows.of<model::Step>()[1].bytesIn = Bytes(100);
+  // Code belongs to the programs of its name, and both of them share it.
+  const model::DebugContextId name = made.rows.of<model::Program>()[2].debugContext;
+  made.rows.of<model::Program>()[4].debugContext = name;
+  model::Variable code;
+  code.id = model::VariableId(0);
+  code.executable = made.executable;
+  code.space = model::MemorySpaceId(0);
+  code.debugContext = name;
+  code.category = "controlCode";
+  code.bytes = Bytes(40);
+  code.alwaysLive = true;
+  made.rows.of<model::Variable>() = {code};
+  const auto catalog = made.catalog();
+  const auto nodes = programTree(made.profile, *catalog, made.executable);
+  ASSERT_TRUE(nodes.ok());
+  ASSERT_EQ(nodes->size(), 5u) << "programs without children are listed too";
+  EXPECT_EQ((*nodes)[2].depth, 2);
+  EXPECT_EQ((*nodes)[2].activeUnits, 3);
+  EXPECT_DOUBLE_EQ((*nodes)[2].tileBalance, 0.75);
+  EXPECT_LT((*nodes)[3].tileBalance, 0) << "an exchange does not compute";
+  EXPECT_EQ((*nodes)[3].exchanged, Bytes(100));
+  EXPECT_EQ((*nodes)[1].exchanged, Bytes(300)) << "three turns";
+  EXPECT_EQ((*nodes)[0].ticks.count, 3 * 20);
+  EXPECT_EQ((*nodes)[2].code, Bytes(40));
+  EXPECT_EQ((*nodes)[4].code, Bytes(0));
+  EXPECT_EQ((*nodes)[0].code, Bytes(40)) << "code is there once, however often it runs";
+}
+
 TEST(ProgramTree, CountsLoopsAndCallers) {
   Profile made;
   const ProgramId root = made.program({}, "Sequence", "training");

@@ -48,6 +48,8 @@ class ShareDelegate : public QStyledItemDelegate {
     const QString text = index.data(Qt::DisplayRole).toString();
     if (text.contains(QLatin1Char('/')) && !text.contains(QLatin1Char(' ')))
       plain.textElideMode = Qt::ElideMiddle;
+    if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
+      plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? Ui::error : Ui::good));
     QStyledItemDelegate::paint(painter, plain, index);
   }
 

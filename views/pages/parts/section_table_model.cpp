@@ -45,6 +45,15 @@ QVariant rawOf(const sections::Cell& value) {
   return isNumber ? std::visit(SortValue(), value) : QVariant();
 }
 
+/// Less time and fewer bytes are better. Other quantities do not say.
+QVariant changeOf(const sections::Column& column, sections::Format format, const sections::Cell& value) {
+  const bool cost = format == sections::Format::ticks || format == sections::Format::bytes ||
+                    format == sections::Format::seconds;
+  if (!cost || !QString::fromStdString(column.key).startsWith(QLatin1String("delta"))) return {};
+  const double change = std::visit(SortValue(), value).toDouble();
+  return change > 0 ? 1 : change < 0 ? -1 : 0;
+}
+
 }  // namespace
 
 void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit,
@@ -88,13 +97,20 @@ bool SectionTableModel::isNumber(int column) const {
   return false;
 }
 
-QString SectionTableModel::textOf(const sections::Cell& value, std::size_t column) const {
-  const sections::Format format = table_.columns[column].format;
+sections::Format SectionTableModel::formatOf(const QModelIndex& index) const {
+  const sections::Format format = table_.columns[static_cast<std::size_t>(index.column())].format;
+  const auto row = static_cast<std::size_t>(index.row());
+  return format == sections::Format::ofRow && row < table_.rowFormats.size() ? table_.rowFormats[row]
+                                                                             : format;
+}
+
+QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex& index) const {
+  const sections::Format format = formatOf(index);
   const auto* ticks = std::get_if<std::int64_t>(&value);
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
-  return QString::fromStdString(isTime
-                                    ? formatDuration(base::Ticks(*ticks), *times_)
-                                    : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]));
+  return QString::fromStdString(isTime ? formatDuration(base::Ticks(*ticks), *times_)
+                                       : formatInColumn(value, format, ticksPerShownUnit_,
+                                                        decimals_[static_cast<std::size_t>(index.column())]));
 }
 
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
@@ -103,7 +119,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-      return textOf(*value, static_cast<std::size_t>(index.column()));
+      return textOf(*value, index);
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
@@ -120,6 +136,8 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
       return rawOf(*value);
     case kSortRole:
       return std::visit(SortValue(), *value);
+    case kChangeRole:
+      return changeOf(column, formatOf(index), *value);
     case kShareRole:
       if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
         return std::get<double>(*value);

@@ -9,12 +9,14 @@
 namespace pipescope::pages {
 
 /// A table of a report section as a Qt model. kSortRole has the value for sorting, kShareRole the value of a
-/// fraction for delegates that draw it, and kRawRole (table_menu.h) plain numbers and their units.
+/// fraction for delegates that draw it, kChangeRole whether a change of a time or of bytes is one for the
+/// better (−1) or for the worse (1), and kRawRole (table_menu.h) plain numbers and their units.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1;
+  static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1,
+                       kChangeRole = Qt::UserRole + 2;
 
   using QAbstractTableModel::QAbstractTableModel;
   /// `times` says how to show ticks; without it they are numbers.
@@ -32,7 +34,8 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
-  QString textOf(const sections::Cell& value, std::size_t column) const;
+  sections::Format formatOf(const QModelIndex& index) const;
+  QString textOf(const sections::Cell& value, const QModelIndex& index) const;
 
   sections::Table table_;
   std::vector<QPixmap> marks_;

@@ -1,0 +1,112 @@
+#include "engine/emulate/record_edges.h"
+
+#include <set>
+#include <string>
+
+namespace pipescope::emulate {
+namespace {
+
+using compile::PlanTensorId;
+using model::OperatorId;
+
+class EdgeRecorder {
+ public:
+  EdgeRecorder(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
+               const compile::ExecutablePlan& plan, const OperatorsOfPass& operators)
+      : recorder_(recorder), names_(names), executable_(executable), plan_(plan), operators_(operators) {}
+
+  void record() {
+    for (const compile::StagePlan& stage : plan_.stages) recordStage(stage);
+    recordBoundaries();
+  }
+
+ private:
+  /// Where a stage's tensor comes from, and which of the stage's operators read it before the stage itself
+  /// has made it.
+  struct Ends {
+    OperatorId producer;
+    std::vector<OperatorId> readers;
+    const compile::PlanTensor* tensor = nullptr;
+  };
+
+  void recordStage(const compile::StagePlan& stage) {
+    std::map<PlanTensorId, OperatorId> producers;
+    for (const compile::PassPlan& pass : stage.passes) {
+      const auto recorded = operators_.find({stage.index, pass.pass});
+      if (recorded == operators_.end() || recorded->second.size() != pass.operators.size()) continue;
+      for (std::size_t i = 0; i < pass.operators.size(); ++i) {
+        const compile::PlanOperator& op = pass.operators[i];
+        const OperatorId own = recorded->second[i];
+        // An operator may read a tensor twice, as in x · x.
+        const std::set<PlanTensorId> inputs(op.inputs.begin(), op.inputs.end());
+        for (const PlanTensorId input : inputs) read(stage, producers, input, own);
+        for (const PlanTensorId output : op.outputs) {
+          if (!output.valid()) continue;
+          producers[output] = own;
+          ends_[{stage.index, stage.tensors[output].name}].producer = own;
+        }
+      }
+    }
+  }
+
+  void read(const compile::StagePlan& stage, const std::map<PlanTensorId, OperatorId>& producers,
+            PlanTensorId input, OperatorId reader) {
+    if (!input.valid()) return;
+    const compile::PlanTensor& tensor = stage.tensors[input];
+    const auto producer = producers.find(input);
+    if (producer != producers.end()) {
+      if (producer->second != reader) add(producer->second, reader, tensor);
+      return;
+    }
+    Ends& ends = ends_[{stage.index, tensor.name}];
+    ends.readers.push_back(reader);
+    ends.tensor = &tensor;
+  }
+
+  /// A stage may pass on a tensor that it has received itself.
+  OperatorId producerOf(const compile::BoundaryTensor& boundary) const {
+    int stage = boundary.fromStage;
+    for (std::size_t hops = 0; hops <= plan_.stages.size(); ++hops) {
+      const auto ends = ends_.find({stage, boundary.name});
+      if (ends != ends_.end() && ends->second.producer.valid()) return ends->second.producer;
+      int from = -1;
+      for (const compile::BoundaryTensor& other : plan_.boundaries) {
+        if (other.name == boundary.name && other.toStage == stage) from = other.fromStage;
+      }
+      if (from < 0) return {};
+      stage = from;
+    }
+    return {};
+  }
+
+  void recordBoundaries() {
+    for (const compile::BoundaryTensor& boundary : plan_.boundaries) {
+      const auto received = ends_.find({boundary.toStage, boundary.name});
+      const OperatorId producer = producerOf(boundary);
+      if (received == ends_.end() || !producer.valid()) continue;
+      for (const OperatorId reader : received->second.readers)
+        add(producer, reader, *received->second.tensor);
+    }
+  }
+
+  void add(OperatorId from, OperatorId to, const compile::PlanTensor& tensor) {
+    recorder_.add(model::Edge{executable_, from, to, names_.at(tensor.name, "variable"),
+                              toString(tensor.type), tensor.type.bytes()});
+  }
+
+  record::Recorder& recorder_;
+  NameTree& names_;
+  model::ExecutableId executable_;
+  const compile::ExecutablePlan& plan_;
+  const OperatorsOfPass& operators_;
+  std::map<std::pair<int, std::string>, Ends> ends_;  ///< by stage and name of the tensor
+};
+
+}  // namespace
+
+void recordEdges(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
+                 const compile::ExecutablePlan& plan, const OperatorsOfPass& operators) {
+  EdgeRecorder(recorder, names, executable, plan, operators).record();
+}
+
+}  // namespace pipescope::emulate

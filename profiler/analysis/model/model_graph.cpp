@@ -1,0 +1,201 @@
+#include "profiler/analysis/model/model_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/model/operations.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// The path of an operator in the drawing: its block first, unless its name begins with it.
+std::string drawnPath(const ModelNode& node) {
+  if (node.block.empty() || node.name == node.block || node.name.starts_with(node.block + "/"))
+    return node.name;
+  return node.block + "/" + node.name;
+}
+
+bool isWithin(const std::string& path, const std::string& group) {
+  return group.empty() ||
+         (path.size() > group.size() && path.starts_with(group) && path[group.size()] == '/');
+}
+
+/// The part of a path that follows `open`: "encoder0" of "encoder0/attention/query" at the root.
+std::string childOf(const std::string& path, const std::string& open) {
+  const std::size_t from = open.empty() ? 0 : open.size() + 1;
+  return path.substr(0, path.find('/', from));
+}
+
+class ViewMaker {
+ public:
+  ViewMaker(const ModelGraph& graph, std::string open, std::size_t most)
+      : graph_(graph), open_(std::move(open)), most_(most) {}
+
+  GraphView make() {
+    std::vector<std::string> paths;
+    for (const ModelNode& node : graph_.nodes) paths.push_back(drawnPath(node));
+    boxOf_.assign(graph_.nodes.size(), kNone);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      if (isWithin(paths[i], open_)) put(i, childOf(paths[i], open_), paths[i], false);
+    }
+    addNeighbours(paths);
+    addLinks();
+    nameBoxes();
+    return std::move(view_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  void put(std::size_t node, const std::string& child, const std::string& path, bool outside) {
+    const auto known = index_.find(child);
+    if (known == index_.end() && view_.boxes.size() >= most_) {
+      ++view_.left;
+      return;
+    }
+    const std::size_t place = index_.try_emplace(child, view_.boxes.size()).first->second;
+    if (place == view_.boxes.size()) {
+      GraphBox box;
+      box.path = child;
+      box.outside = outside;
+      box.stage = graph_.nodes[node].stage;
+      view_.boxes.push_back(std::move(box));
+    }
+    GraphBox& box = view_.boxes[place];
+    const ModelNode& own = graph_.nodes[node];
+    box.group = box.group || child.size() < path.size();
+    if (own.stage != box.stage) box.stage = -1;
+    box.nodes.push_back(node);
+    box.ticks += own.ticks;
+    box.flops += own.flops;
+    box.memory += own.memory;
+    boxOf_[node] = place;
+  }
+
+  /// What the open group exchanges tensors with, as the box that the nearest common group would show.
+  void addNeighbours(const std::vector<std::string>& paths) {
+    if (open_.empty()) return;
+    const std::size_t inside = view_.boxes.size();
+    for (const ModelEdge& edge : graph_.edges) {
+      const bool from = boxOf_[edge.from] < inside, to = boxOf_[edge.to] < inside;
+      if (from == to) continue;
+      const std::size_t other = from ? edge.to : edge.from;
+      if (boxOf_[other] == kNone) put(other, neighbourPath(paths[other]), paths[other], true);
+    }
+  }
+
+  std::string neighbourPath(const std::string& path) const {
+    std::string common = open_;
+    while (!common.empty() && !isWithin(path, common)) {
+      const std::size_t last = common.rfind('/');
+      common.resize(last == std::string::npos ? 0 : last);
+    }
+    return childOf(path, common);
+  }
+
+  void addLinks() {
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;
+    for (const ModelEdge& edge : graph_.edges) {
+      const std::size_t from = boxOf_[edge.from], to = boxOf_[edge.to];
+      if (from == kNone || to == kNone || from == to) continue;
+      if (view_.boxes[from].outside && view_.boxes[to].outside) continue;
+      const auto [place, isNew] = known.try_emplace({from, to}, view_.links.size());
+      if (isNew) {
+        GraphLink link;
+        link.from = from;
+        link.to = to;
+        view_.links.push_back(link);
+      }
+      GraphLink& link = view_.links[place->second];
+      // One tensor may have several readers in a box, but it is sent once.
+      ++link.tensors;
+      link.bytes += edge.bytes;
+      link.ticks += edge.ticks;
+      link.cut = link.cut || graph_.nodes[edge.from].stage != graph_.nodes[edge.to].stage;
+      link.label = link.tensors == 1 ? edge.shape : std::to_string(link.tensors) + " tensors";
+    }
+  }
+
+  void nameBoxes() {
+    for (GraphBox& box : view_.boxes) {
+      const std::size_t last = box.path.rfind('/');
+      box.name = box.outside || last == std::string::npos ? box.path : box.path.substr(last + 1);
+      box.kind =
+          box.group ? std::to_string(box.nodes.size()) + " operators" : graph_.nodes[box.nodes[0]].kind;
+    }
+  }
+
+  const ModelGraph& graph_;
+  std::string open_;
+  std::size_t most_;
+  GraphView view_;
+  std::map<std::string, std::size_t> index_;
+  std::vector<std::size_t> boxOf_;
+};
+
+class GraphReader {
+ public:
+  GraphReader(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable)
+      : source_(source), catalog_(catalog), executable_(executable) {}
+
+  Result<ModelGraph> read() {
+    PIPESCOPE_ASSIGN(const Operations costs, operations(source_, catalog_, executable_));
+    std::unordered_map<std::string, const Operation*> byName;
+    for (const Operation& row : costs.operations) byName.emplace(row.name, &row);
+    PIPESCOPE_TRY(forAllRows<model::Operator>(source_, [&](const model::Operator& row) {
+      if (row.executable != executable_ || row.pass != model::Pass::forward) return;
+      ModelNode node{catalog_.namePath(row.debugContext), row.kind, row.block, row.stage, {}, row.flops, {}};
+      if (const auto cost = byName.find(node.name); cost != byName.end()) {
+        node.ticks = cost->second->cost.total();
+        node.flops = cost->second->cost.flops;
+        node.memory = cost->second->cost.weights + cost->second->cost.code;
+      }
+      indices_.emplace(row.id, graph_.nodes.size());
+      graph_.nodes.push_back(std::move(node));
+    }));
+    std::map<std::tuple<std::int32_t, std::int32_t, std::string>, Ticks> copies;
+    for (const model::Boundary& row : catalog_.boundaries) {
+      if (row.executable == executable_) copies[{row.fromStage, row.toStage, row.tensor}] = row.ticks;
+    }
+    PIPESCOPE_TRY(forAllRows<model::Edge>(source_, [&](const model::Edge& row) {
+      if (row.executable != executable_) return;
+      graph_.edgesKnown = true;
+      const auto from = indices_.find(row.from), to = indices_.find(row.to);
+      if (from == indices_.end() || to == indices_.end()) return;
+      ModelEdge edge{from->second, to->second, catalog_.namePath(row.tensor), row.shape, row.bytes, {}};
+      const auto copy =
+          copies.find({graph_.nodes[edge.from].stage, graph_.nodes[edge.to].stage, edge.tensor});
+      if (copy != copies.end()) edge.ticks = copy->second;
+      graph_.edges.push_back(std::move(edge));
+    }));
+    return std::move(graph_);
+  }
+
+ private:
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  model::ExecutableId executable_;
+  ModelGraph graph_;
+  std::unordered_map<model::OperatorId, std::size_t> indices_;
+};
+
+}  // namespace
+
+Result<ModelGraph> modelGraph(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId executable) {
+  return GraphReader(source, catalog, executable).read();
+}
+
+GraphView graphView(const ModelGraph& graph, const std::string& open, std::size_t most) {
+  return ViewMaker(graph, open, most).make();
+}
+
+std::string groupOf(const ModelNode& node) {
+  const std::string path = drawnPath(node);
+  const std::size_t last = path.rfind('/');
+  return last == std::string::npos ? std::string() : path.substr(0, last);
+}
+
+}  // namespace pipescope::analysis

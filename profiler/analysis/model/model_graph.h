@@ -1,0 +1,69 @@
+#pragma once
+// The model as a graph: operators of the forward pass, and the tensors between them.
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// A forward operator with the cost of all its passes.
+struct ModelNode {
+  std::string name, kind, block;
+  std::int32_t stage = -1;
+  Ticks ticks;  ///< one replica, per micro-batch; updates per iteration
+  double flops = 0;
+  Bytes memory;  ///< its weights, optimizer state, stashes and code
+};
+
+struct ModelEdge {
+  std::size_t from = 0, to = 0;  ///< indices of nodes
+  std::string tensor, shape;
+  Bytes bytes;
+  Ticks ticks;  ///< between stages: of its copy alone on the link
+};
+
+struct ModelGraph {
+  std::vector<ModelNode> nodes;  ///< in the order of the program
+  std::vector<ModelEdge> edges;
+  bool edgesKnown = false;  ///< false: the profile has operators, but says nothing about tensors between them
+};
+
+Result<ModelGraph> modelGraph(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId executable);
+
+/// A box of the drawing: an operator, or a group of operators with a common beginning of their paths.
+struct GraphBox {
+  std::string name, path;          ///< path: of the group, "encoder0/attention"; of an operator its name
+  bool group = false;              ///< it can be opened
+  bool outside = false;            ///< a neighbour of the open group
+  std::int32_t stage = -1;         ///< the stage of all its operators; −1: several
+  std::string kind;                ///< of an operator; of a group, the number of operators
+  std::vector<std::size_t> nodes;  ///< indices of its operators
+  Ticks ticks;
+  double flops = 0;
+  Bytes memory;
+};
+/// All tensors between two boxes.
+struct GraphLink {
+  std::size_t from = 0, to = 0;
+  std::int64_t tensors = 0;
+  Bytes bytes;
+  Ticks ticks;        ///< of the copies between stages
+  bool cut = false;   ///< it crosses between stages
+  std::string label;  ///< shape of a single tensor, or how many they are
+};
+struct GraphView {
+  std::vector<GraphBox> boxes;
+  std::vector<GraphLink> links;
+  std::size_t left = 0;  ///< boxes beyond the most that are shown
+};
+
+/// The boxes in an open group, with the neighbours that it exchanges tensors with. The root is the empty
+/// path; below it are the blocks of the model, then the parts of names.
+GraphView graphView(const ModelGraph& graph, const std::string& open, std::size_t most);
+
+/// The path of the group that directly contains an operator.
+std::string groupOf(const ModelNode& node);
+
+}  // namespace pipescope::analysis

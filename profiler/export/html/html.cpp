@@ -1,0 +1,164 @@
+#include "profiler/export/html/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/analysis/pipeline/diff.h"
+#include "profiler/export/html/html_writer.h"
+#include "profiler/export/svg.h"
+#include "profiler/sections/diff_section.h"
+
+namespace pipescope::exporting {
+namespace {
+
+using sections::Cell;
+using sections::Section;
+
+constexpr std::size_t kMostTableRows = 60, kMostOptions = 400, kMostPicture = 3'000'000;
+
+/// A part of the page that consists of a section of the reports.
+struct ReportPart {
+  const char *section, *title;
+  std::size_t rows;
+};
+constexpr ReportPart kReportParts[] = {{"insights", "Insights", kMostTableRows},
+                                       {"stages", "Stages", kMostTableRows},
+                                       {"waits", "Waits", 20},
+                                       {"memory", "Memory", kMostTableRows},
+                                       {"operations", "Operations", 40},
+                                       {"training", "Training", kMostTableRows},
+                                       {"options", "Options", kMostOptions}};
+
+const sections::Fact* factOf(const Section& section, std::string_view key) {
+  for (const sections::Fact& fact : section.facts) {
+    if (fact.key == key) return &fact;
+  }
+  return nullptr;
+}
+
+std::string shown(const Section& section, std::string_view key) {
+  const sections::Fact* fact = factOf(section, key);
+  if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) return {};
+  return formatCell(fact->value, fact->format, section.ticksPerShownUnit);
+}
+
+/// One or two sentences: does it fit, how fast is it, and what holds it back.
+void addVerdict(const Section& summary, HtmlWriter& page) {
+  const sections::Fact* fits = factOf(summary, "fits");
+  const bool* does = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
+  std::string words = does == nullptr ? ""
+                      : *does         ? "The model fits into the memory of the devices. "
+                                      : "The model does not fit into the memory of the devices. ";
+  const std::string rate = shown(summary, "samples_per_second"), stage = shown(summary, "limiting_stage"),
+                    bubble = shown(summary, "bubble_fraction"), bound = shown(summary, "bound_by");
+  if (!rate.empty())
+    words += fmt::format("It processes {} samples per second. ", rate.substr(0, rate.find(" /s")));
+  if (!bound.empty()) words += fmt::format("Most of the devices' time is {}. ", bound);
+  if (!stage.empty()) words += fmt::format("The others wait for {}. ", stage);
+  if (!bubble.empty()) words += fmt::format("The bubble is {} of the flush.", bubble);
+  page.paragraph(words.empty() ? "Nothing has run in this executable." : words,
+                 does != nullptr && !*does ? "verdict bad" : "verdict");
+  for (const std::string& remark : summary.remarks) page.paragraph(remark);
+}
+
+/// A picture that needs too many bytes is drawn in a smaller width, where more of it is merged.
+std::string timelineOf(const sections::Context& context, base::Progress& progress, std::string& sentence) {
+  constexpr int kWidest = 1600, kNarrowest = 400;
+  for (int width = kWidest; width >= kNarrowest; width /= 2) {
+    std::string svg;
+    const base::Status drawn = exportSvg(
+        context.source, context.catalog, context.executable,
+        [&](std::string_view text) {
+          svg += text;
+          return base::Status();
+        },
+        progress, width);
+    if (!drawn.ok()) {
+      sentence = drawn.error().message;
+      return {};
+    }
+    if (svg.size() <= kMostPicture) return svg;
+  }
+  sentence = "The timeline has too many lanes for a page of this size. Open the profile in pipescope-gui.";
+  return {};
+}
+
+void addTimeline(const sections::Context& context, base::Progress& progress, HtmlWriter& page) {
+  page.part("timeline", "Timeline");
+  std::string sentence;
+  const std::string svg = timelineOf(context, progress, sentence);
+  if (svg.empty()) return page.paragraph(sentence, "quiet");
+  page.paragraph(
+      "The last call. Drag the picture to move it; the buttons, or the wheel with Ctrl, zoom; a double click "
+      "shows everything.",
+      "quiet");
+  page.raw(
+      "<div><button data-zoom=\"in\" title=\"Zoom in\">+</button><button data-zoom=\"out\" title=\"Zoom "
+      "out\">−</button><button data-zoom=\"all\" title=\"Show everything\">All</button></div>\n<div "
+      "class=\"timeline\">");
+  page.raw(svg);
+  page.raw("</div>\n");
+}
+
+void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
+  for (const std::string& remark : section.remarks) page.paragraph(remark);
+  page.cards(section);
+  for (const sections::Table& table : section.tables) {
+    // The tables stop before the page becomes too large.
+    const bool full = page.size() > kMostReportBytes * 4 / 5;
+    page.table(table, section.ticksPerShownUnit, full ? 5 : rows);
+  }
+}
+
+std::string subtitleOf(const sections::Context& context) {
+  const analysis::Catalog& catalog = context.catalog;
+  const model::Executable* executable = catalog.executable(context.executable);
+  return fmt::format(
+      "{} · {} · {}{} · pipescope {}", executable == nullptr ? "" : executable->name, catalog.target.name,
+      catalog.measured() ? "imported trace" : "emulated",
+      catalog.property("device_model").empty() ? "" : " · device model " + catalog.property("device_model"),
+      catalog.property("tool_version"));
+}
+
+}  // namespace
+
+base::Result<std::string> htmlReport(const sections::Context& context, const std::string& title,
+                                     base::Progress& progress) {
+  HtmlWriter page(title, subtitleOf(context));
+  PIPESCOPE_ASSIGN(const sections::SectionDefinition* summaryDefinition, sections::findSection("summary"));
+  PIPESCOPE_ASSIGN(const Section summary, makeSection(*summaryDefinition, context));
+  addVerdict(summary, page);
+  page.cards(summary);
+  for (const sections::Table& table : summary.tables)
+    page.table(table, summary.ticksPerShownUnit, kMostTableRows);
+  addTimeline(context, progress, page);
+  for (const ReportPart& part : kReportParts) {
+    const sections::SectionDefinition* definition = sections::sectionRegistry().find(part.section);
+    if (definition == nullptr) continue;
+    PIPESCOPE_ASSIGN(const Section section, makeSection(*definition, context));
+    page.part(part.section, part.title);
+    addSection(section, part.rows, page);
+  }
+  return page.finish();
+}
+
+base::Result<std::string> htmlComparison(const sections::Context& before, const sections::Context& after,
+                                         const std::string& beforeTitle, const std::string& afterTitle) {
+  PIPESCOPE_ASSIGN(const analysis::Diff diff,
+                   analysis::diff({before.source, before.catalog, before.executable},
+                                  {after.source, after.catalog, after.executable}));
+  PIPESCOPE_ASSIGN(const Section section, sections::diffSection(before, after, diff, {}));
+  HtmlWriter page(fmt::format("{} and {}", beforeTitle, afterTitle),
+                  fmt::format("before: {} — after: {}", subtitleOf(before), subtitleOf(after)));
+  const std::string inShort = shown(section, "in_short");
+  page.paragraph(inShort, "verdict");
+  for (const std::string& remark : section.remarks) page.paragraph(remark);
+  page.part("figures", "What changed");
+  page.cards(section);
+  for (const sections::Table& table : section.tables)
+    page.table(table, section.ticksPerShownUnit, kMostTableRows);
+  return page.finish();
+}
+
+}  // namespace pipescope::exporting

@@ -1,0 +1,169 @@
+#include "profiler/export/html/html_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "profiler/base/check.h"
+#include "profiler/base/file_kind.h"
+
+namespace pipescope::exporting {
+
+/// The style and the script of the page (generated).
+std::span<const std::pair<std::string_view, std::string_view>> embeddedReportParts();
+
+namespace {
+
+using sections::Cell;
+using sections::Column;
+using sections::Format;
+
+constexpr std::size_t kLongCell = 60;
+
+std::string_view embeddedPart(std::string_view name) {
+  for (const auto& [file, content] : embeddedReportParts()) {
+    if (file.ends_with(name)) return content;
+  }
+  PIPESCOPE_CHECK(false, "the report lacks " + std::string(name));
+  return {};
+}
+
+bool isFigure(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+/// Columns that text shows and that have a value in some row.
+std::vector<std::size_t> shownColumns(const sections::Table& table) {
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool any = std::any_of(table.rows.begin(), table.rows.end(), [c](const auto& row) {
+      return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) &&
+             row[c] != Cell(std::string());
+    });
+    if (table.columns[c].inText && any) shown.push_back(c);
+  }
+  return shown;
+}
+
+/// Times and bytes that change are coloured: less is better.
+const char* styleOfChange(const Column& column, const Cell& cell) {
+  if (!column.key.starts_with("delta")) return "";
+  const auto* n = std::get_if<std::int64_t>(&cell);
+  const auto* x = std::get_if<double>(&cell);
+  const double value = n != nullptr ? static_cast<double>(*n) : x != nullptr ? *x : 0;
+  if (column.format != Format::ticks && column.format != Format::bytes && column.format != Format::seconds)
+    return "";
+  return value > 0 ? " up" : value < 0 ? " down" : "";
+}
+
+}  // namespace
+
+std::string htmlText(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+HtmlWriter::HtmlWriter(const std::string& title, const std::string& subtitle)
+    : title_(title), subtitle_(subtitle) {}
+
+void HtmlWriter::part(const std::string& id, const std::string& title) {
+  links_ += fmt::format("<a href=\"#{}\">{}</a> ", id, htmlText(title));
+  body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, htmlText(title));
+}
+
+void HtmlWriter::heading(const std::string& title) {
+  body_ += fmt::format("<h3>{}</h3>\n", htmlText(title));
+}
+
+void HtmlWriter::paragraph(const std::string& text, const char* style) {
+  if (text.empty()) return;
+  body_ +=
+      fmt::format("<p{}>{}</p>\n", *style == 0 ? "" : fmt::format(" class=\"{}\"", style), htmlText(text));
+}
+
+void HtmlWriter::cards(const sections::Section& section) {
+  body_ += "<div class=\"cards\">\n";
+  for (const sections::Fact& fact : section.facts) {
+    const std::string value = formatCell(fact.value, fact.format, section.ticksPerShownUnit);
+    if (!fact.inText || value == "–" || value.empty()) continue;
+    body_ += fmt::format("<div class=\"card\" title=\"{}\"><span class=\"quiet\">{}</span><b>{}</b></div>\n",
+                         htmlText(fact.doc), htmlText(fact.label), htmlText(value));
+  }
+  body_ += "</div>\n";
+}
+
+void HtmlWriter::table(const sections::Table& table, double ticksPerShownUnit, std::size_t most) {
+  if (table.rows.empty()) return;
+  const std::vector<std::size_t> columns = shownColumns(table);
+  heading(table.title);
+  paragraph(table.basis, "quiet");
+  body_ += "<div class=\"wide\"><table><thead><tr>";
+  for (const std::size_t c : columns) {
+    const bool figures =
+        std::any_of(table.rows.begin(), table.rows.end(), [c](const auto& row) { return isFigure(row[c]); });
+    body_ += fmt::format("<th{} title=\"{}\">{}</th>", figures ? " class=\"n\"" : "",
+                         htmlText(table.columns[c].doc), htmlText(table.columns[c].heading));
+  }
+  body_ += "</tr></thead><tbody>\n";
+  const std::size_t shown = std::min(most, table.rows.size());
+  for (std::size_t r = 0; r < shown; ++r) {
+    body_ += "<tr>";
+    for (const std::size_t c : columns) {
+      const Cell& cell = table.rows[r][c];
+      Format format = table.columns[c].format;
+      if (format == Format::ofRow && r < table.rowFormats.size()) format = table.rowFormats[r];
+      Column column = table.columns[c];
+      column.format = format;
+      const std::string value = formatCell(cell, format, ticksPerShownUnit);
+      const std::string style = isFigure(cell)             ? std::string("n") + styleOfChange(column, cell)
+                                : value.size() > kLongCell ? "long"
+                                                           : "";
+      body_ += fmt::format("<td{}>{}</td>", style.empty() ? "" : fmt::format(" class=\"{}\"", style),
+                           htmlText(value));
+    }
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+  if (shown < table.rows.size())
+    paragraph(fmt::format("The first {} of {} rows; `pipescope report --format json` prints all.", shown,
+                          table.rows.size()),
+              "quiet");
+}
+
+std::string HtmlWriter::finish() const {
+  return fmt::format(
+      "{}\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'\">\n"
+      "<title>{}</title>\n<style>\n{}</style></head>\n<body>\n<h1>{}</h1>\n<p class=\"quiet\">{}</p>\n"
+      "<nav>{}</nav>\n{}<script>\n{}</script>\n</body></html>\n",
+      base::kReportTitle, htmlText(title_), embeddedPart("report.css"), htmlText(title_), htmlText(subtitle_),
+      links_, body_, embeddedPart("report.js"));
+}
+
+}  // namespace pipescope::exporting

@@ -1,0 +1,35 @@
+#pragma once
+// The parts of a web page: text in which every name is escaped, facts, and tables.
+#include <string>
+#include <string_view>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::exporting {
+
+/// A text with the characters replaced that have a meaning in HTML.
+std::string htmlText(std::string_view text);
+
+class HtmlWriter {
+ public:
+  /// Begins a page with its style.
+  HtmlWriter(const std::string& title, const std::string& subtitle);
+  /// Begins a part of the page, which the links at its top lead to.
+  void part(const std::string& id, const std::string& title);
+  void heading(const std::string& title);
+  void paragraph(const std::string& text, const char* style = "");
+  /// HTML that this library has made itself.
+  void raw(std::string_view html) { body_ += html; }
+  /// Facts with a value as small cards.
+  void cards(const sections::Section& section);
+  /// A table with at most `most` rows, and how many more there are.
+  void table(const sections::Table& table, double ticksPerShownUnit, std::size_t most);
+  std::size_t size() const { return body_.size(); }
+  /// The whole page.
+  std::string finish() const;
+
+ private:
+  std::string title_, subtitle_, links_, body_;
+};
+
+}  // namespace pipescope::exporting

@@ -1,0 +1,74 @@
+#include "profiler/geometry/curves.h"
+
+#include <cmath>
+
+namespace pipescope::geometry {
+namespace {
+constexpr int kCurvesLeft = 76, kCurvesTop = 8, kCurvesBottom = 10, kCurvesRight = 8, kCurveGrid = 4,
+              kCurveText = 16;
+}  // namespace
+
+StepCurves::StepCurves(std::vector<StepCurve> curves, int width, int height, Format format)
+    : curves_(std::move(curves)),
+      width_(std::max(width, kCurvesLeft + kCurvesRight + 8)),
+      height_(std::max(height, kCurvesTop + kCurvesBottom + 8)),
+      format_(std::move(format)) {
+  double most = 0;
+  for (const StepCurve& curve : curves_) {
+    count_ = std::max(count_, static_cast<std::int64_t>(curve.values.size()));
+    for (const double value : curve.values) {
+      if (std::isfinite(value)) most = std::max(most, value);
+    }
+  }
+  most_ = most > 0 ? most : 1;
+}
+
+int StepCurves::yOf(double value) const {
+  const int room = height_ - kCurvesTop - kCurvesBottom;
+  return kCurvesTop + static_cast<int>(std::lround((1 - std::clamp(value / most_, 0.0, 1.0)) * room));
+}
+
+std::int64_t StepCurves::indexAt(int x) const {
+  const std::int64_t room = width_ - kCurvesLeft - kCurvesRight;
+  if (count_ == 0 || x < kCurvesLeft || x >= kCurvesLeft + room) return -1;
+  return std::min(count_ - 1, (x - kCurvesLeft) * count_ / room);
+}
+
+void StepCurves::drawCurve(const StepCurve& curve, Shapes& shapes) const {
+  const std::int64_t room = width_ - kCurvesLeft - kCurvesRight;
+  const auto size = static_cast<std::int64_t>(curve.values.size());
+  int last = -1;
+  for (std::int64_t px = 0; px < room; ++px) {
+    const std::int64_t first = px * count_ / room, end = std::max(first + 1, (px + 1) * count_ / room);
+    if (first >= size) break;
+    double low = curve.values[static_cast<std::size_t>(first)], high = low;
+    for (std::int64_t i = first; i < std::min(end, size); ++i) {
+      low = std::min(low, curve.values[static_cast<std::size_t>(i)]);
+      high = std::max(high, curve.values[static_cast<std::size_t>(i)]);
+    }
+    const int x = kCurvesLeft + static_cast<int>(px);
+    int top = yOf(high), bottom = yOf(low);
+    if (last >= 0) top = std::min(top, last), bottom = std::max(bottom, last);
+    shapes.fill(curve.role, {x, top, 1, bottom - top + 2});
+    last = yOf(curve.values[static_cast<std::size_t>(std::min(end, size) - 1)]);
+  }
+}
+
+Shapes StepCurves::draw(const TextMeasure& measure) const {
+  Shapes shapes;
+  for (int i = 0; i <= kCurveGrid; ++i) {
+    const double value = most_ * i / kCurveGrid;
+    const int y = yOf(value);
+    shapes.lines.push_back({kCurvesLeft, y, width_ - kCurvesRight, y, ColourRole::dimmed});
+    const std::string text = fitText(format_(value), kCurvesLeft - 8, measure);
+    const int wide = measure.width(text) + 4;
+    const int top = std::clamp(y - kCurveText / 2, 0, height_ - kCurveText);
+    shapes.labels.push_back({{kCurvesLeft - wide - 4, top, wide, kCurveText}, text, ColourRole::idle});
+  }
+  for (const StepCurve& curve : curves_) {
+    if (count_ > 0) drawCurve(curve, shapes);
+  }
+  return shapes;
+}
+
+}  // namespace pipescope::geometry

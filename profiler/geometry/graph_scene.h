@@ -1,0 +1,55 @@
+#pragma once
+// A laid-out graph as shapes at any zoom: boxes with names, arcs, and regions behind the boxes of a stage.
+#include <string>
+#include <vector>
+
+#include "profiler/geometry/graph_layout.h"
+
+namespace pipescope::geometry {
+
+struct SceneBox {
+  std::string title, detail;
+  ColourRole role = ColourRole::series;
+  int region = -1;     ///< boxes of one region get a common ground; −1: none
+  bool faint = false;  ///< drawn as an outline
+};
+struct SceneArc {
+  std::size_t from = 0, to = 0;
+  std::string label;
+  bool strong = false;  ///< it stands out
+};
+
+/// Where the scene lies on the canvas.
+struct GraphPlace {
+  double scale = 1, x = 0, y = 0;  ///< pixels for each unit of the layout, and the place of its origin
+};
+
+class GraphScene {
+ public:
+  static constexpr int kBoxWidth = 190, kBoxHeight = 40;
+
+  GraphScene() = default;
+  GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs);
+  /// The same with places that another program has found. It must have as many boxes and arcs.
+  GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs, GraphLayout layout);
+
+  /// Draws what lies on a canvas of this size. The cost depends on what can be seen.
+  Shapes draw(const GraphPlace& place, int width, int height, const TextMeasure& measure, int marked) const;
+  int hit(const GraphPlace& place, int x, int y) const;  ///< −1: none
+  Box boxOf(const GraphPlace& place, int box) const;
+  /// The place in which everything can be seen, at most in its own size.
+  GraphPlace whole(int width, int height) const;
+  const GraphLayout& layout() const { return layout_; }
+  std::size_t size() const { return boxes_.size(); }
+
+ private:
+  void drawRegions(const GraphPlace& place, Shapes& shapes) const;
+  void drawArcs(const GraphPlace& place, int width, int height, const TextMeasure& measure,
+                Shapes& shapes) const;
+
+  std::vector<SceneBox> boxes_;
+  std::vector<SceneArc> arcs_;
+  GraphLayout layout_;
+};
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,25 @@
+#pragma once
+// The program tree with what each program costs, as a table whose rows form a tree.
+#include <vector>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::analysis {
+struct ProgramNode;  // model/program_tree.h, which only the sections link
+}
+
+namespace pipescope::sections {
+
+/// "Repeat ×4 (training)": the type of a program, its turns, its name and what it calls.
+std::string programText(const analysis::ProgramNode& node);
+
+struct ProgramRows {
+  Table table;                                 ///< control programs, functions and the programs in them
+  std::vector<int> parents;                    ///< by row: the row of the program that it lies in; −1: none
+  std::vector<model::ProgramId> ids, targets;  ///< by row; target: the Function that a Call runs
+  std::vector<model::DeviceId> devices;        ///< by row
+  std::vector<model::DebugContextId> contexts;  ///< by row
+};
+base::Result<ProgramRows> programRows(const Context& context);
+
+}  // namespace pipescope::sections

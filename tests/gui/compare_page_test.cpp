@@ -1,0 +1,133 @@
+// Tests the page that compares the window's profile with another one.
+#include <QDropEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QTemporaryDir>
+#include <QUrl>
+#include <numeric>
+
+#include "profiler/sections/section.h"
+#include "profiler/store/profile_writer.h"
+#include "views/pages/parts/compare_charts.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/shell/comparison.h"
+#include "views/timeline/pipeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using pages::FigureCard;
+using pages::StepWaterfall;
+
+class ComparePageTest : public WindowTest {
+ protected:
+  void compare(const FixtureOptions& source, const FixtureOptions& target) {
+    fixture = std::make_unique<ProfileFixture>(target);
+    open(fixture->profile(), QStringLiteral("compare"));
+    other = std::make_unique<ProfileFixture>(source);
+    window->comparison().openSource({other->profile(), {}, {}}, QStringLiteral("source.pop"));
+    ASSERT_TRUE(settle());
+  }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title() == title) return found;
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<ProfileFixture> fixture, other;
+};
+
+TEST_F(ComparePageTest, SaysHowToChooseASource) {
+  fixture = std::make_unique<ProfileFixture>(FixtureOptions{});
+  open(fixture->profile(), QStringLiteral("compare"));
+  EXPECT_TRUE(window->currentPage()->notice().contains(QStringLiteral("Compare with")))
+      << window->currentPage()->notice().toStdString();
+}
+
+TEST_F(ComparePageTest, TheWaterfallAddsUpExactly) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  const std::vector<double>& values = child<StepWaterfall>()->values();
+  ASSERT_EQ(values.size(), 6U) << "source, four parts, target";
+  EXPECT_NEAR(std::accumulate(values.begin(), values.end() - 1, 0.0), values.back(), 1e-6 * values.back());
+  EXPECT_NE(values.front(), values.back());
+  picture("compare");
+}
+
+TEST_F(ComparePageTest, CardsHaveSignedChanges) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  bool found = false;
+  for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+    if (card->caption() != QStringLiteral("Step time")) continue;
+    found = true;
+    EXPECT_TRUE(card->value().startsWith(QLatin1Char('+'))) << card->value().toStdString();
+    EXPECT_TRUE(card->detailShown(400).contains(QStringLiteral("→"))) << card->detailShown(400).toStdString();
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(ComparePageTest, AProfileEqualsItself) {
+  compare({}, {});
+  for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>())
+    EXPECT_TRUE(card->value() == QStringLiteral("no change") || card->value() == QStringLiteral("–"))
+        << card->caption().toStdString() << card->value().toStdString();
+}
+
+TEST_F(ComparePageTest, TablesNameSourceAndTarget) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  DataTable* step = table(QStringLiteral("The iteration"));
+  ASSERT_NE(step, nullptr);
+  QStringList headings;
+  for (int c = 0; c < step->model()->columnCount(); ++c)
+    headings << step->model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+  EXPECT_TRUE(headings.contains(QStringLiteral("Source")) && headings.contains(QStringLiteral("Target")) &&
+              headings.contains(QStringLiteral("Change")))
+      << headings.join(' ').toStdString();
+  // More time is a change for the worse.
+  const int change = headings.indexOf(QStringLiteral("Change"));
+  EXPECT_EQ(step->model()->index(0, change).data(pages::SectionTableModel::kChangeRole).toInt(), 1);
+}
+
+TEST_F(ComparePageTest, BothPipelinesAreDrawnToOneScale) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  auto* source = child<timeline::PipelineCanvas>(QStringLiteral("Pipeline of the source"));
+  auto* target = child<timeline::PipelineCanvas>(QStringLiteral("Pipeline of the target"));
+  ASSERT_TRUE(source->isVisible() && target->isVisible());
+  EXPECT_LT(source->width(), target->width()) << "its iteration is shorter";
+}
+
+TEST_F(ComparePageTest, ProfilesWithoutTimesOrMemoryAreComparedToo) {
+  for (const FixtureOptions& options : {FixtureOptions{.fixed = true}, FixtureOptions{.imported = true},
+                                        FixtureOptions{.runs = 0}, FixtureOptions{.overflow = true}}) {
+    compare(options, {});
+    EXPECT_TRUE(window->currentPage()->notice().isEmpty()) << window->currentPage()->notice().toStdString();
+    window->comparison().clear();
+    ASSERT_TRUE(settle());
+  }
+}
+
+TEST_F(ComparePageTest, AFileThatCannotBeReadIsASentence) {
+  fixture = std::make_unique<ProfileFixture>(FixtureOptions{});
+  open(fixture->profile());
+  window->compareWith(QStringLiteral("/no/such/profile.pop"));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->currentPage()->notice().contains(QStringLiteral("/no/such/profile.pop")))
+      << window->currentPage()->notice().toStdString();
+}
+
+TEST_F(ComparePageTest, RecentComparisonsAreRemembered) {
+  shell::Settings settings;
+  settings.addRecentComparison(QStringLiteral("a.pop"), QStringLiteral("b.pop"));
+  settings.addRecentComparison(QStringLiteral("c.pop"), QStringLiteral("b.pop"));
+  settings.addRecentComparison(QStringLiteral("a.pop"), QStringLiteral("b.pop"));
+  ASSERT_EQ(settings.recentComparisons().size(), 2);
+  EXPECT_EQ(settings.recentComparisons()[0], qMakePair(QStringLiteral("a.pop"), QStringLiteral("b.pop")));
+  EXPECT_EQ(settings.recentComparisons()[1], qMakePair(QStringLiteral("c.pop"), QStringLiteral("b.pop")));
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,310 @@
+// Tests the pages about the model: operations with their tree, treemap and roofline, programs, and the graph.
+#include <QAction>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSortFilterProxyModel>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTreeView>
+#include <algorithm>
+#include <map>
+
+#include "profiler/analysis/model/model_graph.h"
+#include "profiler/sections/program_rows.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/dot_layout.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/tree_table.h"
+#include "views/timeline/graph_canvas.h"
+#include "views/timeline/item_chart.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using pages::TreeTable;
+using timeline::GraphCanvas;
+using timeline::ItemChart;
+
+class ModelPagesTest : public WindowTest {
+ protected:
+  void openPage(const QString& page, const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), page);
+  }
+  void chooseIn(const char* box, int index) { choose(child<QComboBox>(QString::fromUtf8(box)), index); }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title() == title) return found;
+    }
+    return nullptr;
+  }
+  QAction* command(const QString& text) const {
+    for (QAction* action : window->currentPage()->actions()) {
+      if (action->text() == text) return action;
+    }
+    return nullptr;
+  }
+  sections::Section section(const char* name) const {
+    const auto catalog = *analysis::loadCatalog(*fixture->profile());
+    return *makeSection(**sections::findSection(name),
+                        {*fixture->profile(), *catalog, catalog->executables.front().id});
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(ModelPagesTest, OperationsAreATreeOfTheirNames) {
+  openPage(QStringLiteral("operations"));
+  chooseIn("Arrangement", 1);
+  auto* tree = child<TreeTable>();
+  ASSERT_TRUE(tree->isVisible());
+  const pages::TreeRows& rows = tree->model()->rows();
+  const auto& columns = rows.table.columns;
+  const auto cycles = static_cast<std::size_t>(std::ranges::find(columns, "cycles", &sections::Column::key) -
+                                               columns.begin());
+  // A row that the tree has made is the sum of the rows below it.
+  for (std::size_t i = 0; i < rows.sources.size(); ++i) {
+    if (rows.sources[i] >= 0) continue;
+    std::int64_t below = 0;
+    for (std::size_t j = 0; j < rows.sources.size(); ++j) {
+      if (rows.parents[j] == static_cast<int>(i)) below += std::get<std::int64_t>(rows.table.rows[j][cycles]);
+    }
+    EXPECT_EQ(std::get<std::int64_t>(rows.table.rows[i][cycles]), below);
+  }
+  const auto made = std::ranges::find(rows.sources, -1);
+  ASSERT_NE(made, rows.sources.end()) << "several layers share a beginning";
+  Q_EMIT tree->rowActivated(static_cast<int>(made - rows.sources.begin()));
+  EXPECT_NE(child<pages::FactGrid>()->value(QStringLiteral("Cycles")), QString());
+  picture("operations_tree");
+}
+
+TEST_F(ModelPagesTest, ATileOfTheTreemapSelectsItsRow) {
+  openPage(QStringLiteral("operations"));
+  chooseIn("Chart", 1);
+  auto* map = child<ItemChart>(QStringLiteral("Treemap"));
+  ASSERT_TRUE(map->isVisible());
+  DataTable* rows = table(QStringLiteral("By layer of origin"));
+  ASSERT_GE(rows->model()->rowCount(), 3);
+  const QRect tile = map->itemRect(2);
+  ASSERT_FALSE(tile.isEmpty());
+  QTest::mouseClick(map, Qt::LeftButton, {}, tile.center());
+  EXPECT_EQ(map->marked(), 2);
+  const QModelIndexList selected = rows->view()->selectionModel()->selectedRows();
+  ASSERT_EQ(selected.size(), 1);
+  EXPECT_EQ(rows->shown()->mapToSource(selected[0]).row(), 2);
+  QTest::keyClick(map, Qt::Key_Left);
+  EXPECT_NE(map->marked(), 2) << "arrow keys select the next item";
+  picture("operations_treemap");
+}
+
+TEST_F(ModelPagesTest, ThePointsOfTheRooflineAreTheRowsWithFlop) {
+  openPage(QStringLiteral("operations"));
+  chooseIn("Chart", 2);
+  auto* chart = child<ItemChart>(QStringLiteral("Roofline"));
+  const sections::Section operations = section("operations");
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  const auto rate = static_cast<std::size_t>(
+      std::ranges::find(found->columns, "flops_per_second", &sections::Column::key) - found->columns.begin());
+  int points = 0;
+  for (std::size_t i = 0; i < found->rows.size(); ++i) {
+    const bool known = !std::holds_alternative<std::monostate>(found->rows[i][rate]);
+    EXPECT_EQ(!chart->itemRect(static_cast<int>(i)).isEmpty(), known) << i;
+    points += known ? 1 : 0;
+  }
+  ASSERT_GT(points, 0);
+  QTest::mouseClick(chart, Qt::LeftButton, {}, chart->itemRect(0).center());
+  EXPECT_GE(chart->marked(), 0);
+  picture("operations_roofline");
+}
+
+TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
+  openPage(QStringLiteral("operations"));
+  for (const auto& [index, title] : {std::pair{3, "By operator"}, {4, "By program"}}) {
+    chooseIn("Rows", index);
+    DataTable* rows = table(QLatin1String(title));
+    ASSERT_NE(rows, nullptr) << title;
+    EXPECT_GT(rows->model()->rowCount(), 10) << title;
+  }
+  // Of the programs, only those of the selected operation are in its tab.
+  chooseIn("Rows", 0);
+  DataTable* layers = table(QStringLiteral("By layer of origin"));
+  const int all = table(QStringLiteral("Programs"))->model()->rowCount();
+  Q_EMIT layers->rowActivated(0);
+  const int own = table(QStringLiteral("Programs"))->model()->rowCount();
+  EXPECT_GT(own, 0);
+  EXPECT_LT(own, all);
+}
+
+TEST_F(ModelPagesTest, TotalsAreThoseOfTheRowsShown) {
+  openPage(QStringLiteral("operations"));
+  const auto totals = [&] {
+    for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) {
+      if (label->text().startsWith(QStringLiteral("Sum of the"))) return label->text();
+    }
+    return QString();
+  };
+  EXPECT_TRUE(totals().contains(QStringLiteral("100.0 %"))) << totals().toStdString();
+  DataTable* rows = table(QStringLiteral("By layer of origin"));
+  rows->filter()->setText(rows->model()->index(0, 0).data().toString());
+  EXPECT_FALSE(totals().contains(QStringLiteral("100.0 %"))) << totals().toStdString();
+}
+
+TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
+  openPage(QStringLiteral("programs"));
+  auto* tree = child<TreeTable>();
+  ASSERT_NE(tree, nullptr);
+  const auto catalog = *analysis::loadCatalog(*fixture->profile());
+  const auto rows = sections::programRows({*fixture->profile(), *catalog, catalog->executables.front().id});
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(tree->model()->rows().parents, rows->parents);
+  // A program takes as long as its steps.
+  std::map<std::int64_t, std::int64_t> ticks;
+  for (const model::Step& step : **fixture->profile()->rows<model::Step>())
+    ticks[step.program.value] += step.ticks.count;
+  for (std::size_t i = 0; i < rows->ids.size(); ++i)
+    EXPECT_EQ(std::get<std::int64_t>(rows->table.rows[i][4]), ticks[rows->ids[i].value]) << i;
+  picture("programs");
+}
+
+TEST_F(ModelPagesTest, AProgramIsShownOnTheTraceAndInLiveness) {
+  openPage(QStringLiteral("programs"));
+  auto* tree = child<TreeTable>();
+  QAction* onTrace = command(QStringLiteral("Show the program on the trace"));
+  ASSERT_NE(onTrace, nullptr);
+  EXPECT_FALSE(onTrace->isEnabled()) << "nothing is selected";
+  Q_EMIT tree->rowActivated(3);
+  EXPECT_TRUE(onTrace->isEnabled());
+  const model::ProgramId program = window->selection().current().program;
+  ASSERT_TRUE(program.valid());
+  onTrace->trigger();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->selection().current().program, program);
+  // Back again: the page shows what another page has selected.
+  shell::Selected other = window->selection().current();
+  const auto rows = tree->model()->rows();
+  window->showPage(QStringLiteral("programs"));
+  other.program = model::ProgramId(std::get<std::int64_t>(rows.table.rows[5][1]));
+  window->selection().set(other);
+  EXPECT_EQ(tree->markedRow(), 5);
+}
+
+TEST_F(ModelPagesTest, FindFiltersTheProgramTree) {
+  openPage(QStringLiteral("programs"));
+  auto* tree = child<TreeTable>();
+  const int all = tree->shown()->rowCount();
+  const QString answer = window->currentPage()->find(QStringLiteral("Convolve"), 0);
+  EXPECT_TRUE(answer.endsWith(QStringLiteral("rows"))) << answer.toStdString();
+  EXPECT_LT(tree->shown()->rowCount(), all);
+  window->currentPage()->endFind(true);
+  EXPECT_EQ(tree->shown()->rowCount(), all);
+}
+
+TEST_F(ModelPagesTest, TheGraphShowsBlocksAndOpensThem) {
+  openPage(QStringLiteral("graph"));
+  ASSERT_TRUE(settle());
+  auto* canvas = child<GraphCanvas>();
+  ASSERT_FALSE(canvas->boxRect(0).isEmpty());
+  QSignalSpy selected(canvas, &GraphCanvas::selectionChanged);
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->boxRect(0).center());
+  EXPECT_EQ(selected.count(), 1);
+  EXPECT_EQ(canvas->selected(), 0);
+  EXPECT_NE(child<pages::FactGrid>()->value(QStringLiteral("Name")), QString());
+  picture("graph");
+  QTest::keyClick(canvas, Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  picture("graph_opened");
+  const auto crumbs = [&] { return child<QLabel>(QStringLiteral("Open group"))->text(); };
+  EXPECT_TRUE(crumbs().contains(QStringLiteral("›"))) << crumbs().toStdString();
+  QTest::keyClick(canvas, Qt::Key_Backspace);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(crumbs().contains(QStringLiteral("›"))) << crumbs().toStdString();
+}
+
+TEST_F(ModelPagesTest, TheGraphZoomsAboutThePointerAndPans) {
+  openPage(QStringLiteral("graph"));
+  ASSERT_TRUE(settle());
+  auto* canvas = child<GraphCanvas>();
+  const double before = canvas->place().scale;
+  QTest::keyClick(canvas, Qt::Key_Plus);
+  EXPECT_GT(canvas->place().scale, before);
+  const double x = canvas->place().x;
+  QTest::keyClick(canvas, Qt::Key_Right);
+  EXPECT_LT(canvas->place().x, x);
+  QTest::keyClick(canvas, Qt::Key_0);
+  EXPECT_DOUBLE_EQ(canvas->place().scale, before);
+}
+
+/// Writes a program that stands for dot: it ignores its input and runs this script.
+QString fakeDot(const QTemporaryDir& folder, const char* script) {
+  const QString path = folder.filePath(QStringLiteral("dot"));
+  QFile file(path);
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray("#!/bin/sh\n") + script + "\n");
+  file.close();
+  file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+  return path;
+}
+
+TEST(DotLayout, ReadsThePlacesOfBoxesAndArcs) {
+  const QTemporaryDir folder;
+  // What dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
+  const QString dot =
+      fakeDot(folder,
+              "cat > /dev/null; printf 'graph 1 1 2\\nnode n0 0.5 1.75 1 0.5 \"\" solid box black "
+              "lightgrey\\nnode n1 0.5 0.25 1 0.5 \"\" solid box black lightgrey\\nedge n0 n1 4 0.5 "
+              "1.5 0.5 1.25 0.5 0.9 0.5 0.64 solid black\\nstop\\n'");
+  const auto layout = pages::dotLayout(dot, {{72, 36}, {72, 36}}, {{0, 1}}, 5'000);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->boxes[0], (geometry::Box{0, 0, 72, 36}));
+  EXPECT_EQ(layout->boxes[1], (geometry::Box{0, 108, 72, 36}));
+  ASSERT_EQ(layout->arcs[0].size(), 2U);
+  EXPECT_EQ(layout->arcs[0][0], std::pair(36, 36));
+  EXPECT_EQ(layout->width, 72);
+}
+
+TEST(DotLayout, AProgramThatFailsOrHangsIsDoneWithout) {
+  const QTemporaryDir folder;
+  for (const char* script : {"exit 1", "cat > /dev/null; printf 'graph 1 x 2\\n'",
+                             "cat > /dev/null; printf 'stop\\n'", "exec tail -f /dev/null"}) {
+    EXPECT_FALSE(pages::dotLayout(fakeDot(folder, script), {{72, 36}}, {}, 300)) << script;
+  }
+  EXPECT_FALSE(pages::dotLayout(QStringLiteral("/no/such/dot"), {{72, 36}}, {}, 300));
+  EXPECT_FALSE(pages::dotLayout(QString(), {{72, 36}}, {}, 300));
+}
+
+TEST_F(ModelPagesTest, FindShowsAnOperatorOfTheGraph) {
+  openPage(QStringLiteral("graph"));
+  ASSERT_TRUE(settle());
+  const auto catalog = *analysis::loadCatalog(*fixture->profile());
+  const auto graph = *analysis::modelGraph(*fixture->profile(), *catalog, catalog->executables.front().id);
+  const std::string name = graph.nodes.back().name;
+  const QString answer = window->currentPage()->find(QString::fromStdString(name), 0);
+  EXPECT_TRUE(answer.startsWith(QStringLiteral("1 of "))) << answer.toStdString();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Name")), QString::fromStdString(name));
+  EXPECT_EQ(window->currentPage()->find(QStringLiteral("no such operator"), 0),
+            QStringLiteral("nothing found"));
+}
+
+TEST_F(ModelPagesTest, OtherProfilesShowThePagesOrSayWhyNot) {
+  for (const FixtureOptions& options :
+       {FixtureOptions{.fixed = true}, FixtureOptions{.overflow = true}, FixtureOptions{.imported = true},
+        FixtureOptions{.runs = 0}, FixtureOptions{.finish = false}}) {
+    openPage(QStringLiteral("operations"), options);
+    for (const char* page : {"operations", "programs", "graph", "compare"}) {
+      showPage(QLatin1String(page));
+      ASSERT_TRUE(settle()) << page;
+      const bool tree = child<TreeTable>() != nullptr && child<TreeTable>()->model()->rowCount() > 0;
+      const bool graph = child<GraphCanvas>() != nullptr && !child<GraphCanvas>()->boxRect(0).isEmpty();
+      EXPECT_TRUE(tree || graph || !window->currentPage()->notice().isEmpty()) << page;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,167 @@
+// Tests the reports in HTML: names are escaped, nothing is loaded from elsewhere, and pages stay small.
+#include "profiler/export/html/html.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "profiler/base/file_kind.h"
+#include "profiler/export/html/html_writer.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::exporting {
+namespace {
+
+using base::Bytes;
+using base::Ticks;
+
+constexpr const char* kHostile = "<script>alert('x')</script>\"&";
+
+/// A profile whose names are hostile. One device, one stage, one step of one operator.
+struct HostileProfile {
+  record::MemoryProfile profile;
+  std::shared_ptr<const analysis::Catalog> catalog;
+
+  explicit HostileProfile(std::int64_t operators = 1, std::int64_t length = 300) {
+    model::RowSet rows;
+    model::Executable training;
+    training.id = model::ExecutableId(0);
+    training.name = std::string("training") + kHostile;
+    training.stages = 1;
+    rows.of<model::Executable>() = {training};
+    model::Device device;
+    device.id = model::DeviceId(0);
+    device.name = kHostile;
+    device.units = 4;
+    rows.of<model::Device>() = {device};
+    rows.of<model::Lane>() = {
+        {model::LaneId(0), device.id, kHostile, model::LaneRole::compute, model::ClockDomain::emulated}};
+    rows.of<model::Stage>() = {{training.id, 0, device.id, kHostile, 0, {}}};
+    rows.of<model::Property>() = {{"device_model", kHostile}, {"tool_version", kHostile}};
+    rows.of<model::ConfigurationEntry>() = {{kHostile, kHostile, "file"}};
+    model::Segment segment;
+    segment.id = model::SegmentId(0);
+    segment.executable = training.id;
+    segment.device = device.id;
+    segment.lane = model::LaneId(0);
+    segment.stage = 0;
+    segment.name = kHostile;
+    segment.ticks = Ticks(length);
+    rows.of<model::Segment>() = {segment};
+    for (std::int64_t i = 0; i < operators; ++i) {
+      const model::DebugContextId name(i);
+      rows.of<model::DebugContext>().push_back({name, {}, kHostile + std::to_string(i), "operator"});
+      rows.of<model::Operator>().push_back({model::OperatorId(i), training.id, name, kHostile, 0,
+                                            model::Pass::forward, 1e6, Bytes(10), kHostile});
+      rows.of<model::Program>().push_back(
+          {model::ProgramId(i), {}, training.id, device.id, "OnTileExecute", name, model::OperatorId(i)});
+      model::Step step;
+      step.segment = segment.id;
+      step.lane = segment.lane;
+      step.offset = Ticks(i * (length / operators));
+      step.ticks = step.maxTicks = Ticks(length / operators);
+      step.program = model::ProgramId(i);
+      rows.of<model::Step>().push_back(step);
+    }
+    model::Run run;
+    run.id = model::RunId(0);
+    run.executable = training.id;
+    run.name = kHostile;
+    run.end = Ticks(length);
+    rows.of<model::Run>() = {run};
+    model::Placement placement;
+    placement.id = model::PlacementId(0);
+    placement.segment = segment.id;
+    placement.device = device.id;
+    placement.end = Ticks(length);
+    placement.run = run.id;
+    placement.stage = 0;
+    placement.microBatch = placement.iteration = 0;
+    rows.of<model::Placement>() = {placement};
+    EXPECT_TRUE(profile.commit(rows).ok());
+    EXPECT_TRUE(profile.finish(model::ProfileState::complete, kHostile).ok());
+    catalog = *analysis::loadCatalog(profile);
+  }
+
+  std::string page() const {
+    base::SilentProgress progress;
+    const auto made = htmlReport({profile, *catalog, model::ExecutableId(0)}, kHostile, progress);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made.ok() ? *made : std::string();
+  }
+};
+
+std::size_t countOf(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(HtmlReport, NamesAreEscaped) {
+  const std::string page = HostileProfile().page();
+  EXPECT_EQ(countOf(page, "<script>"), 1U) << "the page's own script";
+  EXPECT_EQ(page.find("alert('x')</script>"), std::string::npos);
+  EXPECT_NE(page.find("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;"), std::string::npos);
+  // Every attribute ends where it should: no quote of a name ends one early.
+  EXPECT_EQ(page.find("</script>\"&"), std::string::npos);
+}
+
+TEST(HtmlReport, NothingIsLoadedFromElsewhere) {
+  const std::string page = HostileProfile().page();
+  EXPECT_TRUE(base::isOfKind(base::FileKind::report, page));
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_EQ(page.find("<link"), std::string::npos);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_EQ(page.find(" src="), std::string::npos);
+  EXPECT_EQ(page.find("@import"), std::string::npos);
+  const std::regex address("https?://[^\" ]+");
+  for (auto found = std::sregex_iterator(page.begin(), page.end(), address); found != std::sregex_iterator();
+       ++found)
+    EXPECT_EQ(found->str(), "http://www.w3.org/2000/svg") << "the name of SVG, which nobody loads";
+}
+
+TEST(HtmlReport, HasVerdictTimelineAndSections) {
+  const std::string page = HostileProfile().page();
+  for (const char* part : {"class=\"verdict", "<svg", "id=\"stages\"", "id=\"operations\"", "id=\"options\"",
+                           "name=\"viewport\"", "@media print"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+TEST(HtmlReport, LongTablesAreCutAndSaySo) {
+  const std::string page = HostileProfile(5'000, 50'000).page();
+  EXPECT_LT(page.size(), kMostReportBytes);
+  EXPECT_NE(page.find("of 5000 rows"), std::string::npos);
+}
+
+TEST(HtmlReport, WithoutARunItSaysWhy) {
+  record::MemoryProfile empty;
+  model::RowSet rows;
+  model::Executable training;
+  training.id = model::ExecutableId(0);
+  training.name = "training";
+  rows.of<model::Executable>() = {training};
+  ASSERT_TRUE(empty.commit(rows).ok());
+  const auto catalog = *analysis::loadCatalog(empty);
+  base::SilentProgress progress;
+  const auto page = htmlReport({empty, *catalog, training.id}, "empty.pop", progress);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_NE(page->find("Nothing has run in this executable"), std::string::npos);
+}
+
+TEST(HtmlComparison, NamesBothProfilesAndEscapesThem) {
+  const HostileProfile before, after(3, 600);
+  const auto page =
+      htmlComparison({before.profile, *before.catalog, model::ExecutableId(0)},
+                     {after.profile, *after.catalog, model::ExecutableId(0)}, "a<b>.pop", "c.pop");
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_NE(page->find("a&lt;b&gt;.pop and c.pop"), std::string::npos);
+  EXPECT_EQ(countOf(*page, "<script>"), 1U);
+  EXPECT_NE(page->find("The iteration"), std::string::npos);
+}
+
+TEST(HtmlWriter, ControlCharactersAreBlanks) {
+  EXPECT_EQ(htmlText(std::string("a\0b\x1b", 4) + "<é>"), "a b &lt;é&gt;");
+}
+
+}  // namespace
+}  // namespace pipescope::exporting

@@ -1,0 +1,225 @@
+// Tests the charts of operations, comparisons and graphs: their areas, places and marks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "profiler/geometry/curves.h"
+#include "profiler/geometry/graph_scene.h"
+#include "profiler/geometry/roofline.h"
+#include "profiler/geometry/treemap.h"
+#include "profiler/geometry/waterfall.h"
+
+namespace pipescope::geometry {
+namespace {
+
+bool overlap(const Box& a, const Box& b) {
+  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+TEST(Treemap, AreasAreProportionalAndCoverThePlane) {
+  const std::vector<double> values = {6, 6, 4, 3, 2, 2, 1};  // the example of the algorithm's paper
+  std::vector<TreemapItem> items;
+  for (const double value : values) items.push_back({value, ColourRole::series, ""});
+  constexpr int kWide = 600, kTall = 400;
+  const Treemap map(items, kWide, kTall);
+  double area = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Box& box = map.boxOf(static_cast<int>(i));
+    const double own = static_cast<double>(box.width) * box.height;
+    area += own;
+    EXPECT_NEAR(own, values[i] / 24 * kWide * kTall, 0.02 * kWide * kTall) << i;
+    EXPECT_GE(box.x, 0);
+    EXPECT_LE(box.right(), kWide);
+    EXPECT_LE(box.bottom(), kTall);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(overlap(box, map.boxOf(static_cast<int>(j)))) << i << j;
+  }
+  EXPECT_EQ(area, kWide * kTall) << "no gaps";
+  // In the paper, the first row holds the two largest items, one above the other.
+  EXPECT_EQ(map.boxOf(0).x, map.boxOf(1).x);
+  EXPECT_EQ(map.boxOf(0).bottom(), map.boxOf(1).y);
+  EXPECT_GT(map.boxOf(2).x, map.boxOf(0).x);
+}
+
+TEST(Treemap, FindsWhatItDraws) {
+  const Treemap map(
+      {{3, ColourRole::compute, "a"}, {0, ColourRole::sync, "b"}, {1, ColourRole::exchange, "c"}}, 80, 60);
+  for (const int item : {0, 2}) {
+    const Box& box = map.boxOf(item);
+    EXPECT_EQ(map.hit(box.x, box.y), item);
+    EXPECT_EQ(map.hit(box.right() - 1, box.bottom() - 1), item);
+  }
+  EXPECT_EQ(map.boxOf(1), Box()) << "nothing has no area";
+  EXPECT_EQ(map.hit(80, 10), -1);
+  EXPECT_EQ(map.draw({}, 2).outlines.size(), 1U);
+}
+
+TEST(Treemap, BadValuesHaveNoArea) {
+  const Treemap map({{std::nan(""), ColourRole::compute, ""}, {-1, ColourRole::compute, ""}}, 80, 60);
+  EXPECT_EQ(map.hit(10, 10), -1);
+  EXPECT_EQ(Treemap({{1, ColourRole::compute, ""}}, 0, 60).hit(0, 0), -1);
+}
+
+TEST(Roofline, EqualFactorsAreEqualDistances) {
+  const Roofline chart({{1, 1e9, 0, ColourRole::series},
+                        {10, 1e10, 0, ColourRole::series},
+                        {100, 1e11, 0, ColourRole::series}},
+                       {}, 700, 500);
+  const auto centre = [&](int point) {
+    const Box box = chart.boxOf(point);
+    return std::pair(box.x + box.width / 2, box.y + box.height / 2);
+  };
+  const auto [x0, y0] = centre(0);
+  const auto [x1, y1] = centre(1);
+  const auto [x2, y2] = centre(2);
+  EXPECT_NEAR(x1 - x0, x2 - x1, 1);
+  EXPECT_NEAR(y0 - y1, y1 - y2, 1);
+  EXPECT_GT(x1, x0);
+  EXPECT_LT(y1, y0) << "more is higher";
+  EXPECT_EQ(chart.hit(x1, y1), 1);
+  EXPECT_EQ(chart.hit(x1, y1 + 60), -1);
+}
+
+TEST(Roofline, SlopesMeetThePeakAtTheirRidge) {
+  // 100 GFLOP/s over 10 GB/s is 10 FLOP per byte.
+  const Roofline chart({{1, 1e9, 0, ColourRole::series}}, {{"peak", 1e11, true}, {"memory", 1e10, false}},
+                       700, 500);
+  const Shapes shapes = chart.draw({});
+  std::vector<Line> strong;
+  for (const Line& line : shapes.lines) {
+    if (line.strong) strong.push_back(line);
+  }
+  ASSERT_EQ(strong.size(), 2U);
+  EXPECT_EQ(strong[0].y1, strong[0].y2) << "the peak is horizontal";
+  EXPECT_EQ(strong[1].x2, strong[0].x1) << "and begins where the slope ends";
+  EXPECT_EQ(strong[1].y2, strong[0].y1);
+  EXPECT_GT(strong[1].y1, strong[1].y2);
+}
+
+TEST(Roofline, PointsWithoutFlopAreNotDrawn) {
+  const Roofline none({{0, 1e9, 1, ColourRole::series}, {1, 0, 1, ColourRole::series}},
+                      {{"peak", 1e12, true}}, 700, 500);
+  EXPECT_FALSE(none.any());
+  EXPECT_EQ(none.draw({}).fillCount(), 0U);
+  EXPECT_EQ(none.boxOf(0), Box());
+}
+
+TEST(Waterfall, ChangesLeadFromOneTotalToTheOther) {
+  const Waterfall chart({{"source", 100, true}, {"a", -30, false}, {"b", 10, false}, {"target", 80, true}},
+                        400, 240, [](double value, bool) { return std::to_string(static_cast<int>(value)); });
+  EXPECT_EQ(chart.endsOf(1), std::pair(100.0, 70.0));
+  EXPECT_EQ(chart.endsOf(2), std::pair(70.0, 80.0));
+  EXPECT_EQ(chart.endsOf(3), std::pair(0.0, 80.0));
+  EXPECT_EQ(chart.boxOf(0).y, chart.boxOf(1).y) << "a change begins where the total ends";
+  EXPECT_EQ(chart.boxOf(2).y, chart.boxOf(3).y) << "and the last one ends at the other total";
+  EXPECT_EQ(chart.boxOf(1).bottom(), chart.boxOf(2).bottom());
+  EXPECT_EQ(chart.hit(chart.boxOf(2).x, 5), 2);
+}
+
+TEST(StepCurves, NoPeakIsAveragedAway) {
+  StepCurve curve{ColourRole::series, std::vector<double>(10'000, 1)};
+  curve.values[5'003] = 100;
+  const StepCurves chart({curve}, 400, 200, [](double) { return std::string(); });
+  EXPECT_EQ(chart.most(), 100);
+  const Shapes shapes = chart.draw({});
+  int top = 1'000;
+  for (const Box& box : shapes.fills[static_cast<std::size_t>(ColourRole::series)])
+    top = std::min(top, box.y);
+  EXPECT_LE(top, 10) << "one step of 10,000 reaches the upper edge";
+  EXPECT_EQ(chart.indexAt(0), -1);
+  EXPECT_NEAR(static_cast<double>(chart.indexAt(76 + 158)), 5'000, 60);
+}
+
+TEST(StepCurves, AShorterCurveEndsEarlier) {
+  const StepCurves chart(
+      {{ColourRole::series, std::vector<double>(100, 1)}, {ColourRole::counter, std::vector<double>(50, 1)}},
+      400, 200, [](double) { return std::string(); });
+  const Shapes shapes = chart.draw({});
+  const auto rightOf = [&](ColourRole role) {
+    int right = 0;
+    for (const Box& box : shapes.fills[static_cast<std::size_t>(role)]) right = std::max(right, box.right());
+    return right - 76;
+  };
+  EXPECT_NEAR(rightOf(ColourRole::counter) * 2, rightOf(ColourRole::series), 4);
+}
+
+/// A chain of blocks with a way around each of them, as in a residual network.
+std::vector<GraphArc> residual(std::size_t nodes) {
+  std::vector<GraphArc> arcs;
+  for (std::size_t i = 0; i + 1 < nodes; ++i) arcs.push_back({i, i + 1});
+  for (std::size_t i = 0; i + 3 < nodes; i += 3) arcs.push_back({i, i + 3});
+  return arcs;
+}
+
+TEST(GraphLayout, ArcsLeadDownAndBoxesDoNotOverlap) {
+  const std::vector<GraphSize> sizes(60, {100, 30});
+  const std::vector<GraphArc> arcs = residual(sizes.size());
+  const GraphLayout layout = layOutGraph(sizes, arcs);
+  ASSERT_EQ(layout.boxes.size(), sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    EXPECT_GE(layout.boxes[i].x, 0);
+    EXPECT_LE(layout.boxes[i].right(), layout.width);
+    EXPECT_LE(layout.boxes[i].bottom(), layout.height);
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(overlap(layout.boxes[i], layout.boxes[j])) << i << " " << j;
+  }
+  for (std::size_t a = 0; a < arcs.size(); ++a) {
+    EXPECT_GE(layout.boxes[arcs[a].to].y, layout.boxes[arcs[a].from].bottom());
+    ASSERT_GE(layout.arcs[a].size(), 2U);
+    EXPECT_EQ(layout.arcs[a].front().second, layout.boxes[arcs[a].from].bottom());
+    EXPECT_EQ(layout.arcs[a].back().second, layout.boxes[arcs[a].to].y);
+    // An arc around boxes passes through none of them.
+    for (std::size_t i = 0; i + 1 < layout.arcs[a].size(); i += 2) {
+      const auto [x, y] = layout.arcs[a][i];
+      for (std::size_t b = 0; b < sizes.size(); ++b) {
+        if (b == arcs[a].from || b == arcs[a].to) continue;
+        EXPECT_FALSE(layout.boxes[b].contains(x, y)) << "arc " << a << " box " << b;
+      }
+    }
+  }
+}
+
+TEST(GraphLayout, CirclesAndLoopsAreDrawnToo) {
+  const GraphLayout layout =
+      layOutGraph(std::vector<GraphSize>(3, {50, 20}), {{0, 1}, {1, 2}, {2, 0}, {1, 1}});
+  std::set<int> rows;
+  for (const Box& box : layout.boxes) rows.insert(box.y);
+  EXPECT_EQ(rows.size(), 3U);
+  EXPECT_TRUE(layout.arcs[3].empty()) << "a loop has no way";
+  EXPECT_GE(layout.arcs[2].size(), 2U);
+  EXPECT_TRUE(layOutGraph({}, {}).boxes.empty());
+}
+
+TEST(GraphScene, DrawsOnlyWhatCanBeSeen) {
+  constexpr std::size_t kNodes = 5'000;
+  std::vector<SceneBox> boxes;
+  for (std::size_t i = 0; i < kNodes; ++i)
+    boxes.push_back(
+        {"layer" + std::to_string(i), "Conv", ColourRole::series, static_cast<int>(i / 1'250), false});
+  std::vector<SceneArc> arcs;
+  for (const GraphArc& arc : residual(kNodes)) arcs.push_back({arc.from, arc.to, "1x2", false});
+  const GraphScene scene(boxes, arcs);
+  const Shapes near = scene.draw({1, 300, 0}, 800, 600, {}, -1);
+  EXPECT_LT(near.fillCount(), 20U);
+  EXPECT_GT(near.fillCount(), 3U);
+  const GraphPlace all = scene.whole(800, 600);
+  EXPECT_EQ(scene.draw(all, 800, 600, {}, -1).fillCount(), kNodes);
+  const GraphPlace place{1, 300, 0};
+  const Box box = scene.boxOf(place, 3);
+  EXPECT_EQ(scene.hit(place, box.x + 5, box.y + 5), 3);
+  EXPECT_EQ(scene.draw(place, 800, 600, {}, 3).outlines.size(), 1U);
+}
+
+TEST(GraphScene, StagesAreRegionsUnlessTheyMix) {
+  const auto grounds = [](const std::vector<int>& regions) {
+    std::vector<SceneBox> boxes;
+    for (const int region : regions) boxes.push_back({"n", "", ColourRole::series, region, false});
+    const GraphScene scene(boxes, {{0, 1, "", false}, {1, 2, "", false}, {2, 3, "", false}});
+    return scene.draw(scene.whole(400, 400), 400, 400, {}, -1).grounds.size();
+  };
+  EXPECT_EQ(grounds({0, 0, 1, 1}), 2U);
+  EXPECT_EQ(grounds({0, 1, 0, 1}), 0U) << "the rectangles would lie over each other";
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

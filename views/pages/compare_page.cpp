@@ -1,0 +1,264 @@
+// Compares the window's profile, the target, with another one, the source: cards with signed changes, options
+// that differ, how one step time becomes the other, memory and pipelines over each other, and all tables.
+#include <QComboBox>
+#include <QLabel>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <array>
+
+#include "profiler/sections/words.h"
+#include "views/pages/parts/compare_charts.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/pages/parts/tool_row.h"
+#include "views/shell/comparison.h"
+#include "views/shell/elided_label.h"
+#include "views/shell/page.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Format;
+using shell::Ui;
+
+constexpr int kComparedRows = 14, kOptionRows = 8;
+
+/// A card: a row of the table of the iteration, and whether more of it is better.
+struct ComparedCard {
+  const char *key, *caption;
+  bool moreIsBetter;
+};
+constexpr std::array<ComparedCard, 6> kComparedCards = {{{"step_cycles", "Step time", false},
+                                                         {"samples_per_second", "Samples per second", true},
+                                                         {"bubble_fraction", "Bubble", false},
+                                                         {"imbalance", "Imbalance", false},
+                                                         {"max_tile_bytes", "Fullest tile or device", false},
+                                                         {"total_bytes", "Memory of all devices", false}}};
+
+}  // namespace
+
+class ComparePage : public shell::Page {
+ public:
+  explicit ComparePage(shell::PageContext& context) : Page(context) {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(makeTools());
+    auto* area = new ColumnsArea(content);
+    layout->addWidget(area, 1);
+    inShort_ = new QLabel(this);
+    inShort_->setWordWrap(true);
+    area->top()->addWidget(inShort_);
+    auto* cards = new QHBoxLayout;
+    for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
+    area->top()->addLayout(cards);
+    options_ = addTable(area->left(), kOptionRows);
+    step_ = addTable(area->left(), kComparedRows);
+    area->left()->addStretch(1);
+    waterfall_ = new StepWaterfall(context.palette, this);
+    live_ = new TwoCurves(context.palette, tr("Live bytes by program step"), this);
+    units_ = new TwoCurves(context.palette, tr("Bytes by tile"), this);
+    for (QWidget* chart :
+         {static_cast<QWidget*>(waterfall_), static_cast<QWidget*>(live_), static_cast<QWidget*>(units_)})
+      area->right()->addWidget(chart);
+    area->right()->addStretch(1);
+    area->setStretch(1, 1);
+    pipelines_ = new TwoPipelines(context.palette, this);
+    area->bottom()->addWidget(pipelines_);
+    tabs_ = new QTabWidget(this);
+    area->bottom()->addWidget(tabs_);
+    setContent(content);
+    setKeyWidget(area);
+    connect(&context.comparison, &shell::Comparison::changed, this, [this] {
+      applySource();
+      reload();
+    });
+    applySource();
+  }
+
+  shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
+
+ protected:
+  Load load() override {
+    const shell::ProfileSnapshot* other = context_.comparison.snapshot();
+    return [this, source = other == nullptr ? shell::ProfileSnapshot() : *other,
+            opening = context_.comparison.isOpening(), error = context_.comparison.error(),
+            device = std::max(0, device_->currentIndex())](const Job& job) -> base::Result<Apply> {
+      if (opening) return Apply([this] { showInstead(tr("Reading the other profile…")); });
+      if (!error.isEmpty()) return Apply([this, error] { showInstead(error); });
+      if (!source.catalog) {
+        return Apply([this] {
+          showInstead(
+              tr("Choose the profile to compare with: “Compare with…” in the menu File, or drop its file "
+                 "here. It is the source, and the profile of this window is the target."));
+        });
+      }
+      const model::Executable* own = job.catalog.executable(job.executable);
+      if (own == nullptr || source.catalog->executables.empty())
+        return base::badInput("A profile without an executable cannot be compared: its run ended too early.");
+      const auto same = source.catalog->findExecutable(own->name);
+      const model::ExecutableId executable = same.ok() ? (*same)->id : source.catalog->executables.front().id;
+      PIPESCOPE_ASSIGN(CompareData made, collectComparison({*source.source, *source.catalog, executable},
+                                                           {job.source, job.catalog, job.executable},
+                                                           static_cast<std::size_t>(device), job.progress));
+      auto content = std::make_shared<const CompareData>(std::move(made));
+      const QString unit = unitOf(*content, job.catalog);
+      return Apply([this, content, unit] { apply(*content, unit); });
+    };
+  }
+
+ private:
+  /// The unit of the comparison's times, as its texts show them.
+  static QString unitOf(const CompareData& content, const analysis::Catalog& catalog) {
+    const auto perSecond = static_cast<std::int64_t>(numberIn(content.diff, "clock_hz"));
+    const bool converted = perSecond != catalog.timebase({}).ticksPerSecond;
+    return QString::fromUtf8(
+        sections::shownTime(converted ? model::TickMeaning::time : catalog.target.tickMeaning, perSecond)
+            .unit);
+  }
+
+  DataTable* addTable(QVBoxLayout* layout, int rows) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(rows);
+    panel->body()->addWidget(table);
+    layout->addWidget(panel);
+    return table;
+  }
+
+  QWidget* makeTools() {
+    auto* tools = new ToolRow(context_, this);
+    source_ = new shell::ElidedLabel(context_.palette, Qt::AlignLeft | Qt::AlignVCenter, tools);
+    source_->setAccessibleName(tr("Source and target"));
+    tools->add(source_, 1);
+    device_ = tools->combo({}, tr("Device"), tr("The device whose memory is shown"));
+    device_->setVisible(false);
+    connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] { reload(); });
+    tools->button(QStringLiteral("open"), tr("Choose the profile to compare with"),
+                  [this] { context_.chooseCompared(); });
+    tools->button(QStringLiteral("close"), tr("End the comparison"), [this] { context_.comparison.clear(); });
+    return tools;
+  }
+
+  void applySource() {
+    const QString source = context_.comparison.title();
+    source_->setText(source.isEmpty() ? tr("No profile to compare with is open.")
+                                      : tr("Source: %1 → target: %2").arg(source, context_.session.title()));
+  }
+
+  void apply(const CompareData& content, const QString& unit) {
+    applySource();
+    const sections::Section& diff = content.diff;
+    const sections::Fact* inShort = factNamed(diff, "in_short");
+    QStringList sentences;
+    if (inShort != nullptr && !wordsIn(inShort->value).isEmpty()) sentences << wordsIn(inShort->value);
+    for (const std::string& remark : diff.remarks) sentences << text(remark);
+    inShort_->setText(sentences.join(QLatin1Char(' ')));
+    applyCards(diff, unit);
+    options_->setTable(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
+    options_->parentWidget()->setVisible(!tableNamed(diff, "options")->rows.empty());
+    step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
+    waterfall_->setSection(diff, unit);
+    applyMemory(content);
+    pipelines_->setSides(content.source, content.target);
+    applyTabs(diff);
+  }
+
+  void applyCards(const sections::Section& diff, const QString& unit) {
+    const sections::Table& step = *tableNamed(diff, "step");
+    const std::size_t key = columnNamed(step, "quantity"), before = columnNamed(step, "before"),
+                      after = columnNamed(step, "after"), delta = columnNamed(step, "delta"),
+                      relative = columnNamed(step, "relative");
+    for (std::size_t i = 0; i < cards_.size(); ++i) {
+      const ComparedCard& card = kComparedCards[i];
+      for (std::size_t r = 0; r < step.rows.size(); ++r) {
+        const auto& row = step.rows[r];
+        if (wordsIn(row[key]) != QLatin1String(card.key)) continue;
+        const Format format = step.rowFormats[r];
+        const auto shown = [&](const sections::Cell& cell) {
+          return text(formatCell(cell, format, diff.ticksPerShownUnit));
+        };
+        const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
+        const bool known = !std::holds_alternative<std::monostate>(row[delta]);
+        const QString sign = change > 0 ? QStringLiteral("+") : QString();
+        const QString large = !known        ? QStringLiteral("–")
+                              : change == 0 ? tr("no change")
+                                            : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
+        const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
+        const bool better = (change > 0) == card.moreIsBetter;
+        cards_[i]->setFigure(
+            tr(card.caption), large,
+            known ? tr("%1 → %2%3, %4%5")
+                        .arg(shown(row[before]), shown(row[after]), what, sign, shown(row[delta]))
+                  : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
+            {},
+            !known || change == 0 ? Ui::text
+            : better              ? Ui::good
+                                  : Ui::error);
+      }
+    }
+  }
+
+  void applyMemory(const CompareData& content) {
+    const auto& names = content.target.devices;
+    QStringList items;
+    for (std::size_t i = 0; i < std::max(names.size(), content.source.devices.size()); ++i)
+      items << text(i < names.size() ? names[i] : content.source.devices[i]);
+    const int now = std::max(0, device_->currentIndex());
+    device_->clear();
+    device_->addItems(items);
+    device_->setCurrentIndex(std::min(now, static_cast<int>(items.size()) - 1));
+    device_->setVisible(items.size() > 1);
+    const QString device = items.isEmpty() ? QString() : items[device_->currentIndex()];
+    live_->setCurves(content.source.live, content.target.live, tr("program step"),
+                     tr("%1; always live and not always live, in compile order").arg(device));
+    const std::string& unitName =
+        content.target.unitName.empty() ? content.source.unitName : content.target.unitName;
+    const bool many = content.source.units.size() > 1 || content.target.units.size() > 1;
+    units_->setCurves(many ? content.source.units : std::vector<double>(),
+                      many ? content.target.units : std::vector<double>(), text(unitName),
+                      tr("%1; without gaps, by %2").arg(device, text(unitName)));
+  }
+
+  /// All further tables of the comparison that have rows.
+  void applyTabs(const sections::Section& diff) {
+    while (tabs_->count() > 0) {
+      QWidget* old = tabs_->widget(0);
+      tabs_->removeTab(0);
+      old->deleteLater();
+    }
+    for (const sections::Table& table : diff.tables) {
+      if (table.rows.empty() || table.key == "step" || table.key == "options") continue;
+      auto* shown = new DataTable(context_.palette, tabs_);
+      shown->setFilterVisible(true);
+      shown->setRowsShown(kComparedRows);
+      shown->setTable(table, diff.ticksPerShownUnit);
+      tabs_->addTab(shown, text(table.title));
+    }
+  }
+
+  std::array<FigureCard*, kComparedCards.size()> cards_{};
+  QLabel* inShort_ = nullptr;
+  shell::ElidedLabel* source_ = nullptr;
+  QComboBox* device_ = nullptr;
+  DataTable *options_ = nullptr, *step_ = nullptr;
+  StepWaterfall* waterfall_ = nullptr;
+  TwoCurves *live_ = nullptr, *units_ = nullptr;
+  TwoPipelines* pipelines_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(compare) {
+  registry.add({QStringLiteral("compare"), QObject::tr("Compare"), QStringLiteral("compare"),
+                QObject::tr("What changed between another profile and this one"), 90,
+                [](PageContext& context) -> Page* { return new pages::ComparePage(context); }});
+}
+
+}  // namespace pipescope::shell

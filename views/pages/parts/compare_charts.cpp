@@ -1,0 +1,176 @@
+#include "views/pages/parts/compare_charts.h"
+
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "profiler/geometry/curves.h"
+#include "profiler/geometry/waterfall.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/timeline/pipeline_canvas.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+using timeline::ItemChart;
+
+constexpr int kWaterfallHeight = 240, kCurvesHeight = 200, kPipelineRow = 40, kPipelineHead = 64,
+              kMostPipelineRows = 8;
+
+/// The parts of the step, in the order of the columns.
+struct StepPart {
+  const char *key, *name;
+};
+constexpr StepPart kStepParts[] = {{"useful_cycles", "useful"},
+                                   {"lost_fill_and_drain_cycles", "fill and drain"},
+                                   {"lost_imbalance_cycles", "imbalance"},
+                                   {"lost_exchange_update_host_cycles", "exchange, update, host"}};
+
+const std::vector<sections::Cell>* rowNamed(const sections::Table& step, const char* key) {
+  for (const auto& row : step.rows) {
+    if (wordsIn(row[columnNamed(step, "quantity")]) == QLatin1String(key)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+StepWaterfall::StepWaterfall(const shell::Palette& palette, QWidget* parent)
+    : Panel(palette, tr("From one step time to the other"), parent), chart_(new ItemChart(palette, this)) {
+  chart_->setAccessibleName(tr("Waterfall"));
+  chart_->setHint({480, kWaterfallHeight});
+  chart_->setFixedHeight(kWaterfallHeight);
+  body()->addWidget(chart_);
+  connect(chart_, &ItemChart::clicked, chart_, &ItemChart::setMarked);
+}
+
+void StepWaterfall::setSection(const sections::Section& diff, const QString& unit) {
+  const sections::Table& step = *tableNamed(diff, "step");
+  const auto* whole = rowNamed(step, "step_cycles");
+  const std::size_t before = columnNamed(step, "before"), after = columnNamed(step, "after"),
+                    delta = columnNamed(step, "delta");
+  values_.clear();
+  const bool known = whole != nullptr && !std::holds_alternative<std::monostate>((*whole)[delta]);
+  setVisible(known);
+  if (!known) return;
+  std::vector<geometry::WaterfallColumn> columns = {
+      {tr("source").toStdString(), numberIn((*whole)[before]), true}};
+  for (const StepPart& part : kStepParts) {
+    const auto* row = rowNamed(step, part.key);
+    columns.push_back({tr(part.name).toStdString(), row == nullptr ? 0 : numberIn((*row)[delta]), false});
+  }
+  columns.push_back({tr("target").toStdString(), numberIn((*whole)[after]), true});
+  for (const auto& column : columns) values_.push_back(column.value);
+  const double perUnit = diff.ticksPerShownUnit;
+  const auto format = [perUnit](double value, bool change) {
+    return (change && value > 0 ? "+" : "") + formatCell(value, Format::ticks, perUnit);
+  };
+  auto tips = std::make_shared<QStringList>();
+  for (const auto& column : columns)
+    *tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), unit);
+  const auto at = [columns, format](QSize size) {
+    return geometry::Waterfall(columns, size.width(), size.height(), format);
+  };
+  chart_->setSource(
+      {[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
+       [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
+       [at](QSize size, int item) {
+         const geometry::Box box = at(size).boxOf(item);
+         return QRect(box.x, box.y, box.width, box.height);
+       },
+       [tips](int item) { return tips->at(item); },
+       {0, 1, 2, 3, 4, 5}});
+  setTitle(tr("From one step time to the other"),
+           tr("%1, mean of the last call's iterations; the changes add up to the difference").arg(unit));
+}
+
+TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidget* parent)
+    : Panel(palette, title, parent),
+      title_(title),
+      chart_(new ItemChart(palette, this)),
+      legend_(new timeline::Legend(palette, this)) {
+  chart_->setAccessibleName(title);
+  chart_->setHint({480, kCurvesHeight});
+  chart_->setFixedHeight(kCurvesHeight);
+  body()->addWidget(chart_);
+  body()->addWidget(legend_);
+  legend_->setEntries(
+      {{tr("source"), ColourRole::notAlwaysLive, false}, {tr("target"), ColourRole::alwaysLive, false}});
+}
+
+void TwoCurves::setCurves(std::vector<double> source, std::vector<double> target, const QString& index,
+                          const QString& basis) {
+  setVisible(!source.empty() || !target.empty());
+  setTitle(title_, basis);
+  auto sides = std::make_shared<const std::array<std::vector<double>, 2>>(
+      std::array<std::vector<double>, 2>{std::move(source), std::move(target)});
+  const auto at = [sides](QSize size) {
+    return geometry::StepCurves(
+        {{ColourRole::notAlwaysLive, (*sides)[0]}, {ColourRole::alwaysLive, (*sides)[1]}}, size.width(),
+        size.height(), [](double bytes) { return formatCell(bytes, Format::bytes); });
+  };
+  const auto bytesAt = [](const std::vector<double>& values, int place) {
+    return place < static_cast<int>(values.size())
+               ? text(formatCell(values[static_cast<std::size_t>(place)], Format::bytes))
+               : QStringLiteral("–");
+  };
+  chart_->setSource({[at](QSize size, const auto& measure, int) { return at(size).draw(measure); },
+                     [at](QSize size, QPoint place) { return static_cast<int>(at(size).indexAt(place.x())); },
+                     [](QSize size, int) { return QRect(QPoint(), size); },
+                     [sides, index, bytesAt](int item) {
+                       return tr("%1 %2\nsource %3\ntarget %4")
+                           .arg(index)
+                           .arg(item)
+                           .arg(bytesAt((*sides)[0], item), bytesAt((*sides)[1], item));
+                     },
+                     {}});
+}
+
+TwoPipelines::TwoPipelines(const shell::Palette& palette, QWidget* parent)
+    : Panel(palette, tr("Pipelines"), parent),
+      source_(new timeline::PipelineCanvas(palette, this)),
+      target_(new timeline::PipelineCanvas(palette, this)) {
+  setTitle(tr("Pipelines"),
+           tr("one iteration of each, source above target; the same time has the same length in both"));
+  source_->setAccessibleName(tr("Pipeline of the source"));
+  target_->setAccessibleName(tr("Pipeline of the target"));
+  body()->addWidget(source_);
+  body()->addWidget(target_);
+}
+
+void TwoPipelines::setSides(const ComparedSideData& source, const ComparedSideData& target) {
+  const auto set = [](timeline::PipelineCanvas* canvas, const ComparedSideData& side, double& seconds) {
+    canvas->setVisible(side.grid != nullptr);
+    canvas->setGrid(side.grid, nullptr, side.scale);
+    seconds = side.grid == nullptr
+                  ? 0
+                  : static_cast<double>((side.grid->span.end - side.grid->span.start).count) /
+                        static_cast<double>(side.scale.ticksPerSecond);
+    const int rows = side.grid == nullptr ? 0 : static_cast<int>(side.grid->rows.size());
+    canvas->setFixedHeight(kPipelineHead + kPipelineRow * std::clamp(rows, 1, kMostPipelineRows));
+  };
+  set(source_, source, sourceSeconds_);
+  set(target_, target, targetSeconds_);
+  setVisible(source.grid != nullptr || target.grid != nullptr);
+  fit();
+}
+
+void TwoPipelines::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  fit();
+}
+
+void TwoPipelines::fit() {
+  const double longest = std::max(sourceSeconds_, targetSeconds_);
+  const int room = contentsRect().width() - 24, gutter = timeline::PipelineCanvas::kGutter;
+  if (longest <= 0 || room <= gutter) return;
+  const auto widthOf = [&](double seconds) {
+    return gutter + std::max(60, static_cast<int>((room - gutter) * seconds / longest));
+  };
+  source_->setFixedWidth(std::min(room, widthOf(sourceSeconds_)));
+  target_->setFixedWidth(std::min(room, widthOf(targetSeconds_)));
+}
+
+}  // namespace pipescope::pages

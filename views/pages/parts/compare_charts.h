@@ -1,0 +1,64 @@
+#pragma once
+#include <memory>
+
+#include "views/pages/parts/compare_data.h"
+#include "views/pages/parts/panel.h"
+#include "views/timeline/item_chart.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::timeline {
+class PipelineCanvas;
+}
+
+namespace pipescope::pages {
+
+/// How one step time becomes the other: by the parts that the section's table of the iteration names.
+class StepWaterfall : public Panel {
+  Q_OBJECT
+
+ public:
+  explicit StepWaterfall(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setSection(const sections::Section& diff, const QString& unit);
+  timeline::ItemChart* chart() const { return chart_; }
+  /// The figures of the columns: source, the changes, target.
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  timeline::ItemChart* chart_;
+  std::vector<double> values_;
+};
+
+/// Two curves of bytes over each other.
+class TwoCurves : public Panel {
+  Q_OBJECT
+
+ public:
+  TwoCurves(const shell::Palette& palette, const QString& title, QWidget* parent = nullptr);
+  void setCurves(std::vector<double> source, std::vector<double> target, const QString& index,
+                 const QString& basis);
+
+ private:
+  QString title_;
+  timeline::ItemChart* chart_;
+  timeline::Legend* legend_;
+};
+
+/// The pipelines of both profiles, one above the other. The same time has the same length in both.
+class TwoPipelines : public Panel {
+  Q_OBJECT
+
+ public:
+  explicit TwoPipelines(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setSides(const ComparedSideData& source, const ComparedSideData& target);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void fit();
+
+  timeline::PipelineCanvas *source_, *target_;
+  double sourceSeconds_ = 0, targetSeconds_ = 0;  ///< length of the iterations
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,73 @@
+#include "views/pages/parts/compare_data.h"
+
+#include <algorithm>
+
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/diff.h"
+#include "profiler/sections/diff_section.h"
+
+namespace pipescope::pages {
+namespace {
+
+base::Status addMemory(const sections::Context& context, std::size_t device, ComparedSideData& side) {
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
+  for (const analysis::DeviceMemory& row : memory.devices) side.devices.push_back(row.name);
+  if (memory.devices.empty()) return {};
+  const analysis::DeviceMemory& shown = memory.devices[std::min(device, memory.devices.size() - 1)];
+  const model::Device* owner = context.catalog.device(model::DeviceId(shown.index));
+  side.unitName = owner == nullptr || shown.units <= 1 ? "" : owner->unitName;
+  PIPESCOPE_ASSIGN(const auto use, analysis::unitUseByCategory(context.source, context.catalog,
+                                                               context.executable, shown.space));
+  side.units.assign(static_cast<std::size_t>(std::max<std::int64_t>(shown.units, 0)), 0);
+  for (const auto& [category, bytes] : use) {
+    if (category == "gap") continue;
+    for (std::size_t i = 0; i < std::min(bytes.size(), side.units.size()); ++i)
+      side.units[i] += static_cast<double>(bytes[i]);
+  }
+  PIPESCOPE_ASSIGN(const analysis::Liveness live,
+                   analysis::liveness(context.source, context.catalog, context.executable, shown.space));
+  for (const analysis::LivenessPoint& point : live.steps)
+    side.live.push_back(static_cast<double>(live.alwaysLive.count) +
+                        static_cast<double>(point.notAlwaysLive.count));
+  return {};
+}
+
+base::Status addGrid(const sections::Context& context, base::Progress& progress, ComparedSideData& side) {
+  if (!context.catalog.devices.empty())
+    side.scale.ticksPerSecond = std::max<std::int64_t>(1, context.catalog.devices.front().ticksPerSecond);
+  side.scale.unit = context.catalog.target.tickMeaning == model::TickMeaning::cost
+                        ? geometry::TimeUnit::costUnits
+                        : geometry::TimeUnit::time;
+  analysis::PipelineRequest request;
+  request.executable = context.executable;
+  PIPESCOPE_ASSIGN(analysis::PipelineGrid grid,
+                   analysis::pipelineGrid(context.source, context.catalog, request, progress));
+  if (!grid.cells.empty()) side.grid = std::make_shared<const analysis::PipelineGrid>(std::move(grid));
+  return {};
+}
+
+}  // namespace
+
+base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
+                                            std::size_t device, base::Progress& progress) {
+  CompareData data;
+  PIPESCOPE_ASSIGN(const analysis::Diff diff,
+                   analysis::diff({source.source, source.catalog, source.executable},
+                                  {target.source, target.catalog, target.executable}));
+  PIPESCOPE_ASSIGN(data.diff, sections::diffSection(source, target, diff, {0, true}));
+  // The window calls the two sides source and target.
+  for (sections::Table& table : data.diff.tables) {
+    for (sections::Column& column : table.columns) {
+      if (column.heading == "Before") column.heading = "Source";
+      if (column.heading == "After") column.heading = "Target";
+    }
+  }
+  PIPESCOPE_TRY(addMemory(source, device, data.source));
+  PIPESCOPE_TRY(addMemory(target, device, data.target));
+  PIPESCOPE_TRY(addGrid(source, progress, data.source));
+  PIPESCOPE_TRY(addGrid(target, progress, data.target));
+  return data;
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,32 @@
+#pragma once
+// What the compare page reads of both profiles.
+#include <memory>
+#include <vector>
+
+#include "profiler/analysis/pipeline/pipeline_grid.h"
+#include "profiler/base/progress.h"
+#include "profiler/geometry/time_axis.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::pages {
+
+/// One of the two sides.
+struct ComparedSideData {
+  std::vector<double> live;          ///< live bytes by program step of the shown device
+  std::vector<double> units;         ///< bytes by unit of the shown device
+  std::vector<std::string> devices;  ///< names of the devices that have memory
+  std::string unitName;
+  std::shared_ptr<const analysis::PipelineGrid> grid;
+  geometry::TimeScale scale;
+};
+
+struct CompareData {
+  sections::Section diff;
+  ComparedSideData source, target;
+};
+
+/// Compares two executables; `device` is the position of the shown device among those with memory.
+base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
+                                            std::size_t device, base::Progress& progress);
+
+}  // namespace pipescope::pages

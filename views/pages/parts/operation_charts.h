@@ -1,0 +1,49 @@
+#pragma once
+#include <QStringList>
+#include <vector>
+
+#include "profiler/sections/section.h"
+#include "views/pages/parts/parts_chart.h"
+#include "views/timeline/item_chart.h"
+
+class QStackedWidget;
+
+namespace pipescope::pages {
+
+/// Charts of a table of operations (profiler/sections/operation_rows.h): bars by pass, a treemap of the time,
+/// and a roofline. A click on an item of any of them names its row.
+class OperationCharts : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class Kind { bars, treemap, roofline };
+
+  explicit OperationCharts(const shell::Palette& palette, QWidget* parent = nullptr);
+  /// `ceilings` is the section's table of that name. `perUnit` and `unit` say how to show ticks.
+  void setTable(const sections::Table& table, const sections::Table& ceilings, double perUnit,
+                const QString& unit);
+  void setKind(Kind kind);
+  void mark(int row);
+  PartsChart* barChart() const { return bars_; }
+  QWidget* current() const;
+
+ Q_SIGNALS:
+  void clicked(int row);
+
+ private:
+  void applyBars(const sections::Table& table);
+  void applyTreemap(const sections::Table& table);
+  void applyRoofline(const sections::Table& table, const sections::Table& ceilings);
+  QString time(double ticks) const;
+
+  QStackedWidget* stack_;
+  PartsChart* bars_;
+  Panel *treemapPanel_, *rooflinePanel_;
+  timeline::ItemChart *treemap_, *roofline_;
+  timeline::Legend* rooflineLegend_;
+  std::vector<int> longest_;  ///< rows with time, longest first
+  double perUnit_ = 1;
+  QString unit_;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,183 @@
+#include "views/pages/parts/operation_details.h"
+
+#include <QScrollArea>
+#include <algorithm>
+#include <set>
+
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/debug_names.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Cell;
+using sections::Format;
+using sections::OperationRows;
+using sections::Table;
+
+constexpr int kDetailRows = 11, kFactWidth = 250;
+
+std::string wordOf(const Table& table, int row, const char* column) {
+  return wordsIn(table.rows[static_cast<std::size_t>(row)][columnNamed(table, column)]).toStdString();
+}
+
+/// Calls test(path) for the path of a program and each path above it, until one test holds: a program has the
+/// name of its operator at the beginning of its path.
+template <class Test>
+bool anyAbove(std::string path, const Test& test) {
+  for (;;) {
+    if (test(path)) return true;
+    const std::size_t last = path.rfind('/');
+    if (last == std::string::npos) return false;
+    path.resize(last);
+  }
+}
+
+bool isBelow(const std::string& path, const std::string& prefix) {
+  return path == prefix || path.starts_with(prefix + "/");
+}
+
+}  // namespace
+
+OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* parent) : QTabWidget(parent) {
+  facts_ = new FactGrid(palette, this);
+  facts_->setColumnWidth(kFactWidth);
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidget(facts_);
+  addTab(area, tr("Summary"));
+  const auto add = [&](const QString& name) {
+    auto* table = new DataTable(palette, this);
+    table->setFilterVisible(true);
+    addTab(table, name);
+    return table;
+  };
+  programs_ = add(tr("Programs"));
+  code_ = add(tr("Code"));
+  cycles_ = add(tr("Time"));
+  flops_ = add(tr("FLOP"));
+  names_ = add(tr("Debug"));
+}
+
+void OperationDetails::setData(std::shared_ptr<const OperationsData> content) {
+  data_ = std::move(content);
+}
+
+void OperationDetails::showFacts(const ChosenOperations& chosen) {
+  std::vector<ShownFact> facts;
+  if (chosen.title.isEmpty()) {
+    for (const sections::Fact& fact : data_->section.facts)
+      facts.push_back(
+          {text(fact.label), text(formatCell(fact.value, fact.format, data_->perUnit())), text(fact.doc)});
+    return facts_->setFacts(std::move(facts));
+  }
+  const Table& table = data_->rows(chosen.kind);
+  for (std::size_t c = 1; c < table.columns.size(); ++c) {
+    const sections::Column& column = table.columns[c];
+    const Cell& cell = chosen.cells[c];
+    if (std::holds_alternative<std::monostate>(cell) || cell == Cell(std::string())) continue;
+    facts.push_back(
+        {text(column.heading), text(formatCell(cell, column.format, data_->perUnit())), text(column.doc)});
+  }
+  facts_->setFacts(std::move(facts));
+}
+
+std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) const {
+  const Table& operators = data_->rows(OperationRows::operators);
+  const auto matches = [&](int row) {
+    if (chosen.title.isEmpty()) return true;
+    if (!chosen.prefix.empty()) return isBelow(wordOf(operators, row, "layer"), chosen.prefix);
+    switch (chosen.kind) {
+      case OperationRows::layers:
+        return wordOf(operators, row, "layer") == chosen.name;
+      case OperationRows::blocks:
+        return wordOf(operators, row, "block") == chosen.name;
+      case OperationRows::kinds:
+        return wordOf(operators, row, "kind") == chosen.name;
+      case OperationRows::operators:
+        return row == chosen.row;
+      case OperationRows::programs:
+        break;
+    }
+    const std::string name = wordOf(operators, row, "name");
+    return anyAbove(chosen.name, [&](const std::string& path) { return path == name; });
+  };
+  std::vector<int> rows;
+  for (int i = 0; i < static_cast<int>(operators.rows.size()); ++i) {
+    if (matches(i)) rows.push_back(i);
+  }
+  return rows;
+}
+
+std::vector<int> OperationDetails::programsOf(const ChosenOperations& chosen,
+                                              const std::vector<int>& operators) const {
+  const Table& programs = data_->rows(OperationRows::programs);
+  const Table& all = data_->rows(OperationRows::operators);
+  std::set<std::pair<std::string, std::string>> names;
+  for (const int row : operators) names.emplace(wordOf(all, row, "name"), wordOf(all, row, "pass"));
+  std::vector<int> rows;
+  for (int i = 0; i < static_cast<int>(programs.rows.size()); ++i) {
+    const bool one = chosen.kind == OperationRows::programs && chosen.prefix.empty();
+    const std::string pass = wordOf(programs, i, "pass");
+    const bool own =
+        one ? i == chosen.row : anyAbove(wordOf(programs, i, "name"), [&](const std::string& path) {
+          return names.contains({path, pass});
+        });
+    if (chosen.title.isEmpty() || own) rows.push_back(i);
+  }
+  return rows;
+}
+
+void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::vector<int>& rows,
+                                const QString& title, const std::vector<const char*>& columns) {
+  const Table& from = data_->rows(kind);
+  Table table{from.key, title.toStdString(), from.basis, {}, {}};
+  std::vector<std::size_t> places;
+  for (const char* column : columns) {
+    places.push_back(columnNamed(from, column));
+    table.columns.push_back(from.columns[places.back()]);
+    table.columns.back().inText = true;
+  }
+  for (const int row : rows) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const std::size_t place : places) cells.push_back(from.rows[static_cast<std::size_t>(row)][place]);
+  }
+  tab->setTable(std::move(table), data_->perUnit());
+}
+
+void OperationDetails::show(const ChosenOperations& chosen) {
+  showFacts(chosen);
+  const std::vector<int> operators = operatorsOf(chosen), programs = programsOf(chosen, operators);
+  showRows(programs_, OperationRows::programs, programs, tr("Programs"),
+           {"name", "kind", "pass", "device", "cycles", "tile_balance", "exchanged_bytes"});
+  showRows(cycles_, OperationRows::operators, operators, tr("Time by operator and pass"),
+           {"name", "pass", "device", "cycles", "compute_cycles", "exchange_cycles", "sync_cycles",
+            "other_cycles", "tile_balance"});
+  showRows(flops_, OperationRows::operators, operators, tr("FLOP by operator and pass"),
+           {"name", "pass", "flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte"});
+  const Table& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
+  Table shown{code.key, code.title, code.basis, code.columns, {}};
+  shown.columns.front().inText = chosen.title.isEmpty() || !chosen.prefix.empty();
+  for (const auto& row : code.rows) {
+    const std::string name = wordsIn(row[0]).toStdString();
+    const bool own = chosen.prefix.empty() ? name == chosen.name : isBelow(name, chosen.prefix);
+    if (chosen.title.isEmpty() || own) shown.rows.push_back(row);
+  }
+  if (shown.rows.empty())
+    shown.basis = chosen.kind == OperationRows::operators || chosen.kind == OperationRows::programs
+                      ? "recorded for layers, blocks and types only"
+                      : "this profile records no code here";
+  code_->setTable(std::move(shown), data_->perUnit());
+  setNames({});
+  for (DataTable* table : {programs_, code_, cycles_, flops_, names_}) table->setRowsShown(kDetailRows);
+}
+
+void OperationDetails::setNames(const std::vector<model::DebugContext>& chain) {
+  names_->setTable(debugTable(chain));
+}
+
+}  // namespace pipescope::pages

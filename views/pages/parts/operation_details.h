@@ -1,0 +1,61 @@
+#pragma once
+#include <QTabWidget>
+#include <functional>
+#include <memory>
+
+#include "profiler/analysis/catalog.h"
+#include "profiler/sections/operation_rows.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::pages {
+
+class DataTable;
+class FactGrid;
+struct ShownFact;
+
+/// What the operations page reads.
+struct OperationsData {
+  sections::Section section;
+  sections::OperationTables all;
+  QString timeUnit;
+  const sections::Table& rows(sections::OperationRows kind) const {
+    return all.tables[static_cast<std::size_t>(kind)];
+  }
+  double perUnit() const { return section.ticksPerShownUnit; }
+};
+
+/// The operations that a selected row of any table stands for.
+struct ChosenOperations {
+  QString title;                      ///< empty: nothing is selected
+  std::vector<sections::Cell> cells;  ///< of the row
+  sections::OperationRows kind = sections::OperationRows::layers;
+  int row = -1;              ///< of the table; −1: a row that the tree has made
+  std::string name, prefix;  ///< prefix: all layers below this path, for a row of the tree
+};
+
+/// Tabs with what is known of the selected operations: figures, programs, code, time and FLOP of each
+/// operator, and names from the model down to the program.
+class OperationDetails : public QTabWidget {
+  Q_OBJECT
+
+ public:
+  explicit OperationDetails(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setData(std::shared_ptr<const OperationsData> data);
+  void show(const ChosenOperations& chosen);
+  /// Shows the chain of names from the model down to the row, first to last, with the layer of each.
+  void setNames(const std::vector<model::DebugContext>& chain);
+  FactGrid* facts() const { return facts_; }
+
+ private:
+  void showFacts(const ChosenOperations& chosen);
+  std::vector<int> operatorsOf(const ChosenOperations& chosen) const;
+  std::vector<int> programsOf(const ChosenOperations& chosen, const std::vector<int>& operators) const;
+  void showRows(DataTable* tab, sections::OperationRows kind, const std::vector<int>& rows,
+                const QString& title, const std::vector<const char*>& columns);
+
+  std::shared_ptr<const OperationsData> data_;
+  FactGrid* facts_;
+  DataTable *programs_, *code_, *cycles_, *flops_, *names_;
+};
+
+}  // namespace pipescope::pages

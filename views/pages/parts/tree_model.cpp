@@ -1,0 +1,214 @@
+#include "views/pages/parts/tree_model.h"
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/base/wrapping.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/table_menu.h"
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Cell;
+using sections::Format;
+
+/// Ratios and rates of parts do not add up to those of the whole.
+bool addsUp(const sections::Column& column) {
+  switch (column.format) {
+    case Format::amount:
+      return column.key == "flops";
+    case Format::fraction:
+      return column.key == "share";
+    case Format::count:
+    case Format::ticks:
+    case Format::bytes:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void addCell(Cell& sum, const Cell& part) {
+  if (std::holds_alternative<std::monostate>(part)) return;
+  if (std::holds_alternative<std::monostate>(sum)) {
+    sum = part;
+    return;
+  }
+  auto* whole = std::get_if<std::int64_t>(&sum);
+  const auto* own = std::get_if<std::int64_t>(&part);
+  if (whole != nullptr && own != nullptr) {
+    base::addWrapped(*whole, *own);
+  } else {
+    sum = numberIn(sum) + numberIn(part);
+  }
+}
+
+class PathTree {
+ public:
+  explicit PathTree(const sections::Table& table) : table_(table) {}
+
+  TreeRows make() {
+    made_.table = table_;
+    made_.table.rows.clear();
+    std::map<std::string, int> uses;  // how many rows lie at or below a path
+    for (const auto& row : table_.rows) {
+      const std::string name = wordsIn(row[0]).toStdString();
+      for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
+        ++uses[name.substr(0, end)];
+        if (end == std::string::npos) break;
+      }
+    }
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) addRow(static_cast<int>(i), uses);
+    return std::move(made_);
+  }
+
+ private:
+  void addRow(int source, const std::map<std::string, int>& uses) {
+    const auto& row = table_.rows[static_cast<std::size_t>(source)];
+    const std::string name = wordsIn(row[0]).toStdString();
+    int parent = -1;
+    std::size_t from = 0;
+    // Only paths that several rows share become nodes of their own.
+    for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+      const std::string path = name.substr(0, end);
+      if (uses.at(path) < 2) continue;
+      parent = groupAt(path, name.substr(from, end - from), parent);
+      from = end + 1;
+    }
+    std::vector<Cell> cells = row;
+    if (parent >= 0) cells[0] = name.substr(from);
+    push(std::move(cells), parent, source);
+    for (int above = parent; above >= 0; above = made_.parents[static_cast<std::size_t>(above)]) {
+      auto& sums = made_.table.rows[static_cast<std::size_t>(above)];
+      for (std::size_t c = 1; c < table_.columns.size(); ++c) {
+        if (addsUp(table_.columns[c])) addCell(sums[c], row[c]);
+      }
+    }
+  }
+
+  int groupAt(const std::string& path, const std::string& name, int parent) {
+    const auto known = groups_.find(path);
+    if (known != groups_.end()) return known->second;
+    std::vector<Cell> cells(table_.columns.size());
+    cells[0] = name;
+    push(std::move(cells), parent, -1);
+    return groups_[path] = static_cast<int>(made_.parents.size()) - 1;
+  }
+
+  void push(std::vector<Cell> cells, int parent, int source) {
+    made_.table.rows.push_back(std::move(cells));
+    made_.parents.push_back(parent);
+    made_.sources.push_back(source);
+  }
+
+  const sections::Table& table_;
+  TreeRows made_;
+  std::map<std::string, int> groups_;
+};
+
+}  // namespace
+
+TreeRows treeOfPaths(const sections::Table& table) {
+  return PathTree(table).make();
+}
+
+void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
+  beginResetModel();
+  rows_ = std::move(rows);
+  ticksPerShownUnit_ = ticksPerShownUnit;
+  marks_.clear();
+  children_.assign(rows_.parents.size(), {});
+  roots_.clear();
+  places_.assign(rows_.parents.size(), 0);
+  for (std::size_t i = 0; i < rows_.parents.size(); ++i) {
+    const int parent = rows_.parents[i];
+    std::vector<int>& siblings = parent < 0 ? roots_ : children_[static_cast<std::size_t>(parent)];
+    places_[i] = static_cast<int>(siblings.size());
+    siblings.push_back(static_cast<int>(i));
+  }
+  numbers_.assign(rows_.table.columns.size(), false);
+  for (std::size_t c = 0; c < numbers_.size(); ++c) {
+    numbers_[c] = std::ranges::any_of(rows_.table.rows, [c](const auto& row) {
+      return std::holds_alternative<double>(row[c]) || std::holds_alternative<std::int64_t>(row[c]);
+    });
+  }
+  endResetModel();
+}
+
+void TreeModel::setMarks(std::vector<QPixmap> marks) {
+  marks_ = std::move(marks);
+}
+
+const std::vector<int>& TreeModel::childrenOf(const QModelIndex& parent) const {
+  return parent.isValid() ? children_[static_cast<std::size_t>(rowOf(parent))] : roots_;
+}
+
+QModelIndex TreeModel::indexOf(int row, int column) const {
+  if (row < 0 || row >= static_cast<int>(places_.size())) return {};
+  return createIndex(places_[static_cast<std::size_t>(row)], column, static_cast<quintptr>(row));
+}
+
+QModelIndex TreeModel::index(int row, int column, const QModelIndex& parent) const {
+  const std::vector<int>& siblings = childrenOf(parent);
+  if (row < 0 || row >= static_cast<int>(siblings.size())) return {};
+  return createIndex(row, column, static_cast<quintptr>(siblings[static_cast<std::size_t>(row)]));
+}
+
+QModelIndex TreeModel::parent(const QModelIndex& child) const {
+  return child.isValid() ? indexOf(rows_.parents[static_cast<std::size_t>(rowOf(child))]) : QModelIndex();
+}
+
+int TreeModel::rowCount(const QModelIndex& parent) const {
+  return parent.column() > 0 ? 0 : static_cast<int>(childrenOf(parent).size());
+}
+
+int TreeModel::columnCount(const QModelIndex&) const {
+  return static_cast<int>(rows_.table.columns.size());
+}
+
+QVariant TreeModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const auto row = static_cast<std::size_t>(rowOf(index));
+  const sections::Column& column = rows_.table.columns[static_cast<std::size_t>(index.column())];
+  const Cell& cell = rows_.table.rows[row][static_cast<std::size_t>(index.column())];
+  const bool none = std::holds_alternative<std::monostate>(cell);
+  switch (role) {
+    case Qt::DisplayRole:
+      return none && rows_.sources[row] < 0 ? QString()
+                                            : text(formatCell(cell, column.format, ticksPerShownUnit_));
+    case Qt::TextAlignmentRole:
+      return static_cast<int>(
+          (numbers_[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
+          Qt::AlignVCenter);
+    case Qt::DecorationRole:
+      return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
+    case Qt::ToolTipRole:
+      return index.column() == 0 ? QVariant(text(formatCell(cell, Format::plain))) : QVariant();
+    case SectionTableModel::kSortRole:
+      if (const auto* words = std::get_if<std::string>(&cell)) return text(*words);
+      return none ? QVariant() : QVariant(numberIn(cell));
+    case SectionTableModel::kShareRole:
+      return column.format == Format::fraction && !none ? QVariant(numberIn(cell)) : QVariant();
+    case kRawRole:
+      return numbers_[static_cast<std::size_t>(index.column())] && !none ? QVariant(numberIn(cell))
+                                                                         : QVariant();
+    default:
+      return {};
+  }
+}
+
+QVariant TreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+  const sections::Column& column = rows_.table.columns[static_cast<std::size_t>(section)];
+  if (role == Qt::DisplayRole) return text(column.heading);
+  if (role == Qt::ToolTipRole) return text(column.doc);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((numbers_[static_cast<std::size_t>(section)] ? Qt::AlignRight : Qt::AlignLeft) |
+                            Qt::AlignVCenter);
+  return {};
+}
+
+}  // namespace pipescope::pages

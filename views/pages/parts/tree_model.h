@@ -1,0 +1,53 @@
+#pragma once
+#include <QAbstractItemModel>
+#include <QPixmap>
+#include <vector>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::pages {
+
+/// Rows of a table as a tree.
+struct TreeRows {
+  sections::Table table;  ///< the first column has the names
+  std::vector<int>
+      parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
+  std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree
+};
+
+/// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
+/// the tree have the sums of the amounts, bytes, counts, times and shares below them.
+TreeRows treeOfPaths(const sections::Table& table);
+
+/// The rows as a Qt model. The roles are those of SectionTableModel.
+class TreeModel : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  using QAbstractItemModel::QAbstractItemModel;
+  void setRows(TreeRows rows, double ticksPerShownUnit = 1);
+  /// Sets a picture for each row. Views must be painted again.
+  void setMarks(std::vector<QPixmap> marks);
+  const TreeRows& rows() const { return rows_; }
+  int rowOf(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
+  QModelIndex indexOf(int row, int column = 0) const;
+
+  QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  QModelIndex parent(const QModelIndex& child) const override;
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  const std::vector<int>& childrenOf(const QModelIndex& parent) const;
+
+  TreeRows rows_;
+  std::vector<std::vector<int>> children_;  ///< by row
+  std::vector<int> roots_, places_;         ///< places: the position of each row among its siblings
+  std::vector<bool> numbers_;               ///< by column
+  std::vector<QPixmap> marks_;
+  double ticksPerShownUnit_ = 1;
+};
+
+}  // namespace pipescope::pages

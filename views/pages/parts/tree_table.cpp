@@ -1,0 +1,199 @@
+#include "views/pages/parts/tree_table.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/table_menu.h"
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+constexpr int kTreeRow = 23, kTreeNameWidth = 340, kWidestTreeColumn = 200;
+
+}  // namespace
+
+TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent),
+      palette_(palette),
+      model_(new TreeModel(this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      title_(new QLabel(this)),
+      basis_(new QLabel(this)),
+      count_(new QLabel(this)),
+      filter_(new QLineEdit(this)),
+      view_(new QTreeView(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(SectionTableModel::kSortRole);
+  proxy_->setFilterKeyColumn(-1);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  proxy_->setRecursiveFilteringEnabled(true);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(6);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(10);
+  head->addWidget(title_);
+  head->addWidget(basis_, 1);
+  head->addWidget(count_);
+  head->addWidget(filter_);
+  layout->addLayout(head);
+  layout->addWidget(view_, 1);
+  filter_->setPlaceholderText(tr("Filter"));
+  filter_->setClearButtonEnabled(true);
+  filter_->setObjectName(QStringLiteral("table_filter"));
+  filter_->setAccessibleName(tr("Filter"));
+  filter_->setMaximumWidth(220);
+  view_->setModel(proxy_);
+  view_->setUniformRowHeights(true);
+  view_->setSortingEnabled(true);
+  view_->sortByColumn(-1, Qt::AscendingOrder);
+  view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  view_->setTabKeyNavigation(false);
+  view_->setTextElideMode(Qt::ElideMiddle);
+  view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  view_->header()->setHighlightSections(false);
+  view_->header()->setStretchLastSection(false);
+  view_->installEventFilter(this);
+  connect(filter_, &QLineEdit::textChanged, this, &TreeTable::applyFilter);
+  connect(view_, &QTreeView::clicked, this,
+          [this](const QModelIndex& at) { Q_EMIT rowActivated(model_->rowOf(proxy_->mapToSource(at))); });
+  connect(&palette_, &shell::Palette::changed, this, &TreeTable::follow);
+  follow();
+}
+
+void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
+  title_->setText(text(rows.table.title));
+  basis_->setText(text(rows.table.basis));
+  view_->setAccessibleName(title_->text());
+  const bool same = rows.table.columns.size() == model_->rows().table.columns.size();
+  std::vector<bool> hidden;
+  for (int c = 0; same && c < model_->columnCount(); ++c) hidden.push_back(view_->isColumnHidden(c));
+  model_->setRows(std::move(rows), ticksPerShownUnit);
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    view_->setColumnHidden(c, same && hidden[static_cast<std::size_t>(c)]);
+    view_->resizeColumnToContents(c);
+    view_->setColumnWidth(c,
+                          c == 0 ? kTreeNameWidth : std::min(view_->columnWidth(c) + 8, kWidestTreeColumn));
+  }
+  if (model_->columnCount() > 0) view_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  view_->header()->setMinimumSectionSize(60);
+  applyFilter(filter_->text());
+}
+
+void TreeTable::setMarks(std::vector<QPixmap> marks) {
+  model_->setMarks(std::move(marks));
+  view_->viewport()->update();
+}
+
+void TreeTable::applyFilter(const QString& words) {
+  proxy_->setFilterFixedString(words);
+  int rows = 0;
+  if (words.isEmpty()) {
+    rows = static_cast<int>(model_->rows().parents.size());
+    openTo(depth_);
+  } else {
+    view_->expandAll();
+    const auto& table = model_->rows().table;
+    for (int i = 0; i < static_cast<int>(table.rows.size()); ++i) {
+      for (int c = 0; c < model_->columnCount(); ++c) {
+        if (!model_->indexOf(i, c).data().toString().contains(words, Qt::CaseInsensitive)) continue;
+        ++rows;
+        break;
+      }
+    }
+  }
+  filter_->setProperty("rows", rows);
+  const int all = static_cast<int>(model_->rows().parents.size());
+  count_->setText(rows == all ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(rows).arg(all));
+}
+
+void TreeTable::openTo(int depth) {
+  depth_ = depth;
+  view_->collapseAll();
+  if (depth > 0) view_->expandToDepth(depth - 1);
+}
+
+void TreeTable::openAll() {
+  depth_ = 64;
+  view_->expandAll();
+}
+
+void TreeTable::markRow(int row) {
+  const QModelIndex shown = proxy_->mapFromSource(model_->indexOf(row));
+  if (row < 0 || !shown.isValid()) return view_->clearSelection();
+  for (QModelIndex above = shown.parent(); above.isValid(); above = above.parent()) view_->expand(above);
+  view_->setCurrentIndex(shown);
+  view_->scrollTo(shown);
+}
+
+int TreeTable::markedRow() const {
+  const QModelIndexList rows = view_->selectionModel()->selectedRows();
+  return rows.isEmpty() ? -1 : model_->rowOf(proxy_->mapToSource(rows.front()));
+}
+
+void TreeTable::setColumnShown(int column, bool shown) {
+  view_->setColumnHidden(column, !shown);
+}
+
+void TreeTable::setRowsShown(int rows) {
+  rows > 0 ? view_->setFixedHeight((rows + 1) * kTreeRow + 8) : view_->setMinimumHeight(4 * kTreeRow);
+}
+
+QString TreeTable::title() const {
+  return title_->text();
+}
+
+void TreeTable::copy() const {
+  QStringList lines, headings;
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    if (!view_->isColumnHidden(c))
+      headings << model_->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+  }
+  lines << headings.join(QLatin1Char('\t'));
+  QModelIndexList rows = view_->selectionModel()->selectedRows();
+  for (const QModelIndex& row : rows) {
+    QStringList cells;
+    for (int c = 0; c < model_->columnCount(); ++c) {
+      if (!view_->isColumnHidden(c)) cells << row.sibling(row.row(), c).data().toString();
+    }
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+bool TreeTable::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == view_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->matches(QKeySequence::Copy)) return copy(), true;
+    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+      if (view_->currentIndex().isValid())
+        Q_EMIT rowActivated(model_->rowOf(proxy_->mapToSource(view_->currentIndex())));
+      return true;
+    }
+    if (isPageKey(*key)) return event->ignore(), true;
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void TreeTable::follow() {
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  shell::Palette::makeQuiet(*basis_);
+  shell::Palette::makeQuiet(*count_);
+  view_->viewport()->update();
+}
+
+}  // namespace pipescope::pages

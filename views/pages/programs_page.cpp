@@ -1,0 +1,304 @@
+// Shows the program tree: control programs and functions, what lies in them, and what each program costs.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QTabWidget>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "profiler/sections/program_rows.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/debug_names.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/tree_table.h"
+#include "views/shell/page.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+
+const auto kProgramIdsKey = QStringLiteral("programs/ids"),
+           kProgramLevelsKey = QStringLiteral("programs/levels");
+constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4;
+
+struct ProgramsData {
+  sections::ProgramRows rows;
+  double perUnit = 1;
+};
+
+/// The colours are those of PopVision's program tree: by what a program does.
+struct ProgramColour {
+  const char *begin, *name;
+  ColourRole role;
+};
+constexpr ProgramColour kProgramColours[] = {
+    {"OnTileExecute", "compute", ColourRole::compute},
+    {"DoExchange", "exchange", ColourRole::exchange},
+    {"GlobalExchange", "exchange between chips", ColourRole::globalExchange},
+    {"StreamCopy", "host and remote copies", ColourRole::streamCopy},
+    {"Sync", "sync", ColourRole::sync}};
+
+const ProgramColour* colourOfProgram(const QString& type) {
+  for (const ProgramColour& colour : kProgramColours) {
+    if (type.startsWith(QLatin1String(colour.begin))) return &colour;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+class ProgramsPage : public shell::Page {
+ public:
+  explicit ProgramsPage(shell::PageContext& context) : Page(context) {
+    auto* tools = new QHBoxLayout;
+    tools->addWidget(makeTools());
+    auto* area = new SplitArea(context.palette, tools, this);
+    upper_ = area->picture();
+    tree_ = new TreeTable(context.palette, upper_);
+    legend_ = new timeline::Legend(context.palette, upper_);
+    upper_->body()->addWidget(tree_, 1);
+    upper_->body()->addWidget(legend_);
+    facts_ = new FactGrid(context.palette, area->tabs());
+    names_ = new DataTable(context.palette, area->tabs());
+    below_ = new DataTable(context.palette, area->tabs());
+    below_->setFilterVisible(true);
+    area->tabs()->addTab(facts_, tr("Details"));
+    area->tabs()->addTab(below_, tr("Programs in it"));
+    area->tabs()->addTab(names_, tr("Debug"));
+    setContent(area);
+    setKeyWidget(tree_->view());
+    connect(tree_, &TreeTable::rowActivated, this, &ProgramsPage::choose);
+    connect(&context.selection, &shell::Selection::changed, this, &ProgramsPage::followOthers);
+    connect(&context.palette, &shell::Palette::changed, this, [this] {
+      if (data_) applyColours();
+    });
+    onTrace_ = add(tr("Show the program on the trace"), Qt::Key_T, [this] { jump(QStringLiteral("trace")); });
+    onLiveness_ = add(tr("Show the program in the liveness report"), Qt::Key_L,
+                      [this] { jump(QStringLiteral("liveness")); });
+    toFunction_ = context.actions.add(tr("Programs"), tr("Go to the function that a Call runs"), {},
+                                      [this] { goToFunction(); });
+    own(toFunction_);
+  }
+
+  shell::Picture picture() override { return {upper_, accessibleName(), {}}; }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<ProgramsData>();
+      const sections::Context context{job.source, job.catalog, job.executable};
+      PIPESCOPE_ASSIGN(content->rows, sections::programRows(context));
+      PIPESCOPE_ASSIGN(const sections::Section section, sectionNamed("programs", context));
+      content->perUnit = section.ticksPerShownUnit;
+      return Apply([this, content] {
+        data_ = content;
+        apply();
+      });
+    };
+  }
+
+  void forget() override { selected_ = -1; }
+
+ private:
+  QAction* add(const QString& what, Qt::Key key, std::function<void()> run) {
+    QAction* action = context_.actions.add(tr("Programs"), what, {QKeySequence(key)}, std::move(run));
+    own(action);
+    return action;
+  }
+
+  QWidget* makeTools() {
+    auto* tools = new ToolRow(context_, this);
+    levels_ = tools->combo({tr("1 level"), tr("2 levels"), tr("3 levels"), tr("4 levels"), tr("All levels")},
+                           tr("Levels"), tr("How deep the tree is open"));
+    levels_->setCurrentIndex(qBound(0, context_.settings.value(kProgramLevelsKey, 3).toInt(), kAllLevels));
+    connect(levels_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
+      context_.settings.setValue(kProgramLevelsKey, index);
+      openLevels();
+    });
+    ids_ = new QCheckBox(tr("Ids"), tools);
+    ids_->setToolTip(tr("Show the number of each program in the profile"));
+    ids_->setFocusPolicy(Qt::TabFocus);
+    ids_->setChecked(context_.settings.value(kProgramIdsKey, false).toBool());
+    connect(ids_, &QCheckBox::toggled, this, [this](bool on) {
+      context_.settings.setValue(kProgramIdsKey, on);
+      applyColumns();
+    });
+    tools->space();
+    tools->add(ids_);
+    tools->stretch();
+    tools->button(QStringLiteral("trace"), tr("Show the program on the trace"),
+                  [this] { jump(QStringLiteral("trace")); });
+    tools->button(QStringLiteral("liveness"), tr("Show the program in the liveness report"),
+                  [this] { jump(QStringLiteral("liveness")); });
+    tools->pictureButton();
+    return tools;
+  }
+
+  void apply() {
+    if (data_->rows.table.rows.empty()) {
+      return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
+    }
+    TreeRows rows{data_->rows.table, data_->rows.parents, {}};
+    for (std::size_t i = 0; i < rows.parents.size(); ++i) rows.sources.push_back(static_cast<int>(i));
+    tree_->setRows(std::move(rows), data_->perUnit);
+    applyColumns();
+    applyColours();
+    openLevels();
+    showRow(-1);
+    followOthers();
+  }
+
+  void applyColumns() {
+    tree_->setColumnShown(kProgramIdColumn, ids_->isChecked());
+    tree_->setColumnShown(kProgramTypeColumn, false);
+  }
+
+  void openLevels() {
+    levels_->currentIndex() == kAllLevels ? tree_->openAll() : tree_->openTo(levels_->currentIndex());
+  }
+
+  void applyColours() {
+    std::vector<timeline::LegendEntry> entries = {{tr("control flow"), ColourRole::control, false}};
+    std::vector<QPixmap> marks;
+    for (const auto& row : data_->rows.table.rows) {
+      const ProgramColour* colour = colourOfProgram(wordsIn(row[kProgramTypeColumn]));
+      const ColourRole role = colour == nullptr ? ColourRole::control : colour->role;
+      marks.push_back(timeline::swatch(role, false, context_.palette, devicePixelRatioF()));
+      if (colour == nullptr) continue;
+      const QString name = tr(colour->name);
+      if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.text == name; }))
+        entries.push_back({name, role, false});
+    }
+    tree_->setMarks(std::move(marks));
+    legend_->setEntries(std::move(entries));
+  }
+
+  /// Shows a program that the user clicked, and tells other pages.
+  void choose(int row) {
+    showRow(row);
+    const int leaf = firstStepOf(row);
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::program;
+    selected.device = data_->rows.devices[static_cast<std::size_t>(leaf)];
+    selected.program = data_->rows.ids[static_cast<std::size_t>(leaf)];
+    following_ = true;
+    context_.selection.set(selected);
+    following_ = false;
+  }
+
+  /// The program itself, or the first program in it that has no children and therefore runs on the device.
+  int firstStepOf(int row) const {
+    const auto& parents = data_->rows.parents;
+    const auto count = static_cast<int>(parents.size());
+    int at = row;
+    while (at + 1 < count && parents[static_cast<std::size_t>(at + 1)] == at) ++at;
+    return at;
+  }
+
+  void showRow(int row) {
+    selected_ = row;
+    const auto& table = data_->rows.table;
+    const bool any = row >= 0;
+    for (QAction* action : {onTrace_, onLiveness_}) setPossible(action, any);
+    setPossible(toFunction_, any && functionOf(row) >= 0);
+    std::vector<ShownFact> facts;
+    sections::Table below{"programs", "Programs in it", any ? table.basis : "select a program", {}, {}};
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (!any) break;
+      const sections::Cell& cell = table.rows[static_cast<std::size_t>(row)][c];
+      if (!std::holds_alternative<std::monostate>(cell))
+        facts.push_back({text(table.columns[c].heading),
+                         text(formatCell(cell, table.columns[c].format, data_->perUnit)),
+                         text(table.columns[c].doc)});
+    }
+    below.columns = table.columns;
+    for (std::size_t i = 0; any && i < table.rows.size(); ++i) {
+      if (data_->rows.parents[i] == row) below.rows.push_back(table.rows[i]);
+    }
+    if (!any) facts.push_back({tr("Programs"), tr("select one to see its figures"), {}});
+    facts_->setFacts(std::move(facts));
+    below_->setTable(std::move(below), data_->perUnit);
+    names_->setTable(debugTable({}));
+    if (any) readNames(row);
+  }
+
+  void readNames(int row) {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr) return;
+    readInBackground(
+        [held = *snapshot, id = data_->rows.contexts[static_cast<std::size_t>(row)]] {
+          return namesAbove(*held.catalog, id);
+        },
+        [this, row, data = data_](const std::vector<model::DebugContext>& chain) {
+          if (data == data_ && row == selected_) names_->setTable(debugTable(chain));
+        });
+  }
+
+  int rowOf(model::ProgramId id) const {
+    const auto found = std::ranges::find(data_->rows.ids, id);
+    return found == data_->rows.ids.end() ? -1 : static_cast<int>(found - data_->rows.ids.begin());
+  }
+
+  int functionOf(int row) const {
+    const model::ProgramId target = data_->rows.targets[static_cast<std::size_t>(row)];
+    return target.valid() ? rowOf(target) : -1;
+  }
+
+  void goToFunction() {
+    if (selected_ < 0 || functionOf(selected_) < 0) return;
+    const int function = functionOf(selected_);
+    tree_->markRow(function);
+    choose(function);
+  }
+
+  void jump(const QString& page) {
+    if (selected_ < 0) return;
+    choose(selected_);
+    shell::Place place;
+    place.page = page;
+    context_.go(place);
+  }
+
+  /// Shows the program that another page selected.
+  void followOthers() {
+    if (following_ || !data_ || data_->rows.table.rows.empty()) return;
+    const model::ProgramId program = context_.selection.current().program;
+    if (!program.valid()) return;
+    const int row = rowOf(program);
+    if (row < 0) return;
+    tree_->markRow(row);
+    showRow(row);
+  }
+
+  std::shared_ptr<const ProgramsData> data_;
+  Panel* upper_ = nullptr;
+  QComboBox* levels_ = nullptr;
+  QCheckBox* ids_ = nullptr;
+  TreeTable* tree_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  FactGrid* facts_ = nullptr;
+  DataTable *below_ = nullptr, *names_ = nullptr;
+  QAction *onTrace_ = nullptr, *onLiveness_ = nullptr, *toFunction_ = nullptr;
+  int selected_ = -1;
+  bool following_ = false;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(programs) {
+  registry.add({QStringLiteral("programs"), QObject::tr("Programs"), QStringLiteral("programs"),
+                QObject::tr("The program tree, and what each program costs"), 52,
+                [](PageContext& context) -> Page* { return new pages::ProgramsPage(context); }});
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,71 @@
+#include "views/shell/comparison.h"
+
+#include <QFileInfo>
+
+#include "views/shell/background.h"
+
+namespace pipescope::shell {
+namespace {
+
+struct ComparedProfile {
+  OpenedSource opened;
+  std::shared_ptr<const analysis::Catalog> catalog;
+};
+
+base::Result<ComparedProfile> openCompared(const std::function<base::Result<OpenedSource>()>& opener) {
+  ComparedProfile made;
+  PIPESCOPE_ASSIGN(made.opened, opener());
+  PIPESCOPE_ASSIGN(made.catalog, analysis::loadCatalog(*made.opened.source));
+  return made;
+}
+
+}  // namespace
+
+Comparison::Comparison(Opener opener, QObject* parent) : QObject(parent), opener_(std::move(opener)) {}
+
+void Comparison::open(const QString& path) {
+  const QFileInfo name(path);  // uses the name only, without reading the disk
+  path_ = name.isAbsolute() ? path : name.absoluteFilePath();
+  title_ = name.fileName();
+  start([opener = opener_, file = path_.toStdString()] { return opener(file); });
+}
+
+void Comparison::openSource(OpenedSource source, const QString& title) {
+  path_.clear();
+  title_ = title;
+  start([source = std::move(source)]() -> base::Result<OpenedSource> { return source; });
+}
+
+void Comparison::clear() {
+  ++generation_;
+  opening_ = false;
+  opened_ = {};
+  snapshot_ = {};
+  path_.clear();
+  title_.clear();
+  error_.clear();
+  Q_EMIT changed();
+}
+
+void Comparison::start(std::function<base::Result<OpenedSource>()> opener) {
+  opening_ = true;
+  error_.clear();
+  const int generation = ++generation_;
+  Q_EMIT changed();
+  inBackground(
+      this, [opener = std::move(opener)] { return openCompared(opener); },
+      [this, generation](const base::Result<ComparedProfile>& made) {
+        if (generation != generation_) return;
+        opening_ = false;
+        if (made.ok()) {
+          opened_ = made->opened;
+          snapshot_ = {made->opened.source, made->catalog};
+        } else {
+          snapshot_ = {};
+          error_ = QString::fromStdString(made.error().message);
+        }
+        Q_EMIT changed();
+      });
+}
+
+}  // namespace pipescope::shell

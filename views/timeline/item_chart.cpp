@@ -1,0 +1,81 @@
+#include "views/timeline/item_chart.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+namespace pipescope::timeline {
+
+ItemChart::ItemChart(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent), palette_(palette), labels_(font()) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+  setFocusPolicy(Qt::StrongFocus);
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void ItemChart::setSource(Source source) {
+  source_ = std::move(source);
+  marked_ = -1;
+  update();
+}
+
+void ItemChart::setMarked(int item) {
+  if (item == marked_) return;
+  marked_ = item;
+  setAccessibleDescription(item >= 0 && source_.describe ? source_.describe(item) : QString());
+  update();
+}
+
+void ItemChart::setHint(const QSize& hint) {
+  hint_ = hint;
+  updateGeometry();
+}
+
+void ItemChart::paintEvent(QPaintEvent*) {
+  if (!source_.draw) return;
+  QPainter painter(this);
+  paintShapes(painter, source_.draw(size(), labels_.measure(), marked_), palette_, labels_);
+}
+
+void ItemChart::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !source_.hit) return;
+  const int item = source_.hit(size(), event->pos());
+  if (item >= 0) Q_EMIT clicked(item);
+}
+
+void ItemChart::step(int by) {
+  const auto& order = source_.order;
+  if (order.empty()) return;
+  const auto at = std::find(order.begin(), order.end(), marked_);
+  const auto last = static_cast<std::ptrdiff_t>(order.size()) - 1;
+  const std::ptrdiff_t next =
+      at == order.end() ? 0 : std::clamp<std::ptrdiff_t>((at - order.begin()) + by, 0, last);
+  Q_EMIT clicked(order[static_cast<std::size_t>(next)]);
+}
+
+void ItemChart::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Left:
+    case Qt::Key_Up:
+      return step(-1);
+    case Qt::Key_Right:
+    case Qt::Key_Down:
+      return step(1);
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+bool ItemChart::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip || !source_.hit) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int item = source_.hit(size(), help->pos());
+  item >= 0 ? QToolTip::showText(help->globalPos(), source_.describe(item), this, itemRect(item))
+            : QToolTip::hideText();
+  return true;
+}
+
+}  // namespace pipescope::timeline

@@ -1,0 +1,55 @@
+#pragma once
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "profiler/geometry/shapes.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+
+/// A chart of numbered items whose geometry comes from profiler/geometry. A click or the arrow keys mark an
+/// item, and the pointer shows what the item is.
+class ItemChart : public QWidget {
+  Q_OBJECT
+
+ public:
+  struct Source {
+    /// Draws the items at this size; the marked one stands out.
+    std::function<geometry::Shapes(QSize size, const geometry::TextMeasure& measure, int marked)> draw;
+    std::function<int(QSize size, QPoint at)> hit;    ///< −1: none
+    std::function<QRect(QSize size, int item)> rect;  ///< empty: the item is not drawn
+    std::function<QString(int item)> describe;
+    std::vector<int> order;  ///< the items in the order of the arrow keys
+  };
+
+  explicit ItemChart(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setSource(Source source);
+  /// Marks an item; −1: none.
+  void setMarked(int item);
+  int marked() const { return marked_; }
+  QRect itemRect(int item) const { return source_.rect ? source_.rect(size(), item) : QRect(); }
+  void setHint(const QSize& hint);
+  QSize sizeHint() const override { return hint_; }
+  QSize minimumSizeHint() const override { return {220, std::min(hint_.height(), 160)}; }
+
+ Q_SIGNALS:
+  void clicked(int item);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void step(int by);
+
+  const shell::Palette& palette_;
+  LabelFont labels_;
+  Source source_;
+  QSize hint_{480, 360};
+  int marked_ = -1;
+};
+
+}  // namespace pipescope::timeline
