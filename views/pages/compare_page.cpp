@@ -23,7 +23,7 @@ namespace {
 using sections::Format;
 using shell::Ui;
 
-constexpr int kComparedRows = 14, kOptionRows = 8;
+constexpr int kComparedRows = 14, kChangedOptionRows = 8;
 
 /// A card: a row of the table of the iteration, and whether more of it is better.
 struct ComparedCard {
@@ -55,7 +55,7 @@ class ComparePage : public shell::Page {
     auto* cards = new QHBoxLayout;
     for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
     area->top()->addLayout(cards);
-    options_ = addTable(area->left(), kOptionRows);
+    options_ = addTable(area->left(), kChangedOptionRows);
     step_ = addTable(area->left(), kComparedRows);
     area->left()->addStretch(1);
     waterfall_ = new StepWaterfall(context.palette, this);
