@@ -168,7 +168,8 @@ def wrong_without_placements(reports, report):
     for section in ("stages", "waits", "operations"):
         for path, key, value, _ in members(report[section], section):
             known = path.startswith(("stages.memory", "stages.boundaries", "stages.bubble_fraction_")) or \
-                key in ("index", "device", "stage", "layers_of_origin", "flops", "code_bytes", "always_live_bytes")
+                key in ("index", "device", "stage", "layers_of_origin", "flops", "operand_bytes", "flop_per_byte", "code_bytes",
+                        "always_live_bytes") or path.startswith("operations.ceilings")
             if is_type(value, "number") and not known:
                 found.append(f"{path} is {value}, but no placement is recorded")
     for row in report["execution"]["devices"]:

@@ -17,7 +17,7 @@ TYPED = [
     ("pipescope repo", ["report"]),
     ("pipescope run --epo", ["--epochs"]),
     ("pipescope run --strategy s", ["serial_phased", "sharded"]),
-    ("pipescope report --format ", ["csv", "json", "text"]),
+    ("pipescope report --format ", ["csv", "html", "json", "text"]),
     ("pipescope help --completions f", ["fish"]),
     ("pipescope run conf", ["configuration.toml"]),
     ("pipescope run configuration.toml --no-shuf", ["--no-shuffle"]),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
@@ -29,6 +30,11 @@ using nlohmann::json;
 struct Sample {
   std::string name, path;
 };
+
+/// Names the sample in lists of tests.
+void PrintTo(const Sample& sample, std::ostream* out) {
+  *out << sample.name;
+}
 
 std::vector<Sample> allSamples() {
   std::vector<Sample> samples;
