@@ -4,7 +4,6 @@ import contextlib
 import os
 import random
 import sys
-import tempfile
 
 import torch
 
@@ -405,11 +404,7 @@ class Trainer:
         model = self._runner.model("training")
         if not model.isCompiled():
             return b""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "state.npz")
-            model.save(path)
-            with open(path, "rb") as file:
-                return file.read()
+        return model._state()
 
     def _restore(self, model, path):
         checkpoint = torch.load(path)
