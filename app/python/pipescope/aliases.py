@@ -34,6 +34,11 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_loader(name, _Loader(real))
 
 
+def is_alias(name):
+    """Return True if importing this name gives a module of this package."""
+    return isinstance(getattr(importlib.util.find_spec(name), "loader", None), _Loader)
+
+
 def install():
     """Let programs import poptorch, popdist and pytorch_lightning by these names. Installed ones of these are hidden."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
