@@ -367,6 +367,25 @@ class Scripts(unittest.TestCase):
             alone, first, second = (text_of(folder, name).splitlines() for name in ("0_of_1", "0_of_2", "1_of_2"))
         self.assertEqual(sorted(first + second), sorted(alone))
 
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    def test_instances_log_the_mean_of_their_values(self):
+        script = ("import sys, torch, pipescope.lightning as pl, pipescope.popdist as popdist\n"
+                  "class Module(pl.LightningModule):\n"
+                  "    def validation_step(self, batch, number):\n        return batch[0].mean()\n"
+                  "    def validation_epoch_end(self, outputs):\n"
+                  "        own = float(popdist.getInstanceIndex() + 1)\n"
+                  "        self.log('both', own, sync_dist=True)\n        self.log('own', own)\n"
+                  "data = torch.utils.data.TensorDataset(torch.ones(8, 1))\n"
+                  "loader = torch.utils.data.DataLoader(data, batch_size=2)\n"
+                  "trainer = pl.Trainer(accelerator='ipu', devices=2, enable_progress_bar=False)\n"
+                  "values = trainer.validate(Module(), loader)\n"
+                  "open(f'{sys.argv[1]}/{popdist.getInstanceIndex()}', 'w').write(repr(values))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            done = poprun("--num-instances 2", "--num-replicas 2", program=[sys.executable, "-c", script, folder])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts = [text_of(folder, str(i)) for i in range(2)]
+        self.assertEqual(texts, ["[{'both': 1.5, 'own': 1.0}]", "[{'both': 1.5, 'own': 2.0}]"])
+
     def test_only_one_instance_may_speak(self):
         done = poprun("--num-instances 3", "--num-replicas 3", "--only-output-from-instance 1",
                       program=["sh", "-c", "echo $OMPI_COMM_WORLD_RANK"])

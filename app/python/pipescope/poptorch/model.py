@@ -168,6 +168,7 @@ class PoplarExecutor:
         if not tensors:
             raise Error("The model needs at least one tensor as input.")
         rows = self._micro_batch(tensors)
+        tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
         self._example, self._blocks = [tensor[:rows].clone() for tensor in tensors], tensors[0].shape[0] // rows
         begun = time.perf_counter()
         buffers = {name: value.clone() for name, value in self._module.named_buffers()}
@@ -242,7 +243,8 @@ class PoplarExecutor:
     @staticmethod
     def _array(tensor):
         values = tensor.detach().cpu()
-        values = values.float() if values.dtype == torch.bfloat16 else values
+        # NumPy has no bfloat16, and IPUs have no float64, which PopTorch narrows, too.
+        values = values.float() if values.dtype in (torch.bfloat16, torch.float64) else values
         return values.contiguous().numpy()
 
     def _record(self, answer):
