@@ -12,7 +12,7 @@ except ImportError as _error:
 from . import optim
 from .blocks import BeginBlock, Block, BlockFunction
 from .data_loader import AsynchronousDataAccessor, DataLoader
-from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, MeanReductionStrategy,
+from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, Liveness, MeanReductionStrategy,
                     OutputMode, ReductionType, SharingStrategy, SyncPattern)
 from .errors import Error
 from .log import setLogLevel
