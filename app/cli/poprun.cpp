@@ -67,11 +67,12 @@ base::Status importConfiguration(const CLI::App& command, PoprunOptions& options
   return {};
 }
 
-/// "run CONFIG" is a command of this program, and a script needs Python.
+/// "run CONFIG" and "sweep CONFIG" are commands of this program, and a script needs Python.
 std::vector<std::string> completeProgram(std::vector<std::string> program) {
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
   if (program.empty()) return program;
-  if (program.front() == "run") program.insert(program.begin(), kOwnProgram);
+  if (program.front() == "run" || program.front() == kSweep || program.front() == "plan")
+    program.insert(program.begin(), kOwnProgram);
   if (program.front().ends_with(".py")) program.insert(program.begin(), "python3");
   return program;
 }
@@ -93,6 +94,10 @@ base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
   if (!unused.empty())
     std::fprintf(stderr, "note: %s not used, because emulated systems need no V-IPU partition.\n",
                  fmt::format("{} {}", fmt::join(unused, ", "), unused.size() == 1 ? "is" : "are").c_str());
+  if (!request.executableCache.empty())
+    std::fprintf(stderr,
+                 "note: --executable-cache-path has no effect: programs for emulated devices are compiled at "
+                 "each start.\n");
   if (options.topology == "yes" && print(poprunTopology(request)) != kDone)
     return static_cast<int>(kBadInput);
   if (!options.exportFile.empty()) {
@@ -136,7 +141,8 @@ std::function<int()> setUpPoprun(CLI::App& command) {
   command.add_option("--num-ilds", request.linkDomains, "IPU-Link domains; without it as many as needed");
   command.add_option("--host,-H", options->hosts, "Hosts, as a,b or host[0-2,4]; without it this host");
   command.add_option("--hostfile", request.hostFile, "File with hosts, in mpirun's form");
-  command.add_option("--executable-cache-path", request.executableCache, "Passed on as POPTORCH_CACHE_DIR");
+  command.add_option("--executable-cache-path", request.executableCache,
+                     "Accepted without effect, as by Graphcore's IPU Model: each start compiles");
   command.add_option("--numa-aware", options->numa, "Bind each instance to a NUMA node")
       ->check(yesNo)
       ->capture_default_str();

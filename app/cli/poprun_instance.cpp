@@ -15,6 +15,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "app/run/request/instances.h"
+
 namespace pipescope::cli {
 namespace {
 
@@ -60,8 +62,6 @@ std::string causeOf(int status) {
 }
 
 void reportEnd(const std::filesystem::path& folder, const std::string& cause) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);  // on another host than the launcher's
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::ofstream file(folder / fmt::format("instance_{}", instanceIndex()));
   file << std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() << '\n'
@@ -75,6 +75,9 @@ void reportEnd(const std::filesystem::path& folder, const std::string& cause) {
 int runInstance(const std::vector<std::string>& program, const std::filesystem::path& folder,
                 int outputFrom) {
   const pid_t parent = getppid();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);  // on another host than the launcher's
+  setenv(app::kLauncherFolder, folder.c_str(), 1);
   instanceChild = fork();
   if (instanceChild == 0) becomeProgram(program, outputFrom < 0 || outputFrom == instanceIndex());
   std::signal(SIGTERM, forwardSignal);
@@ -93,6 +96,7 @@ std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder) {
   std::optional<InstanceEnd> first;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename() == app::kLauncherProfiles) continue;
     std::ifstream file(entry.path());
     InstanceEnd end;
     std::string line;
@@ -102,6 +106,13 @@ std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder) {
     if (!first || end.at < first->at) first = end;
   }
   return first;
+}
+
+std::vector<std::filesystem::path> reportedProfiles(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> profiles;
+  std::ifstream file(folder / app::kLauncherProfiles);
+  for (std::string line; std::getline(file, line);) profiles.emplace_back(line);
+  return profiles;
 }
 
 }  // namespace pipescope::cli

@@ -21,4 +21,7 @@ int runInstance(const std::vector<std::string>& program, const std::filesystem::
 /// The first failure that was reported to the folder; none: all instances ended well.
 std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder);
 
+/// The profiles that instances on this host began to write.
+std::vector<std::filesystem::path> reportedProfiles(const std::filesystem::path& folder);
+
 }  // namespace pipescope::cli

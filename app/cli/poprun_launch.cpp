@@ -13,6 +13,8 @@
 #include <cstring>
 
 #include "app/cli/poprun_instance.h"
+#include "profiler/store/end_profile.h"
+#include "profiler/store/profile_path.h"
 
 namespace pipescope::cli {
 namespace {
@@ -151,15 +153,19 @@ std::vector<std::string> wordsOf(const std::string& line) {
   return words;
 }
 
-base::Status completePoprun(PoprunRequest& request) {
-  if (request.program.empty())
+namespace {
+
+/// Instances that share a sweep have no replicas. Each counts as one.
+base::Status completeSweep(PoprunRequest& request) {
+  if (request.replicas != 1 || request.ipusPerReplica != 1 || request.linkDomains != 0)
     return badInput(
-        "poprun needs a program: pipescope poprun --num-instances 2 --num-replicas 4 run CONFIG.toml, or … "
-        "python3 SCRIPT.py.");
-  if (request.offline && request.program.front() == kOwnProgram)
-    return badInput(
-        "--offline-mode compiles only, which `pipescope run` does not do: leave it out, or start a Python "
-        "program.");
+        "--num-replicas, --ipus-per-replica and --num-ilds say what a run uses, but the combinations of a "
+        "sweep have systems of their own: leave them out, and vary replication_factor.");
+  request.replicas = request.instances;
+  return {};
+}
+
+base::Status checkSizes(PoprunRequest& request) {
   if (request.replicas % request.instances != 0)
     return badInput(
         fmt::format("--num-replicas {} does not divide by --num-instances {}: every instance has as "
@@ -183,6 +189,25 @@ base::Status completePoprun(PoprunRequest& request) {
     return badInput(
         fmt::format("--num-ilds is {}, but {} IPUs take {} IPU-Link domain{} of {}: leave it out.",
                     request.linkDomains, request.ipus(), needed, needed == 1 ? "" : "s", kIpusOfDomain));
+  return {};
+}
+
+}  // namespace
+
+base::Status completePoprun(PoprunRequest& request) {
+  if (request.program.empty())
+    return badInput(
+        "poprun needs a program: pipescope poprun --num-instances 2 --num-replicas 4 run CONFIG.toml, or … "
+        "python3 SCRIPT.py.");
+  if (request.offline && request.program.front() == kOwnProgram)
+    return badInput(
+        "--offline-mode compiles only, which `pipescope run` does not do: leave it out, or start a Python "
+        "program.");
+  if (request.command() == "plan")
+    return badInput(
+        "poprun does not divide a plan over instances: run `pipescope plan` alone, or emulate its "
+        "combinations with `pipescope poprun … sweep`.");
+  PIPESCOPE_TRY(request.command() == kSweep ? completeSweep(request) : checkSizes(request));
   if (request.outputFrom >= request.instances)
     return badInput(fmt::format("--only-output-from-instance is {}, but the instances are 0 to {}.",
                                 request.outputFrom, request.instances - 1));
@@ -247,6 +272,22 @@ std::vector<std::string> mpirunCommand(const PoprunRequest& request, const std::
   return command;
 }
 
+namespace {
+
+/// Profiles that instances left behind get the cause as their reason.
+void endProfiles(const fs::path& folder, const std::string& cause) {
+  for (const fs::path& profile : reportedProfiles(folder)) {
+    for (const fs::path& file : {profile, store::partPath(profile)}) {
+      std::error_code error;
+      if (!fs::exists(file, error)) continue;
+      const base::Result<bool> ended = store::endProfile(file, cause);
+      if (!ended.ok()) std::fprintf(stderr, "pipescope: %s\n", ended.error().message.c_str());
+    }
+  }
+}
+
+}  // namespace
+
 base::Result<int> launchInstances(const PoprunRequest& request) {
   const std::string mpirun = findProgram("mpirun");
   if (mpirun.empty())
@@ -259,13 +300,16 @@ base::Result<int> launchInstances(const PoprunRequest& request) {
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   PIPESCOPE_ASSIGN(const int status, waitFor(mpirunCommand(request, mpirun, self, folder.path())));
   if (status == 0) return 0;
-  if (const std::optional<InstanceEnd> end = firstFailure(folder.path()))
-    return base::refused(fmt::format("Instance {} of {} on host {} {}; the others were stopped.",
-                                     end->instance, request.instances, end->host, end->cause));
-  return base::refused(fmt::format(
-      "The launcher mpirun ended with exit status {} before an instance reported how it ended: look at its "
-      "messages above (a host that cannot be reached, or no Pipescope at {} there).",
-      status, self.string()));
+  const std::optional<InstanceEnd> end = firstFailure(folder.path());
+  const std::string cause =
+      end ? fmt::format("Instance {} of {} on host {} {}; the others were stopped.", end->instance,
+                        request.instances, end->host, end->cause)
+          : fmt::format(
+                "The launcher mpirun ended with exit status {} before an instance reported how it ended: "
+                "look at its messages above (a host that cannot be reached, or no Pipescope at {} there).",
+                status, self.string());
+  endProfiles(folder.path(), cause);
+  return base::refused(cause);
 }
 
 }  // namespace pipescope::cli

@@ -10,6 +10,8 @@ namespace pipescope::cli {
 
 /// Stands for this program itself as the program of an instance.
 inline constexpr const char* kOwnProgram = "/proc/self/exe";
+/// The command whose combinations the instances share.
+inline constexpr const char* kSweep = "sweep";
 
 /// What is launched: `pipescope poprun [flags] PROGRAM …`.
 struct PoprunRequest {
@@ -24,6 +26,10 @@ struct PoprunRequest {
   std::vector<std::string> program;
 
   int ipus() const { return replicas * ipusPerReplica; }
+  /// The command of this program that the instances run; empty: another program.
+  std::string command() const {
+    return program.size() > 1 && program.front() == kOwnProgram ? program[1] : std::string();
+  }
 };
 
 /// Refuses numbers that do not divide, more IPUs than a process or the largest system has, and a program that

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/instances.h"
 #include "app/run/sweep/questions.h"
+#include "engine/numerics/instance_module.h"
 
 namespace pipescope::cli {
 namespace {
@@ -37,6 +40,21 @@ base::Result<app::SweepRequest> sweepRequest(const SweepOptions& options,
   request.output = options.output;
   request.rules = {{options.file}, options.overwrite, kOverwriteAdvice};
   return request;
+}
+
+/// If `pipescope poprun` started this process, its instances share the work and the cores of each host, and
+/// only the first one writes.
+base::Status shareWork(const SweepOptions& options, const config::Configuration& configuration,
+                       app::SweepRequest& request) {
+  PIPESCOPE_ASSIGN(const std::optional<app::Launch> launch, app::launchOf([](const char* name) {
+                     return static_cast<const char*>(std::getenv(name));
+                   }));
+  if (!launch) return {};
+  PIPESCOPE_ASSIGN(request.instances, numerics::joinInstances());
+  PIPESCOPE_TRY(app::compareInstances(*request.instances, configuration));
+  if (options.jobs == 0) request.processes = std::max(1, request.processes / launch->onHost);
+  if (launch->instance > 0) request.output.clear();
+  return {};
 }
 
 /// The answers to the questions that were asked.
@@ -142,13 +160,17 @@ base::Result<int> runSweep(const SweepOptions& options) {
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
-  PIPESCOPE_ASSIGN(const app::SweepRequest request, sweepRequest(options, configuration));
+  PIPESCOPE_ASSIGN(app::SweepRequest request, sweepRequest(options, configuration));
   PIPESCOPE_TRY(checkQuestions(options, request));
+  PIPESCOPE_TRY(shareWork(options, configuration, request));
+  const bool speaks = !request.instances || request.instances->index() == 0;
   catchInterrupts();
-  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  const std::unique_ptr<base::Progress> progress = makeProgress(speaks ? options.progress : "off");
   const base::Result<app::SweepResult> result = app::sweep(configuration, request, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
+  if (request.instances) numerics::leaveInstances();
+  if (!speaks) return static_cast<int>(kDone);
   sayReasons(result->table);
   std::fprintf(stderr, "%s\n", outcome(*result, options).c_str());
   const bool none = std::ranges::none_of(

@@ -4,6 +4,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <span>
+
 #include "app/python/arrays.h"
 #include "app/python/interruptible.h"
 #include "app/run/interface/executable.h"
@@ -28,6 +31,17 @@ std::shared_ptr<const std::vector<std::byte>> bytesOf(const py::bytes& bytes) {
   const auto text = static_cast<std::string_view>(bytes);
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return std::make_shared<const std::vector<std::byte>>(first, first + text.size());
+}
+
+std::vector<double> instanceValues(double value) {
+  run::Options options;
+  check(options.joinInstances());
+  if (!options.instances()) return {value};
+  const py::gil_scoped_release release;
+  const std::vector<std::byte> all = options.instances()->gather(std::as_bytes(std::span(&value, 1)));
+  std::vector<double> values(all.size() / sizeof(double));
+  std::ranges::copy(all, std::as_writable_bytes(std::span(values)).begin());
+  return values;
 }
 
 std::shared_ptr<const Program> compile(const std::string& toml, const std::string& name,
@@ -210,6 +224,9 @@ void defineInterface(py::module_& m) {
   m.def("outline", &outline, py::arg("onnx"), py::arg("name"),
         "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name], weights: [name]} "
         "of an ONNX model, in its order.");
+  m.def("instance_values", &instanceValues, py::arg("value"),
+        "Returns the values that all instances pass, in their order. Every instance calls it. A process that "
+        "runs alone gets its own value.");
   m.def("leave_instances", &numerics::leaveInstances, py::call_guard<py::gil_scoped_release>(),
         "Waits for all instances that `pipescope poprun` started, and leaves. Does nothing in a process that "
         "runs alone.");

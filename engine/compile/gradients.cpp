@@ -49,8 +49,13 @@ class Differentiator {
       for (const TensorId output : node.outputs) mark(output);
     }
   }
+  /// Truth values and indices carry no gradient, as in PyTorch. Quantised tensors (of 8 bits) count as
+  /// trainable, so that training through them is refused and does not silently leave weights as they are.
   void mark(TensorId id) {
-    if (id.valid()) trainable_[id] = true;
+    if (!id.valid()) return;
+    const graph::ElementType element = graph_.tensor(id).type.element;
+    trainable_[id] = element != graph::ElementType::boolean && element != graph::ElementType::int32 &&
+                     element != graph::ElementType::int64;
   }
   bool trainable(TensorId id) const { return id.valid() && trainable_[id]; }
 

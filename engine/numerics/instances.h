@@ -17,6 +17,8 @@ class Instances {
   virtual int count() const = 0;
   virtual int index() const = 0;  ///< of this process, from 0
   virtual std::string host(int index) const = 0;
+  /// Seconds that this process has spent in the functions below so far: mostly waiting for the others.
+  virtual double waitedSeconds() const = 0;
 
   /// `parts` holds the same values of each replica of this process, in ascending order of replicas.
   /// Afterwards each part holds the sum over the replicas of all instances. The sum is formed in ascending

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/numerics/collectives.h"
+#include "engine/numerics/instances.h"
 #include "engine/numerics/program_builder.h"
 
 namespace pipescope::numerics {
@@ -65,27 +66,54 @@ base::Status Program::runStep(const Step& step, const Bindings& bindings, Worksp
   return step.kernel.run(arguments);
 }
 
-/// Sums the input of a step over each group of replicas and writes the sum to the outputs of the step.
-void Program::exchange(const Step& step, std::span<const Bindings> bindings,
-                       std::span<Workspace* const> workspaces) const {
+namespace {
+
+/// Sums over each group of replicas. `parts` are those of all replicas, in ascending order.
+void sumGroups(std::span<const std::span<float>> parts, std::size_t group) {
+  PIPESCOPE_CHECK(parts.size() % group == 0, "replicas that do not divide into groups");
   const InProcessCollectives collectives;
-  const auto group = static_cast<std::size_t>(step.group);
-  PIPESCOPE_CHECK(workspaces.size() % group == 0, "replicas that do not divide into groups");
-  for (std::size_t first = 0; first < workspaces.size(); first += group) {
-    std::vector<std::span<float>> parts;
-    for (std::size_t replica = first; replica < first + group; ++replica) {
-      Workspace& workspace = *workspaces[replica];
-      const std::span<const std::byte> own = read(step.inputs[0], bindings[replica], workspace);
-      const std::span<std::byte> sum = write(step.outputs[0], bindings[replica], workspace);
-      if (sum.data() != own.data()) std::ranges::copy(own, sum.begin());
-      parts.push_back(valuesOf<float>(sum));
-    }
-    collectives.allReduceSum(parts);
-  }
+  for (std::size_t first = 0; first < parts.size(); first += group)
+    collectives.allReduceSum(parts.subspan(first, group));
 }
 
-base::Status Program::runTogether(std::span<const Bindings> bindings,
-                                  std::span<Workspace* const> workspaces) const {
+/// The same for `parts` of one instance, with the parts of all instances. The values are statistics of a few
+/// channels, so every instance gets all of them and adds up its own groups.
+void sumGroupsOfInstances(std::span<const std::span<float>> parts, std::size_t group,
+                          const Instances& instances) {
+  const std::size_t each = parts.front().size();
+  std::vector<float> own;
+  for (const std::span<float> part : parts) own.insert(own.end(), part.begin(), part.end());
+  std::vector<std::byte> gathered = instances.gather(std::as_bytes(std::span(own)));
+  const std::span<float> values = valuesOf<float>(std::span<std::byte>(gathered));
+  std::vector<std::span<float>> all;
+  for (std::size_t at = 0; at < values.size(); at += each) all.push_back(values.subspan(at, each));
+  sumGroups(all, group);
+  const std::size_t before = static_cast<std::size_t>(instances.index()) * parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) std::ranges::copy(all[before + i], parts[i].begin());
+}
+
+}  // namespace
+
+/// Sums the input of a step over each group of replicas and writes the sum to the outputs of the step.
+void Program::exchange(const Step& step, std::span<const Bindings> bindings,
+                       std::span<Workspace* const> workspaces, const Instances* instances) const {
+  const auto group = static_cast<std::size_t>(step.group);
+  std::vector<std::span<float>> parts;
+  for (std::size_t replica = 0; replica < workspaces.size(); ++replica) {
+    Workspace& workspace = *workspaces[replica];
+    const std::span<const std::byte> own = read(step.inputs[0], bindings[replica], workspace);
+    const std::span<std::byte> sum = write(step.outputs[0], bindings[replica], workspace);
+    if (sum.data() != own.data()) std::ranges::copy(own, sum.begin());
+    parts.push_back(valuesOf<float>(sum));
+  }
+  if (instances != nullptr && workspaces.size() % group != 0)
+    sumGroupsOfInstances(parts, group, *instances);
+  else
+    sumGroups(parts, group);
+}
+
+base::Status Program::runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces,
+                                  const Instances* instances) const {
   for (std::size_t from = 0; from < steps_.size();) {
     std::size_t to = from;
     while (to < steps_.size() && steps_[to].group == 0) ++to;
@@ -93,7 +121,7 @@ base::Status Program::runTogether(std::span<const Bindings> bindings,
       for (std::size_t step = from; step < to; ++step)
         PIPESCOPE_TRY(runStep(steps_[step], bindings[replica], *workspaces[replica]));
     }
-    if (to < steps_.size()) exchange(steps_[to], bindings, workspaces);
+    if (to < steps_.size()) exchange(steps_[to], bindings, workspaces, instances);
     from = to + 1;
   }
   for (std::size_t replica = 0; replica < workspaces.size(); ++replica) {

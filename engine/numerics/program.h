@@ -12,6 +12,8 @@
 
 namespace pipescope::numerics {
 
+class Instances;
+
 /// What a run of a program reads and writes outside its arena.
 struct Bindings {
   std::span<const std::span<const std::byte>> inputs;   ///< of one micro-batch, in the order of Graph::inputs
@@ -54,7 +56,9 @@ class Program {
   /// True if replicas must run together because they exchange values within a micro-batch (ReplicaSum).
   bool exchanges() const { return exchanges_; }
   /// Runs the same micro-batch of all replicas, which meet at each exchange. Replicas are in ascending order.
-  base::Status runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces) const;
+  /// With `instances` these are the replicas of one of them, and groups may have replicas of several.
+  base::Status runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces,
+                           const Instances* instances = nullptr) const;
   /// Replaces the value of a constant between runs by one with as many bytes. Returns false if there is no
   /// such constant.
   bool setConstant(const std::string& name, std::span<const std::byte> value);
@@ -85,8 +89,8 @@ class Program {
     std::int64_t group = 0;    ///< ReplicaSum: number of replicas that are summed; 0 for any other operator
   };
   base::Status runStep(const Step& step, const Bindings& bindings, Workspace& workspace) const;
-  void exchange(const Step& step, std::span<const Bindings> bindings,
-                std::span<Workspace* const> workspaces) const;
+  void exchange(const Step& step, std::span<const Bindings> bindings, std::span<Workspace* const> workspaces,
+                const Instances* instances) const;
   std::span<const std::byte> read(const Place& place, const Bindings& bindings,
                                   const Workspace& workspace) const;
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;

@@ -83,10 +83,11 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   }
   for (const graph::Node& node : graph.nodes()) {
     const std::int64_t group = node.op == "ReplicaSum" ? graph::intAttribute(node, "replicas", 1) : 1;
-    if (group > 0 && options.replicas % group == 0) continue;
+    const std::int64_t all = options.replicas * options.instanceCount();
+    if (group > 0 && all % group == 0) continue;
     return badInput(
         fmt::format("{} sums over groups of {} replicas, but there are {}; they must divide into groups",
-                    node.name, group, options.replicas));
+                    node.name, group, all));
   }
   PIPESCOPE_ASSIGN(Program program, Program::create(graph, registry));
   if (optimizer && (program.gradients().empty() || !program.hasLoss())) {
@@ -254,7 +255,7 @@ Status Session::runTask(const Rows& rows, std::size_t first, std::size_t slot, K
     bindings.push_back(bind(rows, first + replica, slot + replica, *workers.back()));
     workspaces.push_back(&workers.back()->workspace);
   }
-  Status status = program_.runTogether(bindings, workspaces);
+  Status status = program_.runTogether(bindings, workspaces, options_.instances.get());
   for (std::size_t replica = 0; replica < replicas(); ++replica) {
     if (status.ok())
       collect(bindings[replica], first + replica, slot + replica, keep, results, *workers[replica]);
@@ -269,7 +270,12 @@ Status Session::runWave(const Rows& rows, std::size_t first, std::size_t count, 
   const auto body = [&](std::size_t task) {
     statuses_[task] = runTask(rows, first + task * each, task * each, keep, results);
   };
-  executor_.parallelFor(statuses_.size(), std::ref(body));  // The reference avoids an allocation.
+  if (options_.instances && program_.exchanges()) {
+    // All instances exchange in the same order.
+    for (std::size_t task = 0; task < statuses_.size(); ++task) body(task);
+  } else {
+    executor_.parallelFor(statuses_.size(), std::ref(body));  // The reference avoids an allocation.
+  }
   // Reports the error of the first micro-batch that failed, whichever thread ran it.
   for (Status& status : statuses_) PIPESCOPE_TRY(std::move(status));
   return {};

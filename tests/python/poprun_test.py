@@ -1,8 +1,11 @@
 """pipescope poprun: instances over MPI compute the bits of one process, share data, and end together."""
 
+import contextlib
+import csv
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -103,18 +106,20 @@ class Configurations(unittest.TestCase):
                 numpy.savez(os.path.join(folder, split + ".npz"), labels=labels.transpose(order).reshape(-1),
                             samples=samples.transpose(*order, 6).reshape(-1, 4))
 
-    def run_whole(self, name, replicas):
+    def run_whole(self, name, replicas, configuration="small.toml"):
         settings = {"data.directory": self.path(f"{name}-whole"), "training.replication_factor": replicas,
                     "inference.replication_factor": replicas,
                     "execution.metrics": self.path(name + "-whole.jsonl"),
                     "execution.save_weights": self.path(name + "-whole.npz")}
-        report = pipescope.run(self.path("small.toml"), self.path(name + "-whole.pop"), settings)
+        if configuration != "small.toml":
+            settings.pop("inference.replication_factor")
+        report = pipescope.run(self.path(configuration), self.path(name + "-whole.pop"), settings)
         return lines_of(settings["execution.metrics"]), numpy.load(settings["execution.save_weights"]), report
 
-    def run_parts(self, name, replicas, instances, *flags):
+    def run_parts(self, name, replicas, instances, *flags, configuration="small.toml"):
         metrics, weights = self.path(name + "-parts.jsonl"), self.path(name + "-parts.npz")
         done = poprun(f"--num-instances {instances}", f"--num-replicas {replicas}", *flags, program=[
-            "run", self.path("small.toml"), "-o", self.path(name + "-parts.pop"), "--metrics", metrics, "--set",
+            "run", self.path(configuration), "-o", self.path(name + "-parts.pop"), "--metrics", metrics, "--set",
             f"data.directory={self.path(name + '-parts')}", "--set", f"execution.save_weights={weights}"])
         self.assertEqual(done.returncode, 0, done.stderr)
         return lines_of(metrics), numpy.load(weights), done
@@ -142,6 +147,45 @@ class Configurations(unittest.TestCase):
                             (report.table("outcome"), other.table("outcome"))]
                 self.assertEqual(outcomes[0]["test_accuracy"], outcomes[1]["test_accuracy"])
                 self.assertEqual(outcomes[1]["replicas_with_equal_weights"], instances)
+
+    def test_the_profile_has_the_host_time_of_each_instance(self):
+        self.write_data("hosts", 4, 2)
+        self.run_parts("hosts", 4, 2)
+        report = pipescope.openReport(self.path("hosts-parts.pop"))
+        counters, samples = report.table("counter"), report.table("counter_sample")
+        names = [str(name) for name in counters["name"] if "host_seconds" in str(name)]
+        self.assertEqual(len(names), 2)
+        for instance, name in enumerate(names):
+            self.assertRegex(name, rf"^host_seconds instance {instance} on \S+$")
+            own = samples["value"][samples["counter"] == list(counters["name"]).index(name)]
+            self.assertEqual(len(own), 2 * CALLS)  # of two epochs
+            self.assertTrue((own > 0).all() and (own < 60).all(), own)
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    def test_statistics_of_a_norm_are_shared_between_instances(self):
+        import torch
+
+        layers = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        torch.onnx.export(layers, torch.zeros(B, 4), self.path("norm.onnx"), training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False)
+        head, tail = CONFIGURATION.index("[model]"), CONFIGURATION.index("[data]")
+        text = CONFIGURATION[:head] + '[model]\nonnx = "norm.onnx"\n' + CONFIGURATION[tail:]
+        text = text[:text.index("[inference]")] + "norm_replicas = {}\n" + text[text.index("[execution]"):]
+        losses = {}
+        # Groups of the replicas of two instances, and groups that end within an instance.
+        for group, replicas in ((2, 2), (2, 6), (6, 6), (1, 6)):
+            with self.subTest(f"{group} of {replicas}"):
+                with open(self.path("norm.toml"), "w", encoding="utf-8") as file:
+                    file.write(text.format(group).replace("[execution]", '[execution]\nmode = "training"'))
+                name = f"norm{replicas}"
+                self.write_data(name, replicas, 2)
+                whole, weights, _ = self.run_whole(name, replicas, "norm.toml")
+                parts, ours, _ = self.run_parts(name, replicas, 2, configuration="norm.toml")
+                losses[group, replicas] = [line["loss"] for line in parts]
+                self.assertEqual(losses[group, replicas], [line["loss"] for line in whole])
+                for key in weights.files:
+                    self.assertTrue(numpy.array_equal(weights[key], ours[key]), key)
+        self.assertEqual(len({tuple(losses[group, 6]) for group in (1, 2, 6)}), 3)
 
     def test_what_contradicts_the_launcher_is_refused(self):
         self.write_data("refused", 2, 2)
@@ -171,6 +215,60 @@ class Configurations(unittest.TestCase):
         done = poprun("--num-instances 2", "--num-replicas 2", "--host no-such-host.invalid", program=["true"])
         self.assertEqual(done.returncode, 1)
         self.assertIn("a host that cannot be reached", done.stderr)
+
+
+class Sweeps(unittest.TestCase):
+    """`pipescope sweep` in several instances."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def sweep(self, name, micro_batches):
+        return ["sweep", os.path.join(os.environ["PIPESCOPE_SAMPLES"], "mnist", "pipelined.toml"), "--vary",
+                f"micro_batch_size={micro_batches}", "--vary", "gradient_accumulation=6,7,8", "-o", self.path(name)]
+
+    def test_the_table_is_that_of_one_process_and_is_resumed(self):
+        subprocess.run([PIPESCOPE, *self.sweep("one.csv", "5,10,15,20")], check=True, capture_output=True)
+        done = poprun("--num-instances 2", program=self.sweep("two.csv", "5,10"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("6 combinations: 4 fit", done.stderr)
+        for instances in (3, 1):
+            done = poprun(f"--num-instances {instances}", program=self.sweep("two.csv", "5,10,15,20"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("12 combinations: 8 fit, 0 do not, 4 cannot run", done.stderr)
+            self.assertEqual(text_of(self.folder, "two.csv"), text_of(self.folder, "one.csv"))
+
+    def test_an_instance_that_dies_leaves_the_rows_so_far(self):
+        script = f"echo $$ > {self.folder}/pid$OMPI_COMM_WORLD_RANK; exec \"$@\""
+        with subprocess.Popen([PIPESCOPE, "poprun", "--mpi-global-args", LOOPBACK, "--num-instances", "2",
+                               "--num-replicas", "2", "sh", "-c", script, "sh", PIPESCOPE,
+                               *self.sweep("rows.csv", "1..400")], text=True, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as process:
+            while not os.path.exists(self.path("rows.csv")) and process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.05)
+            os.kill(int(text_of(self.folder, "pid1")), signal.SIGKILL)
+            _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(errors, r"Instance 1 of 2 on host \S+ was ended by signal 9")
+        with open(self.path("rows.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertTrue(0 < len(rows) < 1200, len(rows))
+        kept = sum(row["training.micro_batch_size"] == "1" for row in rows)
+        self.assertGreater(kept, 0)
+        done = poprun("--num-instances 2", program=self.sweep("rows.csv", "1"))
+        self.assertIn(f"3 combinations: 2 fit, 0 do not, 1 cannot run · {kept} taken from", done.stderr)
+
+    def test_what_a_sweep_does_not_take_is_refused(self):
+        done = poprun("--num-instances 2", "--num-replicas 2", program=self.sweep("x.csv", "1"))
+        self.assertIn("the combinations of a sweep have systems of their own", done.stderr)
+        done = poprun("--num-instances 2", program=["plan", "x.toml"])
+        self.assertIn("poprun does not divide a plan over instances", done.stderr)
 
 
 class Launching(unittest.TestCase):
@@ -224,8 +322,16 @@ class Launching(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("install openmpi-bin", done.stderr)
 
+    def test_the_cache_and_numa_nodes(self):
+        done = poprun("--executable-cache-path cache", "--numa-aware yes", "--num-instances 2", "--num-replicas 2",
+                      program=["true"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--executable-cache-path has no effect", done.stderr)
+
     def test_flags_of_partitions_are_accepted(self):
-        done = poprun("--vipu-partition p", "--vipu-server-host h", program=["true"])
+        done = poprun("--vipu-partition p", "--vipu-server-host h", "--vipu-server-port 1", "--vipu-server-timeout 2",
+                      "--vipu-allocation a", "--vipu-partition-attempts 3", "--update-partition yes",
+                      "--reset-partition yes", "--remove-partition no", program=["true"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("not used, because emulated systems need no V-IPU partition", done.stderr)
 
@@ -261,6 +367,25 @@ class Scripts(unittest.TestCase):
             alone, first, second = (text_of(folder, name).splitlines() for name in ("0_of_1", "0_of_2", "1_of_2"))
         self.assertEqual(sorted(first + second), sorted(alone))
 
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    def test_instances_log_the_mean_of_their_values(self):
+        script = ("import sys, torch, pipescope.lightning as pl, pipescope.popdist as popdist\n"
+                  "class Module(pl.LightningModule):\n"
+                  "    def validation_step(self, batch, number):\n        return batch[0].mean()\n"
+                  "    def validation_epoch_end(self, outputs):\n"
+                  "        own = float(popdist.getInstanceIndex() + 1)\n"
+                  "        self.log('both', own, sync_dist=True)\n        self.log('own', own)\n"
+                  "data = torch.utils.data.TensorDataset(torch.ones(8, 1))\n"
+                  "loader = torch.utils.data.DataLoader(data, batch_size=2)\n"
+                  "trainer = pl.Trainer(accelerator='ipu', devices=2, enable_progress_bar=False)\n"
+                  "values = trainer.validate(Module(), loader)\n"
+                  "open(f'{sys.argv[1]}/{popdist.getInstanceIndex()}', 'w').write(repr(values))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            done = poprun("--num-instances 2", "--num-replicas 2", program=[sys.executable, "-c", script, folder])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts = [text_of(folder, str(i)) for i in range(2)]
+        self.assertEqual(texts, ["[{'both': 1.5, 'own': 1.0}]", "[{'both': 1.5, 'own': 2.0}]"])
+
     def test_only_one_instance_may_speak(self):
         done = poprun("--num-instances 3", "--num-replicas 3", "--only-output-from-instance 1",
                       program=["sh", "-c", "echo $OMPI_COMM_WORLD_RANK"])
@@ -275,7 +400,7 @@ class Scripts(unittest.TestCase):
             profile = os.path.join(folder, "profile.pop")
             self.assertEqual(pipescope.openReport(profile).executables, ["training"])
             checked = subprocess.run([PIPESCOPE, "verify", profile], capture_output=True, text=True, check=False)
-            self.assertIn("incomplete", checked.stdout)
+            self.assertRegex(checked.stdout, r"state incomplete: Instance [12] of 3 on host \S+ was ended by signal 9")
             self.assertNotIn("damaged", checked.stdout)
 
     def test_an_exception_ends_the_others(self):

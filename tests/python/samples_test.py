@@ -42,9 +42,20 @@ import popdist
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.strategies import IPUStrategy
+from pytorch_lightning.strategies.hpu_parallel import HPUParallelStrategy
+from pytorch_lightning.callbacks.device_stats_monitor import DeviceStatsMonitor
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
+import poptorch.autocasting
 import pipescope.poptorch
+import pipescope.lightning.strategies
 
 assert poptorch.Options is pipescope.poptorch.Options
+assert type(poptorch.Options().Precision.autocast_policy) is poptorch.autocasting.Policy
+assert HPUParallelStrategy is pipescope.lightning.strategies.HPUParallelStrategy
+try:
+    pl.Trainer(accelerator="hpu", callbacks=DeviceStatsMonitor())
+except MisconfigurationException as error:
+    assert "DeviceStatsMonitor is not supported" in str(error)
 trainer = pl.Trainer(accelerator="ipu", devices=8, strategy=IPUStrategy(device_iterations=32))
 model = poptorch.inferenceModel(torch.nn.ReLU())
 print(sys.argv[1], popdist.getNumInstances(), trainer.num_devices, model(torch.tensor([[-1.0, 2.0]])).tolist())

@@ -10,6 +10,23 @@ NAMES = {
     "popdist": "pipescope.popdist",
     "pytorch_lightning": "pipescope.lightning",
 }
+# Modules of the frameworks whose content stands in another module here.
+_PARTS = {
+    "poptorch.autocasting": "pipescope.poptorch.precision_options",
+    "pytorch_lightning.accelerators.hpu": "pipescope.lightning.accelerators",
+    "pytorch_lightning.accelerators.ipu": "pipescope.lightning.accelerators",
+    "pytorch_lightning.callbacks.device_stats_monitor": "pipescope.lightning.callbacks",
+    "pytorch_lightning.callbacks.early_stopping": "pipescope.lightning.callbacks",
+    "pytorch_lightning.callbacks.model_checkpoint": "pipescope.lightning.callbacks",
+    "pytorch_lightning.loggers.csv_logs": "pipescope.lightning.loggers",
+    "pytorch_lightning.loggers.tensorboard": "pipescope.lightning.loggers",
+    "pytorch_lightning.plugins.precision": "pipescope.lightning.plugins",
+    "pytorch_lightning.strategies.hpu_parallel": "pipescope.lightning.strategies",
+    "pytorch_lightning.strategies.ipu": "pipescope.lightning.strategies",
+    "pytorch_lightning.strategies.single_hpu": "pipescope.lightning.strategies",
+    "pytorch_lightning.utilities": "pipescope.lightning.errors",
+    "pytorch_lightning.utilities.exceptions": "pipescope.lightning.errors",
+}
 
 
 class _Loader(importlib.abc.Loader):
@@ -17,7 +34,10 @@ class _Loader(importlib.abc.Loader):
         self._target = target
 
     def create_module(self, spec):
-        return importlib.import_module(self._target)
+        module = importlib.import_module(self._target)
+        if not hasattr(module, "__path__"):
+            module.__path__ = []  # so that Python looks for parts of it
+        return module
 
     def exec_module(self, module):
         """The module has run already."""
@@ -29,9 +49,15 @@ class _Finder(importlib.abc.MetaPathFinder):
         if top not in NAMES:
             return None
         real = NAMES[top] + ("." + rest if rest else "")
+        real = _PARTS.get(name, real)
         if importlib.util.find_spec(real) is None:
             return None
         return importlib.util.spec_from_loader(name, _Loader(real))
+
+
+def is_alias(name):
+    """Return True if importing this name gives a module of this package."""
+    return isinstance(getattr(importlib.util.find_spec(name), "loader", None), _Loader)
 
 
 def install():

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <ctime>
+#include <map>
 
 #include "app/run/interface/emulation.h"
+#include "app/run/request/instances.h"
 #include "engine/ops/kernels/choose.h"
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
@@ -81,11 +83,14 @@ base::Status checkPeaks(const compile::RecordedCompilation& recorded) {
 struct Device::Impl {
   NoSink none;
   std::unique_ptr<store::FileSink> file;  ///< null if no profile is written
+  std::filesystem::path path;             ///< of the profile
   std::string commandLine;
   std::vector<std::string> notices;
   std::unique_ptr<Emulation> emulation;
   Clock::time_point started;
   bool attached = false, loaded = false, finished = false;
+  /// By executable: the counters of addInstanceSeconds().
+  std::map<std::size_t, std::vector<model::CounterId>> instanceCounters;
 };
 
 Device::Device(std::shared_ptr<const Program> program, std::unique_ptr<Impl> impl)
@@ -106,6 +111,7 @@ base::Result<std::unique_ptr<Device>> Device::create(std::shared_ptr<const Progr
     PIPESCOPE_ASSIGN(const std::filesystem::path output, store::outputPath(profile.path));
     PIPESCOPE_TRY(store::checkProfileOutput(output, sink.writer.rules));
     PIPESCOPE_ASSIGN(impl->file, store::FileSink::create(output, sink));
+    impl->path = output;
   }
   record::Sink& sink = impl->file ? static_cast<record::Sink&>(*impl->file) : impl->none;
   impl->emulation = std::make_unique<Emulation>(program->compilation(), sink, level);
@@ -119,6 +125,7 @@ base::Status Device::load() {
   emulation.load();
   for (const std::string& notice : impl_->notices)
     emulation.recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});
+  if (impl_->file && program_->instances()) PIPESCOPE_TRY(app::tellLauncher(impl_->path));
   if (impl_->file) compile::recordForecast(emulation.recorder, program_->compilation(), emulation.recorded);
   PIPESCOPE_TRY(emulation.recorder.commit());  // from here on the profile exists
   impl_->started = Clock::now();
@@ -211,6 +218,17 @@ void Device::addIterationSamples(model::CounterId counter, const model::Run& run
   PIPESCOPE_CHECK(values.size() == ends.size(), "a call has one value for each iteration");
   for (std::size_t i = 0; i < values.size(); ++i)
     impl_->emulation->recorder.add(model::CounterSample{counter, ends[i], run.id, values[i]});
+}
+
+void Device::addInstanceSeconds(std::size_t executable, const model::Run& run,
+                                const std::vector<double>& seconds) {
+  if (!impl_->file) return;
+  std::vector<model::CounterId>& counters = impl_->instanceCounters[executable];
+  for (std::size_t i = counters.size(); i < seconds.size(); ++i) {
+    const std::string host = program_->instances()->host(static_cast<int>(i));
+    counters.push_back(addCounter(executable, fmt::format("host_seconds instance {} on {}", i, host), "s"));
+  }
+  for (std::size_t i = 0; i < seconds.size(); ++i) addSample(counters[i], run, seconds[i]);
 }
 
 void Device::addOutcome(std::size_t executable, const std::string& name, const std::string& unit,

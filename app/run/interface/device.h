@@ -57,6 +57,9 @@ class Device {
   /// One value for each iteration of `run`, which is the call that was emulated last.
   void addIterationSamples(model::CounterId counter, const model::Run& run,
                            const std::vector<double>& values);
+  /// The seconds that each instance of the program computed in `run`, without its waits for the others: a
+  /// counter for each instance, which names its host.
+  void addInstanceSeconds(std::size_t executable, const model::Run& run, const std::vector<double>& seconds);
   /// A final figure of an executable. `basis` says what it was computed from.
   void addOutcome(std::size_t executable, const std::string& name, const std::string& unit,
                   const std::string& basis, double value, model::OutcomeKind kind = {});

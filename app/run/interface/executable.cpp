@@ -133,18 +133,16 @@ Status Executable::compute(const CallRequest& request, const base::Progress& pro
 
 bool Executable::allFinite() const {
   const bool finite = impl_->results.lossesFinite();
-  const auto& instances = program_->instances();
-  return !instances || info().kind != model::ExecutableKind::training ? finite
-                                                                      : instances->sum(finite ? 0 : 1) == 0;
+  return isShared() ? program_->instances()->sum(finite ? 0 : 1) == 0 : finite;
 }
 
 void Executable::gatherLosses(CallResult& result) const {
-  const auto& instances = program_->instances();
-  if (!instances || info().kind != model::ExecutableKind::training) {
+  if (!isShared()) {
     result.allLosses = result.losses;
     return;
   }
-  const std::vector<std::byte> gathered = instances->gather(std::as_bytes(std::span(result.losses)));
+  const std::vector<std::byte> gathered =
+      program_->instances()->gather(std::as_bytes(std::span(result.losses)));
   const std::size_t each = result.losses.size(), width = static_cast<std::size_t>(info().replicas);
   const std::span<const float> all = numerics::valuesOf<float>(std::span<const std::byte>(gathered));
   result.allLosses.reserve(all.size());
@@ -155,17 +153,38 @@ void Executable::gatherLosses(CallResult& result) const {
   }
 }
 
+bool Executable::isShared() const {
+  return program_->instances() != nullptr && info().kind == model::ExecutableKind::training;
+}
+
+double Executable::waitedSeconds() const {
+  return isShared() ? program_->instances()->waitedSeconds() : 0;
+}
+
+/// The seconds of all instances. None if this process computes alone.
+std::vector<double> Executable::gatherSeconds(double own) const {
+  if (!isShared()) return {};
+  const std::vector<std::byte> all = program_->instances()->gather(std::as_bytes(std::span(&own, 1)));
+  std::vector<double> seconds(all.size() / sizeof(double));
+  std::ranges::copy(all, std::as_writable_bytes(std::span(seconds)).begin());
+  return seconds;
+}
+
 Result<CallResult> Executable::call(Device& device, const CallRequest& request, base::Progress& progress) {
   PIPESCOPE_TRY(checkDevice(device));
   CallResult result;
   std::int64_t begun = 0, ended = 0;
+  std::vector<double> instanceSeconds;
   if (computes()) {
     begun = device.wallNow();
+    const double waited = waitedSeconds();
     PIPESCOPE_TRY(compute(request, progress, result));
     ended = device.wallNow();
     if (result.diverged) return result;
+    instanceSeconds = gatherSeconds(static_cast<double>(ended - begun) * 1e-9 - (waitedSeconds() - waited));
   }
   PIPESCOPE_ASSIGN(result.run, device.emulate(index_, request.name, begun, ended));
+  device.addInstanceSeconds(index_, result.run, instanceSeconds);
   result.emulatedSeconds = device.seconds(result.run.end - result.run.start);
   return result;
 }
@@ -236,9 +255,8 @@ Status Executable::copyWeights(const Executable& from) {
 std::vector<std::uint64_t> Executable::weightHashes() const {
   if (!computes()) return {};
   std::vector<std::uint64_t> own = impl_->session->replicaHashes();
-  const auto& instances = program_->instances();
-  if (!instances || info().kind != model::ExecutableKind::training) return own;
-  const std::vector<std::byte> all = instances->gather(std::as_bytes(std::span(own)));
+  if (!isShared()) return own;
+  const std::vector<std::byte> all = program_->instances()->gather(std::as_bytes(std::span(own)));
   own.resize(all.size() / sizeof(std::uint64_t));
   std::ranges::copy(all, std::as_writable_bytes(std::span(own)).begin());
   return own;

@@ -112,6 +112,10 @@ class Executable {
   base::Status changeOptimizer(int group, const std::map<std::string, double>& changes);
   void setLearningRate(double rate);
   bool allFinite() const;
+  /// True if the instances of the program train together.
+  bool isShared() const;
+  double waitedSeconds() const;
+  std::vector<double> gatherSeconds(double own) const;
   void gatherLosses(CallResult& result) const;
   base::Status checkDevice(const Device& device) const;
   base::Status needsWeights() const;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 #include <thread>
 
@@ -108,6 +110,16 @@ base::Status compareInstances(const numerics::Instances& instances,
                       "instances the same options, files and environment variables.",
                       i, instances.host(i), instances.host(0)));
   }
+  return {};
+}
+
+base::Status tellLauncher(const std::filesystem::path& profile) {
+  const char* folder = std::getenv(kLauncherFolder);
+  if (folder == nullptr) return {};
+  std::ofstream file(std::filesystem::path(folder) / kLauncherProfiles, std::ios::app);
+  file << std::filesystem::absolute(profile).string() << '\n';
+  if (!file.flush())
+    return base::ioError(fmt::format("Cannot write into {}, the launcher's folder.", folder));
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // Several instances of one program, started by `pipescope poprun`.
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,5 +30,13 @@ base::Status useLaunch(const Launch& launch, config::Configuration& configuratio
 /// instance calls it, and gets the same answer.
 base::Status compareInstances(const numerics::Instances& instances,
                               const config::Configuration& configuration);
+
+/// Names the folder in which an instance tells its launcher which profiles it writes.
+inline constexpr const char* kLauncherFolder = "PIPESCOPE_LAUNCHER_FOLDER";
+inline constexpr const char* kLauncherProfiles = "profiles";
+
+/// Tells the launcher the path of a profile that this instance writes, so that it can end the profile if the
+/// instance cannot. Without a launcher it does nothing.
+base::Status tellLauncher(const std::filesystem::path& profile);
 
 }  // namespace pipescope::app

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "app/run/sweep/processes.h"
+#include "app/run/sweep/shared_work.h"
 #include "profiler/base/version.h"
 
 namespace pipescope::app {
@@ -85,6 +86,18 @@ class SweepWork {
   Clock::time_point written_ = Clock::now();
 };
 
+/// The combinations that are not done. Instances take the first one's answer, which may have an older table.
+std::vector<std::int64_t> tasksOf(const SweepTable& table, const numerics::Instances* instances) {
+  std::vector<std::byte> done;
+  for (const SweepRow& row : table.rows) done.push_back(static_cast<std::byte>(row.done ? 1 : 0));
+  if (instances != nullptr) instances->broadcast(done);
+  std::vector<std::int64_t> left;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (done[i] == std::byte{0}) left.push_back(static_cast<std::int64_t>(i));
+  }
+  return left;
+}
+
 }  // namespace
 
 std::string variantHash(const config::Configuration& configuration, const VariantOptions& options) {
@@ -120,10 +133,7 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
   if (!request.output.empty() && !request.rules.overwrite) {
     PIPESCOPE_ASSIGN(result.resumed, resumeFrom(request.output, result.table));
   }
-  std::vector<std::int64_t> left;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!result.table.rows[static_cast<std::size_t>(i)].done) left.push_back(i);
-  }
+  const std::vector<std::int64_t> left = tasksOf(result.table, request.instances.get());
   SweepWork work(request, result.table, result.resumed, progress);
   compile::LoweredStages known;  // each child has a copy, which grows with the combinations that it answers
   const auto answer = [&](std::int64_t index) {
@@ -132,7 +142,9 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
   const auto take = [&](std::int64_t index, const base::Result<std::string>& text) {
     return work.take(index, text);
   };
-  const base::Status status = runInProcesses(left, request.processes, answer, take, progress);
+  const base::Status status =
+      request.instances ? runShared(left, request.processes, answer, take, progress, *request.instances)
+                        : runInProcesses(left, request.processes, answer, take, progress);
   result.cancelled = !status.ok() && status.error().kind == base::ErrorKind::cancelled;
   PIPESCOPE_TRY(work.write());
   if (!status.ok() && !result.cancelled) return status.error();

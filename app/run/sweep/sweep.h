@@ -1,6 +1,9 @@
 #pragma once
 // Emulates every combination of the values of some keys, in parallel processes.
+#include <memory>
+
 #include "app/run/sweep/sweep_table.h"
+#include "engine/numerics/instances.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::app {
@@ -12,6 +15,9 @@ struct SweepRequest {
   int processes = 1;
   std::string output = {};  ///< .csv or .json; empty: no file
   base::OutputRules rules = {};
+  /// The instances that share the work; null: this process does all of it. Only the first one needs an
+  /// output.
+  std::shared_ptr<const numerics::Instances> instances = {};
 };
 
 struct SweepResult {

@@ -19,8 +19,7 @@ base::Status checkGroup(const char* key, std::int64_t group, int replicas, int p
 
 base::Status checkTrainingReplicas(const ModelRequest& request, const ReplicaRequest& asked, int replicas) {
   PIPESCOPE_TRY(checkGroup("training.input_replica_grouping", asked.inputGroup, replicas, request.processes));
-  PIPESCOPE_TRY(
-      checkGroup("training.norm_replicas", request.update.normReplicas, replicas, request.processes));
+  PIPESCOPE_TRY(checkGroup("training.norm_replicas", request.update.normReplicas, replicas, 1));
   if (asked.compares && (replicas == 1 || !request.computesNumbers)) {
     return base::badInput(
         "training.check_replicas compares the weights of several replicas that compute: set "

@@ -14,6 +14,19 @@ namespace {
 /// others.
 constexpr std::size_t kChunk = std::size_t{1} << 15U;
 
+/// Adds the time of its life to a sum.
+class WaitTimer {
+ public:
+  explicit WaitTimer(double& seconds) : seconds_(seconds), begun_(MPI_Wtime()) {}
+  ~WaitTimer() { seconds_ += MPI_Wtime() - begun_; }
+  WaitTimer(const WaitTimer&) = delete;
+  WaitTimer& operator=(const WaitTimer&) = delete;
+
+ private:
+  double& seconds_;
+  double begun_;
+};
+
 class MpiInstances : public Instances {
  public:
   MpiInstances() {
@@ -33,10 +46,13 @@ class MpiInstances : public Instances {
     return hosts_.data() + static_cast<std::size_t>(index) * MPI_MAX_PROCESSOR_NAME;
   }
 
+  double waitedSeconds() const override { return waited_; }
+
   /// Each instance adds its replicas to the sum of the instances before it and passes it on; the last one
   /// knows the whole sum and tells the others.
   void sumInOrder(std::span<const std::span<float>> parts) const override {
     if (parts.empty()) return;
+    const WaitTimer timer(waited_);
     const std::span<float> sum = parts.front();
     own_.resize(std::min(kChunk, sum.size()));
     for (std::size_t first = 0; first < sum.size(); first += kChunk)
@@ -49,12 +65,14 @@ class MpiInstances : public Instances {
   }
 
   std::int64_t sum(std::int64_t value) const override {
+    const WaitTimer timer(waited_);
     std::int64_t total = 0;
     MPI_Allreduce(&value, &total, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     return total;
   }
 
   void broadcast(std::span<std::byte> bytes) const override {
+    const WaitTimer timer(waited_);
     for (std::size_t first = 0; first < bytes.size(); first += kMostAtOnce) {
       const std::size_t count = std::min(kMostAtOnce, bytes.size() - first);
       MPI_Bcast(bytes.data() + first, static_cast<int>(count), MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -62,6 +80,7 @@ class MpiInstances : public Instances {
   }
 
   std::vector<std::byte> gather(std::span<const std::byte> bytes) const override {
+    const WaitTimer timer(waited_);
     std::vector<std::byte> all(bytes.size() * static_cast<std::size_t>(count_));
     MPI_Allgather(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(),
                   static_cast<int>(bytes.size()), MPI_BYTE, MPI_COMM_WORLD);
@@ -90,6 +109,7 @@ class MpiInstances : public Instances {
 
   int count_ = 1, index_ = 0;
   std::vector<char> hosts_;
+  mutable double waited_ = 0;
   mutable std::vector<float> own_;  ///< the first replica's values of a chunk
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/random_draws.h"
 #include "engine/ops/core/shape_tools.h"
 
@@ -152,6 +153,11 @@ std::vector<Work> multinomialWork(const OperatorCall& call) {
           {Random{call.outputs[0].elements(), call.outputs[0].element}, 1, "Draw"}};
 }
 
+/// A draw does not depend smoothly on its probability; PyTorch's bernoulli has a zero gradient, too.
+Status noGradientOfDraws(GradientBuilder&) {
+  return {};
+}
+
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(bernoulli) {
@@ -159,7 +165,8 @@ PIPESCOPE_REGISTER_OPERATOR(bernoulli) {
                 .attributes = {{"dtype", AttributeKind::integer}, {"seed", AttributeKind::real}},
                 .infer = inferBernoulli,
                 .kernel = bernoulliKernel,
-                .work = bernoulliWork});
+                .work = bernoulliWork,
+                .gradient = noGradientOfDraws});
   registry.add({.type = "Multinomial",
                 .attributes = {{"dtype", AttributeKind::integer},
                                {"sample_size", AttributeKind::integer},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/random_draws.h"
 #include "engine/ops/core/shape_tools.h"
 
@@ -61,6 +62,11 @@ std::vector<Work> randomFillWork(const OperatorCall& call) {
   return {{Random{call.outputs[0].elements(), call.outputs[0].element}, 1, ""}};
 }
 
+/// Only the shape of the input is used.
+Status noGradientOfShape(GradientBuilder&) {
+  return {};
+}
+
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(random_fill) {
@@ -79,6 +85,7 @@ PIPESCOPE_REGISTER_OPERATOR(random_fill) {
       definition.infer = like ? inferLike : inferShaped;
       definition.kernel = normal ? normalKernel : uniformKernel;
       definition.work = randomFillWork;
+      if (like) definition.gradient = noGradientOfShape;
       registry.add(std::move(definition));
     }
   }

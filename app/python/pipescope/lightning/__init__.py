@@ -12,7 +12,10 @@ from . import accelerators, callbacks, loggers, plugins, strategies
 from .callbacks import Callback
 from .errors import MisconfigurationException
 from .module import LightningDataModule, LightningModule
+from .registration import register
 from .trainer import Trainer, seed_everything
 
 __all__ = ["Callback", "LightningDataModule", "LightningModule", "MisconfigurationException", "Trainer", "accelerators",
-           "callbacks", "loggers", "plugins", "seed_everything", "strategies"]
+           "callbacks", "loggers", "plugins", "register", "seed_everything", "strategies"]
+
+register()

@@ -17,6 +17,19 @@ class _Hooks:
         """Called after a stage."""
 
 
+class Hyperparameters(dict):
+    """A dictionary whose entries are attributes, too: hparams["lr"] or hparams.lr."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"There is no hyperparameter {name}; there are: {', '.join(self) or 'none'}.") from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
 class LightningModule(torch.nn.Module, _Hooks):
     """A model with its steps and optimizer.
 
@@ -27,7 +40,7 @@ class LightningModule(torch.nn.Module, _Hooks):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.trainer = None
-        self._hparams = {}
+        self._hparams = Hyperparameters()
 
     # --- steps and hooks of users ---------------------------------------------------------------------------
     def training_step(self, batch, batch_idx):
@@ -96,7 +109,8 @@ class LightningModule(torch.nn.Module, _Hooks):
         """Keep the arguments of __init__ (or those named) in hparams and in checkpoints."""
         frame = inspect.currentframe().f_back
         arguments, _, _, values = inspect.getargvalues(frame)
-        self._hparams = {name: values[name] for name in arguments if name != "self" and (not names or name in names)}
+        chosen = {name: values[name] for name in arguments[1:] if not names or name in names}
+        self._hparams = Hyperparameters(chosen)
 
     @property
     def current_epoch(self):
@@ -125,13 +139,14 @@ class LightningModule(torch.nn.Module, _Hooks):
     def log(self, name, value, prog_bar=False, logger=True, on_step=None, on_epoch=None, sync_dist=False):
         """Log a number, or the mean of a tensor. `prog_bar` shows it with the epoch, `logger` writes it to the loggers.
 
+        `sync_dist` logs the mean over all instances that poprun started; every instance must log it.
         Refused within a step on IPUs and HPUs, because the step runs on the devices. A step on the CPU logs the value of
         its batch (on_epoch=True is refused there), an epoch-end hook that of the epoch (on_step=True is refused there).
         """
         if self.trainer is None:
             raise MisconfigurationException(f'log("{name}"): the module has no trainer yet.')
-        self.trainer._check_log(name, on_step, on_epoch, sync_dist)
-        self.trainer._log(name, value, logger, prog_bar)
+        self.trainer._check_log(name, on_step, on_epoch)
+        self.trainer._log(name, value, logger, prog_bar, sync_dist)
 
     def log_dict(self, values, **kwargs):
         """Log {name: value}."""

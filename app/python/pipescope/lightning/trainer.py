@@ -4,10 +4,11 @@ import contextlib
 import os
 import random
 import sys
-import tempfile
 
 import torch
 
+from .. import popdist
+from .._pipescope import interface
 from . import callbacks as callback_kinds
 from .accelerators import CPUAccelerator, HPUAccelerator, IPUAccelerator, device_count
 from .callbacks import Callback, ModelCheckpoint
@@ -38,6 +39,25 @@ def seed_everything(seed=None, workers=False):
     return seed
 
 
+# Arguments of Lightning's trainer for what this one does not have, with the values that ask for nothing.
+_NOTHING = {
+    "barebones": (False,), "benchmark": (None, False, True), "detect_anomaly": (False,), "deterministic": (None, False, True),
+    "enable_model_summary": (None, False), "gradient_clip_algorithm": (None,), "inference_mode": (True,), "max_time": (None,),
+    "num_nodes": (1,), "num_sanity_val_steps": (None, 0), "overfit_batches": (0, 0.0), "profiler": (None,),
+    "reload_dataloaders_every_n_epochs": (0,), "sync_batchnorm": (False,), "use_distributed_sampler": (True,),
+    "val_check_interval": (None, 1.0),
+}
+
+
+def _check_nothing(given):
+    for name, value in given.items():
+        if name not in _NOTHING:
+            raise TypeError(f"Trainer has no argument {name}.")
+        if not any(value is known or (value == known and type(value) is type(known)) for known in _NOTHING[name]):
+            known = " or ".join(map(repr, _NOTHING[name]))
+            raise MisconfigurationException(f"Trainer({name}={value!r}) is not implemented: leave it out, or pass {known}.")
+
+
 class Trainer:
     """Runs a LightningModule.
 
@@ -50,7 +70,8 @@ class Trainer:
                  max_steps=-1, limit_train_batches=None, limit_val_batches=None, limit_test_batches=None,
                  limit_predict_batches=None, accumulate_grad_batches=1, callbacks=None, logger=False, plugins=None,
                  gradient_clip_val=None, check_val_every_n_epoch=1, log_every_n_steps=50, enable_progress_bar=True,
-                 enable_checkpointing=False, default_root_dir=None, fast_dev_run=False):
+                 enable_checkpointing=False, default_root_dir=None, fast_dev_run=False, **nothing):
+        _check_nothing(nothing)
         self.accelerator, self.num_devices = self._choose(accelerator, strategy, devices)
         self.accelerator_name = self.accelerator.name
         self.strategy = strategy_of(strategy, self.accelerator_name)
@@ -110,8 +131,6 @@ class Trainer:
     @property
     def instance(self):
         """The number of this process among those of a launcher, from 0. The first one writes files."""
-        from .. import popdist
-
         return popdist.getInstanceIndex()
 
     @property
@@ -344,14 +363,7 @@ class Trainer:
         finally:
             self._on_devices = ""
 
-    def _check_log(self, name, on_step, on_epoch, sync_dist):
-        from .. import popdist
-
-        if sync_dist and popdist.getNumInstances() > 1:
-            raise MisconfigurationException(
-                f'self.log("{name}", sync_dist=True) over several instances is not implemented: each logs the values of '
-                "its own data."
-            )
+    def _check_log(self, name, on_step, on_epoch):
         if self._in_host_step and on_epoch:
             raise MisconfigurationException(
                 f'self.log("{name}", on_epoch=True) in a step is not implemented: log the mean in the epoch-end hook.'
@@ -359,7 +371,7 @@ class Trainer:
         if not self._in_host_step and on_step and not self._on_devices:
             raise MisconfigurationException(f'self.log("{name}", on_step=True) belongs to a step.')
 
-    def _log(self, name, value, logged, shown=False):
+    def _log(self, name, value, logged, shown=False, sync_dist=False):
         if self._on_devices:
             step = f"{self._on_devices}_step"
             raise MisconfigurationException(
@@ -367,6 +379,10 @@ class Trainer:
                 f"log it in {self._on_devices}_epoch_end."
             )
         value = value.detach().float().mean().item() if isinstance(value, torch.Tensor) else float(value)
+        if sync_dist:
+            popdist._leave_at_exit()
+            values = interface.instance_values(value)
+            value = sum(values) / len(values)
         self.callback_metrics[name] = value
         if shown:
             self.progress_bar_metrics[name] = value
@@ -392,7 +408,7 @@ class Trainer:
         """Save weights, optimizer state, epoch and hyperparameters. load_from_checkpoint and ckpt_path read them."""
         module = self.lightning_module
         checkpoint = {"epoch": self.current_epoch, "global_step": self.global_step,
-                      "state_dict": module.state_dict(), "hyper_parameters": module.hparams}
+                      "state_dict": module.state_dict(), "hyper_parameters": dict(module.hparams)}
         if self._runner is not None and self._runner.has("training"):
             checkpoint["optimizer_states"] = self._optimizer_state()
             checkpoint["lr_schedulers"] = [each["scheduler"].state_dict() for each in self._schedulers]
@@ -405,11 +421,7 @@ class Trainer:
         model = self._runner.model("training")
         if not model.isCompiled():
             return b""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "state.npz")
-            model.save(path)
-            with open(path, "rb") as file:
-                return file.read()
+        return model._state()
 
     def _restore(self, model, path):
         checkpoint = torch.load(path)

@@ -11,11 +11,12 @@ except ImportError as _error:
 
 from . import optim
 from .blocks import BeginBlock, Block, BlockFunction
-from .data_loader import DataLoader
-from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, MeanReductionStrategy,
+from .data_loader import AsynchronousDataAccessor, DataLoader
+from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, Liveness, MeanReductionStrategy,
                     OutputMode, ReductionType, SharingStrategy, SyncPattern)
 from .errors import Error
-from .model import PoplarExecutor, inferenceModel, trainingModel
+from .log import setLogLevel
+from .model import PoplarExecutor, inferenceModel, load, trainingModel
 from .ops import identity_loss, recomputationCheckpoint
 from .options import Options, TensorLocationSettings
 from .strategies import (ParallelPhasedExecution, Phase, PipelinedExecution, SerialPhasedExecution, ShardedExecution,

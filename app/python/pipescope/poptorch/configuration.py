@@ -74,8 +74,11 @@ def place_stages(blocks, annotations, strategy):
     return [PlacedStage([_LEADING], 0, placed[0].phase), *placed]
 
 
-def count_ipus(stages, replicas, processes=1):
-    """Return the IPUs that the replicas of all processes take. More than one process may have are refused."""
+def count_ipus(stages, replicas, processes=1, takes_any=False):
+    """Return the IPUs that the replicas of all processes take. More than one process may have are refused.
+
+    A process attaches to a power of two of IPUs, so other numbers are refused, too, unless `takes_any`.
+    """
     ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
     each = max(len(ipus), max(ipus) + 1)
     if each * replicas > _MOST_IPUS:
@@ -87,6 +90,14 @@ def count_ipus(stages, replicas, processes=1):
             f"the replicas over {instances} processes with `pipescope poprun --num-instances {instances} --num-replicas "
             f"{replicas * processes} --ipus-per-replica {each} {_program()}`, and call popdist.poptorch.Options() "
             "instead of replicationFactor."
+        )
+    own, enough = each * replicas, 1
+    while enough < own:
+        enough *= 2
+    if own != enough and not takes_any:
+        raise Error(
+            f"The model takes {own} IPUs ({replicas} replicas of {each}), but systems are attached in powers of two: at "
+            f"least {enough}. Call autoRoundNumIPUs(True) to reserve {enough}, or useIpuModel(True) to emulate {own}."
         )
     total = each * replicas * processes
     if total > _SYSTEMS[-1][0]:
@@ -221,7 +232,7 @@ def _use_ipus(options, toml, traced, nodes, training, processes):
     stages = place_stages(blocks, traced.annotations, options.strategy) if blocks else []
     if stages:
         check_pipeline(options, stages, training)
-    ipus = count_ipus(stages, options.replication_factor, processes)
+    ipus = count_ipus(stages, options.replication_factor, processes, options.auto_round_num_ipus or options.ipu_model)
     toml.set("system.name", next(name for most, name in _SYSTEMS if ipus <= most))
     toml.set("execution.strategy", options.strategy.key)
     if getattr(options.strategy, "separate_backward", False):

@@ -184,6 +184,24 @@ class DataLoader(torch.utils.data.DataLoader):
         """Accept it: reading ahead ends with the iteration."""
 
 
+class AsynchronousDataAccessor:
+    """Reads ahead of the caller from any iterable data set, on a thread of its own."""
+
+    def __init__(self, dataset, buffer_size=3):
+        if buffer_size < 1:
+            raise ValueError(f"buffer_size is {buffer_size}, but must be at least 1.")
+        self._dataset, self._ahead = dataset, buffer_size
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def __iter__(self):
+        return iter(_ReadAhead(iter(self._dataset), self._ahead))
+
+    def terminate(self):
+        """Accept it: reading ahead ends with the iteration."""
+
+
 def _slice(item, first, end):
     if isinstance(item, torch.Tensor):
         return item[first:end]

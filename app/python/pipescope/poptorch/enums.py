@@ -79,6 +79,15 @@ class AutoStage(enum.IntEnum):
     AutoIncrement = 1
 
 
+class Liveness(enum.IntEnum):
+    """When the tensors of a phase lie in the memory of the chip."""
+
+    AlwaysLive = 0
+    OffChipAfterFwd = 1
+    OffChipAfterFwdNoOverlap = 2
+    OffChipAfterEachPhase = 3
+
+
 class SharingStrategy(enum.IntEnum):
     """Kept for programs that name it. Loaders read ahead on threads, which share all memory."""
 

@@ -2,16 +2,18 @@
 
 import os
 import tempfile
+import time
 
 import numpy
 import torch
 
 from .. import popdist
 from .._pipescope import interface
-from . import configuration, optim
+from . import configuration, optim, saved_model
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
 from .errors import Error
+from .log import logger
 from .options import Options
 from .structure import Structure
 from .trace import bind_arguments, trace
@@ -29,6 +31,7 @@ class PoplarExecutor:
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
         self._program = self._executable = self._device = self._traced = None
+        self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._compiled_groups, self._state_to_load = [], [], None
 
@@ -165,8 +168,11 @@ class PoplarExecutor:
         if not tensors:
             raise Error("The model needs at least one tensor as input.")
         rows = self._micro_batch(tensors)
+        tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
+        self._example, self._blocks = [tensor[:rows].clone() for tensor in tensors], tensors[0].shape[0] // rows
+        begun = time.perf_counter()
         buffers = {name: value.clone() for name, value in self._module.named_buffers()}
-        self._traced = trace(self._module, arguments, [tensor[:rows] for tensor in tensors], self._training)
+        self._traced = trace(self._module, arguments, self._example, self._training)
         with torch.no_grad():
             for name, value in self._module.named_buffers():
                 value.copy_(buffers[name])  # tracing ran the module
@@ -179,6 +185,9 @@ class PoplarExecutor:
         )
         self._program = interface.compile(toml, name, self._traced.onnx)
         popdist._leave_at_exit()
+        logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name,
+                    len(outline["nodes"]), time.perf_counter() - begun, self._program.call_seconds(0))
+        logger.debug("%s: configuration\n%s", name, toml)
         self._open_device(name)
 
     def _names_of_parameters(self):
@@ -227,12 +236,15 @@ class PoplarExecutor:
         self._record(answer)
         if self._training:
             self.copyWeightsToHost()
+            # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
+            self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
         return self._results(answer)
 
     @staticmethod
     def _array(tensor):
         values = tensor.detach().cpu()
-        values = values.float() if values.dtype == torch.bfloat16 else values
+        # NumPy has no bfloat16, and IPUs have no float64, which PopTorch narrows, too.
+        values = values.float() if values.dtype in (torch.bfloat16, torch.float64) else values
         return values.contiguous().numpy()
 
     def _record(self, answer):
@@ -279,18 +291,51 @@ class PoplarExecutor:
         self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
 
     def save(self, path, export_model=True, save_rng_state=True):
-        """Save weights and optimizer state (.npz). load() needs the same module and options."""
+        """Save a compiled model: weights, optimizer state and random numbers, and the module itself with `export_model`.
+
+        poptorch.load() makes a model from the file; load() and loadExecutable() take over its state. Random numbers are a
+        function of the number of updates, so `save_rng_state=False` is refused.
+        """
         self._must_be_compiled("save")
-        self._executable.save(str(path))
+        if not save_rng_state:
+            raise NotImplementedError("save_rng_state=False is not implemented: random numbers follow from the updates.")
+        saved_model.write(path, self, self._state(), export_model)
+
+    def compileAndExport(self, path, *args, export_model=True, save_rng_state=True, **kwargs):
+        """Compile the model with the tensors of a call, and save it."""
+        self.compile(*args, **kwargs)
+        self.save(path, export_model, save_rng_state)
+
+    def _state(self):
+        """Weights and optimizer state, as the bytes of an .npz file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.npz")
+            self._executable.save(path)
+            with open(path, "rb") as file:
+                return file.read()
 
     def load(self, path):
-        """Load what save() wrote."""
+        """Load the state that save() wrote."""
         self._must_be_compiled("load")
-        self._executable.load(str(path))
+        self._set_state(saved_model.read(path)["state"])
+
+    def loadExecutable(self, path):
+        """Compile the model for the inputs of a model that was saved, and load its state."""
+        content = saved_model.read(path)
+        args, kwargs = saved_model.example_of(content)
+        self.compile(*args, **kwargs)
+        self._set_state(content["state"])
+
+    def _set_state(self, state):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.npz")
+            with open(path, "wb") as file:
+                file.write(state)
+            self._executable.load(path)
         self.copyWeightsToHost()
 
     def loadWhenCompiled(self, state):
-        """Load the bytes of a file of save() as soon as the model is compiled. PopTorch has no such function."""
+        """Load weights and optimizer state (bytes) as soon as the model is compiled. PopTorch has no such function."""
         self._state_to_load = state
         if self.isCompiled():
             self._load_state()
@@ -298,12 +343,8 @@ class PoplarExecutor:
     def _load_state(self):
         if self._state_to_load is None:
             return
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "state.npz")
-            with open(path, "wb") as file:
-                file.write(self._state_to_load)
-            self._state_to_load = None
-            self.load(path)
+        state, self._state_to_load = self._state_to_load, None
+        self._set_state(state)
 
     def getPerfCounters(self):
         """Refused: latencies are in the profile."""
@@ -330,3 +371,19 @@ def inferenceModel(model, options=None, optimizer=None):
     executor = PoplarExecutor(module, options, None, training=False)
     configuration.check_inference(executor.options)
     return executor
+
+
+def load(path, edit_opts_fn=None):
+    """Return the compiled model that PoplarExecutor.save wrote. `edit_opts_fn` may change its options before."""
+    content = saved_model.read(path)
+    if "model" not in content:
+        raise Error(f"{path} was saved with export_model=False: make the model from its module, and call loadExecutable.")
+    module, options, optimizer, training = content["model"]
+    options = options.clone()
+    if edit_opts_fn is not None:
+        edit_opts_fn(options)
+    model = PoplarExecutor(module, options, optimizer, training)
+    args, kwargs = saved_model.example_of(content)
+    model.compile(*args, **kwargs)
+    model._set_state(content["state"])
+    return model

@@ -25,7 +25,7 @@ def identity_loss(x, reduction):
     elif reduction in ("sum", 0):
         value = loss = torch.sum(x)
     elif reduction in ("none", 2):
-        value, loss = x, torch.sum(x)
+        value, loss = x, x if x.dim() == 0 else torch.sum(x)
     else:
         raise ValueError(f'identity_loss: reduction is {reduction!r}, but must be "mean", "sum" or "none".')
     if MarkedLosses.current is not None:

@@ -4,6 +4,7 @@ import json
 import os
 
 from .enums import CommGroupType, ConnectionType, OutputMode, SyncPattern
+from .log import logger
 from .location_options import TensorLocationSettings, _TensorLocationOptions
 from .options_group import POPART, OptionsGroup
 from .precision_options import _PrecisionOptions
@@ -41,6 +42,10 @@ class _DistributedOptions(OptionsGroup):
 class _JitOptions(OptionsGroup):
     def __init__(self):
         super().__init__(trace_model=False)
+
+    def traceModel(self, trace_model):
+        """Accept it: models are always traced."""
+        return self._set("trace_model", bool(trace_model))
 
 
 def _positive(name, value):
@@ -86,6 +91,7 @@ class Options(OptionsGroup):
             "cache_path": None,
             "cards": 0,  # of Gaudis in place of IPUs
             "card_precision": 32,
+            "ipu_model": False,
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()
@@ -101,13 +107,13 @@ class Options(OptionsGroup):
         return self._set("replication_factor", _positive("replicationFactor", replication_factor))
 
     def inputReplicaGrouping(self, input_group_size, input_group_type=CommGroupType.Consecutive):
-        """Give so many neighbouring replicas the same input."""
+        """Give so many neighbouring replicas the same input. The number must divide the replicas."""
         if CommGroupType(input_group_type) not in (CommGroupType.Consecutive, CommGroupType.NoGrouping):
             raise ValueError(f"inputReplicaGrouping takes consecutive groups, not {input_group_type!r}.")
         return self._hide("input_group_size", _positive("inputReplicaGrouping", input_group_size))
 
     def autoRoundNumIPUs(self, auto_round_num_ipus=True):
-        """Take more IPUs where their number is no power of two. Emulated systems take any number."""
+        """Reserve more IPUs, which stay idle, where the model does not take a power of two. Otherwise it is refused."""
         return self._set("auto_round_num_ipus", bool(auto_round_num_ipus))
 
     def connectionType(self, connection_type):
@@ -121,8 +127,8 @@ class Options(OptionsGroup):
         return self
 
     def useIpuModel(self, use_model):
-        """Accept it: devices are always emulated."""
-        return self
+        """Take any number of IPUs, as Graphcore's model of an IPU does. Devices are always emulated."""
+        return self._hide("ipu_model", bool(use_model))
 
     def useOfflineIpuTarget(self, ipu_version=2):
         """Compile only: a call is refused."""
@@ -178,8 +184,13 @@ class Options(OptionsGroup):
         return self._hide("profile_dir", str(profile_dir or self.log_dir))
 
     def enableExecutableCaching(self, path):
-        """Accept it. Compiling for the emulated devices is quick, so nothing is cached."""
+        """Accept it without effect, as PopTorch does for its model of an IPU; a line of the log says so."""
+        logger.warning("enableExecutableCaching has no effect: programs for emulated devices are compiled at each start.")
         return self._hide("cache_path", str(path))
+
+    def showCompilationProgressBar(self, show=True):
+        """Accept it: compiling for emulated devices is quick, and no bar is shown. setLogLevel("INFO") tells its time."""
+        return self
 
     def logDir(self, log_dir):
         """Choose the folder for reports."""

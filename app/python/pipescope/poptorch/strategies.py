@@ -1,6 +1,6 @@
 """Stages, phases and execution strategies."""
 
-from .enums import AutoStage
+from .enums import AutoStage, Liveness
 
 
 class Stage:
@@ -174,6 +174,15 @@ class SerialPhasedExecution(_PhasedStrategy):
     """The phases take turns on one group of IPUs; streaming memory holds the tensors of the others."""
 
     key = "serial_phased"
+
+    def setTensorsLiveness(self, liveness):
+        """Refused unless it is Liveness.AlwaysLive: what TensorLocations puts on the chip stays there."""
+        if Liveness(liveness) != Liveness.AlwaysLive:
+            raise NotImplementedError(
+                f"setTensorsLiveness({Liveness(liveness).name}) is not implemented: use AlwaysLive, and TensorLocations "
+                "for the kinds of tensors that leave the chip."
+            )
+        return self
 
 
 class ParallelPhasedExecution(_PhasedStrategy):

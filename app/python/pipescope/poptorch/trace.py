@@ -11,6 +11,7 @@ import warnings
 import torch
 
 from .blocks import Annotations
+from .decompositions import Decomposed
 from .errors import Error, user_line
 from .ops import Checkpoints, MarkedLosses
 from .structure import Structure
@@ -76,12 +77,15 @@ def _operator_line(module, tensors, operator):
 
 
 def _refuse(module, tensors, error):
-    text = str(error).split("\n")[0]
+    text = re.split(r" Please feel free| ?\[Caused by|\n", str(error))[0].rstrip(". ")
     operator = re.search(r"aten::\w+", text)
+    exporter = re.match(r"Unsupported: ONNX export of operator (.*)|Exporting the operator '(\S+)'", text)
+    if exporter:
+        text = f"the operator {exporter.group(1) or exporter.group(2)} is not supported"
     line = _operator_line(module, tensors, operator.group()) if operator else ""
     line = line or user_line(traceback.extract_tb(error.__traceback__))
     where = f" at {line}" if line else ""
-    raise Error(f"{type(module).__name__} cannot be traced{where}: {text}") from error
+    raise Error(f"{type(module).__name__} cannot be traced{where}: {text}.") from error
 
 
 class _FlatForward:
@@ -176,7 +180,8 @@ def _export(module, traced, tensors, training):
     buffer = io.BytesIO()
     traced.annotations = Annotations()
     Checkpoints.count = 0
-    with _FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught:
+    with (_FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught,
+          Decomposed(caught)):
         warnings.simplefilter("always")
         torch.onnx.export(
             module, tuple(tensors), buffer, input_names=traced.inputs, opset_version=OPSET,

@@ -1,0 +1,213 @@
+"""Registers the emulated accelerators and their strategies with PyTorch Lightning itself, where it is installed.
+
+Lightning's own trainer then runs a LightningModule on emulated devices: `Trainer(accelerator="ipu",
+strategy="ipu_strategy", devices=2)`, or with an object from `strategies_of()`.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import os
+
+import torch
+
+from ..aliases import is_alias
+from . import accelerators
+from .data import device_loader
+from .errors import MisconfigurationException
+from .steps import DeviceRunner
+from .strategies import _NAMES
+
+#: The names of Lightning's package, the newer one first.
+PACKAGES = ("lightning.pytorch", "pytorch_lightning")
+
+_STAGES = {"train": "training", "sanity_check": "validation", "validate": "validation", "test": "test",
+           "predict": "predict"}
+
+
+def installed_package():
+    """Return the name of Lightning's package, or None if Lightning is not installed."""
+    for name in PACKAGES:
+        with contextlib.suppress(ModuleNotFoundError):
+            if importlib.util.find_spec(name) is not None and not is_alias(name):
+                return name
+    return None
+
+
+class _View:
+    """What a DeviceRunner asks of its trainer, answered by Lightning's trainer."""
+
+    def __init__(self, trainer, strategy, kind, devices):
+        self._trainer, self.strategy, self.accelerator_name, self.num_devices = trainer, strategy, kind.name, devices
+        text = str(getattr(trainer, "precision", "32"))
+        self.precision = "bf16" if text.startswith("bf16") else 16 if text.startswith("16") else 32
+        seed = os.environ.get("PL_GLOBAL_SEED")
+        self.seed = int(seed) if seed else None
+
+    @property
+    def accumulate_grad_batches(self):
+        return self._trainer.accumulate_grad_batches
+
+    @contextlib.contextmanager
+    def _tracing(self, stage):
+        def refuse(name, *args, **kwargs):
+            raise MisconfigurationException(
+                f'self.log("{name}") is called in {stage}_step, which runs on the devices: return the value, and log it '
+                "in an epoch-end hook."
+            )
+
+        module = self._trainer.lightning_module
+        module.__dict__["log"] = refuse
+        try:
+            yield
+        finally:
+            module.__dict__.pop("log", None)
+
+
+def _emulated_strategy(base, own, kind):
+    """Return a strategy of Lightning (`base`) that runs steps as our strategy `own` says."""
+
+    class Emulated(base):
+        """Steps run compiled on emulated devices, which also update the weights."""
+
+        strategy_name = own.__name__
+
+        def __init__(self, accelerator=None, checkpoint_io=None, precision_plugin=None, **settings):
+            super().__init__(accelerator=accelerator, checkpoint_io=checkpoint_io, precision_plugin=precision_plugin)
+            self.own, self.parallel_devices, self._runner, self._view = own(**settings), None, None, None
+
+        # --- one process, whose tensors lie in the memory of the host ----------------------------------------
+        root_device = property(lambda self: torch.device("cpu"))
+        is_global_zero = property(lambda self: True)
+
+        def model_to_device(self):
+            """Tensors go to the devices with each call."""
+
+        def broadcast(self, obj, src=0):
+            return obj
+
+        def barrier(self, *args, **kwargs):
+            """One process waits for nobody."""
+
+        def all_gather(self, tensor, group=None, sync_grads=False):
+            return tensor
+
+        def reduce(self, tensor, *args, **kwargs):
+            return tensor
+
+        # --- models of the stages ------------------------------------------------------------------------------
+        def setup(self, trainer):
+            super().setup(trainer)
+            if len(self.optimizers) > 1:
+                raise MisconfigurationException("One optimizer is supported: give it several parameter groups.")
+            devices = len(self.parallel_devices) if self.parallel_devices else 1
+            self._view = _View(trainer, self.own, kind, devices)
+            self._runner = DeviceRunner(self._view, trainer.lightning_module)
+
+        def _stage(self):
+            stage = self.lightning_module.trainer.state.stage
+            return _STAGES[str(getattr(stage, "value", stage))]
+
+        def process_dataloader(self, dataloader):
+            view = self._view or _View(self.lightning_module.trainer, self.own, kind,
+                                       len(self.parallel_devices or [None]))
+            return device_loader(dataloader, view, self.own.options(view, self._stage() == "training"))
+
+        def _step(self, stage, batch):
+            optimizer = self.optimizers[0] if stage == "training" else None
+            if not self._runner.has(stage):
+                self._runner.prepare(stage, optimizer)
+            return self._runner.step(stage, batch, optimizer)
+
+        def training_step(self, batch, *args, **kwargs):
+            results = self._step("training", batch)
+            if isinstance(results, dict):  # Lightning takes one number as the loss: the mean over the replicas
+                return {**results, "loss": results["loss"].mean()}
+            return results.mean()
+
+        def validation_step(self, batch, *args, **kwargs):
+            return self._step(self._stage(), batch)
+
+        def test_step(self, batch, *args, **kwargs):
+            return self._step("test", batch)
+
+        def predict_step(self, batch, *args, **kwargs):
+            return self._step("predict", batch)
+
+        # --- weights are updated on the devices ------------------------------------------------------------------
+        def backward(self, closure_loss, *args, **kwargs):
+            return closure_loss
+
+        def optimizer_step(self, optimizer, closure, model=None, **kwargs):
+            return closure()
+
+        def teardown(self):
+            if self._runner is not None:
+                self._runner.finish()
+            super().teardown()
+
+    Emulated.__name__ = Emulated.__qualname__ = own.__name__
+    return Emulated
+
+
+def _emulated_accelerator(base, kind):
+    """Return an accelerator of Lightning (`base`) with the devices of ours."""
+
+    class Emulated(base):
+        """Emulated devices: any number of them is there."""
+
+        name = staticmethod(lambda: kind.name)
+
+        def setup_device(self, device):
+            """Devices are made with the model."""
+
+        setup = setup_device
+
+        def teardown(self):
+            """Devices end with the model."""
+
+        @staticmethod
+        def parse_devices(devices):
+            return accelerators.device_count(kind, devices)
+
+        @staticmethod
+        def get_parallel_devices(devices):
+            return [torch.device("cpu")] * devices
+
+        @staticmethod
+        def auto_device_count():
+            return kind.auto_device_count()
+
+        @staticmethod
+        def is_available():
+            return True
+
+        def get_device_stats(self, device):
+            raise MisconfigurationException("Emulated devices have no counters: pass autoreport=True, and open the profile.")
+
+    Emulated.__name__ = Emulated.__qualname__ = kind.__name__
+    return Emulated
+
+
+_KINDS = {"ipu": accelerators.IPUAccelerator, "hpu": accelerators.HPUAccelerator}
+
+
+def strategies_of(package):
+    """Return {name: class} of the emulated strategies as strategies of this package of Lightning."""
+    base = importlib.import_module(f"{package}.strategies").Strategy
+    return {name: _emulated_strategy(base, own, _KINDS[own.accelerator]) for name, own in _NAMES.items()}
+
+
+def register(package=None):
+    """Register accelerators and strategies with Lightning. Returns their names; none if Lightning is not installed."""
+    package = package or installed_package()
+    if package is None:
+        return []
+    strategies = importlib.import_module(f"{package}.strategies")
+    kinds = importlib.import_module(f"{package}.accelerators")
+    for name, strategy in strategies_of(package).items():
+        strategies.StrategyRegistry.register(name, strategy, description="emulated by Pipescope", override=True)
+    for name, kind in _KINDS.items():
+        made = _emulated_accelerator(kinds.Accelerator, kind)
+        kinds.AcceleratorRegistry.register(name, made, description="emulated by Pipescope", override=True)
+    return [*_NAMES, *_KINDS]

@@ -1,0 +1,44 @@
+"""Files of models: PoplarExecutor.save, and poptorch.load, which makes a model from such a file."""
+
+import pickle
+import zipfile
+
+import torch
+
+from .errors import Error
+
+_FORMAT = "pipescope.poptorch 1"
+
+
+def write(path, executor, state, export_model):
+    """Write the state (bytes) of a compiled model with the shapes of its inputs and, for load(), the model itself."""
+    content = {"format": _FORMAT, "state": state, "arguments": executor._traced.arguments,
+               "example": executor._example, "blocks": executor._blocks}
+    if export_model:
+        content["model"] = (executor._module, executor._options, executor._optimizer, executor._training)
+    try:
+        torch.save(content, path)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Error(
+            f"{type(executor._module).__name__} cannot be saved ({error}): define its classes at the top of a module, or "
+            "pass export_model=False to save only its state."
+        ) from error
+
+
+def read(path):
+    """Return what write() wrote. A file of another kind is an Error."""
+    if not zipfile.is_zipfile(path):
+        raise Error(f"{path} is no file of PoplarExecutor.save.")
+    try:
+        content = torch.load(path)
+    except (RuntimeError, pickle.UnpicklingError, AttributeError, ImportError, EOFError) as error:
+        raise Error(f"{path} cannot be read as a saved model: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise Error(f"{path} is no file of PoplarExecutor.save.")
+    return content
+
+
+def example_of(content):
+    """Return arguments (positional, named) of a call with the shapes of the model that was saved."""
+    tensors = [torch.cat([tensor] * content["blocks"]) for tensor in content["example"]]
+    return content["arguments"].build(tensors)

@@ -1,0 +1,26 @@
+"""The registry of strategies, and their base."""
+
+
+class _Registry(dict):
+    def register(self, name, strategy=None, description=None, override=False, **init_params):
+        if name in self and not override:
+            raise ValueError(f"'{name}' is already present in the registry.")
+        self[name] = {"strategy": strategy, "description": description, "init_params": init_params}
+
+    def get(self, name):
+        return self[name]["strategy"](**self[name]["init_params"])
+
+
+StrategyRegistry = _Registry(ipu_strategy={})
+
+
+class Strategy:
+    def __init__(self, accelerator=None, checkpoint_io=None, precision_plugin=None):
+        self.accelerator, self.optimizers, self.lightning_module = accelerator, [], None
+
+    def setup(self, trainer):
+        self.model = trainer.lightning_module
+        self.model_to_device()
+
+    def teardown(self):
+        pass

@@ -1,0 +1,82 @@
+"""Hyperparameters, batches of every kind, and the arguments of Lightning's trainer that ask for nothing."""
+
+import os
+import tempfile
+import unittest
+
+import pipescope.lightning as pl
+import torch
+from pipescope.lightning.callbacks import ModelCheckpoint
+from torch import nn
+
+
+class Weighted(pl.LightningModule):
+    """A classifier whose batches are dictionaries with a weight for each sample. Its __init__ calls self `this`."""
+
+    def __init__(this, hidden=8, rate=0.1):  # noqa: N805
+        super().__init__()
+        this.save_hyperparameters()
+        this.layers = nn.Sequential(nn.Linear(4, hidden), nn.ReLU(), nn.Linear(hidden, 3))
+
+    def training_step(self, batch, batch_idx):
+        losses = nn.functional.cross_entropy(self.layers(batch["x"]), batch["label"], reduction="none")
+        return (losses * batch["weight"]).mean()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=self.hparams.rate)
+
+
+class Samples(torch.utils.data.Dataset):
+    """Dictionaries, whose Python numbers a loader makes tensors of int64 and float64."""
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        return {"x": torch.full((4,), index / 32), "label": index % 3, "weight": 1.0 + index % 2}
+
+
+def trainer(**arguments):
+    return pl.Trainer(accelerator="ipu", devices=1, max_epochs=1, enable_progress_bar=False, **arguments)
+
+
+class Values(unittest.TestCase):
+    def test_batches_may_hold_float64(self):
+        torch.manual_seed(1)
+        module, other = Weighted(), Weighted()
+        other.load_state_dict(module.state_dict())
+        loader = torch.utils.data.DataLoader(Samples(), batch_size=4)
+        trainer().fit(module, loader)
+        optimizer = other.configure_optimizers()
+        for batch in loader:
+            optimizer.zero_grad()
+            other.training_step(batch, 0).backward()
+            optimizer.step()
+        torch.testing.assert_close(module.layers[0].weight, other.layers[0].weight)
+
+    def test_hyperparameters_are_attributes_and_are_saved(self):
+        with tempfile.TemporaryDirectory() as folder:
+            module = Weighted(hidden=6)
+            self.assertEqual((module.hparams.hidden, module.hparams["rate"]), (6, 0.1))
+            with self.assertRaisesRegex(AttributeError, "no hyperparameter depth; there are: hidden, rate"):
+                print(module.hparams.depth)
+            module.hparams.rate = 0.2
+            saving = ModelCheckpoint(dirpath=folder)
+            trainer(callbacks=saving).fit(module, torch.utils.data.DataLoader(Samples(), batch_size=4))
+            self.assertEqual(os.listdir(folder), [os.path.basename(saving.best_model_path)])
+            again = Weighted.load_from_checkpoint(saving.best_model_path)
+        self.assertEqual(dict(again.hparams), {"hidden": 6, "rate": 0.2})
+        self.assertTrue(torch.equal(again.layers[0].weight, module.layers[0].weight))
+
+    def test_arguments_that_ask_for_nothing(self):
+        trainer(num_sanity_val_steps=0, enable_model_summary=False, deterministic=True, profiler=None, num_nodes=1)
+        with self.assertRaisesRegex(pl.MisconfigurationException, r"Trainer\(num_nodes=2\) is not implemented.* pass 1\."):
+            trainer(num_nodes=2)
+        with self.assertRaisesRegex(pl.MisconfigurationException, r"pass None or 1\.0"):
+            trainer(val_check_interval=0.5)
+        with self.assertRaisesRegex(TypeError, "Trainer has no argument acelerator"):
+            trainer(acelerator="ipu")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,186 @@
+"""Saved models, log lines, and the number of IPUs that a process may attach to."""
+
+import copy
+import logging
+import os
+import tempfile
+import unittest
+import warnings
+
+import torch
+from pipescope import poptorch
+from torch import nn
+
+
+class Scores(nn.Module):
+    """A layer, dropout and a loss. Its inputs come in a dictionary."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+        self.dropout = nn.Dropout(0.4)
+
+    def forward(self, batch, scale=1.0):
+        scores = self.dropout(self.layer(batch["x"])) * scale
+        return {"scores": scores, "loss": nn.functional.cross_entropy(scores, batch["labels"])}
+
+
+class Split(nn.Module):
+    """A layer on each of some IPUs."""
+
+    def __init__(self, ipus):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in ipus)
+        self.ipus = ipus
+
+    def forward(self, x):
+        for ipu, layer in zip(self.ipus, self.layers):
+            with poptorch.Block(ipu_id=ipu):
+                x = layer(x)
+        return x
+
+
+def batch(rows=6):
+    return {"x": torch.linspace(-1, 1, rows * 4).reshape(rows, 4), "labels": torch.arange(rows) % 3}
+
+
+def model_of(module, accumulation=3):
+    options = poptorch.Options().randomSeed(5)
+    options.Training.gradientAccumulation(accumulation)
+    return poptorch.trainingModel(module, options, poptorch.optim.AdamW(module.parameters(), lr=0.1))
+
+
+class Saving(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "model.poptorch")
+
+    def trained(self, **kwargs):
+        """Save a model after two calls. Returns the loss of the third call."""
+        model = model_of(Scores())
+        for _ in range(2):
+            model(batch(), scale=0.5)
+        model.save(self.path, **kwargs)
+        return model(batch(), scale=0.5)["loss"].item()
+
+    def test_a_loaded_model_goes_on_with_the_same_bits(self):
+        expected = self.trained()
+        model = poptorch.load(self.path)
+        self.assertTrue(model.isCompiled())
+        self.assertEqual(model(batch(), scale=0.5)["loss"].item(), expected)
+        self.assertEqual(type(model.model), Scores)
+
+    def test_the_options_of_a_loaded_model_can_be_edited(self):
+        self.trained()
+        model = poptorch.load(self.path, lambda options: options.outputMode(poptorch.OutputMode.All))
+        self.assertEqual(model(batch(), scale=0.5)["loss"].shape, (3,))
+
+    def test_a_state_is_loaded_into_a_model_of_the_same_module(self):
+        expected = self.trained(export_model=False)
+        with self.assertRaisesRegex(poptorch.Error, "export_model=False: make the model from its module"):
+            poptorch.load(self.path)
+        model = model_of(Scores())
+        model.loadExecutable(self.path)
+        self.assertEqual(model(batch(), scale=0.5)["loss"].item(), expected)
+        compiled = model_of(Scores())
+        compiled.compile(batch(), scale=0.5)
+        compiled.load(self.path)
+        self.assertEqual(compiled(batch(), scale=0.5)["loss"].item(), expected)
+
+    def test_compiling_and_exporting_in_one_call(self):
+        module = nn.Linear(4, 2)
+        poptorch.inferenceModel(module).compileAndExport(self.path, torch.ones(3, 4))
+        torch.testing.assert_close(poptorch.load(self.path)(torch.ones(3, 4)), module(torch.ones(3, 4)).detach())
+
+    def test_what_cannot_be_saved_or_loaded_is_refused(self):
+        class Local(nn.Linear):
+            """A class that no other program can import."""
+
+        model = poptorch.inferenceModel(Local(2, 2))
+        with self.assertRaisesRegex(poptorch.Error, "the model is not compiled yet"):
+            model.save(self.path)
+        model.compile(torch.ones(1, 2))
+        with self.assertRaisesRegex(poptorch.Error, r"Local cannot be saved .* at the top of a module, or pass export_model"):
+            model.save(self.path)
+        with self.assertRaisesRegex(NotImplementedError, "save_rng_state=False"):
+            model.save(self.path, save_rng_state=False)
+        for content in (b"no model", None):
+            if content is None:
+                torch.save({"weights": 1}, self.path)
+            else:
+                with open(self.path, "wb") as file:
+                    file.write(content)
+            with self.assertRaisesRegex(poptorch.Error, "is no file of PoplarExecutor.save"):
+                poptorch.load(self.path)
+
+
+class Numbers(unittest.TestCase):
+    def compile(self, ipus, **calls):
+        options = poptorch.Options().deviceIterations(len(ipus))
+        for name, value in calls.items():
+            getattr(options, name)(value)
+        model = poptorch.inferenceModel(Split(ipus), options)
+        model.compile(torch.ones(options.device_iterations * options.replication_factor, 4))
+        return model
+
+    def test_a_process_attaches_to_a_power_of_two(self):
+        with self.assertRaisesRegex(poptorch.Error, r"takes 3 IPUs \(1 replicas of 3\).* at least 4\. Call autoRoundNumIPUs"):
+            self.compile([0, 1, 2])
+        with self.assertRaisesRegex(poptorch.Error, r"takes 6 IPUs \(3 replicas of 2\).* at least 8\."):
+            self.compile([0, 1], replicationFactor=3)
+        self.assertTrue(self.compile([0, 1, 2], autoRoundNumIPUs=True).isCompiled())
+        self.assertTrue(self.compile([0, 1, 2], useIpuModel=True).isCompiled())
+        self.assertTrue(self.compile([0, 1], replicationFactor=2).isCompiled())
+
+
+class Speaking(unittest.TestCase):
+    def test_the_level_decides_what_is_said(self):
+        self.addCleanup(poptorch.setLogLevel, "WARN")
+        with self.assertLogs("poptorch", logging.INFO) as said:
+            poptorch.inferenceModel(nn.Linear(2, 2)).compile(torch.ones(1, 2))
+        self.assertRegex(said.output[0], r"inference: \d+ operators traced and compiled in")
+        for level, known in (("DEBUG", logging.DEBUG), (2, logging.INFO), ("ERR", logging.ERROR)):
+            poptorch.setLogLevel(level)
+            self.assertEqual(logging.getLogger("poptorch").level, known)
+        with self.assertRaisesRegex(ValueError, "'LOUD' is no level"):
+            poptorch.setLogLevel("LOUD")
+
+    def test_caching_says_that_it_has_no_effect(self):
+        with self.assertLogs("poptorch", logging.WARNING) as said:
+            poptorch.Options().enableExecutableCaching("cache")
+        self.assertIn("has no effect", said.output[0])
+
+    def test_schedules_of_rates_do_not_warn(self):
+        module = Scores()
+        optimizer = poptorch.optim.SGD(module.parameters(), lr=1.0)
+        model = poptorch.trainingModel(module, None, optimizer)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model(batch())
+            schedule.step()
+        model.setOptimizer(optimizer)
+        before = copy.deepcopy(module.state_dict())
+        model(batch())
+        self.assertTrue(torch.equal(before["layer.weight"], module.layer.weight))
+
+
+class Reading(unittest.TestCase):
+    def test_any_data_can_be_read_ahead(self):
+        loader = poptorch.AsynchronousDataAccessor([1, 2, 3], buffer_size=1)
+        self.assertEqual((list(loader), list(loader), len(loader)), ([1, 2, 3], [1, 2, 3], 3))
+
+        def fails():
+            yield 1
+            raise KeyError("the user's own")
+
+        with self.assertRaisesRegex(KeyError, "the user's own"):
+            list(poptorch.AsynchronousDataAccessor(fails()))
+        with self.assertRaisesRegex(ValueError, "buffer_size is 0"):
+            poptorch.AsynchronousDataAccessor([], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
