@@ -35,9 +35,14 @@ class DeviceSums {
     result_.placed = true;
     // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
     const bool beside = placement.pass == model::Pass::other && placement.stage < 0;
-    (beside ? others_ : placements_)[segment.lane].push_back(
-        {placement.start, placement.end, &use, segment.id});
-    Intervals& work = beside                                      ? otherWork_
+    // Threads of the host only start what an accelerator does.
+    const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
+    (host     ? hosts_
+     : beside ? others_
+              : placements_)[segment.lane]
+        .push_back({placement.start, placement.end, &use, segment.id});
+    Intervals& work = host                                        ? hostWork_
+                      : beside                                    ? otherWork_
                       : placement.pass == model::Pass::collective ? collectives_
                                                                   : working_;
     work.add(placement.start, placement.end);
@@ -68,7 +73,8 @@ class DeviceSums {
 
   /// True when nothing of the run happened on the device.
   bool unused() const {
-    return working_.empty() && otherWork_.empty() && collectives_.empty() && transfers_.empty();
+    return working_.empty() && otherWork_.empty() && hostWork_.empty() && collectives_.empty() &&
+           transfers_.empty();
   }
 
   /// A stretch of a segment, in ticks from its start.
@@ -85,6 +91,10 @@ class DeviceSums {
     if (placements_.empty()) {
       placements_ = std::move(others_);
       working_ = std::move(otherWork_);
+    }
+    if (placements_.empty()) {
+      placements_ = std::move(hosts_);
+      working_ = std::move(hostWork_);
     }
     for (auto& [lane, placements] : placements_) {
       std::ranges::stable_sort(placements, {}, &Placed::start);
@@ -164,14 +174,14 @@ class DeviceSums {
   }
 
   DeviceExecution result_;
-  std::map<model::LaneId, std::vector<Placed>> placements_, others_;
+  std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;
     Intervals placements;  ///< those with work on one of the lanes
   };
   std::map<model::LaneRole, Used> used_;
   std::vector<Intervals::Interval> placed_;  ///< union of the placements
-  Intervals working_, otherWork_, collectives_, transfers_;
+  Intervals working_, otherWork_, hostWork_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
   std::map<WaitCause, Intervals> waits_;
   std::int64_t units_ = 1;
