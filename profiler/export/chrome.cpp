@@ -201,7 +201,9 @@ class Chrome {
 
   /// Microseconds with all the digits that a tick has.
   std::string us(Ticks ticks, model::DeviceId device) const {
-    const Wide ps = picoseconds(ticks, device);
+    return microseconds(picoseconds(ticks, device));
+  }
+  static std::string microseconds(Wide ps) {
     const auto whole = static_cast<std::int64_t>(ps / 1'000'000),
                rest = static_cast<std::int64_t>(ps % 1'000'000);
     return fmt::format("{}.{:06}", whole, std::abs(rest));
@@ -211,11 +213,11 @@ class Chrome {
                         const std::string& category, Ticks start, Ticks end, model::DeviceId device,
                         const std::string& args) {
     // The duration is the difference of the rounded ends, so that neighbouring slices touch.
-    const double from = std::stod(us(start, device)), to = std::stod(us(end, device));
-    return event(
-        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{},\"ts\":{:.6f},\"dur\":{:.6f}"
-                    ",\"args\":{{{}}}}}",
-                    process, lane, jsonText(name), jsonText(category), from, to - from, args));
+    const Wide length = picoseconds(end, device) - picoseconds(start, device);
+    return event(fmt::format(
+        "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{},\"ts\":{},\"dur\":{}"
+        ",\"args\":{{{}}}}}",
+        process, lane, jsonText(name), jsonText(category), us(start, device), microseconds(length), args));
   }
 
   base::Status placement(const model::Placement& row) {
@@ -224,23 +226,37 @@ class Chrome {
     const std::string name = fmt::format("{} {}", model::toString(row.pass),
                                          row.microBatch < 0 ? "" : std::to_string(row.microBatch));
     const std::string role = roleNameOf(segment->lane);
-    PIPESCOPE_ASSIGN(const std::int64_t passes,
-                     freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
-                                picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
-    PIPESCOPE_TRY(complete(pid(row.device), passes, name, "pass", row.start, row.end, row.device,
-                           fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{}",
-                                       row.stage, row.microBatch, row.iteration, row.run.value)));
+    // Recorded work that belongs to no pass is shown by its steps alone.
+    const bool beside = catalog_.measured() && row.pass == model::Pass::other && row.stage < 0;
+    if (!beside) PIPESCOPE_TRY(pass(row, role, name));
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
     for (const model::Step& step : found->second) {
       const Ticks start = row.start + step.offset;
-      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), roleNameOf(step.lane), 1));
+      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), threadNameOf(step.lane), 1));
       PIPESCOPE_TRY(
           complete(pid(row.device), lane, nameOf(step.program, step.kind), model::toString(step.kind), start,
                    start + step.ticks, row.device,
                    fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits)));
     }
     return {};
+  }
+
+  /// The thread of a lane's steps. Lanes of a recorded run have names that tell more than what they stand
+  /// for.
+  std::string threadNameOf(model::LaneId lane) const {
+    const model::Lane* row = catalog_.lanes.find(lane);
+    if (row == nullptr || !catalog_.measured()) return roleNameOf(lane);
+    return row->name == "passes" ? "recorded passes" : row->name;
+  }
+
+  base::Status pass(const model::Placement& row, const std::string& role, const std::string& name) {
+    PIPESCOPE_ASSIGN(const std::int64_t passes,
+                     freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
+                                picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
+    return complete(pid(row.device), passes, name, "pass", row.start, row.end, row.device,
+                    fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{}", row.stage,
+                                row.microBatch, row.iteration, row.run.value));
   }
 
   const std::string& nameOf(model::ProgramId id, model::StepKind kind) {

@@ -216,11 +216,17 @@ class PerfettoFile {
     for (const model::Step& step : found->second) {
       const Ticks from = row.start + step.offset;
       const model::Lane* lane = catalog_.lanes.find(step.lane);
-      PIPESCOPE_ASSIGN(const std::uint64_t own, track(row.device, lane == nullptr ? "unknown" : lane->name));
+      PIPESCOPE_ASSIGN(const std::uint64_t own, track(row.device, laneTrack(lane)));
       PIPESCOPE_TRY(slice({own, nameOf(step.program, step.kind), model::toString(step.kind),
                            nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)}));
     }
     return {};
+  }
+
+  /// Passes have a track of their own, and so have the steps of a recorded run's lane of that name.
+  static std::string laneTrack(const model::Lane* lane) {
+    if (lane == nullptr) return "unknown";
+    return lane->name == "passes" ? "recorded passes" : lane->name;
   }
 
   const std::string& nameOf(model::ProgramId id, model::StepKind kind) {

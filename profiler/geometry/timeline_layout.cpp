@@ -37,6 +37,8 @@ class Builder {
     group.firstRow = static_cast<int>(layout_.rows.size());
     group.title = device.name;
     group.subtitle = subtitle(device);
+    if (const int others = at(folded_, index); others > 0)
+      group.title += " +" + std::to_string(others) + " alike";
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
       if (isEmpty(device, t)) continue;
@@ -162,7 +164,11 @@ class Builder {
       text += i == 0 ? (device.stages.size() == 1 ? " · stage " : " · stages ") : ", ";
       text += std::to_string(device.stages[i]);
     }
-    if (device.stages.empty()) text += " · idle";
+    // Ranks of a trace work also where no stages were recognised.
+    const bool works = std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
+      return !track.placements.empty() || !track.far.empty();
+    });
+    if (device.stages.empty() && !works) text += " · idle";
     if (trace_.recordedReplicas.size() > 1 && device.replica >= 0)
       text += " · replica " + std::to_string(device.replica);
     return text;
@@ -226,6 +232,7 @@ class Builder {
   const TimelineModel& model_;
   const analysis::Trace& trace_;
   const TimelineOptions& options_;
+  const std::vector<int> folded_ = foldedDevices(trace_, options_);
   const RowMetrics& metrics_;
   TimelineLayout layout_;
   int y_ = 0;
@@ -240,6 +247,10 @@ int indexAt(const List& list, int y) {
   return y < item.y + item.height ? static_cast<int>(after - list.begin()) - 1 : -1;
 }
 
+bool foldsAlike(const analysis::Trace& trace, const TimelineOptions& options) {
+  return options.foldAlike && trace.devices.size() > kFewDevices;
+}
+
 }  // namespace
 
 int TimelineLayout::rowAt(int y) const {
@@ -249,13 +260,27 @@ int TimelineLayout::groupAt(int y) const {
   return indexAt(groups, y);
 }
 
+std::vector<int> foldedDevices(const analysis::Trace& trace, const TimelineOptions& options) {
+  std::vector<int> others(trace.devices.size(), 0);
+  if (!foldsAlike(trace, options)) return others;
+  for (std::size_t d = 0; d < trace.devices.size(); ++d) {
+    const analysis::DeviceTrace& device = trace.devices[d];
+    if (device.alike >= 0 && device.recorded && options.pinned.count(static_cast<int>(d)) == 0)
+      ++others[static_cast<std::size_t>(device.alike)];
+  }
+  return others;
+}
+
 std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options) {
+  const bool folds = foldsAlike(trace, options);
   std::vector<int> devices;
   const auto count = static_cast<int>(trace.devices.size());
   std::vector<bool> taken(trace.devices.size(), false);
   const auto take = [&](int device) {
     if (device < 0 || device >= count || taken[static_cast<std::size_t>(device)]) return;
-    if (!at(trace.devices, device).recorded) return;
+    const analysis::DeviceTrace& row = at(trace.devices, device);
+    if (!row.recorded) return;
+    if (folds && row.alike >= 0 && options.pinned.count(device) == 0) return;
     taken[static_cast<std::size_t>(device)] = true;
     if (options.hidden.count(device) == 0) devices.push_back(device);
   };

@@ -35,7 +35,9 @@ struct TimelineOptions {
   std::set<int> hidden;                      ///< devices that are not shown
   std::vector<int> order;  ///< devices that come first, in this order; the others follow them
   std::set<int> pinned;    ///< devices that stay visible above the others
-  bool byStage = false;    ///< devices with stages come first, in the order of stages
+  /// Of many devices that do the same, only the first is shown, with the number of the others.
+  bool foldAlike = true;
+  bool byStage = false;  ///< devices with stages come first, in the order of stages
   /// Where it is not empty, everything but the steps that match it is dimmed.
   analysis::NameQuery find;
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
@@ -81,6 +83,12 @@ struct RowMetrics {
 inline constexpr int kLowestStep = 9;
 RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
                    const RowMetrics& metrics = {});
+
+/// Devices of a trace up to which none is left out because it is like another.
+inline constexpr std::size_t kFewDevices = 16;
+
+/// For each device the number of others that it stands for.
+std::vector<int> foldedDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
 /// The visible devices in their order.
 std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options);

@@ -166,7 +166,7 @@ class ChakraReader {
       if (attribute.name() == "rank" && number) process = "rank " + std::to_string(*number);
       if ((attribute.name() == "tid" || attribute.name() == "stream") && number)
         thread = attribute.name() + " " + std::to_string(*number);
-      const auto known = argumentNamed(attribute.name());
+      const auto known = tables.argumentNamed(attribute.name());
       if (!known) continue;
       if (number) event.add({*known, false, *number});
       if (attribute.value_case() == chakra_wire::Attribute::kStringVal)

@@ -105,7 +105,7 @@ struct ChromeEvents::Parser {
       }
       return;
     }
-    const auto known = argumentNamed(key);
+    const auto known = tables.argumentNamed(key);
     if (known) {
       od::json_type type{};
       if (value.type().get(type) != simdjson::SUCCESS) return;
@@ -207,6 +207,19 @@ struct ChromeEvents::Parser {
     event.thread = lastThread;
   }
 
+  static bool isAsynchronous(EventKind kind) {
+    return kind == EventKind::asyncBegin || kind == EventKind::asyncInstant || kind == EventKind::asyncEnd;
+  }
+
+  /// An asynchronous event may end on another thread than it began, so all of a category share a row of their
+  /// process.
+  void locateAsynchronous(TraceEvent& event) {
+    const std::string_view category = members.category.empty() ? "events" : members.category;
+    event.thread = tables.thread(event.process, "asynchronous " + std::string(category));
+    TraceThread& thread = tables.threads[event.thread];
+    if (thread.name.empty()) thread.name = thread.key;
+  }
+
   void metadata() {
     TraceEvent& event = members.event;
     locate(event);
@@ -240,10 +253,14 @@ struct ChromeEvents::Parser {
       case 'f':
         return EventKind::flowEnd;
       case 'b':
+      case 'S':
         return EventKind::asyncBegin;
       case 'n':
+      case 'T':
+      case 'p':
         return EventKind::asyncInstant;
       case 'e':
+      case 'F':
         return EventKind::asyncEnd;
       default:
         return std::nullopt;
@@ -308,6 +325,7 @@ struct ChromeEvents::Parser {
     event.kind = *kind;
     if (!setTimes(event)) return {};
     locate(event);
+    if (isAsynchronous(event.kind)) locateAsynchronous(event);
     event.name = tables.names.add(members.name);
     event.category = tables.names.add(members.category);
     event.id = members.hasIdentity ? identityOf(members.identity) : -1;

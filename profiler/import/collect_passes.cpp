@@ -30,6 +30,7 @@ RecordedPass recordedPass(const Meaning& meaning, const TraceEvent& event, model
   pass.statesPass = meaning.pass.has_value();
   pass.stage = meaning.stage.value_or(-1);
   pass.microBatch = meaning.microBatch.value_or(-1);
+  pass.chunk = meaning.chunk.value_or(-1);
   pass.countsMicroBatch = meaning.countsMicroBatch && !meaning.sends;
   pass.step = meaning.step;
   pass.replica = meaning.replica;
@@ -49,8 +50,13 @@ bool PassFilter::launches(const Meaning& meaning, const TraceEvent& event) const
   return !meaning.stage || trace_.runsOnAccelerator(event.name);
 }
 
+/// In a trace that pipescope export has written, names of steps may look like passes and messages, too.
+bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category) const {
+  return !trace_.isOwnExport() || trace_.tables.names.text(event.category) == category;
+}
+
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
-  if (!isPass(meaning) || launches(meaning, event)) return false;
+  if (!isPass(meaning) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
   if (!isNew && end <= last->second) return false;
@@ -59,7 +65,8 @@ bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int
 }
 
 bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) const {
-  return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process));
+  return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process)) &&
+         isOfCategory(event, "transfer");
 }
 
 base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules) {
@@ -69,7 +76,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   Findings unused;  // The visit that writes the rows finds the same.
   const std::int64_t rank = trace.rank().value_or(-1);
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
-    const Meaning& meaning = matcher.meaningOf(event);
+    const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
     const model::DeviceId process(event.process.value);
     const base::Ticks start(slice.start), end(slice.end);
     if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
@@ -90,7 +97,8 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     }
     return {};
   };
-  PIPESCOPE_TRY(visitSlices(trace, unused, take, [](const TraceEvent&) {}));
+  PIPESCOPE_TRY(visitSlices(
+      trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   return events;
 }
 

@@ -26,6 +26,7 @@ class PassFilter {
 
  private:
   bool launches(const Meaning& meaning, const TraceEvent& event) const;
+  bool isOfCategory(const TraceEvent& event, std::string_view category) const;
 
   const TraceData& trace_;
   bool accelerated_ = false;

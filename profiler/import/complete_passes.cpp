@@ -129,24 +129,53 @@ std::int64_t inferStages(RecordedEvents& events, const PassesOfDevice& byDevice)
   return inferred;
 }
 
-/// Where several ranks compute the same stage and state no replica, the n-th rank of each stage is of replica
-/// n.
+/// Where several ranks compute the same stage and state no replica, ranks that follow each other along the
+/// stages are of one replica. If they do not, the n-th rank of each stage is of replica n. Some ranks may be
+/// missing.
 void inferReplicas(RecordedEvents& events) {
   std::map<std::int32_t, std::set<std::pair<std::int64_t, DeviceId>>> ranksOf;  // by stage
   for (const RecordedPass& pass : events.passes)
     if (model::isComputePass(pass.pass) && pass.stage >= 0 && pass.replica.empty())
       ranksOf[pass.stage].insert({pass.rank, pass.device});
-  if (ranksOf.empty() || ranksOf.begin()->second.size() < 2) return;
+  if (std::all_of(ranksOf.begin(), ranksOf.end(), [](const auto& entry) { return entry.second.size() < 2; }))
+    return;
+  const std::int64_t stages = ranksOf.rbegin()->first + 1;
+  bool inTurn = true;
+  for (const auto& [stage, ranks] : ranksOf)
+    for (const auto& [rank, device] : ranks) inTurn = inTurn && rank >= 0 && rank % stages == stage;
   std::map<DeviceId, std::string> replicaOf;
   for (const auto& [stage, ranks] : ranksOf) {
-    if (ranks.size() != ranksOf.begin()->second.size()) return;
-    std::int32_t replica = 0;
-    for (const auto& [rank, device] : ranks) replicaOf[device] = std::to_string(replica++);
+    std::int64_t next = 0;
+    for (const auto& [rank, device] : ranks) {
+      replicaOf[device] = std::to_string(inTurn ? rank / stages : next);
+      ++next;
+    }
   }
   for (auto* list : {&events.passes, &events.sends, &events.receives})
     for (RecordedPass& pass : *list)
       if (const auto own = replicaOf.find(pass.device); own != replicaOf.end() && pass.replica.empty())
         pass.replica = own->second;
+}
+
+/// Where ranks hold several chunks of the model, chunk c of rank r is stage c × ranks + r.
+void numberStagesOfChunks(RecordedEvents& events) {
+  std::int32_t ranks = 0, chunks = 0;
+  for (const RecordedPass& pass : events.passes) {
+    if (pass.chunk < 0 || pass.stage < 0) continue;
+    ranks = std::max(ranks, pass.stage + 1);
+    chunks = std::max(chunks, pass.chunk + 1);
+  }
+  if (chunks < 2) return;
+  for (auto* list : {&events.passes, &events.sends, &events.receives}) {
+    for (RecordedPass& row : *list) {
+      if (row.chunk >= 0 && row.stage >= 0) {
+        row.stage += row.chunk * ranks;
+      } else if (list != &events.passes) {
+        // The rank counts the messages of all its chunks.
+        row.stage = row.microBatch = -1;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -182,6 +211,7 @@ Inferred completePasses(RecordedEvents& events) {
   }
   inferred.stages = inferred.proposed + inferStages(events, byDevice);
   inferReplicas(events);
+  numberStagesOfChunks(events);
   inferred.messages = inferMessages(events);
   return inferred;
 }

@@ -24,7 +24,12 @@ struct Inferred {
 /// ranks receive nothing before their forward passes, there are as many replicas, and their places among the
 /// ranks tell whether the stages or the replicas of a pipeline are neighbours.
 ///
-/// Where several ranks state the same stage and no replica, the n-th rank of each stage is of replica n.
+/// Where several ranks state the same stage and no replica, ranks that follow each other along the stages are
+/// of one replica; if they do not, the n-th rank of each stage is of replica n.
+///
+/// *Chunks.* Where ranks hold several chunks of the model (interleaved schedules), chunk c of rank r becomes
+/// stage c × ranks + r. Messages that state no chunk lose their micro-batch, because ranks number the
+/// messages of all chunks together.
 ///
 /// *Messages.* See inferMessages().
 Inferred completePasses(RecordedEvents& events);

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
-#include <queue>
 #include <tuple>
 
 namespace pipescope::importing {
@@ -49,18 +49,73 @@ std::size_t unpack(const char* bytes, TraceEvent& event) {
   return sizeof from + argumentBytes;
 }
 
+/// Number of bytes of a packed event.
+std::size_t packedSize(const char* bytes) {
+  const auto arguments = static_cast<std::uint8_t>(bytes[offsetof(PackedEvent, argumentCount)]);
+  return sizeof(PackedEvent) + arguments * sizeof(ArgumentValue);
+}
+
+/// Copies only the arguments that the event has.
+void copyEvent(const TraceEvent& from, TraceEvent& to) {
+  to.kind = from.kind;
+  to.process = from.process;
+  to.thread = from.thread;
+  to.name = from.name;
+  to.category = from.category;
+  to.time = from.time;
+  to.duration = from.duration;
+  to.id = from.id;
+  to.value = from.value;
+  to.argumentCount = from.argumentCount;
+  std::copy_n(from.arguments.begin(), from.argumentCount, to.arguments.begin());
+}
+
+/// Events of a batch.
+constexpr std::size_t kBatch = 512;
+
 }  // namespace
 
 struct EventSorter::Key {
   std::int64_t time, duration;
   std::int32_t thread;
-  std::uint32_t offset;  // in held_; also the order of adding
+  std::uint32_t offset;  // in Held::bytes; also the order of adding
 
+  /// Among the events of one thread.
   bool operator<(const Key& other) const {
-    return std::tie(thread, time, other.duration, offset) <
-           std::tie(other.thread, other.time, duration, other.offset);
+    if (time != other.time) return time < other.time;
+    return duration != other.duration ? duration > other.duration : offset < other.offset;
   }
 };
+
+std::size_t EventSorter::Held::size() const {
+  return bytes.size() + keys.size() * sizeof(Key);
+}
+
+/// Most traces state the events of each thread in the order of time, so threads are told apart first.
+void EventSorter::Held::sort() {
+  std::int32_t threads = 0, least = 0;
+  for (const Key& key : keys) {
+    threads = std::max(threads, key.thread + 1);
+    least = std::min(least, key.thread);
+  }
+  if (least < 0 || static_cast<std::size_t>(threads) > 4 * keys.size() + 1024) {
+    std::sort(keys.begin(), keys.end(),
+              [](const Key& a, const Key& b) { return a.thread != b.thread ? a.thread < b.thread : a < b; });
+    return;
+  }
+  std::vector<std::size_t> ends(static_cast<std::size_t>(threads) + 1, 0);
+  for (const Key& key : keys) ++ends[static_cast<std::size_t>(key.thread) + 1];
+  for (std::size_t t = 1; t < ends.size(); ++t) ends[t] += ends[t - 1];
+  std::vector<Key> sorted(keys.size());
+  std::vector<std::size_t> next(ends.begin(), ends.end() - 1);
+  for (const Key& key : keys) sorted[next[static_cast<std::size_t>(key.thread)]++] = key;
+  for (std::size_t t = 0; t + 1 < ends.size(); ++t) {
+    const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(ends[t]),
+               last = sorted.begin() + static_cast<std::ptrdiff_t>(ends[t + 1]);
+    if (!std::is_sorted(first, last)) std::sort(first, last);
+  }
+  keys = std::move(sorted);
+}
 
 /// A sorted run in a temporary file.
 struct EventSorter::Run {
@@ -110,87 +165,135 @@ EventSorter::~EventSorter() = default;
 base::Status EventSorter::add(const TraceEvent& event) {
   const PackedEvent head = packed(event);
   const std::size_t argumentBytes = event.argumentCount * sizeof(ArgumentValue);
-  keys_.push_back({event.time, event.duration, head.thread, static_cast<std::uint32_t>(held_.size())});
-  const auto* bytes = reinterpret_cast<const char*>(&head);
-  held_.insert(held_.end(), bytes, bytes + sizeof head);
-  bytes = reinterpret_cast<const char*>(event.arguments.data());
-  held_.insert(held_.end(), bytes, bytes + argumentBytes);
+  held_.keys.push_back(
+      {event.time, event.duration, head.thread, static_cast<std::uint32_t>(held_.bytes.size())});
+  const std::size_t at = held_.bytes.size();
+  held_.bytes.resize(at + sizeof head + argumentBytes);
+  std::memcpy(held_.bytes.data() + at, &head, sizeof head);
+  if (argumentBytes > 0)
+    std::memcpy(held_.bytes.data() + at + sizeof head, event.arguments.data(), argumentBytes);
   ++count_;
-  if (held_.size() + keys_.size() * sizeof(Key) >= limits_.memoryBytes) return spill();
+  if (held_.size() >= limits_.memoryBytes) return spill(held_);
   return {};
+}
+
+void EventSorter::setAside() {
+  // Larger parts for larger traces, so that a trace has some hundred runs at most.
+  const std::size_t enough = std::min(limits_.asideBytes * (1 + runs_.size() / 16), limits_.memoryBytes / 2);
+  if (aside_.keys.empty() && held_.size() >= enough) std::swap(held_, aside_);
+}
+
+base::Status EventSorter::writeAside() {
+  return aside_.keys.empty() ? base::Status() : spill(aside_);
 }
 
 base::Status EventSorter::holdAtMost(std::size_t bytes) {
-  if (held_.size() + keys_.size() * sizeof(Key) <= bytes) return {};
-  PIPESCOPE_TRY(spill());
-  held_.shrink_to_fit();
-  keys_.shrink_to_fit();
+  PIPESCOPE_TRY(writeAside());
+  if (held_.size() <= bytes) return {};
+  PIPESCOPE_TRY(spill(held_));
+  held_ = {};
+  aside_ = {};
   return {};
 }
 
-void EventSorter::sortHeld() {
-  std::sort(keys_.begin(), keys_.end());
-}
-
-base::Status EventSorter::spill() {
+base::Status EventSorter::spill(Held& held) {
   const auto failure = [&] {
     return base::ioError(
         fmt::format("Temporary data cannot be written to {}: {}; choose an output on a disk "
                     "with more room.",
                     folder_.string(), std::strerror(errno)));
   };
-  sortHeld();
+  held.sort();
   const int descriptor = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   std::FILE* const file = descriptor >= 0 ? fdopen(descriptor, "w+b") : std::tmpfile();
   if (file == nullptr) return failure();
   runs_.push_back(std::make_unique<Run>(file));
-  TraceEvent event;
-  for (const Key& key : keys_) {
-    const std::size_t size = unpack(held_.data() + key.offset, event);
-    if (std::fwrite(held_.data() + key.offset, 1, size, file) != size) return failure();
+  std::vector<char> sorted;
+  const auto flush = [&] {
+    const bool written = std::fwrite(sorted.data(), 1, sorted.size(), file) == sorted.size();
+    sorted.clear();
+    return written;
+  };
+  for (const Key& key : held.keys) {
+    const char* const from = held.bytes.data() + key.offset;
+    sorted.insert(sorted.end(), from, from + packedSize(from));
+    if (sorted.size() >= limits_.readBytes && !flush()) return failure();
   }
-  if (std::fflush(file) != 0) return failure();
-  held_.clear();
-  keys_.clear();
+  if (!flush() || std::fflush(file) != 0) return failure();
+  held.bytes.clear();
+  held.keys.clear();
   return {};
 }
 
 base::Status EventSorter::visit(const std::function<base::Status(const TraceEvent&)>& visit) {
-  if (!runs_.empty()) {
-    if (!keys_.empty()) PIPESCOPE_TRY(spill());
-    held_ = {};
-    keys_ = {};
-    return merge(visit);
+  PIPESCOPE_TRY(rewind());
+  std::vector<TraceEvent> batch(std::min<std::size_t>(kBatch, static_cast<std::size_t>(count_)));
+  for (;;) {
+    PIPESCOPE_ASSIGN(const std::size_t count, next(batch));
+    if (count == 0) return {};
+    for (std::size_t i = 0; i < count; ++i) PIPESCOPE_TRY(visit(batch[i]));
   }
-  sortHeld();
-  TraceEvent event;
-  for (const Key& key : keys_) {
-    unpack(held_.data() + key.offset, event);
-    PIPESCOPE_TRY(visit(event));
-  }
-  return {};
 }
 
-base::Status EventSorter::merge(const std::function<base::Status(const TraceEvent&)>& visit) {
-  // Runs were written in the order of adding, so the index decides between equal events.
-  const auto later = [this](std::size_t a, std::size_t b) {
-    const TraceEvent &x = runs_[a]->event, &y = runs_[b]->event;
-    return std::tie(y.thread, y.time, x.duration, b) < std::tie(x.thread, x.time, y.duration, a);
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> first(later);
+base::Status EventSorter::rewind() {
+  PIPESCOPE_TRY(writeAside());
+  at_ = 0;
+  if (runs_.empty()) {
+    held_.sort();
+    return {};
+  }
+  if (!held_.keys.empty()) PIPESCOPE_TRY(spill(held_));
+  held_ = {};
+  aside_ = {};
+  later_.clear();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     runs_[i]->rewind(limits_.readBytes);
     PIPESCOPE_ASSIGN(const bool any, runs_[i]->next());
-    if (any) first.push(i);
+    if (any) later_.push_back(i);
   }
-  while (!first.empty()) {
-    const std::size_t i = first.top();
-    first.pop();
-    PIPESCOPE_TRY(visit(runs_[i]->event));
-    PIPESCOPE_ASSIGN(const bool more, runs_[i]->next());
-    if (more) first.push(i);
-  }
+  const auto later = [this](std::size_t a, std::size_t b) { return comesLater(a, b); };
+  std::make_heap(later_.begin(), later_.end(), later);
+  current_ = runs_.size();
+  if (later_.empty()) return {};
+  std::pop_heap(later_.begin(), later_.end(), later);
+  current_ = later_.back();
+  later_.pop_back();
   return {};
+}
+
+base::Result<std::size_t> EventSorter::next(std::span<TraceEvent> batch) {
+  if (!runs_.empty()) return nextMerged(batch);
+  std::size_t count = 0;
+  for (; count < batch.size() && at_ < held_.keys.size(); ++count, ++at_)
+    unpack(held_.bytes.data() + held_.keys[at_].offset, batch[count]);
+  return count;
+}
+
+/// Runs were written in the order of adding, so the index decides between equal events.
+bool EventSorter::comesLater(std::size_t run, std::size_t other) const {
+  const TraceEvent &x = runs_[run]->event, &y = runs_[other]->event;
+  return std::tie(y.thread, y.time, x.duration, other) < std::tie(x.thread, x.time, y.duration, run);
+}
+
+base::Result<std::size_t> EventSorter::nextMerged(std::span<TraceEvent> batch) {
+  const auto later = [this](std::size_t a, std::size_t b) { return comesLater(a, b); };
+  std::size_t count = 0;
+  while (count < batch.size() && current_ < runs_.size()) {
+    copyEvent(runs_[current_]->event, batch[count++]);
+    PIPESCOPE_ASSIGN(const bool more, runs_[current_]->next());
+    // A run holds a stretch of the trace, so its events mostly follow each other.
+    if (more && (later_.empty() || comesLater(later_.front(), current_))) continue;
+    if (more) later_.push_back(current_);
+    if (more) std::push_heap(later_.begin(), later_.end(), later);
+    if (later_.empty()) {
+      current_ = runs_.size();
+      break;
+    }
+    std::pop_heap(later_.begin(), later_.end(), later);
+    current_ = later_.back();
+    later_.pop_back();
+  }
+  return count;
 }
 
 }  // namespace pipescope::importing

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "profiler/base/result.h"
@@ -16,6 +17,7 @@ class EventSorter {
  public:
   struct Limits {
     std::size_t memoryBytes = 48 << 20;  ///< of events that are held before they are written
+    std::size_t asideBytes = 4 << 20;    ///< of events that setAside() takes at least
     std::size_t readBytes = 128 << 10;   ///< buffer of each run when runs are merged
   };
   /// Temporary files stand in `folder`, without a name, so that nothing is left behind.
@@ -28,24 +30,43 @@ class EventSorter {
   /// Writes what is held to a temporary file if it takes more than `bytes`, to make room for other traces.
   base::Status holdAtMost(std::size_t bytes);
 
+  /// Takes what is held aside if it is much, so that writeAside() can sort and write it on another thread
+  /// while further events are added. Call both in turn.
+  void setAside();
+  base::Status writeAside();
+
   /// Calls `visit` for all events, ordered by thread, then start. Of events with the same start, the longer
   /// one comes first, because it encloses the other, and else the one that was added first. No event may be
   /// added after the first call.
   base::Status visit(const std::function<base::Status(const TraceEvent&)>& visit);
+  /// The same as batches: rewind(), then next() fills the front of `batch` and returns how many events it
+  /// holds, 0 at the end.
+  base::Status rewind();
+  base::Result<std::size_t> next(std::span<TraceEvent> batch);
 
  private:
   struct Key;
   struct Run;
-  base::Status spill();
-  base::Status merge(const std::function<base::Status(const TraceEvent&)>& visit);
-  void sortHeld();
+  /// Packed events, and their keys.
+  struct Held {
+    std::vector<char> bytes;
+    std::vector<Key> keys;
+    std::size_t size() const;
+    void sort();
+  };
+  base::Status spill(Held& held);
+  bool comesLater(std::size_t run, std::size_t other) const;
+  base::Result<std::size_t> nextMerged(std::span<TraceEvent> batch);
 
   const std::filesystem::path folder_;
   const Limits limits_;
-  std::vector<char> held_;
-  std::vector<Key> keys_;
+  Held held_, aside_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::int64_t count_ = 0;
+  // Of the visit that goes on.
+  std::size_t at_ = 0;              // in held_.keys
+  std::vector<std::size_t> later_;  // a heap of runs that follow current_
+  std::size_t current_ = 0;         // the run with the next event; the number of runs at the end
 };
 
 }  // namespace pipescope::importing

@@ -9,11 +9,47 @@ constexpr EventSorter::Limits kFlowLimits{24 << 20, 64 << 10};
 /// Ends with one id. More are no pairs, but an id that means nothing.
 constexpr std::size_t kMostOfId = 1 << 20;
 
+/// Pairs that are written before the recorder is asked to commit.
+constexpr std::int64_t kPairsOfCommit = 256;
+
 bool isLaunchArrow(const std::string& category) {
   return category == "ac2g" || category == "async_cpu_to_gpu" || category == "async_gpu";
 }
 
 }  // namespace
+
+LaunchQueue::LaunchQueue(record::Recorder& recorder, model::DeviceId device) : recorder_(recorder) {
+  model::Counter row;
+  row.executable = model::ExecutableId(0);
+  row.device = device;
+  row.name = "launches in the queue";
+  counter_ = recorder.add(row);
+}
+
+void LaunchQueue::add(base::Ticks launch, base::Ticks start) {
+  runUntil(launch);
+  sample(launch);
+  ++value_;
+  starts_.push(start);
+}
+
+/// Takes what starts up to `time` out of the queue. What starts at the time of a launch has left it.
+void LaunchQueue::runUntil(base::Ticks time) {
+  while (!starts_.empty() && starts_.top() <= time) {
+    sample(starts_.top());
+    starts_.pop();
+    --value_;
+  }
+  if (time == base::Ticks(INT64_MAX)) sample(time);
+}
+
+/// Writes the value that held until `time`; of several changes at one time only the last.
+void LaunchQueue::sample(base::Ticks time) {
+  if (time == last_) return;
+  if (last_ != base::Ticks(INT64_MIN))
+    recorder_.add(model::CounterSample{counter_, last_, model::RunId(0), value_});
+  last_ = time;
+}
 
 FlowPairs::FlowPairs(const std::filesystem::path& temporaryFolder, bool correlated)
     : correlated_(correlated), ends_(temporaryFolder, kFlowLimits), pairs_(temporaryFolder, kFlowLimits) {}
@@ -63,7 +99,8 @@ base::Status FlowPairs::pairEnds() {
   return {};
 }
 
-base::Status FlowPairs::write(record::Recorder& recorder) {
+base::Status FlowPairs::write(record::Recorder& recorder,
+                              const std::map<model::LaneId, model::DeviceId>& deviceOf) {
   std::pair<ThreadId, std::int64_t> current;
   const auto take = [&](const TraceEvent& row) -> base::Status {
     const std::pair key(row.thread, row.time);
@@ -75,7 +112,9 @@ base::Status FlowPairs::write(record::Recorder& recorder) {
   };
   PIPESCOPE_TRY(ends_.visit(take));
   PIPESCOPE_TRY(pairEnds());
-  return pairs_.visit([&](const TraceEvent& row) -> base::Status {
+  std::map<model::DeviceId, LaunchQueue> queues;
+  std::int64_t written = 0;
+  PIPESCOPE_TRY(pairs_.visit([&](const TraceEvent& row) -> base::Status {
     model::Transfer transfer;
     transfer.fromLane = model::LaneId(row.process.value);
     transfer.toLane = model::LaneId(row.name.value);
@@ -84,8 +123,15 @@ base::Status FlowPairs::write(record::Recorder& recorder) {
     transfer.end = base::Ticks(row.id);
     transfer.run = model::RunId(0);
     recorder.add(transfer);
-    return recorder.commitIfDue();
-  });
+    // An arrow leads from a thread of the host to a lane of the accelerator.
+    const auto device = deviceOf.find(transfer.toLane);
+    if (device != deviceOf.end() && !deviceOf.contains(transfer.fromLane))
+      queues.try_emplace(device->second, recorder, device->second)
+          .first->second.add(transfer.start, transfer.end);
+    return ++written % kPairsOfCommit == 0 ? recorder.commitIfDue() : base::Status();
+  }));
+  for (auto& [device, queue] : queues) queue.finish();
+  return {};
 }
 
 }  // namespace pipescope::importing

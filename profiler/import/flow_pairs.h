@@ -1,6 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,23 @@
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {
+
+/// Counts the launches of a device that have not started yet. Launches come in the order of their starts.
+class LaunchQueue {
+ public:
+  LaunchQueue(record::Recorder& recorder, model::DeviceId device);
+  void add(base::Ticks launch, base::Ticks start);
+  void finish() { runUntil(base::Ticks(INT64_MAX)); }
+
+ private:
+  void runUntil(base::Ticks time);
+  void sample(base::Ticks time);
+  record::Recorder& recorder_;
+  model::CounterId counter_;
+  std::priority_queue<base::Ticks, std::vector<base::Ticks>, std::greater<>> starts_;
+  base::Ticks last_{INT64_MIN};  ///< time of the value that is not written yet
+  double value_ = 0;
+};
 
 /// Pairs what belongs together in a trace: a launch on the host with the kernel or copy that it starts, and
 /// the ends of the arrows that the trace states. Each pair becomes a transfer without bytes. Memory is
@@ -25,8 +45,9 @@ class FlowPairs {
   bool isKnown(const std::string& category) const;
   base::Status addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start);
   base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time);
-  /// Writes the transfers, by start. Call it once, at the end.
-  base::Status write(record::Recorder& recorder);
+  /// Writes the transfers, by start, and counts launches that wait, for each lane of an accelerator that
+  /// `deviceOf` names. Call it once, at the end.
+  base::Status write(record::Recorder& recorder, const std::map<model::LaneId, model::DeviceId>& deviceOf);
 
  private:
   struct End {

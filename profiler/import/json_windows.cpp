@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace pipescope::importing {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
+
+/// Bytes outside of strings that matter for the depth.
+constexpr std::array<bool, 256> kNested = [] {
+  std::array<bool, 256> nested{};
+  for (const unsigned char c : {'"', '{', '}', '[', ']'}) nested[c] = true;
+  return nested;
+}();
 
 bool isSpace(int c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -90,6 +98,8 @@ bool JsonWindows::skipNested(std::size_t mostBytes, bool& kept) {
         ++i;
         continue;
       }
+      while (i < end && !kNested[static_cast<unsigned char>(data[i])]) ++i;
+      if (i == end) break;
       const char c = data[i++];
       if (c == '"') {
         inString = true;

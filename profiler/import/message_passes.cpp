@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -28,6 +29,12 @@ struct Side {
   bool several = false;  ///< of several slices
 };
 
+/// True if slices state that they are of different messages.
+bool differ(const RecordedPass& one, const RecordedPass& other) {
+  return (one.statesPass && other.statesPass && one.pass != other.pass) ||
+         (one.microBatch >= 0 && other.microBatch >= 0 && one.microBatch != other.microBatch);
+}
+
 /// Joins the slices of each message into the outermost one. A send ends with its call, because the worker
 /// goes on while the backend transfers; a receive ends with the transfer.
 std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
@@ -38,7 +45,8 @@ std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
   Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice.name);
-    if (!sides.empty() && sides.back().row.device == slice.device && slice.start <= callsEnd) {
+    if (!sides.empty() && sides.back().row.device == slice.device && slice.start <= callsEnd &&
+        !differ(sides.back().row, slice)) {
       Side& whole = sides.back();
       whole.several = true;
       if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
@@ -70,13 +78,44 @@ struct Direction {
     return row.end <= pass.start + kResolution || (row.start <= pass.end && row.end <= pass.end);
   }
 
+  /// Messages that state their micro-batch belong to the nearest pass of it: the last one before a send, the
+  /// first one behind a receive.
+  std::int64_t assignStated() {
+    std::map<std::pair<std::int32_t, Pass>, std::vector<std::size_t>> byMicroBatch;  // in the order of time
+    for (const std::size_t pass : passes)
+      byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
+    std::set<std::size_t> taken;
+    std::vector<Side*> open;
+    for (Side* side : sides) {
+      const RecordedPass& row = side->row;
+      std::optional<std::size_t> nearest;
+      const auto own = byMicroBatch.find({row.microBatch, row.pass});
+      if (row.microBatch >= 0 && row.statesPass && own != byMicroBatch.end()) {
+        for (const std::size_t pass : own->second) {
+          if (taken.contains(pass)) continue;
+          if (sends && all[pass]->end <= row.start + kResolution) nearest = pass;
+          if (!sends && all[pass]->start + kResolution >= row.end && !nearest) nearest = pass;
+        }
+      }
+      if (!nearest) {
+        open.push_back(side);
+        continue;
+      }
+      take(*side, *all[*nearest]);
+      taken.insert(*nearest);
+    }
+    std::erase_if(passes, [&](std::size_t pass) { return taken.contains(pass); });
+    sides = std::move(open);
+    return static_cast<std::int64_t>(taken.size());
+  }
+
   std::int64_t assign() {
-    std::int64_t assigned = 0;
+    std::int64_t assigned = assignStated();
     bool inOrder = sides.size() == passes.size();
     for (std::size_t i = 0; inOrder && i < sides.size(); ++i) inOrder = fits(*sides[i], *all[passes[i]]);
     if (inOrder) {
       for (std::size_t i = 0; i < sides.size(); ++i) take(*sides[i], *all[passes[i]]);
-      return static_cast<std::int64_t>(sides.size());
+      return assigned + static_cast<std::int64_t>(sides.size());
     }
     std::size_t next = 0;  // messages keep their order
     for (const std::size_t pass : passes) {
@@ -150,21 +189,25 @@ class MessageFinder {
   std::int64_t find(std::vector<RecordedPass>& slices, bool sends) {
     std::vector<Side> sides = joinSlices(std::move(slices), sends);
     slices.clear();
-    std::map<DeviceId, Direction> directions;
+    // Of a device: messages of any pass, of forward and of backward passes.
+    std::map<std::pair<DeviceId, std::optional<Pass>>, Direction> directions;
     std::map<DeviceId, std::set<const RecordedPass*>> stated;
     for (Side& side : sides) {
       if (!isComplete(side.row)) {
-        directions[side.row.device].sides.push_back(&side);
+        const auto pass = side.row.statesPass ? std::optional(side.row.pass) : std::nullopt;
+        directions[{side.row.device, pass}].sides.push_back(&side);
       } else if (const auto pass = byKey_.find(keyOf(side.row)); pass != byKey_.end()) {
         stated[side.row.device].insert(pass->second);
         if (side.several) Direction{sends, {}, {}, {}}.shorten(side.row, *pass->second);
       }
     }
     std::int64_t assigned = 0;
-    for (auto& [device, direction] : directions) {
+    for (auto& [place, direction] : directions) {
+      const auto& [device, kind] = place;
       direction.sends = sends;
       direction.all = computations_[device];
       for (std::size_t i = 0; i < direction.all.size(); ++i) {
+        if (kind && direction.all[i]->pass != *kind) continue;
         const std::int32_t other = otherStage(*direction.all[i], sends, stages_);
         if (other >= 0 && !stagesOf_[device].contains(other) && !stated[device].contains(direction.all[i]))
           direction.passes.push_back(i);

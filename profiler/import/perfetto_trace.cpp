@@ -1,7 +1,9 @@
 #include "profiler/import/perfetto_trace.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <set>
@@ -16,14 +18,14 @@ namespace {
 
 namespace perfetto_wire = formats::perfetto;
 
-constexpr std::int64_t kPicosecondsPerNs = 1000;
+constexpr std::int64_t kPicosecondsPerNs = 1000, kPicosecondsPerLegacyUnit = 1'000'000;
 constexpr Picoseconds kFarthestPacket = Picoseconds{std::numeric_limits<std::int64_t>::max()} / 2;
 constexpr std::uint64_t kPacketTag = 0x0A;         // field 1, a block
 constexpr std::uint32_t kFirstSequenceClock = 64;  // clocks below are the same for all sequences
 
 /// What a writer of packets has stated: interned texts, defaults and clocks.
 struct PacketSequence {
-  std::unordered_map<std::uint64_t, std::string> names, categories, annotations;
+  std::unordered_map<std::uint64_t, std::string> names, categories, annotations, values;
   std::uint64_t defaultTrack = 0;
   std::uint32_t defaultClock = 0;
   struct Clock {
@@ -38,6 +40,7 @@ struct PacketSequence {
     names.clear();
     categories.clear();
     annotations.clear();
+    values.clear();
     defaultTrack = 0;
     defaultClock = 0;
     counters.clear();
@@ -76,6 +79,8 @@ class PerfettoReader {
     for (const auto& entry : data.event_names()) sequence.names[entry.iid()] = mended(entry.name());
     for (const auto& entry : data.event_categories()) sequence.categories[entry.iid()] = mended(entry.name());
     for (const auto& entry : data.debug_annotation_names()) sequence.annotations[entry.iid()] = entry.name();
+    for (const auto& entry : data.debug_annotation_string_values())
+      sequence.values[entry.iid()] = mended(entry.str());
   }
 
   static void takeClocks(const perfetto_wire::ClockSnapshot& snapshot, PacketSequence& sequence) {
@@ -109,7 +114,7 @@ class PerfettoReader {
 
   void describe(const perfetto_wire::TrackDescriptor& descriptor) {
     ProcessId process = processOf(descriptor.parent_uuid());
-    std::string name = mended(descriptor.name());
+    std::string name = mended(descriptor.has_name() ? descriptor.name() : descriptor.static_name());
     if (descriptor.has_process()) {
       process = data_.tables.process(std::to_string(descriptor.process().pid()));
       TraceProcess& row = data_.tables.processes[process];
@@ -160,6 +165,8 @@ class PerfettoReader {
     event.name = tables.names.add(nameOf(from, sequence));
     event.category = tables.names.add(categoryOf(from, sequence));
     for (const auto& annotation : from.debug_annotations()) addArgument(annotation, sequence, event);
+    PIPESCOPE_TRY(extraCounters(from, event, sequence));
+    if (!from.has_type() && from.has_legacy_event()) return legacy(from, event);
     switch (from.type()) {
       case perfetto_wire::TrackEvent::SLICE_BEGIN:
         event.kind = EventKind::begin;
@@ -183,6 +190,59 @@ class PerfettoReader {
     return flows(from, event);
   }
 
+  /// Values of other counters at the time of the event.
+  base::Status extraCounters(const perfetto_wire::TrackEvent& from, TraceEvent event,
+                             PacketSequence& sequence) {
+    event.kind = EventKind::counter;
+    event.argumentCount = 0;
+    const auto add = [&](std::uint64_t uuid, bool whole, std::int64_t number, double real) {
+      PerfettoTrack& track = trackOf(uuid);
+      event.thread = track.thread;
+      event.process = data_.tables.threads[track.thread].process;
+      event.name = data_.tables.names.add(track.counter.empty() ? "counter" : track.counter);
+      event.value =
+          whole ? wholeValue(number, uuid, track, sequence) : real * static_cast<double>(track.unit);
+      return data_.add(event);
+    };
+    for (int i = 0; i < std::min(from.extra_counter_values_size(), from.extra_counter_track_uuids_size());
+         ++i)
+      PIPESCOPE_TRY(add(from.extra_counter_track_uuids(i), true, from.extra_counter_values(i), 0));
+    for (int i = 0;
+         i < std::min(from.extra_double_counter_values_size(), from.extra_double_counter_track_uuids_size());
+         ++i)
+      PIPESCOPE_TRY(
+          add(from.extra_double_counter_track_uuids(i), false, 0, from.extra_double_counter_values(i)));
+    return {};
+  }
+
+  /// Events of Chrome's JSON format that a packet holds.
+  base::Status legacy(const perfetto_wire::TrackEvent& from, TraceEvent& event) {
+    constexpr std::int64_t kLongestUs =
+        std::numeric_limits<std::int64_t>::max() / 2 / kPicosecondsPerLegacyUnit;
+    switch (from.legacy_event().phase()) {
+      case 'X':
+        event.kind = EventKind::complete;
+        event.duration = std::clamp<std::int64_t>(from.legacy_event().duration_us(), 0, kLongestUs) *
+                         kPicosecondsPerLegacyUnit;
+        break;
+      case 'B':
+        event.kind = EventKind::begin;
+        break;
+      case 'E':
+        event.kind = EventKind::end;
+        break;
+      case 'I':
+      case 'i':
+        event.kind = EventKind::instant;
+        break;
+      default:
+        data_.tables.findings.add("An event is of a type that is not imported and is left out.");
+        return {};
+    }
+    PIPESCOPE_TRY(data_.add(event));
+    return flows(from, event);
+  }
+
   static std::string nameOf(const perfetto_wire::TrackEvent& from, const PacketSequence& sequence) {
     if (from.has_name()) return mended(from.name());
     const auto found = sequence.names.find(from.name_iid());
@@ -199,7 +259,11 @@ class PerfettoReader {
   double valueOf(const perfetto_wire::TrackEvent& from, std::uint64_t uuid, const PerfettoTrack& track,
                  PacketSequence& sequence) {
     if (from.has_double_counter_value()) return from.double_counter_value() * static_cast<double>(track.unit);
-    std::int64_t value = from.counter_value();
+    return wholeValue(from.counter_value(), uuid, track, sequence);
+  }
+
+  static double wholeValue(std::int64_t value, std::uint64_t uuid, const PerfettoTrack& track,
+                           PacketSequence& sequence) {
     if (track.incremental) {
       std::int64_t& sum = sequence.counters[uuid];
       sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
@@ -213,9 +277,12 @@ class PerfettoReader {
     std::string_view name = annotation.name();
     const auto interned = sequence.annotations.find(annotation.name_iid());
     if (!annotation.has_name() && interned != sequence.annotations.end()) name = interned->second;
-    const auto known = argumentNamed(name);
+    const auto known = data_.tables.argumentNamed(name);
     if (!known) return;
-    if (annotation.has_string_value()) {
+    const auto value = sequence.values.find(annotation.string_value_iid());
+    if (annotation.has_string_value_iid() && value != sequence.values.end()) {
+      event.add({*known, true, data_.tables.names.add(value->second).value});
+    } else if (annotation.has_string_value()) {
       event.add({*known, true, data_.tables.names.add(mended(annotation.string_value())).value});
     } else if (annotation.has_int_value()) {
       event.add({*known, false, annotation.int_value()});
@@ -233,14 +300,18 @@ class PerfettoReader {
       event.id = static_cast<std::int64_t>(id);
       return data_.add(event);
     };
-    for (const std::uint64_t id : from.flow_ids()) {
+    const auto passes = [&](std::uint64_t id) -> base::Status {
       if (!openFlows_.insert(id).second) PIPESCOPE_TRY(add(EventKind::flowEnd, id));
-      PIPESCOPE_TRY(add(EventKind::flowStart, id));
-    }
-    for (const std::uint64_t id : from.terminating_flow_ids()) {
+      return add(EventKind::flowStart, id);
+    };
+    const auto ends = [&](std::uint64_t id) {
       openFlows_.erase(id);
-      PIPESCOPE_TRY(add(EventKind::flowEnd, id));
-    }
+      return add(EventKind::flowEnd, id);
+    };
+    for (const std::uint64_t id : from.flow_ids()) PIPESCOPE_TRY(passes(id));
+    for (const std::uint64_t id : from.flow_ids_old()) PIPESCOPE_TRY(passes(id));
+    for (const std::uint64_t id : from.terminating_flow_ids()) PIPESCOPE_TRY(ends(id));
+    for (const std::uint64_t id : from.terminating_flow_ids_old()) PIPESCOPE_TRY(ends(id));
     return {};
   }
 
@@ -250,6 +321,78 @@ class PerfettoReader {
   std::map<std::uint64_t, ProcessId> processes_;  // of each described track
   std::set<std::uint64_t> openFlows_;
 };
+
+}  // namespace
+
+namespace {
+
+/// The packets that another packet holds in compressed form. What is read at a time is bounded, whatever the
+/// packet announces.
+class InflatedSource : public ByteSource {
+ public:
+  explicit InflatedSource(const std::string& packed) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    open_ = inflateInit(&stream_) == Z_OK;
+  }
+  ~InflatedSource() override {
+    if (open_) inflateEnd(&stream_);
+  }
+  InflatedSource(const InflatedSource&) = delete;
+  InflatedSource& operator=(const InflatedSource&) = delete;
+
+  base::Result<std::size_t> read(std::span<char> buffer) override {
+    if (!open_ || ended_) return std::size_t{0};
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream_.avail_out = static_cast<uInt>(buffer.size());
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    ended_ = status != Z_OK;
+    if (status != Z_OK && status != Z_STREAM_END && stream_.avail_out == buffer.size())
+      return base::badInput("A compressed packet is damaged; what is whole of it is kept.");
+    return buffer.size() - stream_.avail_out;
+  }
+
+ private:
+  z_stream stream_{};
+  bool open_ = false, ended_ = false;
+};
+
+/// Reads packets until the stream ends. `depth`: how many packets enclose the stream.
+base::Status takePackets(MessageStream& stream, PerfettoReader& reader, TraceData& data,
+                         const ReadReport& report, int depth) {
+  std::string block;
+  perfetto_wire::TracePacket packet;
+  for (std::int64_t count = 1;; ++count) {
+    const auto tag = stream.number();
+    if (!tag) break;
+    const auto size = *tag == kPacketTag ? stream.number() : std::nullopt;
+    if (!size) {
+      if (*tag != kPacketTag)
+        data.tables.findings.add(
+            "The trace is damaged: between packets stands something else. What follows is left out.");
+      break;
+    }
+    if (!stream.block(*size, block)) break;
+    if (block.empty()) continue;
+    if (!packet.ParseFromString(block)) {
+      data.tables.findings.add("A packet is damaged and is left out.");
+      continue;
+    }
+    PIPESCOPE_TRY(reader.take(packet));
+    if (packet.has_compressed_packets() && depth == 0) {
+      InflatedSource inflated(packet.compressed_packets());
+      MessageStream inner(inflated);
+      PIPESCOPE_TRY(takePackets(inner, reader, data, report, depth + 1));
+    }
+    if (count % 4096 != 0) continue;
+    report.progress.report(report.fraction(), "reading " + report.name);
+    if (report.progress.cancelled()) return base::cancelled("The import was stopped.");
+  }
+  if (!stream.failure().empty()) data.tables.findings.add(stream.failure());
+  if (stream.oversized() > 0)
+    data.tables.findings.add("A packet is larger than 16 MB and is left out.", stream.oversized());
+  return {};
+}
 
 }  // namespace
 
@@ -271,33 +414,7 @@ bool looksLikePerfetto(std::string_view head) {
 base::Status readPerfetto(ByteSource& bytes, TraceData& data, const ReadReport& report) {
   MessageStream stream(bytes);
   PerfettoReader reader(data);
-  std::string block;
-  perfetto_wire::TracePacket packet;
-  for (std::int64_t count = 1;; ++count) {
-    const auto tag = stream.number();
-    if (!tag) break;
-    const auto size = *tag == kPacketTag ? stream.number() : std::nullopt;
-    if (!size) {
-      if (*tag != kPacketTag)
-        data.tables.findings.add(
-            "The trace is damaged: between packets stands something else. What follows is left out.");
-      break;
-    }
-    if (!stream.block(*size, block)) break;
-    if (block.empty()) continue;
-    if (!packet.ParseFromString(block)) {
-      data.tables.findings.add("A packet is damaged and is left out.");
-      continue;
-    }
-    PIPESCOPE_TRY(reader.take(packet));
-    if (count % 4096 != 0) continue;
-    report.progress.report(report.fraction(), "reading " + report.name);
-    if (report.progress.cancelled()) return base::cancelled("The import was stopped.");
-  }
-  if (!stream.failure().empty()) data.tables.findings.add(stream.failure());
-  if (stream.oversized() > 0)
-    data.tables.findings.add("A packet is larger than 16 MB and is left out.", stream.oversized());
-  return {};
+  return takePackets(stream, reader, data, report, 0);
 }
 
 }  // namespace pipescope::importing

@@ -60,8 +60,15 @@ struct ProfileRows::TraceRows {
   RuleMatcher rules;
   const std::int64_t rank;  // −1: not stated
   std::map<ProcessId, model::DeviceId> devices;
-  std::map<std::tuple<ThreadId, std::size_t, model::DeviceId>, LaneRows> lanes;
-  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string>, model::ProgramId> programs;
+  /// By thread, level, device, and the name that a rule states.
+  std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
+  std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
+  LaneRows* lastLane = nullptr;
+  std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
+  /// By device, name, category, process group and block.
+  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string>, model::ProgramId> programs;
+  /// The same for programs without group and block, which most are.
+  std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   PassFilter filter;
   FlowPairs flows;
@@ -115,14 +122,32 @@ struct ProfileRows::TraceRows {
 
   LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
                    const Meaning& meaning) {
-    const std::tuple key(event.thread, level, device);
+    // Slices come thread by thread, and most rules name no lane.
+    const std::tuple usual(event.thread, level, device);
+    if (meaning.lane.empty() && lastLane != nullptr && usual == lastLaneOf) return *lastLane;
+    LaneRows& lane = namedLaneOf(event, level, device, meaning);
+    if (meaning.lane.empty()) {
+      lastLaneOf = usual;
+      lastLane = &lane;
+    }
+    return lane;
+  }
+
+  LaneRows& namedLaneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
+                        const Meaning& meaning) {
+    const std::tuple key(event.thread, level, device, meaning.lane);
     const auto found = lanes.find(key);
     if (found != lanes.end()) return found->second;
     const TraceThread& thread = trace.tables.threads[event.thread];
-    std::string name = !thread.name.empty() ? thread.name
-                       : thread.key.empty() ? "events"
-                                            : "thread " + thread.key;
-    if (level > 0) name += fmt::format(", level {}", level + 1);
+    std::string name = !meaning.lane.empty()  ? meaning.lane
+                       : !thread.name.empty() ? thread.name
+                       : thread.key.empty()   ? "events"
+                                              : "thread " + thread.key;
+    if (meaning.lane.empty()) {
+      if (level > 0) name += fmt::format(", level {}", level + 1);
+    } else if (const int number = ++namedLanes[{device, meaning.lane}]; number > 1) {
+      name += fmt::format(", row {}", number);
+    }
     const bool host = !trace.isAccelerator(thread.process) && meaning.device.empty();
     const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
     LaneRows lane;
@@ -143,9 +168,21 @@ struct ProfileRows::TraceRows {
            (collective != nullptr ? ", " + valueText(*collective) : "");
   }
 
-  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event) {
-    const std::string group = groupOf(event);
-    model::ProgramId& program = programs[{device, event.name, event.category, group}];
+  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning) {
+    const bool plain = meaning.block.empty() && event.find(Argument::processGroup) == nullptr;
+    if (!plain) return programOf(device, event, meaning, groupOf(event));
+    const std::size_t key = (static_cast<std::size_t>(device.value) << 48U) ^
+                            (static_cast<std::size_t>(event.category.value) << 32U) ^
+                            static_cast<std::size_t>(event.name.value);
+    const bool unique = device.value < 0xFFFF && event.category.value < 0xFFFF;
+    if (!unique) return programOf(device, event, meaning, {});
+    model::ProgramId& program = plainPrograms[key];
+    return program.valid() ? program : program = programOf(device, event, meaning, {});
+  }
+
+  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning,
+                             const std::string& group) {
+    model::ProgramId& program = programs[{device, event.name, event.category, group, meaning.block}];
     if (program.valid()) return program;
     const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
     model::Program row;
@@ -153,7 +190,20 @@ struct ProfileRows::TraceRows {
     row.device = device;
     row.kind = text(event.category).empty() ? "event" : text(event.category);
     row.debugContext = recorder().add(model::DebugContext{{}, {}, name, group.empty() ? "trace" : group});
+    if (!meaning.block.empty()) row.op = operatorOf(row, meaning);
     return program = recorder().add(row);
+  }
+
+  /// An operator states the block of the model that its slices belong to.
+  model::OperatorId operatorOf(const model::Program& program, const Meaning& meaning) {
+    model::Operator row;
+    row.executable = kExecutable;
+    row.debugContext = program.debugContext;
+    row.kind = program.kind;
+    row.stage = meaning.stage.value_or(-1);
+    row.pass = meaning.pass.value_or(model::Pass::other);
+    row.block = meaning.block;
+    return recorder().add(row);
   }
 
   /// The lane on which a pass is drawn. Collectives run beside the passes; so do passes that overlap others.
@@ -166,7 +216,7 @@ struct ProfileRows::TraceRows {
   }
 
   base::Status slice(const Slice& slice, const TraceEvent& event) {
-    const Meaning& meaning = rules.meaningOf(event);
+    const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
     const model::DeviceId device = deviceOf(event, meaning);
     LaneRows& lane = laneOf(event, slice.lane, device, meaning);
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
@@ -183,7 +233,7 @@ struct ProfileRows::TraceRows {
           recordedPass(meaning, event, device, passLane(device, meaning, from, to, lane.lane), from, to);
       row.rank = rank;
       row.name = text(event.name);
-      row.program = programOf(device, event);
+      row.program = programOf(device, event, meaning);
       const bool collective = *meaning.pass == model::Pass::collective;
       row.kind =
           meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
@@ -204,7 +254,7 @@ struct ProfileRows::TraceRows {
     // A slice of a host thread may hold anything, also waits.
     const bool host = !trace.isAccelerator(event.process);
     step.kind = meaning.kind.value_or(host ? model::StepKind::control : model::StepKind::compute);
-    step.program = programOf(device, event);
+    step.program = programOf(device, event, meaning);
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;
     step.meanTicks = static_cast<double>(step.ticks.count);
@@ -262,16 +312,20 @@ struct ProfileRows::TraceRows {
 base::Status ProfileRows::TraceRows::pairFlows() {
   PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
     const auto level = static_cast<std::size_t>(end.process.value);
-    const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId()});
+    const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId(), std::string()});
     if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
       return {};
     return flows.addFlow(end, lane->second.lane, ticks(end.time));
   }));
-  return flows.write(recorder());
+  std::map<model::LaneId, model::DeviceId> deviceOf;
+  for (const auto& [key, lane] : lanes)
+    if (trace.isAccelerator(trace.tables.threads[std::get<0>(key)].process))
+      deviceOf[lane.lane] = lane.device;
+  return flows.write(recorder(), deviceOf);
 }
 
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
-                              base::Progress& progress) {
+                              base::Executor* executor, base::Progress& progress) {
   TraceRows rows(*this, trace, devicePrefix, clock);
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
@@ -285,7 +339,8 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
   };
   PIPESCOPE_TRY(visitSlices(
       trace, trace.tables.findings, take, [&rows](const TraceEvent& event) { rows.counter(event); },
-      [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); }));
+      [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
+      rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   return rows.pairFlows();
 }

@@ -22,7 +22,7 @@ class ProfileRows {
   /// Writes all events of a trace. Fails if the user stops the import. `devicePrefix` comes before the names
   /// of its devices.
   base::Status add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
-                   base::Progress& progress);
+                   base::Executor* executor, base::Progress& progress);
   /// Writes what is known only after the last trace. `source` names the traces for people.
   /// `zero` is the time that became 0, in the clock of the first trace.
   void end(const std::string& source, Picoseconds zero);

@@ -14,6 +14,9 @@ struct RecordedPass {
   base::Ticks start, end;
   model::Pass pass = model::Pass::forward;
   std::int32_t stage = -1, microBatch = -1;
+  /// Index of the model's chunk on its rank; −1: not stated. The stage is the rank's place in the pipeline
+  /// then, until completePasses() numbers the stages of all chunks.
+  std::int32_t chunk = -1;
   std::optional<std::int64_t> step;
   std::string replica, name;
   std::string group = {};         ///< of a collective: the same for all its members

@@ -61,8 +61,12 @@ void RecordedPasses::assignStages() {
     if (pass.stage >= 0) stagesOf[pass.device].insert(pass.stage);
     stages_ = std::max(stages_, pass.stage + 1);
   }
-  for (RecordedPass& pass : passes_)
-    if (pass.stage < 0 && stagesOf[pass.device].size() == 1) pass.stage = *stagesOf[pass.device].begin();
+  for (RecordedPass& pass : passes_) {
+    const std::set<std::int32_t>& own = stagesOf[pass.device];
+    // An update of several stages counts for the first of them.
+    const bool known = own.size() == 1 || (pass.pass == Pass::update && !own.empty());
+    if (pass.stage < 0 && known) pass.stage = *own.begin();
+  }
 }
 
 void RecordedPasses::numberReplicas() {
@@ -94,7 +98,23 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
     recorder.add(model::Stage{model::ExecutableId(0), stage, device, {}, 0, {}});
 }
 
+/// A device that computes several stages has a chunk of the model for each, in the order of the stages.
+std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses::chunksOfStages() const {
+  std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunks;
+  for (const RecordedPass& pass : passes_)
+    if (pass.stage >= 0) chunks[{pass.device, pass.stage}] = 0;
+  model::DeviceId device;
+  std::int32_t next = 0;
+  for (auto& [place, chunk] : chunks) {
+    next = place.first == device ? next + 1 : 0;
+    device = place.first;
+    chunk = next;
+  }
+  return chunks;
+}
+
 void RecordedPasses::writePlacements(record::Recorder& recorder) {
+  const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
     model::Segment segment;
@@ -102,6 +122,8 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     segment.device = pass.device;
     segment.lane = pass.lane;
     segment.stage = pass.stage;
+    const auto chunk = chunks.find({pass.device, pass.stage});
+    segment.chunk = chunk == chunks.end() ? 0 : chunk->second;
     segment.pass = pass.pass;
     segment.name = pass.name;
     segment.ticks = pass.end - pass.start;
@@ -125,6 +147,7 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     placement.run = model::RunId(0);
     placement.replica = replicas_[i];
     placement.stage = pass.stage;
+    placement.chunk = segment.chunk;
     placement.pass = pass.pass;
     placement.microBatch = pass.microBatch;
     placement.iteration = iterations_[i];

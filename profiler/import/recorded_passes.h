@@ -62,6 +62,7 @@ class RecordedPasses {
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
   void writePlacements(record::Recorder& recorder);
+  std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
   void writeTransfers(record::Recorder& recorder);
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;

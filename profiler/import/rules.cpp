@@ -8,6 +8,8 @@
 
 #include <toml++/toml.h>
 
+#include "profiler/base/check.h"
+
 namespace pipescope::importing {
 
 std::span<const std::pair<std::string_view, std::string_view>> embeddedRules();
@@ -17,8 +19,10 @@ namespace {
 /// libstdc++'s matcher needs stack in proportion to the text, so longer texts are cut.
 constexpr std::size_t kLongestText = 2000;
 
-constexpr std::string_view kFacts[] = {"device", "stage", "replica", "micro_batch", "step",
-                                       "pass",   "kind",  "message", "group",       "engine"};
+constexpr std::string_view kFacts[] = {"device", "lane", "stage",   "chunk", "replica", "micro_batch", "step",
+                                       "pass",   "kind", "message", "group", "engine",  "block"};
+/// Combinations of annotations and arguments whose meanings are kept.
+constexpr std::size_t kMostKnown = 100'000;
 
 std::string lowerCase(std::string_view text) {
   std::string lower(text);
@@ -56,6 +60,7 @@ std::optional<std::int32_t> indexIn(std::int64_t number) {
 
 void setNumber(Meaning& meaning, std::string_view fact, std::int64_t number) {
   if (fact == "stage") meaning.stage = indexIn(number);
+  if (fact == "chunk") meaning.chunk = indexIn(number);
   if (fact == "micro_batch") meaning.microBatch = indexIn(number);
   if (fact == "step") meaning.step = number;
 }
@@ -70,6 +75,10 @@ std::optional<bool> sendNamed(std::string_view anyCase) {
 void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
   if (fact == "device") {
     meaning.device = text;
+  } else if (fact == "lane") {
+    meaning.lane = text;
+  } else if (fact == "block") {
+    meaning.block = text;
   } else if (fact == "replica") {
     meaning.replica = text;
   } else if (fact == "engine") {
@@ -90,6 +99,7 @@ void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
 }  // namespace
 
 struct RuleParser {
+  Rules& rules;
   const std::string& file;
   std::string about;
 
@@ -102,7 +112,19 @@ struct RuleParser {
     if (name == "category") return Rules::Subject::category;
     if (name == "thread") return Rules::Subject::thread;
     if (name == "process") return Rules::Subject::process;
+    if (name == "annotation") return Rules::Subject::annotation;
     return std::nullopt;
+  }
+
+  base::Result<Argument> argument(std::string_view name) const {
+    if (const auto known = argumentNamed(name)) return *known;
+    std::vector<std::string>& own = rules.ownArguments_;
+    auto place = std::find(own.begin(), own.end(), name);
+    if (place == own.end() && own.size() == kMostOwnArguments)
+      return error(fmt::format("uses the argument \"{}\", but rules can use only {} arguments beside {}",
+                               name, kMostOwnArguments, argumentNames()));
+    if (place == own.end()) place = own.emplace(own.end(), name);
+    return static_cast<Argument>(kKnownArguments + static_cast<std::size_t>(place - own.begin()));
   }
 
   /// Reads what stands between braces, as name.1 or args.step.
@@ -116,22 +138,17 @@ struct RuleParser {
     const std::size_t dot = text.find('.');
     const std::string_view first = text.substr(0, dot);
     const std::string_view second = dot == std::string_view::npos ? "" : text.substr(dot + 1);
-    if (first == "args") {
-      const auto argument = argumentNamed(second);
-      if (!argument)
-        return error(fmt::format("uses the argument \"{}\", which is not read; known are {}", second,
-                                 argumentNames()));
-      part.source = Rules::Part::Source::argument;
-      part.argument = *argument;
-      return part;
-    }
+    if (first == "args") return argumentReference(text, second, patterns);
     const auto subject = subjectNamed(first);
     if (!subject)
-      return error(
-          fmt::format("uses {{{}}}; it can use name, category, thread, process, args and order", text));
+      return error(fmt::format(
+          "uses {{{}}}; it can use name, category, thread, process, annotation, args and order", text));
     part.source = Rules::Part::Source::group;
     part.subject = *subject;
-    if (second.empty()) return part;
+    if (second.empty()) {
+      rules.usesAnnotations_ = rules.usesAnnotations_ || *subject == Rules::Subject::annotation;
+      return part;
+    }
     const auto pattern = std::find_if(patterns.begin(), patterns.end(),
                                       [&](const Rules::Pattern& p) { return p.subject == *subject; });
     const auto group = numberIn(second);
@@ -139,6 +156,28 @@ struct RuleParser {
         *group > static_cast<std::int64_t>(pattern->regex.mark_count()))
       return error(fmt::format("uses {{{}}}, but its pattern has no such group", text));
     part.group = static_cast<std::size_t>(*group);
+    part.pattern = static_cast<std::size_t>(pattern - patterns.begin());
+    return part;
+  }
+
+  /// {args.NAME} is the value of an argument, {args.NAME.1} the first group of the pattern of this argument.
+  base::Result<Rules::Part> argumentReference(std::string_view text, std::string_view name,
+                                              const std::vector<Rules::Pattern>& patterns) const {
+    Rules::Part part;
+    const std::size_t dot = name.rfind('.');
+    const auto group = dot == std::string_view::npos ? std::nullopt : numberIn(name.substr(dot + 1));
+    PIPESCOPE_ASSIGN(part.argument, argument(group ? name.substr(0, dot) : name));
+    part.source = group ? Rules::Part::Source::group : Rules::Part::Source::argument;
+    part.subject = Rules::Subject::argument;
+    if (!group) return part;
+    const auto pattern = std::find_if(patterns.begin(), patterns.end(), [&](const Rules::Pattern& p) {
+      return p.subject == Rules::Subject::argument && p.argument == part.argument;
+    });
+    if (pattern == patterns.end() || *group < 1 ||
+        *group > static_cast<std::int64_t>(pattern->regex.mark_count()))
+      return error(fmt::format("uses {{{}}}, but its pattern has no such group", text));
+    part.group = static_cast<std::size_t>(*group);
+    part.pattern = static_cast<std::size_t>(pattern - patterns.begin());
     return part;
   }
 
@@ -177,9 +216,8 @@ struct RuleParser {
       return error("states the kind \"" + text + "\", which does not exist");
     }
     for (const Rules::Part& part : value) {
-      const bool usable = key == "stage" || key == "micro_batch" || key == "step" || key == "message";
-      if (part.source == Rules::Part::Source::argument && (!usable || value.size() > 1))
-        return error("can use an argument only as a whole value, for stage, micro_batch, step and message");
+      if (part.source == Rules::Part::Source::argument && value.size() > 1)
+        return error("can use an argument only as a whole value; a pattern for it has groups");
       if (part.source == Rules::Part::Source::order && (key != "micro_batch" || value.size() > 1))
         return error("can use {order} only as a whole value, for micro_batch");
     }
@@ -187,25 +225,46 @@ struct RuleParser {
     return {};
   }
 
+  base::Status pattern(const std::string& key, const std::string& text, Rules::Pattern pattern,
+                       Rules::Rule& rule) const {
+    try {
+      pattern.regex = std::regex(text);
+    } catch (const std::regex_error& failed) {
+      return error(fmt::format("has a pattern for {} that is no regular expression: {}", key, failed.what()));
+    }
+    std::vector<Argument>& matched = rules.matchedArguments_;
+    if (pattern.subject == Rules::Subject::argument &&
+        std::find(matched.begin(), matched.end(), pattern.argument) == matched.end())
+      matched.push_back(pattern.argument);
+    rules.usesAnnotations_ = rules.usesAnnotations_ || pattern.subject == Rules::Subject::annotation;
+    rule.patterns.push_back(std::move(pattern));
+    return {};
+  }
+
   base::Result<Rules::Rule> rule(const toml::table& table) {
     Rules::Rule rule;
     about = table["about"].value_or(std::string());
-    for (const char* key : {"name", "category", "thread", "process"}) {
-      const auto pattern = table[key].value<std::string>();
-      if (!pattern) continue;
-      try {
-        rule.patterns.push_back({*subjectNamed(key), std::regex(*pattern)});
-      } catch (const std::regex_error& failed) {
-        return error(
-            fmt::format("has a pattern for {} that is no regular expression: {}", key, failed.what()));
+    for (const char* key : {"name", "category", "thread", "process", "annotation"}) {
+      const auto text = table[key].value<std::string>();
+      if (text) PIPESCOPE_TRY(pattern(key, *text, {*subjectNamed(key), {}, {}}, rule));
+    }
+    if (const toml::node* arguments = table.get("args")) {
+      if (!arguments->is_table()) return error("has args without a name; write args.NAME = 'PATTERN'");
+      for (const auto& [key, value] : *arguments->as_table()) {
+        const std::string name(key.str());
+        const auto text = value.value<std::string>();
+        if (!text) return error(fmt::format("needs a pattern in quotes for args.{}", name));
+        PIPESCOPE_ASSIGN(const Argument own, argument(name));
+        PIPESCOPE_TRY(pattern("args." + name, *text, {Rules::Subject::argument, own, {}}, rule));
       }
     }
-    if (rule.patterns.empty()) return error("has no pattern: give name, category, thread or process");
+    if (rule.patterns.empty())
+      return error("has no pattern: give name, category, thread, process, annotation or args.NAME");
     for (const auto& [key, value] : table) {
       const std::string name(key.str());
       const bool known =
           name == "marks" || std::find(std::begin(kFacts), std::end(kFacts), name) != std::end(kFacts);
-      if (name == "about" || subjectNamed(name)) continue;
+      if (name == "about" || name == "args" || subjectNamed(name)) continue;
       const auto text = value.value<std::string>();
       const auto number = value.value<std::int64_t>();
       if (!known)
@@ -233,7 +292,7 @@ base::Result<Rules> Rules::parse(std::string_view text, const std::string& file)
   const toml::array* list = parsed["rule"].as_array();
   if (list == nullptr) return base::badInput(fmt::format("{} holds no [[rule]].", file));
   for (const toml::node& node : *list) {
-    RuleParser parser{file, {}};
+    RuleParser parser{rules, file, {}};
     PIPESCOPE_ASSIGN(Rule rule, parser.rule(*node.as_table()));
     rules.rules_.push_back(std::move(rule));
   }
@@ -250,66 +309,130 @@ const Rules& Rules::builtIn() {
 }
 
 void Rules::append(const Rules& others) {
+  PIPESCOPE_CHECK(ownArguments_.empty() || others.ownArguments_.empty(),
+                  "two lists of rules use arguments of their own");
+  if (ownArguments_.empty()) ownArguments_ = others.ownArguments_;
+  for (const Argument argument : others.matchedArguments_)
+    if (std::find(matchedArguments_.begin(), matchedArguments_.end(), argument) == matchedArguments_.end())
+      matchedArguments_.push_back(argument);
+  usesAnnotations_ = usesAnnotations_ || others.usesAnnotations_;
   rules_.insert(rules_.end(), others.rules_.begin(), others.rules_.end());
 }
 
-RuleMatcher::Known RuleMatcher::match(const TraceEvent& event) const {
+std::size_t RuleMatcher::Hash::operator()(const Key& key) const {
+  std::size_t hash = 0;
+  const auto mix = [&hash](std::int64_t value) {
+    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15ULL;
+    hash ^= hash >> 32U;
+  };
+  mix(key.thread.value);
+  mix(key.name.value);
+  mix(key.category.value);
+  for (const std::int64_t value : key.context) mix(value);
+  return hash;
+}
+
+/// What a rule's patterns found in an event.
+struct RuleMatcher::Match {
+  std::string texts[5];  // by Subject; of annotations the one that a pattern matches, else the innermost one
+  std::vector<std::vector<std::string>> groups;  // by pattern
+};
+
+std::string RuleMatcher::textOf(const ArgumentValue& value) const {
+  return value.text ? tables_.names.text(NameId(value.value)) : std::to_string(value.value);
+}
+
+void RuleMatcher::add(const Rules::Rule& rule, const Match& found, std::map<std::string_view, bool>& stated,
+                      Known& known) const {
+  for (const auto& [fact, parts] : rule.facts) {
+    if (fact == "marks")
+      (parts[0].text == "step" ? known.meaning.marksStep : known.meaning.marksBackward) = true;
+    if (fact == "marks" || stated[fact]) continue;
+    stated[fact] = true;
+    if (parts.size() == 1 && parts[0].source == Rules::Part::Source::argument) {
+      known.fromArguments.emplace_back(fact, parts[0].argument);
+      continue;
+    }
+    if (parts.size() == 1 && parts[0].source == Rules::Part::Source::order) {
+      known.meaning.countsMicroBatch = true;
+      continue;
+    }
+    std::string text;
+    for (const Rules::Part& part : parts) {
+      text += part.source == Rules::Part::Source::none ? part.text
+              : part.group > 0                         ? found.groups[part.pattern][part.group]
+                                                       : found.texts[static_cast<std::size_t>(part.subject)];
+    }
+    setFact(known.meaning, fact, text);
+  }
+}
+
+RuleMatcher::Known RuleMatcher::match(const TraceEvent& event, std::span<const NameId> annotations) const {
   const TraceThread& thread = tables_.threads[event.thread];
   const TraceProcess& process = tables_.processes[thread.process];
+  const std::string innermost = annotations.empty() ? "" : tables_.names.text(annotations.back());
   const std::string texts[] = {tables_.names.text(event.name), tables_.names.text(event.category),
                                thread.name.empty() ? thread.key : thread.name,
-                               process.name.empty() ? process.key : process.name};
-  std::string cut[4];
-  for (std::size_t i = 0; i < 4; ++i) cut[i] = texts[i].substr(0, kLongestText);
+                               process.name.empty() ? process.key : process.name, innermost};
+  Match found;
+  const auto matches = [&](const Rules::Pattern& pattern, std::string text) {
+    text.resize(std::min(text.size(), kLongestText));
+    std::smatch groups;
+    if (!std::regex_match(text, groups, pattern.regex)) return false;
+    found.groups.emplace_back(groups.begin(), groups.end());
+    if (pattern.subject == Rules::Subject::annotation)
+      found.texts[static_cast<std::size_t>(pattern.subject)] = std::move(text);
+    return true;
+  };
+  const auto applies = [&](const Rules::Pattern& pattern) {
+    if (pattern.subject == Rules::Subject::annotation)
+      return std::any_of(annotations.rbegin(), annotations.rend(),
+                         [&](NameId name) { return matches(pattern, tables_.names.text(name)); });
+    if (pattern.subject != Rules::Subject::argument)
+      return matches(pattern, found.texts[static_cast<std::size_t>(pattern.subject)]);
+    const ArgumentValue* value = event.find(pattern.argument);
+    return value != nullptr && matches(pattern, textOf(*value));
+  };
   Known known;
   std::map<std::string_view, bool> stated;
   for (const Rules::Rule& rule : rules_.rules_) {
-    std::smatch groups[4];
-    const bool applies =
-        std::all_of(rule.patterns.begin(), rule.patterns.end(), [&](const Rules::Pattern& pattern) {
-          const auto subject = static_cast<std::size_t>(pattern.subject);
-          return std::regex_match(cut[subject], groups[subject], pattern.regex);
-        });
-    if (!applies) continue;
-    for (const auto& [fact, parts] : rule.facts) {
-      if (fact == "marks")
-        (parts[0].text == "step" ? known.meaning.marksStep : known.meaning.marksBackward) = true;
-      if (fact == "marks" || stated[fact]) continue;
-      stated[fact] = true;
-      if (parts.size() == 1 && parts[0].source == Rules::Part::Source::argument) {
-        known.fromArguments.emplace_back(fact, parts[0].argument);
-        continue;
-      }
-      if (parts.size() == 1 && parts[0].source == Rules::Part::Source::order) {
-        known.meaning.countsMicroBatch = true;
-        continue;
-      }
-      std::string text;
-      for (const Rules::Part& part : parts) {
-        const auto subject = static_cast<std::size_t>(part.subject);
-        text += part.source == Rules::Part::Source::none ? part.text
-                : part.group > 0                         ? groups[subject][part.group].str()
-                                                         : cut[subject];
-      }
-      setFact(known.meaning, fact, text);
-    }
+    found.groups.clear();
+    for (std::size_t i = 0; i < std::size(texts); ++i) found.texts[i] = texts[i].substr(0, kLongestText);
+    if (std::all_of(rule.patterns.begin(), rule.patterns.end(), applies)) add(rule, found, stated, known);
   }
   return known;
 }
 
-const Meaning& RuleMatcher::meaningOf(const TraceEvent& event) {
-  const std::tuple key(event.thread, event.name, event.category);
-  auto found = known_.find(key);
-  if (found == known_.end()) found = known_.emplace(key, match(event)).first;
+const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const NameId> annotations) {
+  key_.thread = event.thread;
+  key_.name = event.name;
+  key_.category = event.category;
+  key_.context.clear();
+  if (rules_.usesAnnotations_)
+    for (const NameId name : annotations) key_.context.push_back(name.value);
+  for (const Argument argument : rules_.matchedArguments_) {
+    const ArgumentValue* value = event.find(argument);
+    key_.context.push_back(value == nullptr ? -1 : value->text ? 1 : 0);
+    key_.context.push_back(value == nullptr ? 0 : value->value);
+  }
+  auto found = known_.find(key_);
+  if (found == known_.end()) {
+    if (known_.size() >= kMostKnown && !key_.context.empty()) known_.clear();
+    found = known_.emplace(key_, match(event, annotations)).first;
+  }
   const Known& known = found->second;
   if (known.fromArguments.empty()) return known.meaning;
   meaning_ = known.meaning;
   for (const auto& [fact, argument] : known.fromArguments) {
     const ArgumentValue* value = event.find(argument);
     if (value == nullptr) continue;
-    if (!value->text) setNumber(meaning_, fact, value->value);
-    if (value->text && fact == "message")
-      meaning_.sends = sendNamed(tables_.names.text(NameId(value->value)));
+    if (value->text) {
+      setFact(meaning_, fact, tables_.names.text(NameId(value->value)));
+    } else if (fact == "stage" || fact == "chunk" || fact == "micro_batch" || fact == "step") {
+      setNumber(meaning_, fact, value->value);
+    } else {
+      setFact(meaning_, fact, std::to_string(value->value));
+    }
   }
   return meaning_;
 }

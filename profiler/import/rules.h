@@ -3,9 +3,11 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "profiler/base/result.h"
@@ -16,10 +18,12 @@ namespace pipescope::importing {
 
 /// What an event means. Facts that no rule states are left out.
 struct Meaning {
-  std::string device, replica;
+  std::string device, lane, replica, block;
   /// Members of a collective state the same group.
   std::string group;
   std::optional<std::int32_t> stage, microBatch;
+  /// Index of the model's chunk on its rank. The stage is the place of the rank in the pipeline then.
+  std::optional<std::int32_t> chunk;
   std::optional<std::int64_t> step;
   std::optional<model::Pass> pass;
   std::optional<model::StepKind> kind;
@@ -41,14 +45,20 @@ class Rules {
   /// The text of the built-in rules.
   static std::string_view builtInText();
 
-  /// Puts other rules behind these.
+  /// Puts other rules behind these. Only one of both may use arguments of its own.
   void append(const Rules& others);
+
+  /// Arguments that these rules use and the importer does not know by itself; at most kMostOwnArguments.
+  const std::vector<std::string>& ownArguments() const { return ownArguments_; }
+  /// True if a rule asks for the slices that enclose an event.
+  bool usesAnnotations() const { return usesAnnotations_; }
 
  private:
   friend class RuleMatcher;
-  enum class Subject : std::uint8_t { name, category, thread, process };
+  enum class Subject : std::uint8_t { name, category, thread, process, annotation, argument };
   struct Pattern {
-    Subject subject;
+    Subject subject{};
+    Argument argument{};  ///< of the subject `argument`
     std::regex regex;
   };
   /// Text, then a reference, then text …
@@ -56,7 +66,7 @@ class Rules {
     std::string text;
     enum class Source : std::uint8_t { none, group, argument, order } source = Source::none;
     Subject subject{};
-    std::size_t group = 0;
+    std::size_t pattern = 0, group = 0;  ///< group 0: the whole text of the subject
     Argument argument{};
   };
   using Template = std::vector<Part>;
@@ -66,16 +76,20 @@ class Rules {
   };
   friend struct RuleParser;
   std::vector<Rule> rules_;
+  std::vector<std::string> ownArguments_;
+  std::vector<Argument> matchedArguments_;  ///< those that patterns ask for
+  bool usesAnnotations_ = false;
 };
 
 /// Applies rules to the events of one trace. Patterns are matched once for each different combination of
-/// thread, name and category.
+/// thread, name and category, and of annotations and arguments if patterns ask for them.
 class RuleMatcher {
  public:
   RuleMatcher(const Rules& rules, const TraceTables& tables) : rules_(rules), tables_(tables) {}
 
-  /// The result is valid until the next call.
-  const Meaning& meaningOf(const TraceEvent& event);
+  /// `annotations` are the names of the slices of the thread that enclose the event, outermost first. The
+  /// result is valid until the next call.
+  const Meaning& meaningOf(const TraceEvent& event, std::span<const NameId> annotations = {});
 
  private:
   /// A meaning whose facts may still need arguments of the event.
@@ -83,11 +97,25 @@ class RuleMatcher {
     Meaning meaning;
     std::vector<std::pair<std::string, Argument>> fromArguments;
   };
-  Known match(const TraceEvent& event) const;
+  struct Key {
+    ThreadId thread;
+    NameId name, category;
+    std::vector<std::int64_t> context;  ///< annotations and arguments that patterns ask for
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Match;
+  Known match(const TraceEvent& event, std::span<const NameId> annotations) const;
+  void add(const Rules::Rule& rule, const Match& found, std::map<std::string_view, bool>& stated,
+           Known& known) const;
+  std::string textOf(const ArgumentValue& value) const;
 
   const Rules& rules_;
   const TraceTables& tables_;
-  std::map<std::tuple<ThreadId, NameId, NameId>, Known> known_;
+  std::unordered_map<Key, Known, Hash> known_;
+  Key key_;
   Meaning meaning_;
 };
 

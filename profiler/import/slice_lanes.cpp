@@ -29,17 +29,32 @@ std::size_t SliceLanes::freeLane(std::int64_t time) {
   return lane;
 }
 
+std::vector<NameId> SliceLanes::enclosing(std::int64_t start, std::int64_t end) {
+  std::vector<NameId> names;
+  std::erase_if(running_, [&](const Running& slice) { return slice.end <= start; });
+  for (const Running& slice : running_)
+    if (slice.end >= end) names.push_back(slice.name);
+  return names;
+}
+
 base::Status SliceLanes::place(const TraceEvent& event, std::int64_t end) {
   const std::size_t lane = freeLane(event.time);
   busyUntil_[lane] = end;
-  return emit_({lane, event.time, end}, event);
+  if (!asksEnclosing_) return emit_({lane, event.time, end}, event);
+  const std::vector<NameId> names = enclosing(event.time, end);
+  running_.push_back({event.time, end, event.name});
+  return emit_({lane, event.time, end, names}, event);
 }
 
 base::Status SliceLanes::close(std::size_t index, std::int64_t end) {
-  const Open open = open_[index];
+  const Open open = std::move(open_[index]);
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(index));
   busyUntil_[open.lane] = end;
-  return emit_({open.lane, open.begin.time, end}, open.begin);
+  const auto own = std::ranges::find_if(running_, [&](const Running& slice) {
+    return slice.end == kUntilEnded && slice.start == open.begin.time && slice.name == open.begin.name;
+  });
+  if (own != running_.end()) own->end = end;
+  return emit_({open.lane, open.begin.time, end, open.enclosing}, open.begin);
 }
 
 base::Status SliceLanes::end(const TraceEvent& event) {
@@ -75,7 +90,13 @@ base::Status SliceLanes::add(const TraceEvent& event) {
       }
       const std::size_t lane = freeLane(event.time);
       busyUntil_[lane] = kUntilEnded;
-      open_.push_back({lane, event});
+      std::vector<NameId> names;
+      if (asksEnclosing_) {
+        // Its end is not known, so slices count that still run.
+        names = enclosing(event.time, event.time + 1);
+        running_.push_back({event.time, kUntilEnded, event.name});
+      }
+      open_.push_back({lane, event, std::move(names)});
       return {};
     }
     case EventKind::flowStart:
@@ -101,22 +122,54 @@ base::Status SliceLanes::finish(std::int64_t traceEnd) {
   return {};
 }
 
+namespace {
+
+/// Visits all events. While some are visited, the next ones are read.
+base::Status visitAhead(EventSorter& events, base::Executor* executor,
+                        const std::function<base::Status(const TraceEvent&)>& visit) {
+  constexpr std::size_t kAhead = 2048;
+  if (executor == nullptr || events.size() <= static_cast<std::int64_t>(kAhead)) return events.visit(visit);
+  PIPESCOPE_TRY(events.rewind());
+  std::vector<TraceEvent> current(kAhead), following(kAhead);
+  PIPESCOPE_ASSIGN(std::size_t count, events.next(current));
+  while (count > 0) {
+    std::size_t more = 0;
+    base::Status visited, read;
+    executor->parallelFor(2, [&](std::size_t part) {
+      if (part == 0) {
+        for (std::size_t i = 0; i < count && visited.ok(); ++i) visited = visit(current[i]);
+      } else if (auto next = events.next(following); next.ok()) {
+        more = *next;
+      } else {
+        read = next.error();
+      }
+    });
+    PIPESCOPE_TRY(visited);
+    PIPESCOPE_TRY(read);
+    std::swap(current, following);
+    count = more;
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
                          const std::function<void(const TraceEvent&)>& counter,
-                         const SliceLanes::EmitFlow& flow) {
+                         const SliceLanes::EmitFlow& flow, bool enclosing, base::Executor* executor) {
   std::optional<SliceLanes> lanes;
   ThreadId thread;
   const auto take = [&](const TraceEvent& event) -> base::Status {
     if (event.thread != thread) {
       if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
       thread = event.thread;
-      lanes.emplace(findings, slice, flow);
+      lanes.emplace(findings, slice, flow, enclosing);
     }
     if (event.kind != EventKind::counter) return lanes->add(event);
     counter(event);
     return {};
   };
-  PIPESCOPE_TRY(trace.events.visit(take));
+  PIPESCOPE_TRY(visitAhead(trace.events, executor, take));
   return lanes ? lanes->finish(trace.lastTime) : base::Status();
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <vector>
 
+#include "profiler/base/executor.h"
 #include "profiler/base/result.h"
 #include "profiler/import/trace_event.h"
 #include "profiler/import/trace_reader.h"
@@ -13,6 +15,8 @@ namespace pipescope::importing {
 struct Slice {
   std::size_t lane = 0;  ///< 0: not enclosed by another slice of the thread
   std::int64_t start = 0, end = 0;
+  /// Names of the slices of the thread that enclose it, outermost first; empty if nobody asked for them.
+  std::span<const NameId> enclosing = {};
 };
 
 /// Arranges the events of one thread on lanes: a slice lies one lane below the slice that encloses it.
@@ -24,8 +28,9 @@ class SliceLanes {
   using Emit = std::function<base::Status(const Slice&, const TraceEvent&)>;
   /// Gets a flow event with the lane of the innermost slice that encloses it.
   using EmitFlow = std::function<base::Status(const TraceEvent&, std::size_t lane)>;
-  SliceLanes(Findings& findings, Emit emit, EmitFlow flow = {})
-      : findings_(findings), emit_(std::move(emit)), flow_(std::move(flow)) {}
+  /// `enclosing` asks for Slice::enclosing.
+  SliceLanes(Findings& findings, Emit emit, EmitFlow flow = {}, bool enclosing = false)
+      : findings_(findings), emit_(std::move(emit)), flow_(std::move(flow)), asksEnclosing_(enclosing) {}
 
   /// Takes a complete, begin, end, instant or flow event, or an asynchronous begin, instant or end.
   base::Status add(const TraceEvent& event);
@@ -36,8 +41,14 @@ class SliceLanes {
   struct Open {
     std::size_t lane = 0;
     TraceEvent begin;
+    std::vector<NameId> enclosing;
+  };
+  struct Running {
+    std::int64_t start = 0, end = 0;
+    NameId name;
   };
   std::size_t freeLane(std::int64_t time);
+  std::vector<NameId> enclosing(std::int64_t start, std::int64_t end);
   base::Status place(const TraceEvent& event, std::int64_t end);
   base::Status close(std::size_t index, std::int64_t end);
   base::Status end(const TraceEvent& event);
@@ -46,13 +57,17 @@ class SliceLanes {
   Emit emit_;
   EmitFlow flow_;
   std::vector<std::int64_t> busyUntil_;  // of each lane
-  std::vector<Open> open_;               // slices whose end has not come, in the order of their starts
-  std::vector<TraceEvent> earlyEnds_;    // ends without a begin, at the time of the last event
+  const bool asksEnclosing_;
+  std::vector<Running> running_;       // slices that may enclose later ones
+  std::vector<Open> open_;             // slices whose end has not come, in the order of their starts
+  std::vector<TraceEvent> earlyEnds_;  // ends without a begin, at the time of the last event
 };
 
-/// Arranges all events of a trace, thread by thread. Counters go to `counter`.
+/// Arranges all events of a trace, thread by thread. Counters go to `counter`. The executor reads events
+/// while those before them are arranged; null: the calling thread does both.
 base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes::Emit& slice,
                          const std::function<void(const TraceEvent&)>& counter,
-                         const SliceLanes::EmitFlow& flow = {});
+                         const SliceLanes::EmitFlow& flow = {}, bool enclosing = false,
+                         base::Executor* executor = nullptr);
 
 }  // namespace pipescope::importing

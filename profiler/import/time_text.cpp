@@ -14,9 +14,35 @@ bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
+/// Reads digits with at most one point, as nearly all traces state times, without the cost of the general
+/// case. None: another form, or more digits than 64 bits hold.
+std::optional<Picoseconds> parsePlainTime(std::string_view text, std::int64_t unit) {
+  constexpr std::size_t kMostPlain = 20;  // 19 digits and a point
+  if (text.empty() || text.size() > kMostPlain) return std::nullopt;
+  std::uint64_t digits = 0;  // 19 digits are less than 2^64
+  std::size_t count = 0, decimals = 0;
+  bool fraction = false;
+  for (const char c : text) {
+    if (c == '.' && !fraction) {
+      fraction = true;
+      continue;
+    }
+    if (!isDigit(c)) return std::nullopt;
+    digits = digits * 10 + static_cast<std::uint64_t>(c - '0');
+    ++count;
+    decimals += fraction ? 1 : 0;
+  }
+  if (count == 0 || count > 19) return std::nullopt;
+  for (; decimals > 0 && unit % 10 == 0; --decimals) unit /= 10;
+  if (decimals > 0) return std::nullopt;
+  const Picoseconds result = static_cast<Picoseconds>(digits) * unit;
+  return result <= kLongest ? std::optional(result) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Picoseconds> parseTime(std::string_view text, std::int64_t unit) {
+  if (const auto plain = parsePlainTime(text, unit)) return plain;
   std::size_t at = 0;
   const bool negative = at < text.size() && text[at] == '-';
   if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;

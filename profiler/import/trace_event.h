@@ -52,7 +52,7 @@ enum class EventKind : std::uint8_t {
   asyncEnd,
 };
 
-/// Arguments of an event that the importer understands. Other arguments are not kept.
+/// Arguments of an event that the importer understands. Others are kept only if a rule uses them.
 enum class Argument : std::uint8_t {
   correlation,  ///< joins a launch on the host with the kernel that it starts
   externalId,   ///< joins a kernel with the operator of the host that caused it
@@ -73,7 +73,10 @@ enum class Argument : std::uint8_t {
   memoryBytes,  ///< of a counter or allocation
   stage,        ///< pipeline stage
 };
-constexpr std::size_t kArguments = 18;
+constexpr std::size_t kKnownArguments = 18;
+/// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
+constexpr std::size_t kMostOwnArguments = 8;
+constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;
 
 /// Finds an argument by a name under which PyTorch, CUDA's and ROCm's tracers, Megatron and others state it.
 std::optional<Argument> argumentNamed(std::string_view name);

@@ -33,15 +33,43 @@ constexpr double kReadingShare = 0.5;
 
 using Traces = std::vector<std::unique_ptr<TraceData>>;
 
-base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progress) {
+struct ReadTraces {
   Traces traces;
+  std::vector<std::string> others;  ///< names of files that are no traces
+};
+
+base::Status refuseOthers(const ReadTraces& read) {
+  return base::badInput(
+      fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
+                  "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
+                  read.others.front()));
+}
+
+/// Folders and archives of traces may hold other files as well.
+std::string findingOf(const std::vector<std::string>& others) {
+  if (others.size() == 1) return fmt::format("{} is no trace and is left out.", others.front());
+  return fmt::format("{} and {} other {} no traces and are left out.", others.front(), others.size() - 1,
+                     others.size() == 2 ? "file are" : "files are");
+}
+
+base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& progress) {
+  ReadTraces result;
+  Traces& traces = result.traces;
   std::set<std::int64_t> found;
   base::SerialExecutor serial;
   base::Executor& executor = request.executor != nullptr ? *request.executor : serial;
   std::optional<ProgressPart> part;
   const auto take = [&](const TraceFile& file) -> base::Status {
     if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
-    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, executor, *part));
+    PIPESCOPE_ASSIGN(
+        auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(), executor, *part));
+    if (trace == nullptr) {
+      result.others.push_back(file.name);
+      // A file that the user names himself must be a trace.
+      const bool named =
+          file.path == file.name && std::ranges::find(request.paths, file.path) != request.paths.end();
+      return named ? refuseOthers(result) : base::Status();
+    }
     const auto rank = trace->rank();
     if (rank) found.insert(*rank);
     if (request.ranks.empty() || (rank && request.ranks.contains(*rank))) traces.push_back(std::move(trace));
@@ -63,13 +91,14 @@ base::Result<Traces> readAll(const ImportRequest& request, base::Progress& progr
                  kReadingShare * sizes[i] / sizes.back());
     PIPESCOPE_TRY(visitTraceFiles(files[i], take));
   }
+  if (traces.empty() && found.empty() && !result.others.empty()) return refuseOthers(result).error();
   for (const std::int64_t rank : request.ranks)
     if (!found.contains(rank))
       return base::badInput(
           found.empty() ? std::string("The traces state no ranks, so --ranks cannot choose among them.")
                         : fmt::format("No trace is of rank {}; the traces are of ranks {}.", rank,
                                       fmt::join(found, ", ")));
-  return traces;
+  return result;
 }
 
 base::Status sortByRank(Traces& traces) {
@@ -234,9 +263,11 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
 
 base::Result<ImportSummary> importTraces(const ImportRequest& request, record::Recorder& recorder,
                                          base::Progress& progress) {
-  PIPESCOPE_ASSIGN(Traces traces, readAll(request, progress));
+  PIPESCOPE_ASSIGN(ReadTraces read, readAll(request, progress));
+  Traces& traces = read.traces;
   PIPESCOPE_TRY(sortByRank(traces));
   ImportSummary summary;
+  if (!read.others.empty()) summary.findings.push_back(findingOf(read.others));
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
@@ -253,7 +284,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
     const auto rank = trace.rank();
     summary.ranks += rank ? 1 : 0;
     const std::string prefix = traces.size() == 1 ? "" : rank ? fmt::format("rank {}", *rank) : trace.name;
-    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.clocks[i], part));
+    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.clocks[i], request.executor, part));
     for (const auto& [what, count] : trace.tables.findings.counts())
       summary.findings.push_back(count == 1 ? fmt::format("{}: {}", trace.name, what)
                                             : fmt::format("{}: {} ({} times)", trace.name, what, count));

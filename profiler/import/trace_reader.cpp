@@ -19,8 +19,9 @@ constexpr std::size_t kHeadBytes = 4096;
 
 /// Categories of work that runs on an accelerator, in the traces of PyTorch's profiler.
 bool isAcceleratorCategory(std::string_view category) {
-  constexpr std::string_view kCategories[] = {"kernel",    "gpu_memcpy", "gpu_memset", "gpu_user_annotation",
-                                              "cuda_sync", "Kernel",     "Memcpy",     "Memset"};
+  constexpr std::string_view kCategories[] = {
+      "kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "cuda_sync", "Kernel",
+      "Memcpy", "Memset",     "hpu_op",     "mtia_ccp_events"};
   return std::find(std::begin(kCategories), std::end(kCategories), category) != std::end(kCategories);
 }
 
@@ -32,8 +33,9 @@ void addBaseTime(TraceTables& tables) {
   if (const auto time = parseTime(base->second, 1000)) *tables.origin += *time;
 }
 
-base::Status readJson(const TraceFile& file, ByteSource& bytes, TraceData& data, base::Executor& executor,
-                      base::Progress& progress) {
+/// False if the text holds no events.
+base::Result<bool> readJson(const TraceFile& file, ByteSource& bytes, TraceData& data,
+                            base::Executor& executor, base::Progress& progress) {
   ChromeEvents events(data.tables, [&](const TraceEvent& event) { return data.add(event); });
   JsonWindows windows(bytes);
   // While a window is parsed, the next one is read and cut.
@@ -41,37 +43,37 @@ base::Status readJson(const TraceFile& file, ByteSource& bytes, TraceData& data,
   bool more = windows.next(current);
   while (more) {
     bool another = false;
-    base::Status parsed;
+    base::Status parsed, written;
+    data.events.setAside();
     executor.parallelFor(2, [&](std::size_t part) {
       if (part == 0) {
         parsed = events.parse(current);
       } else {
         another = windows.next(following);
+        written = data.events.writeAside();
       }
     });
     PIPESCOPE_TRY(parsed);
+    PIPESCOPE_TRY(written);
     progress.report(file.fraction(), "reading " + file.name);
     if (progress.cancelled()) return base::cancelled("The import was stopped.");
     std::swap(current, following);
     more = another;
   }
-  if (!windows.foundEvents())
-    return base::badInput(
-        fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
-                    "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
-                    file.name));
+  if (!windows.foundEvents()) return false;
   data.tables.members = windows.members();
   addBaseTime(data.tables);
   for (const std::string& finding : windows.findings()) data.tables.findings.add(finding);
   if (windows.oversizedEvents() > 0)
     data.tables.findings.add("An event is larger than 16 MB and is left out.", windows.oversizedEvents());
-  return {};
+  return true;
 }
 
 }  // namespace
 
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   if (category == "gpu_user_annotation") return CategoryKind::annotation;
+  if (category == "pass") return CategoryKind::pass;
   return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
 }
 
@@ -83,7 +85,11 @@ base::Status TraceData::add(const TraceEvent& event) {
   CategoryKind& kind = categoryKinds_[event.category];
   if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(event.category));
   if (kind == CategoryKind::annotation) annotations_.insert(event.name);
-  if (kind != CategoryKind::host) {
+  if (kind == CategoryKind::pass)
+    ownExport_ =
+        ownExport_ || (event.find(Argument::stage) != nullptr &&
+                       event.find(Argument::microBatch) != nullptr && event.find(Argument::step) != nullptr);
+  if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator) {
     markAccelerator(event.process);
     const ArgumentValue* correlation = correlated_ ? nullptr : event.find(Argument::correlation);
     correlated_ = correlated_ || (correlation != nullptr && !correlation->text && correlation->value > 0);
@@ -116,8 +122,10 @@ std::optional<std::int64_t> TraceData::rank() const {
 
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
+                                                   const std::vector<std::string>& ownArguments,
                                                    base::Executor& executor, base::Progress& progress) {
   auto data = std::make_unique<TraceData>(file.name, temporaryFolder);
+  data->tables.ownArguments = ownArguments;
   std::string head = readHead(file.bytes, kHeadBytes);
   using Reader = base::Status (*)(ByteSource&, TraceData&, const ReadReport&);
   const Reader reader = looksLikeGaudiCsv(head)   ? readGaudiCsv
@@ -125,8 +133,12 @@ base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                         : looksLikePerfetto(head) ? readPerfetto
                                                   : nullptr;
   PeekedSource bytes(std::move(head), file.bytes);
-  PIPESCOPE_TRY(reader != nullptr ? reader(bytes, *data, {file.name, file.fraction, progress})
-                                  : readJson(file, bytes, *data, executor, progress));
+  if (reader != nullptr) {
+    PIPESCOPE_TRY(reader(bytes, *data, {file.name, file.fraction, progress}));
+    return data;
+  }
+  PIPESCOPE_ASSIGN(const bool known, readJson(file, bytes, *data, executor, progress));
+  if (!known) data.reset();
   return data;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
@@ -36,23 +37,27 @@ struct TraceData {
   /// True for the name of an annotation that the profiler repeats on the accelerator, around the work that
   /// was launched within it.
   bool runsOnAccelerator(NameId annotation) const { return annotations_.contains(annotation); }
+  /// True for a trace that `pipescope export` has written: its passes and transfers have categories of their
+  /// own, and what else it holds lies within them.
+  bool isOwnExport() const { return ownExport_; }
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json").
   std::optional<std::int64_t> rank() const;
 
  private:
-  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, annotation };
+  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, annotation, pass };
   static CategoryKind categoryOf(std::string_view category);
   base::IdVector<NameId, CategoryKind> categoryKinds_;
   base::IdVector<ProcessId, bool> accelerators_;
   std::set<NameId> annotations_;
-  bool correlated_ = false;
+  bool correlated_ = false, ownExport_ = false;
 };
 
-/// Reads one file. Fails if its content is no known format, if the user cancels, or if temporary data cannot
-/// be written.
+/// Reads one file; null if its content is no known format. Events keep the arguments of the given names
+/// (Rules::ownArguments), too. Fails if the user cancels, or if temporary data cannot be written.
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
+                                                   const std::vector<std::string>& ownArguments,
                                                    base::Executor& executor, base::Progress& progress);
 
 }  // namespace pipescope::importing

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "profiler/import/time_text.h"
 #include "profiler/import/trace_event.h"
@@ -43,10 +44,14 @@ struct TraceTables {
   std::optional<Picoseconds> origin;
   /// Members of the file beside the events, as JSON text: "distributedInfo", "baseTimeNanoseconds" …
   std::map<std::string, std::string> members;
+  /// Names of further arguments that rules use (Rules::ownArguments).
+  std::vector<std::string> ownArguments;
   Findings findings;
 
   ProcessId process(std::string_view key);
   ThreadId thread(ProcessId process, std::string_view key);
+  /// Finds an argument that the importer or a rule understands.
+  std::optional<Argument> argumentNamed(std::string_view name) const;
 
  private:
   std::map<std::string, ProcessId, std::less<>> processIds_;

@@ -11,6 +11,23 @@ class FlowReader {
   FlowReader(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording)
       : catalog_(catalog), rows_(rows), recording_(recording) {}
 
+  /// A trace states no sizes of messages, only how long each was under way.
+  void readMeasured() {
+    std::map<model::PlacementId, const model::Placement*> placements;
+    for (const model::Placement& p : rows_.placements) placements[p.id] = &p;
+    for (const model::Transfer& transfer : rows_.transfers) {
+      const auto from = placements.find(transfer.from);
+      const bool forward = transfer.kind == model::TransferKind::activation;
+      if (from == placements.end() || (!forward && transfer.kind != model::TransferKind::gradient)) continue;
+      const int stage = from->second->stage, other = stage + (forward ? 1 : -1);
+      if (stage < 0 || other < 0 || std::max(stage, other) >= recording_.stageCount()) continue;
+      for (RecordedReplica& replica : recording_.replicas)
+        if (replica.number == from->second->replica) addMeasured(replica, stage, other, transfer);
+    }
+    for (RecordedReplica& replica : recording_.replicas)
+      for (RecordedFlow& flow : replica.flows) setUsual(flow);
+  }
+
   void read() {
     for (const model::Placement& p : rows_.placements) stageOf_[p.id] = p.stage;
     readPaces();
@@ -23,6 +40,45 @@ class FlowReader {
   }
 
  private:
+  void addMeasured(RecordedReplica& replica, int from, int to, const model::Transfer& transfer) {
+    const auto deviceOfStage = [&](int stage) {
+      return recording_.deviceOfStage[static_cast<std::size_t>(stage)];
+    };
+    if (deviceOfStage(from) == deviceOfStage(to) || transfer.iteration < 0 ||
+        transfer.iteration >= recording_.iterations || transfer.microBatch < 0 ||
+        transfer.microBatch >= recording_.microBatches)
+      return;
+    auto flow = std::find_if(replica.flows.begin(), replica.flows.end(), [&](const RecordedFlow& known) {
+      return known.fromStage == from && known.toStage == to && known.kind == transfer.kind;
+    });
+    if (flow == replica.flows.end()) {
+      flow = replica.flows.emplace(flow);
+      flow->fromStage = from;
+      flow->toStage = to;
+      flow->kind = transfer.kind;
+      flow->recorded.assign(
+          static_cast<std::size_t>(recording_.iterations) * static_cast<std::size_t>(recording_.microBatches),
+          Ticks(-1));
+    }
+    flow->fromLane = transfer.fromLane;
+    flow->toLane = transfer.toLane;
+    flow->recorded[recording_.indexOf(transfer.iteration, transfer.microBatch)] =
+        std::max(transfer.end - transfer.start, Ticks(0));
+  }
+
+  /// Messages that the trace lacks take as long as the others do on average.
+  static void setUsual(RecordedFlow& flow) {
+    double sum = 0, count = 0;
+    for (const Ticks ticks : flow.recorded) {
+      if (ticks.count < 0) continue;
+      sum += static_cast<double>(ticks.count);
+      ++count;
+    }
+    flow.usual = flow.alone = Ticks(count > 0 ? std::llround(sum / count) : 0);
+    for (Ticks& ticks : flow.recorded)
+      if (ticks.count < 0) ticks = flow.usual;
+  }
+
   bool barrier() const { return recording_.orders.front().progression == model::ScheduleKind::barrier; }
 
   /// Tensors between the same two stages travel together.
@@ -181,8 +237,8 @@ class FlowReader {
 }  // namespace
 
 void addFlows(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording) {
-  if (recording.measured) return;
-  FlowReader(catalog, rows, recording).read();
+  FlowReader reader(catalog, rows, recording);
+  recording.measured ? reader.readMeasured() : reader.read();
 }
 
 }  // namespace pipescope::replay

@@ -25,6 +25,7 @@ Player::Player(PlayerContext& context, int replica)
       end_(devices_.size()),
       loaded_(devices_.size()),
       waited_(devices_.size()),
+      received_(devices_.size(), recording_.run.start),
       flowOf_(2 * backwardStart_.size(), -1),
       loading_(devices_.size()),
       storing_(devices_.size()),
@@ -344,18 +345,25 @@ bool Player::start(int d) {
   const std::vector<Task>& all = tasks(d);
   if (end_[at] != next_[at] || next_[at] == all.size()) return false;
   std::size_t end = next_[at], waiting = end;
-  const Arrival* last = nullptr;
+  std::optional<Arrival> last;
+  Ticks received = received_[at];
   do {
     const Arrival* needed = nullptr;
     if (!input(all[end], needed)) return false;
-    if (needed != nullptr && needed->device != d && (last == nullptr || needed->arrived > last->arrived)) {
-      last = needed;
-      waiting = end;
+    if (needed != nullptr && needed->device != d) {
+      Arrival served = *needed;
+      if (recording_.measured)
+        received = served.arrived = std::max(needed->sent, received) + (needed->arrived - needed->sent);
+      if (!last || served.arrived > last->arrived) {
+        last = served;
+        waiting = end;
+      }
     }
     ++end;
   } while (end < all.size() && all[end].joined);
-  waited_[at] = last != nullptr && last->arrived >= device(d).free;
-  if (last != nullptr) {
+  received_[at] = received;
+  waited_[at] = last && last->arrived >= device(d).free;
+  if (last) {
     const Pieces& pieces = work(all[next_[at]]).of(all[next_[at]].kind);
     loaded_[at] = leadingLoads(pieces);
     for (std::size_t i = 0; i < loaded_[at]; ++i) place(d, pieces[i], where(all[next_[at]]));

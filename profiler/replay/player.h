@@ -100,6 +100,9 @@ class Player {
   std::vector<std::size_t> next_, end_;
   std::vector<std::size_t> loaded_;  ///< by device: pieces of its next task that are already placed
   std::vector<bool> waited_;         ///< by device: its current block waited for another device
+  /// By device: when it has received its last message. The queue of a measured device serves its messages in
+  /// the order of its tasks, so a late message blocks those behind it that are ready.
+  std::vector<Ticks> received_;
   std::vector<Arrival> arrivals_, left_;
   std::vector<char> made_;  ///< which arrivals the order of this iteration makes
   std::vector<int> flowOf_;

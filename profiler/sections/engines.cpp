@@ -3,6 +3,7 @@
 #include <set>
 
 #include "profiler/analysis/device_places.h"
+#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -85,6 +86,15 @@ base::Result<Section> makeEngines(const Context& context) {
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   std::vector<DeviceExecution> devices = execution->devices;
   std::erase_if(devices, [](const DeviceExecution& device) { return !device.placed; });
+  // Of a recorded accelerator the kernels tell what communicates.
+  PIPESCOPE_ASSIGN(const analysis::AcceleratorReport recorded,
+                   analysis::acceleratorReport(context.source, context.catalog));
+  for (const analysis::AcceleratorTimes& times : recorded.devices)
+    for (DeviceExecution& device : devices)
+      if (device.index == times.device.value && times.communication.count > 0) {
+        device.communicating = times.communication;
+        device.exposed = times.exposedCommunication;
+      }
   Section section{"engines", "Engines", {}, {enginesTable(devices, context.catalog)}, {}};
   if (execution->total.count <= 0) {
     lack(section, kNothingRan);

@@ -1,4 +1,5 @@
 #include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/analysis/pipeline/counters.h"
 
 #include <fmt/format.h>
 
@@ -50,10 +51,13 @@ Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& cata
       {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
       {"idle_cycles", "Idle", Format::ticks, "the rest"},
       {"host_idle_cycles", "  for the host", Format::ticks,
-       "idle before the host began to launch what ran next; the rest of the idle time is the device's"},
+       "idle before the host began to launch what ran next"},
+      {"device_idle_cycles", "  of the device", Format::ticks,
+       "idle although what ran next was being launched or was in the queue"},
       {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
       {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
       {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},
+      {"copy_cycles", "Only copying", Format::ticks, "a copy runs, and no kernel"},
       {"idle_share", "Idle share", Format::fraction, "of the span"},
       {"kernels", "Kernels, copies", Format::count, ""},
       {"launches_found", "Launches", Format::count, "kernels and copies whose launch is known"},
@@ -65,7 +69,9 @@ Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& cata
     const bool launched = times.launched > 0;
     table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count,
                           times.busy.count, times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
-                          times.compute.count, times.communication.count, times.exposedCommunication.count,
+                          launched ? Cell((times.idle - times.hostIdle).count) : Cell(), times.compute.count,
+                          times.communication.count, times.exposedCommunication.count,
+                          (times.busy - times.compute - times.exposedCommunication).count,
                           spanShare(times.idle, span), times.count, times.launched,
                           launched ? Cell(times.meanLaunchDelay) : Cell(),
                           launched ? Cell(times.longestQueue) : Cell()});
@@ -105,10 +111,38 @@ Table kernelTable(const AcceleratorReport& report, const Words& words) {
   return table;
 }
 
+/// What the trace counts over time, such as memory, and the launches that wait. The page trace draws the
+/// curves.
+base::Result<Table> counterTable(const Context& context, const Words& words) {
+  Table table{"counters", "Counters over time", words.basis("the trace shows them as curves"), {}, {}};
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"name", "Counter", Format::plain, ""},
+                   {"samples", "Samples", Format::count, ""},
+                   {"smallest", "Smallest", Format::number, ""},
+                   {"largest", "Largest", Format::number, ""},
+                   {"last", "Last", Format::number, ""}};
+  table.mostInText = 20;
+  if (!context.catalog.measured()) return table;
+  constexpr std::size_t kFewPoints = 16;
+  analysis::CounterRequest request;
+  request.executable = context.executable;
+  request.mostPoints = kFewPoints;
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const std::vector<analysis::CounterSeries> all,
+                   analysis::counterSeries(context.source, context.catalog, request, progress));
+  for (const analysis::CounterSeries& series : all)
+    table.rows.push_back({deviceIndexCell(series.counter.device),
+                          deviceNameCell(context.catalog, series.counter.device), series.counter.name,
+                          series.samples, series.smallest, series.largest, series.points.back().last});
+  return table;
+}
+
 base::Result<Section> makeKernels(const Context& context) {
   PIPESCOPE_ASSIGN(const AcceleratorReport report,
                    analysis::acceleratorReport(context.source, context.catalog));
   const Words words = wordsOf(context.catalog);
+  PIPESCOPE_ASSIGN(Table counters, counterTable(context, words));
   const bool any = !report.devices.empty();
   std::int64_t count = 0, launched = 0;
   for (const AcceleratorTimes& times : report.devices) {
@@ -121,7 +155,8 @@ base::Result<Section> makeKernels(const Context& context) {
                    {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
                     "Kernels and copies for which the trace states the launch on the host."}};
   section.tables = {deviceTable(report, context.catalog, words),
-                    kernelCategoryTable(report, context.catalog, words), kernelTable(report, words)};
+                    kernelCategoryTable(report, context.catalog, words), kernelTable(report, words),
+                    std::move(counters)};
   if (!any)
     lack(section,
          context.catalog.measured()

@@ -47,7 +47,7 @@ Table variableTable() {
 /// Adds tables about one tile, which has the same number on each device.
 base::Status addUnit(const Context& context, const analysis::Memory& memory, Section& section) {
   if (memory.devices.empty()) {
-    lack(section, kNoMemory);
+    lack(section, noMemory(context));
     return {};
   }
   if (memory.devices.front().units <= 1)
@@ -134,7 +134,7 @@ base::Status addDevices(const Context& context, const analysis::Memory& m, Secti
                                 static_cast<std::int64_t>(found[i].endStep), d.name});
     }
   }
-  if (m.devices.empty()) lack(section, kNoMemory);
+  if (m.devices.empty()) lack(section, noMemory(context));
   return {};
 }
 

@@ -113,7 +113,7 @@ base::Result<Section> makeMemory(const Context& context) {
   section.tables.push_back(std::move(memoryTable));
   section.tables.push_back(otherTable(m));
   section.tables.push_back(categoryTable(m));
-  if (m.devices.empty()) lack(section, kNoMemory);
+  if (m.devices.empty()) lack(section, noMemory(context));
   return section;
 }
 

@@ -105,7 +105,7 @@ base::Result<Section> makePeaks(const Context& context) {
   PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
   section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
   for (Table& table : section.tables) table.mostInText = 40;
-  if (peaks.empty()) lack(section, kNoMemory);
+  if (peaks.empty()) lack(section, noMemory(context));
   return section;
 }
 

@@ -17,7 +17,8 @@ const PartNames kTimeShares = {"compute", "exchange", "stream",  "host",
                                "memory",  "pipeline", "control", "unknown"};
 
 Breakdown timeParts(const analysis::Execution& execution, bool placed) {
-  if (!placed) {
+  // The shares are those of the devices that hold a stage; a trace may name none.
+  if (!placed || std::ranges::none_of(execution.devices, &analysis::DeviceExecution::holdsStage)) {
     Breakdown none;
     for (const std::string& name : kTimeShares) none.emplace_back(name, Amount());
     return none;

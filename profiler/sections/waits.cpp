@@ -169,10 +169,18 @@ base::Result<Section> makeWaits(const Context& context) {
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
-  addPath(*path, run, recorded.placements, words, section);
+  const bool unrecognised = context.catalog.measured() && path->empty();
+  addPath(*path, run, recorded.placements && !unrecognised, words, section);
   section.tables.push_back(pathTable(*path, words));
   remarkLongest(context, *groups, section);
-  if (!recorded.placements) lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
+  if (!recorded.placements) {
+    lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
+  } else if (unrecognised) {
+    lack(section,
+         "No passes of stages were recognised in the trace, so there are no waits between stages and no "
+         "critical "
+         "path. The section kernels shows why accelerators are idle; import --rules names passes.");
+  }
   return section;
 }
 

@@ -1,7 +1,8 @@
 // Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is limited to 2 GiB unless
 // a sanitizer needs more. With --mutate N each file is also cut and changed in N ways, which are always the
-// same.
+// same. At the end it says which input took the most processor time, and how much memory the program had.
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -62,6 +63,27 @@ Bytes mutated(const Bytes& bytes, std::uint64_t& state) {
   return copy;
 }
 
+/// Processor time of the process so far; the time that others take from the machine does not count.
+double processorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// The input that took longest.
+struct Longest {
+  double seconds = 0;
+  std::string file;
+  int mutation = 0;  ///< 0: the file itself
+};
+
+void run(const Bytes& bytes, const fs::path& file, int mutation, Longest& longest) {
+  const double start = processorSeconds();
+  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  const double seconds = processorSeconds() - start;
+  if (seconds > longest.seconds) longest = {seconds, file.filename().string(), mutation};
+}
+
 void limitMemory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
@@ -74,6 +96,7 @@ void limitMemory() {
 int main(int argc, char** argv) {
   limitMemory();
   int mutations = 0, runs = 0;
+  Longest longest;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "--mutate" && i + 1 < argc) {
       mutations = std::atoi(argv[++i]);
@@ -83,15 +106,17 @@ int main(int argc, char** argv) {
       const Bytes bytes = read(file);
       std::printf("%s\n", file.filename().c_str());
       std::fflush(stdout);
-      LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+      run(bytes, file, 0, longest);
       std::uint64_t state = bytes.size();
       for (int m = 0; m < mutations && !bytes.empty(); ++m) {
-        const Bytes changed = mutated(bytes, state);
-        LLVMFuzzerTestOneInput(changed.data(), changed.size());
+        run(mutated(bytes, state), file, m + 1, longest);
       }
       runs += 1 + mutations;
     }
   }
-  std::printf("%d inputs\n", runs);
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  std::printf("%d inputs; the longest took %.2f s (%s, mutation %d); %ld MB\n", runs, longest.seconds,
+              longest.file.c_str(), longest.mutation, used.ru_maxrss / 1024);
   return runs > 0 ? 0 : 2;
 }

@@ -82,6 +82,65 @@ class Pipeline:
         return sum(lengths) / len(lengths)
 
 
+class Interleaved:
+    """Interleaved 1F1B (Narayanan et al. 2021): rank r of p holds the chunks r, r + p, ... of the model as stages."""
+
+    def __init__(self, ranks, chunks, micro_batches, steps=2, slow=None, seed=1):
+        self.ranks, self.chunks, self.micro_batches, self.steps = ranks, chunks, micro_batches, steps
+        self.stages = ranks * chunks
+        rng = random.Random(seed)
+        self.passes, self.receives, self.sends, self.marks, self.updates = [], {}, {}, [], []
+        free = [1000 + 9 * r for r in range(ranks)]
+        for step in range(steps):
+            began, sent, at = list(free), {}, [0] * ranks
+            orders = [self.order(r) for r in range(ranks)]
+            while any(at[r] < len(orders[r]) for r in range(ranks)):
+                before = list(at)
+                for r in range(ranks):
+                    if at[r] == len(orders[r]):
+                        continue
+                    kind, mb, stage = orders[r][at[r]]
+                    source = stage - 1 if kind == "forward" else stage + 1
+                    start = free[r] + 3
+                    if 0 <= source < self.stages:
+                        if (source, kind, mb) not in sent:
+                            continue
+                        posted = free[r] + 2
+                        received = max(posted + 5, sent[source, kind, mb] + 20 + rng.randrange(8))
+                        self.receives[step, stage, kind, mb] = posted, received
+                        start = received + 4
+                    length = ((300 if kind == "forward" else 600) + rng.randrange(40)) * (2 if stage == slow else 1)
+                    self.passes.append((step, stage, kind, mb, start, start + length))
+                    free[r] = start + length
+                    target = stage + 1 if kind == "forward" else stage - 1
+                    if 0 <= target < self.stages:
+                        self.sends[step, stage, kind, mb] = free[r] + 2, free[r] + 6
+                        sent[stage, kind, mb] = free[r] + 2
+                        free[r] += 7
+                    at[r] += 1
+                assert at != before, "the order waits for itself"
+            for r in range(ranks):
+                self.updates.append((step, r, free[r] + 5, free[r] + 55))
+                free[r] += 60
+                self.marks.append((step, r, began[r], free[r]))
+                free[r] += 1
+
+    def order(self, rank):
+        p, v, m = self.ranks, self.chunks, self.micro_batches
+        forwards, backwards = [], []
+        for first in range(0, m, p):
+            for chunk in range(v):
+                forwards += [("forward", mb, chunk * p + rank) for mb in range(first, first + p)]
+                backwards += [("backward", mb, (v - 1 - chunk) * p + rank) for mb in range(first, first + p)]
+        warm = min(2 * (p - rank - 1) + (v - 1) * p, m * v)
+        order = forwards[:warm]
+        for f, b in zip(forwards[warm:], backwards):
+            order += [f, b]
+        return order + backwards[m * v - warm:]
+
+    mean = Pipeline.mean
+
+
 def slice_(name, start, end, tid=1, pid=7, cat=None, args=None):
     event = {"ph": "X", "name": name, "ts": start, "dur": end - start, "tid": tid, "pid": pid}
     if cat:
@@ -122,6 +181,42 @@ def runtime(pipe, stage):
     for (step, s, kind, mb), (called, returned) in pipe.sends.items():
         if s == stage:
             events += [slice_(f"PP:{s}SEND_{letter[kind]}{mb}", called, returned), slice_("gloo:send", called + 1, returned + 1, tid=2)]
+    return events
+
+
+def runtime_rank(pipe, rank):
+    """The same of a rank with several stages."""
+    events = [slice_(f"ProfilerStep#{step}", a, b) for step, r, a, b in pipe.marks if r == rank]
+    letter = {"forward": "F", "backward": "B"}
+    for step, s, kind, mb, a, b in pipe.passes:
+        if s % pipe.ranks == rank:
+            events.append(slice_(f"PP:{s}{letter[kind]}{mb}", a, b))
+    for what, sides in (("RECV", pipe.receives), ("SEND", pipe.sends)):
+        for (step, s, kind, mb), (a, b) in sides.items():
+            if s % pipe.ranks == rank:
+                events += [slice_(f"PP:{s}{what}_{letter[kind]}{mb}", a, a + 3), slice_(f"gloo:{what.lower()}", a + 1, b, tid=2)]
+    events += [slice_("Optimizer.step#Adam.step", a, b) for _, r, a, b in pipe.updates if r == rank]
+    return events
+
+
+def timeline(pipe):
+    """A Megatron-style timeline of all ranks in one file. Messages state the number among those of their rank."""
+    events = []
+    for step, s, kind, mb, a, b in pipe.passes:
+        thread = f"PP rank {s % pipe.ranks}, TP rank 0, compute"
+        events.append(slice_(f"{kind}-compute", a, b, tid=thread, pid=0, cat=f"{kind}-compute",
+                             args={"step": step, "model_chunk": s // pipe.ranks, "mb_id": mb, "seq_id": mb}))
+    for what, sides in (("recv", pipe.receives), ("send", pipe.sends)):
+        numbers = {}
+        for (step, s, kind, mb), (a, b) in sorted(sides.items(), key=lambda side: side[1]):
+            queue = step, s % pipe.ranks, kind
+            numbers[queue] = numbers.get(queue, -1) + 1
+            events.append(slice_(f"{kind}-{what}", a, b, tid=f"PP rank {s % pipe.ranks}, TP rank 0, {kind} {what}", pid=0,
+                                 cat=f"{kind}-{what}",
+                                 args={"step": step, "model_chunk": -1, "mb_id": -1, "seq_id": numbers[queue]}))
+    for step, r, a, b in pipe.updates:
+        events.append(slice_("optimizer", a, b, tid=f"PP rank {r}, TP rank 0, compute", pid=0, cat="optimizer",
+                             args={"step": step, "model_chunk": -1, "mb_id": -1, "seq_id": 0}))
     return events
 
 
@@ -328,7 +423,56 @@ class Case:
         self.expect(name, "says that passes are proposed", "are proposed from the sends and receives" in remarks, True)
         self.expect(name, "follows 1F1B", self.report(profile, "planned", "--schedule", "1f1b")["follows"], True)
 
+    def interleaved(self, name, pipe, files):
+        """Several stages on a rank: every stage has its own figures, and the order is that of the schedule."""
+        profile = os.path.join(self.folder, name + ".pop")
+        done = subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
+                               "--progress", "off"], capture_output=True, text=True, check=True)
+        self.expect(name, "contradictions", "arrives before it was sent" in done.stderr, False)
+        self.figures(name, pipe, profile, 1, False)
+        self.again(name, pipe, profile)
+        rows = self.report(profile, "stages")["stages"]
+        self.expect(name, "devices", len({row["device_name"] for row in rows}), pipe.ranks)
+        self.expect(name, "stages of the first device",
+                    [row["index"] for row in rows if row["device_name"] == rows[0]["device_name"]],
+                    list(range(0, pipe.stages, pipe.ranks)))
+        plan = self.report(profile, "planned", "--schedule", "interleaved-1f1b")
+        self.expect(name, "follows its schedule", plan["follows"], True)
+        fit = self.report(profile, "planned")
+        self.expect(name, "schedule that fits best", fit["plan"], "interleaved-1f1b")
+
+    def some_ranks(self, name, pipe, replicas, ranks):
+        """Of a folder only some ranks are imported, so that replicas are not whole."""
+        files = {f"rank{r}.json": bare([dict(event, ts=event["ts"] + 1_700_000_000_000_000)
+                                        for event in script(pipe, r % pipe.stages)]) for r in range(pipe.stages * replicas)}
+        profile = os.path.join(self.folder, name + ".pop")
+        done = subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
+                               "--ranks", ranks, "--progress", "off"], capture_output=True, text=True, check=True)
+        self.expect(name, "notes", done.stderr, "")
+        rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
+        # Ranks 4 and 9 are stages 0 and 1 of other replicas, so no other side of their messages is there.
+        self.expect(name, "messages with both sides", rows["messages with both sides"]["recognised"],
+                    2 * 2 * (pipe.stages - 1) * pipe.micro_batches * pipe.steps)
+
+    def again(self, name, pipe, profile):
+        """What the profile exports can be imported with the same figures."""
+        for form in ("chrome", "perfetto"):
+            trace, copy = f"{profile}.{form}", f"{profile}.{form}.pop"
+            for command in (["export", profile, "--to", form, "-o", trace],
+                            ["import", trace, "-o", copy, "--progress", "off"]):
+                subprocess.run([self.program, *command], capture_output=True, text=True, check=True)
+            self.figures(f"{name}, {form}", pipe, copy, 1, False)
+
     def check(self, name, pipe, profile, replicas, inferred, schedule):
+        self.figures(name, pipe, profile, replicas, inferred)
+        if name == "script_dated":
+            self.again(name, pipe, profile)
+        plan = self.report(profile, "planned", "--schedule", schedule)
+        self.expect(name, "follows its schedule", plan["follows"], True)
+        other = self.report(profile, "planned", "--schedule", "gpipe" if schedule == "1f1b" else "1f1b")
+        self.expect(name, "follows another schedule", other["follows"], False)
+
+    def figures(self, name, pipe, profile, replicas, inferred):
         stages = self.report(profile, "stages")
         self.expect(name, "number of stages", len(stages["stages"]), pipe.stages)
         costs = []
@@ -349,10 +493,6 @@ class Case:
         self.expect(name, "passes within a step", rows["passes within a training step"]["recognised"], passes)
         stated = rows["passes whose stage the trace states"]
         self.expect(name, "passes with a stated stage", stated["recognised"], 0 if inferred else stated["all"])
-        plan = self.report(profile, "planned", "--schedule", schedule)
-        self.expect(name, "follows its schedule", plan["follows"], True)
-        other = self.report(profile, "planned", "--schedule", "gpipe" if schedule == "1f1b" else "1f1b")
-        self.expect(name, "follows another schedule", other["follows"], False)
 
 
 def main():
@@ -362,6 +502,7 @@ def main():
         case.run("script_gpipe", script, Pipeline(3, 5, schedule="gpipe", slow=0), write_zip, schedule="gpipe")
         case.run("script_eight", script, Pipeline(8, 12, steps=3, slow=5), write_tar)
         case.run("script_replicas", script, Pipeline(4, 6, slow=1), write_folder, replicas=2)
+        case.some_ranks("script_some_ranks", Pipeline(4, 6, slow=1), 3, "0-4,9")
         case.run("script_layers", script, Pipeline(3, 6, slow=2), write_folder, replicas=3, neighbours=False)
         case.run("script_dated", script, Pipeline(4, 6), write_folder, offset=False)
         case.run("script_apart", script, Pipeline(4, 6), write_folder, offset="apart")
@@ -371,6 +512,10 @@ def main():
         case.run("deepspeed", deepspeed, Pipeline(4, 6, slow=2), write_folder, replicas=2, neighbours=False, inferred=True)
         case.run("megatron", megatron, Pipeline(6, 8, slow=4), write_folder, inferred=True)
         case.run("accelerator", accelerator, Pipeline(4, 6, slow=1), write_folder, wrap=kineto)
+        two = Interleaved(4, 2, 8, slow=5)
+        case.interleaved("interleaved_runtime", two, {f"rank{r}.json": bare(runtime_rank(two, r)) for r in range(4)})
+        three = Interleaved(3, 3, 6, slow=4)
+        case.interleaved("interleaved_timeline", three, {"timeline.json": bare(timeline(three))})
         case.propose("operators", Pipeline(4, 6, slow=2))
         sys.exit(1 if case.failed else 0)
 

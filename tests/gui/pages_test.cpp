@@ -173,7 +173,10 @@ TEST_F(PageTest, AnImportedTraceIsNotCalledEmulated) {
   EXPECT_NE(card(QStringLiteral("Samples/s")), nullptr);
   EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("not known"));
   const std::vector<std::pair<const char*, const char*>> empty = {
-      {"memory", "The imported trace says nothing about memory."},
+      {"memory",
+       "The imported trace does not say what is in memory. The page Trace draws what it counts over time, "
+       "such as "
+       "allocated memory."},
       {"liveness", "The imported trace does not say what is live when."},
       {"training", "The imported trace records no loss."}};
   for (const auto& [page, sentence] : empty) {

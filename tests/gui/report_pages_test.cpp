@@ -99,6 +99,26 @@ TEST_F(ReportPageTest, StragglersAreWorkersAndIterations) {
   EXPECT_FALSE(child<WaitMatrix>()->isVisible());
 }
 
+TEST_F(ReportPageTest, RecordedRunsHaveAPageOfTheirOwn) {
+  openPage(QStringLiteral("recorded"), {.imported = true});
+  std::map<std::string, std::vector<std::size_t>> wanted, shown;  // rows, by the title of the table
+  for (const char* name : {"kernels", "collectives", "nodes", "planned", "coverage"})
+    for (const sections::Table& table : section(name).tables)
+      if (!table.rows.empty()) wanted[table.title].push_back(table.rows.size());
+  for (const auto* table : window->currentPage()->findChildren<DataTable*>())
+    if (table->isVisible())
+      shown[table->title().toStdString()].push_back(table->model()->table().rows.size());
+  EXPECT_FALSE(wanted.empty());
+  EXPECT_EQ(shown, wanted);
+  QStringList labels;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) labels << label->text();
+  EXPECT_TRUE(labels.contains(QString::fromStdString(section("kernels").lacks)));
+  picture("recorded");
+  openPage(QStringLiteral("recorded"));
+  for (const auto* table : window->currentPage()->findChildren<DataTable*>())
+    EXPECT_FALSE(table->isVisible());
+}
+
 TEST_F(ReportPageTest, TheLongestWaitsAreSentences) {
   openPage(QStringLiteral("waits"));
   const sections::Section waits = section("waits");

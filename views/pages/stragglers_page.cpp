@@ -158,7 +158,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stragglers) {
   registry.add({QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
-                QObject::tr("Which workers of a recorded run slow the others down, and when"), 95,
+                QObject::tr("Which workers of a recorded run slow the others down, and when"), 80,
                 [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }});
 }
 

@@ -20,6 +20,12 @@ bool moveDevice(std::vector<int>& order, int device, bool up) {
 
 }  // namespace
 
+bool foldsDevices(const analysis::Trace& trace) {
+  return trace.devices.size() > geometry::kFewDevices &&
+         std::ranges::any_of(trace.devices,
+                             [](const analysis::DeviceTrace& device) { return device.alike >= 0; });
+}
+
 std::optional<geometry::TimelineOptions> changed(const geometry::TimelineOptions& options, GroupChange change,
                                                  int device, const analysis::Trace& trace) {
   const bool forAll = change >= GroupChange::showAll;
@@ -48,6 +54,10 @@ std::optional<geometry::TimelineOptions> changed(const geometry::TimelineOptions
       after.order.clear();
       after.collapsed.clear();
       after.byStage = false;
+      after.foldAlike = after.foldAlike && !foldsDevices(trace);
+      break;
+    case GroupChange::alike:
+      after.foldAlike = !after.foldAlike;
       break;
     case GroupChange::byStage:
       after.byStage = !after.byStage;
@@ -62,7 +72,7 @@ std::optional<geometry::TimelineOptions> changed(const geometry::TimelineOptions
   return after;
 }
 
-void addGroupChanges(QMenu& menu, const geometry::TimelineOptions& options, int device,
+void addGroupChanges(QMenu& menu, const geometry::TimelineOptions& options, int device, bool anyAlike,
                      const std::function<void(GroupChange)>& apply) {
   const auto add = [&](const char* text, GroupChange change) {
     QObject::connect(menu.addAction(QCoreApplication::translate("Timeline", text)), &QAction::triggered,
@@ -78,6 +88,9 @@ void addGroupChanges(QMenu& menu, const geometry::TimelineOptions& options, int 
   }
   add("Fold or unfold all", GroupChange::foldAll);
   add(options.byStage ? "Sort by device" : "Sort by stage", GroupChange::byStage);
+  if (anyAlike)
+    add(options.foldAlike ? "Show alike devices one by one" : "Show alike devices as one",
+        GroupChange::alike);
   add("Show all devices again (Shift+H)", GroupChange::showAll);
 }
 

@@ -307,7 +307,8 @@ QMenu* TimelineCanvas::makeMenu(const QPoint& position) {
   const TimelineItem item = itemAt(position);
   if (item && makeMenu_) makeMenu_(*menu, item);
   const int device = deviceAt(position);
-  addGroupChanges(*menu, options_, device,
+  const bool anyAlike = !scene().empty() && foldsDevices(*scenes_.whole()->trace);
+  addGroupChanges(*menu, options_, device, anyAlike,
                   [this, device](GroupChange change) { changeGroup(change, device); });
   for (QAction* action : actions()) menu->addAction(action);
   return menu;

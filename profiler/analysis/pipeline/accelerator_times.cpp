@@ -18,7 +18,7 @@ namespace {
 bool isWork(std::string_view category) {
   std::string lower;
   for (const char c : category) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* word : {"kernel", "memcpy", "memset"})
+  for (const char* word : {"kernel", "memcpy", "memset", "hpu_op", "mtia_ccp_events"})
     if (lower.find(word) != std::string::npos) return true;
   return false;
 }

@@ -35,9 +35,14 @@ class DeviceSums {
     result_.placed = true;
     // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
     const bool beside = placement.pass == model::Pass::other && placement.stage < 0;
-    (beside ? others_ : placements_)[segment.lane].push_back(
-        {placement.start, placement.end, &use, segment.id});
-    Intervals& work = beside                                      ? otherWork_
+    // Threads of the host only start what an accelerator does.
+    const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
+    (host     ? hosts_
+     : beside ? others_
+              : placements_)[segment.lane]
+        .push_back({placement.start, placement.end, &use, segment.id});
+    Intervals& work = host                                        ? hostWork_
+                      : beside                                    ? otherWork_
                       : placement.pass == model::Pass::collective ? collectives_
                                                                   : working_;
     work.add(placement.start, placement.end);
@@ -66,9 +71,47 @@ class DeviceSums {
 
   void add(const model::Wait& wait) { waits_[wait.cause].add(wait.start, wait.end); }
 
+  /// A step of a recorded accelerator on the clock of its device.
+  struct RecordedStep {
+    Ticks start, end;
+    StepKind kind;
+  };
+  /// Starts of the segments that addRecorded() shall have, by lane: those of an accelerator without
+  /// recognised passes. Nothing relates their steps, so the time between them is idle.
+  std::map<model::LaneId, std::unordered_map<model::SegmentId, Ticks>> recordedSegments() const {
+    std::map<model::LaneId, std::unordered_map<model::SegmentId, Ticks>> starts;
+    if (!placements_.empty()) return starts;
+    for (const auto& [lane, placements] : others_)
+      for (const Placed& placed : placements) starts[lane].emplace(placed.segment, placed.start);
+    return starts;
+  }
+  /// Counts the steps of one lane, one of several with this role. A moment in which lanes work at the same
+  /// time counts on the first of them.
+  void addRecorded(std::vector<RecordedStep> steps, model::LaneRole role) {
+    if (!recorded_) otherWork_ = {};
+    recorded_ = true;
+    std::ranges::stable_sort(steps, {}, &RecordedStep::start);
+    Intervals own;
+    Ticks reached(INT64_MIN);
+    for (const RecordedStep& step : steps) {
+      const Ticks from = std::max(step.start, reached);  // damaged steps may overlap
+      if (step.end <= from) continue;
+      reached = step.end;
+      forEachFreePart(placed_, from, step.end, [&](Ticks start, Ticks end) {
+        result_.byKind[kindIndex(step.kind)] += (end - start).count;
+      });
+      own.add(from, step.end);
+      recordedByRole_[role].add(from, step.end);
+      (step.kind == StepKind::globalExchange ? collectives_ : working_).add(from, step.end);
+    }
+    own.add(Intervals(placed_));
+    placed_ = own.joined();
+  }
+
   /// True when nothing of the run happened on the device.
   bool unused() const {
-    return working_.empty() && otherWork_.empty() && collectives_.empty() && transfers_.empty();
+    return working_.empty() && otherWork_.empty() && hostWork_.empty() && collectives_.empty() &&
+           transfers_.empty();
   }
 
   /// A stretch of a segment, in ticks from its start.
@@ -82,9 +125,14 @@ class DeviceSums {
   std::vector<Stretch> place() {
     std::vector<Stretch> cut;
     Intervals all;
+    if (recorded_) return cut;  // addRecorded() has counted its steps
     if (placements_.empty()) {
       placements_ = std::move(others_);
       working_ = std::move(otherWork_);
+    }
+    if (placements_.empty()) {
+      placements_ = std::move(hosts_);
+      working_ = std::move(hostWork_);
     }
     for (auto& [lane, placements] : placements_) {
       std::ranges::stable_sort(placements, {}, &Placed::start);
@@ -143,7 +191,9 @@ class DeviceSums {
   /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
   /// placements last that use them.
   void limitLanes() {
+    for (const auto& [role, work] : recordedByRole_) result_.byLane[role] = work.unionLength();
     for (const auto& [role, used] : used_) {
+      if (recordedByRole_.contains(role)) continue;
       if (used.lanes.size() > 1)
         result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
     }
@@ -164,16 +214,18 @@ class DeviceSums {
   }
 
   DeviceExecution result_;
-  std::map<model::LaneId, std::vector<Placed>> placements_, others_;
+  std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;
     Intervals placements;  ///< those with work on one of the lanes
   };
   std::map<model::LaneRole, Used> used_;
   std::vector<Intervals::Interval> placed_;  ///< union of the placements
-  Intervals working_, otherWork_, collectives_, transfers_;
+  Intervals working_, otherWork_, hostWork_, collectives_, transfers_;
   std::map<model::LaneRole, Intervals> transfersByLane_;
   std::map<WaitCause, Intervals> waits_;
+  std::map<model::LaneRole, Intervals> recordedByRole_;
+  bool recorded_ = false;  ///< addRecorded() was called
   std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;
   std::int64_t computeSteps_ = 0;
@@ -221,6 +273,30 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
   return {};
 }
 
+/// Counts the steps of accelerators whose passes nobody recognised.
+base::Status placeRecorded(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+  struct Owner {
+    Ticks start;
+    std::vector<DeviceSums::RecordedStep>* steps;
+  };
+  std::unordered_map<model::SegmentId, Owner> owners;
+  std::map<std::pair<DeviceSums*, model::LaneId>, std::vector<DeviceSums::RecordedStep>> lanes;
+  if (!catalog.measured()) return {};
+  for (DeviceSums& device : sums)
+    for (const auto& [lane, starts] : device.recordedSegments())
+      for (const auto& [segment, start] : starts)
+        owners.emplace(segment, Owner{start, &lanes[{&device, lane}]});
+  if (owners.empty()) return {};
+  PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
+    const auto owner = owners.find(step.segment);
+    if (owner == owners.end()) return;
+    const Ticks start = owner->second.start + step.offset;
+    owner->second.steps->push_back({start, start + step.ticks, step.kind});
+  }));
+  for (auto& [place, steps] : lanes) place.first->addRecorded(std::move(steps), catalog.roleOf(place.second));
+  return {};
+}
+
 /// Places everything and adds the stretches of segments that other lanes leave free. Reads the steps of these
 /// segments.
 base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
@@ -257,6 +333,7 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   for (const model::Device& device : catalog.devices) sums.emplace_back(catalog, device, *run);
   PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable));
   PIPESCOPE_TRY(addRun(source, catalog, *run, uses, sums));
+  PIPESCOPE_TRY(placeRecorded(source, catalog, sums));
   PIPESCOPE_TRY(placeAll(source, catalog, sums));
   const auto places = devicePlaces(catalog, executable);
   std::set<std::int32_t> left;

@@ -46,7 +46,7 @@ class GraphBuilder {
 
  private:
   using Place = std::pair<model::DeviceId, std::int32_t>;  // device, iteration
-  /// Device, iteration, micro-batch, pass. Of a pass of a replica: replica instead of the device.
+  /// Device, iteration, micro-batch, pass, stage. Of a pass of a replica: replica instead of the device.
   using PassKey = std::tuple<std::int64_t, std::int32_t, std::int32_t, Pass, std::int32_t>;
 
   std::string segmentName(const model::Placement& placement) const {
@@ -117,7 +117,7 @@ class GraphBuilder {
       last->second = index;
     }
     if (p.microBatch >= 0) {
-      ofDevice_.try_emplace({p.device.value, p.iteration, p.microBatch, p.pass, -1}, index);
+      ofDevice_.try_emplace({p.device.value, p.iteration, p.microBatch, p.pass, p.stage}, index);
       ofReplica_.try_emplace({p.replica, p.iteration, p.microBatch, p.pass, p.stage}, index);
     }
   }
@@ -184,9 +184,12 @@ class GraphBuilder {
       const model::DeviceId to = catalog_.deviceOf(transfer.toLane);
       const bool forward = transfer.kind == TransferKind::activation;
       const auto producer = byId_.find(transfer.from);
-      const auto consumer = ofDevice_.find(
-          {to.value, transfer.iteration, transfer.microBatch, forward ? Pass::forward : Pass::backward, -1});
-      if (producer == byId_.end() || consumer == ofDevice_.end()) continue;
+      if (producer == byId_.end()) continue;
+      // A device may compute several stages.
+      const std::int32_t stage = placementOf_[producer->second]->stage + (forward ? 1 : -1);
+      const auto consumer = ofDevice_.find({to.value, transfer.iteration, transfer.microBatch,
+                                            forward ? Pass::forward : Pass::backward, stage});
+      if (consumer == ofDevice_.end()) continue;
       graph_.messages = true;
       const std::size_t send = addSide(transfer, producer->second),
                         receive = addSide(transfer, consumer->second);

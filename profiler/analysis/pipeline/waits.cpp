@@ -143,11 +143,9 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
   PIPESCOPE_ASSIGN(std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
   PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
   // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
-  const auto recognised = [](const model::Placement& p) {
-    return p.pass != model::Pass::other || p.stage >= 0;
-  };
-  if (catalog.measured() && std::any_of(placements.begin(), placements.end(), recognised))
-    std::erase_if(placements, [&](const model::Placement& p) { return !recognised(p); });
+  if (catalog.measured())
+    std::erase_if(placements,
+                  [](const model::Placement& p) { return p.pass == model::Pass::other && p.stage < 0; });
   if (placements.empty()) return path;
   const PathFinder finder(placements, waits, catalog.measured());
   const auto last = std::max_element(placements.begin(), placements.end(),

@@ -48,7 +48,7 @@ struct PathSums {
 PathSums pathSums(const std::vector<CriticalLink>& path, Ticks from, Ticks to);
 
 /// Finds the critical path: starts at the last placement and goes back to whatever each placement had to wait
-/// for. The lengths of the links add up to the run's length.
+/// for. The lengths of the links add up to the run's length. Empty for a trace without recognised passes.
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId run);
 

@@ -1,4 +1,5 @@
 #include "profiler/analysis/timeline/trace.h"
+#include "profiler/analysis/timeline/alike_devices.h"
 
 #include <algorithm>
 
@@ -74,6 +75,8 @@ class Loader {
       draft_.trace->replicas = std::max<std::int64_t>(draft_.trace->replicas, place.replica + 1);
       ++device;
     }
+    const std::vector<std::int32_t> alike = alikeDevices(draft_.catalog, draft_.request.executable);
+    for (std::size_t d = 0; d < alike.size(); ++d) draft_.trace->devices[d].alike = alike[d];
     for (const model::Lane& lane : draft_.catalog.lanes) {
       const auto found = draft_.deviceIndex.find(lane.device);
       if (found == draft_.deviceIndex.end()) continue;

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <tuple>
 
 #include "emulated.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/import/trace_import.h"
+#include "profiler/replay/change.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -158,6 +160,49 @@ TEST(NoChange, AnImportedTraceIsReproducedToTheTick) {
   });
   EXPECT_GE(recorded.size(), 3u * 8 * 4 * 2);
   EXPECT_EQ(replayedSpans(*recording, *timeline), recorded);
+}
+
+/// Two messages of 100 µs on one way: sent at 10 and 20 µs, received from 10 to 110 and, as the receiver asks
+/// for the second one only at 120, from 120 to 220. Passes take 10 µs.
+TEST(NoChange, MessagesOfATraceAreServedInOrder) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "messages_in_order";
+  std::filesystem::create_directories(folder);
+  const auto slice = [](const std::string& name, int start, int end) {
+    return R"({"ph":"X","name":")" + name + R"(","pid":1,"tid":1,"ts":)" +
+           std::to_string(1'700'000'000'000'000 + start) + R"(,"dur":)" + std::to_string(end - start) + "},";
+  };
+  std::string sender = "[" + slice("stage0/forward/mb0", 0, 10) + slice("c10d::send", 10, 10) +
+                       slice("stage0/forward/mb1", 10, 20) + slice("c10d::send", 20, 20);
+  std::string receiver = "[" + slice("c10d::recv_", 10, 110) + slice("stage1/forward/mb0", 110, 120) +
+                         slice("c10d::recv_", 120, 220) + slice("stage1/forward/mb1", 220, 230);
+  sender.back() = receiver.back() = ']';
+  std::ofstream(folder / "rank0.json") << sender;
+  std::ofstream(folder / "rank1.json") << receiver;
+  EmulatedProfile imported;
+  imported.profile = std::make_unique<record::MemoryProfile>();
+  record::Recorder recorder(*imported.profile);
+  base::SilentProgress progress;
+  importing::ImportRequest request;
+  request.paths = {folder};
+  request.temporaryFolder = folder;
+  ASSERT_TRUE(importing::importTraces(request, recorder, progress).ok());
+  imported.catalog = *analysis::loadCatalog(*imported.profile);
+  const auto recording = recordingOf(imported);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const auto lastEnd = [](const replay::Recording& played) {
+    base::Ticks end;
+    const auto timeline = replay::replayCall(played);
+    for (const replay::PlacedPiece& p : timeline->placements) end = std::max(end, p.end);
+    return end.count / 1'000'000;
+  };
+  EXPECT_EQ(lastEnd(*recording), 230);
+  // Messages of 50 µs: the first arrives at 60, its pass ends at 70. The second is served behind the first,
+  // from 60 to 110, so the next pass does not start at 70, although its message was sent at 20.
+  const replay::ChangeContext context{*imported.profile, *imported.catalog, &engineSchedules()};
+  const auto changed = replay::applyChanges(context, *recording, {{"links.bandwidth", "*2"}});
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  // 10 µs pass between the pass and the next receive, in the recording as well.
+  EXPECT_EQ(lastEnd(changed->recording), 130);
 }
 
 }  // namespace

@@ -59,6 +59,36 @@ TEST(RecordedHardware, FindsTheLaunchOfEveryKernel) {
 
 /// Eight ranks of a recommendation model. Of each rank: span, busy, kernels' sum, communication, exposed
 /// communication, idle for the host (µs), kernels and copies, known launches.
+TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
+  // The host works from 0 to 100 µs; kernels run from 10 to 30 and from 50 to 60, a collective from 20 to 40.
+  const auto file = std::filesystem::path(::testing::TempDir()) / "accelerator.json";
+  std::ofstream(file) << R"([
+    {"ph":"X","cat":"cpu_op","name":"step","pid":9,"tid":9,"ts":0,"dur":100},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10,"dur":20},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":50,"dur":10},
+    {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":20,"dur":20}])";
+  const ImportedTrace trace(file);
+  const sections::Section engines = trace.section("engines");
+  const sections::Table& table = engines.tables.at(0);
+  ASSERT_EQ(table.rows.size(), 1U);
+  const auto cell = [&](const std::string& key) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].key == key) return table.rows[0][i];
+    return sections::Cell();
+  };
+  EXPECT_EQ(std::get<double>(cell("any_busy")), 0.4) << "from 10 to 40 and from 50 to 60";
+  EXPECT_EQ(std::get<double>(cell("control_share")), 0.0);
+  EXPECT_EQ(std::get<double>(cell("idle_share")), 0.6);
+  EXPECT_EQ(std::get<std::int64_t>(cell("communication_cycles")), 20 * kTicksPerUs);
+  EXPECT_EQ(std::get<std::int64_t>(cell("exposed_communication_cycles")), 10 * kTicksPerUs);
+  EXPECT_NE(trace.section("waits").lacks.find("no critical path"), std::string::npos);
+  const sections::Section summary = trace.section("summary");
+  for (const sections::Fact& fact : summary.facts)
+    if (fact.key == "bound_by") {
+      EXPECT_TRUE(std::holds_alternative<std::monostate>(fact.value));
+    }
+}
+
 TEST(RecordedHardware, MatchesCollectivesWithinTheirProcessGroups) {
   // Ranks 0 and 1 are group 1, ranks 2 and 3 group 2, which sums more often. All sum once in group 0.
   const auto folder = std::filesystem::path(::testing::TempDir()) / "process_groups";

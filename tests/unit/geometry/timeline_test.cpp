@@ -61,6 +61,37 @@ TEST(TimelineLayout, AGroupPerDevice) {
   EXPECT_GT(layout.height, layout.rows.back().y + layout.rows.back().height);
 }
 
+TEST(TimelineLayout, AlikeDevicesAreShownAsOne) {
+  const auto trace = [](int count) {
+    auto many = std::make_shared<analysis::Trace>();
+    for (int d = 0; d < count; ++d) {
+      analysis::DeviceTrace device;
+      device.id = model::DeviceId(d);
+      device.name = "rank " + std::to_string(d);
+      device.alike = d < 2 || d == 7 ? -1 : d % 2;
+      device.tracks.emplace_back();
+      many->devices.push_back(std::move(device));
+    }
+    return many;
+  };
+  TimelineOptions options;
+  EXPECT_EQ(shownDevices(*trace(16), options).size(), 16U) << "few devices are all shown";
+  const auto many = trace(64);
+  EXPECT_EQ(shownDevices(*many, options), (std::vector<int>{0, 1, 7}));
+  const std::vector<int> folded = foldedDevices(*many, options);
+  EXPECT_EQ(folded[0], 31);
+  EXPECT_EQ(folded[1], 30);
+  EXPECT_EQ(folded[7], 0);
+  const TimelineScene scene = sceneOf(many);
+  ASSERT_EQ(scene.layout().groups.size(), 3U);
+  EXPECT_EQ(scene.layout().groups[0].title, "rank 0 +31 alike");
+  EXPECT_EQ(scene.layout().groups[2].title, "rank 7");
+  options.pinned = {5};
+  EXPECT_EQ(shownDevices(*many, options), (std::vector<int>{0, 1, 5, 7}));
+  options.foldAlike = false;
+  EXPECT_EQ(shownDevices(*many, options).size(), 64U);
+}
+
 TEST(TimelineLayout, RowsAreFoundByHeight) {
   const TimelineLayout layout = timelineSmallScene().layout();
   for (std::size_t i = 0; i < layout.rows.size(); ++i) {

@@ -23,13 +23,20 @@ TraceEvent randomEvent(std::mt19937& random, std::int64_t number) {
   return event;
 }
 
-void expectSorted(EventSorter::Limits limits) {
+/// `aside`: after how many events some are taken aside and written; 0: never.
+void expectSorted(EventSorter::Limits limits, int aside = 0, int threads = 4) {
   EventSorter sorter(testing::TempDir(), limits);
   std::mt19937 random(5);
   std::vector<TraceEvent> expected;
   for (std::int64_t i = 0; i < 3000; ++i) {
     expected.push_back(randomEvent(random, i));
+    expected.back().thread = ThreadId(static_cast<std::int64_t>(random() % 4) * (threads / 4));
     ASSERT_TRUE(sorter.add(expected.back()).ok());
+    if (aside == 0 || i % aside != 0) continue;
+    sorter.setAside();
+    if (i % (2 * aside) == 0) {
+      ASSERT_TRUE(sorter.writeAside().ok());
+    }
   }
   std::stable_sort(expected.begin(), expected.end(), [](const TraceEvent& a, const TraceEvent& b) {
     return std::tie(a.thread, a.time, b.duration) < std::tie(b.thread, b.time, a.duration);
@@ -55,6 +62,42 @@ TEST(EventSorter, SortsInMemory) {
 
 TEST(EventSorter, SortsByWayOfTemporaryFiles) {
   expectSorted({.memoryBytes = 4096, .readBytes = 64});
+}
+
+TEST(EventSorter, SortsWhatIsSetAside) {
+  expectSorted({.memoryBytes = 1 << 20, .asideBytes = 2000, .readBytes = 64}, 10);
+  expectSorted({.memoryBytes = 1 << 14, .asideBytes = 2000, .readBytes = 64}, 100);
+}
+
+TEST(EventSorter, SortsThreadsWithLargeNumbers) {
+  expectSorted({}, 0, 400'000'000);
+}
+
+TEST(EventSorter, GivesEventsInBatches) {
+  for (const std::size_t memory : {std::size_t{1} << 20, std::size_t{4096}}) {
+    EventSorter sorter(testing::TempDir(), {.memoryBytes = memory, .readBytes = 64});
+    std::mt19937 random(6);
+    for (std::int64_t i = 0; i < 1000; ++i) ASSERT_TRUE(sorter.add(randomEvent(random, i)).ok());
+    // Twice, because clocks are aligned in a visit of its own.
+    for (int visit = 0; visit < 2; ++visit) {
+      ASSERT_TRUE(sorter.rewind().ok());
+      std::vector<TraceEvent> batch(7);
+      std::size_t all = 0;
+      std::tuple<ThreadId, std::int64_t> last(ThreadId(-1), 0);
+      for (;;) {
+        const auto count = sorter.next(batch);
+        ASSERT_TRUE(count.ok());
+        if (*count == 0) break;
+        for (std::size_t i = 0; i < *count; ++i) {
+          const std::tuple<ThreadId, std::int64_t> own(batch[i].thread, batch[i].time);
+          EXPECT_GE(own, last);
+          last = own;
+        }
+        all += *count;
+      }
+      EXPECT_EQ(all, 1000U);
+    }
+  }
 }
 
 TEST(EventSorter, UsesTheSystemsFolderWhereItsOwnCannotBeWritten) {

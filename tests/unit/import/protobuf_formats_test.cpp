@@ -1,5 +1,8 @@
 // Traces in protobuf formats. The bytes are written by hand from the formats' definitions, so that a wrong
 // field number in our own definitions is found.
+#include <cstring>
+#include <map>
+
 #include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {
@@ -54,6 +57,71 @@ std::string perfettoTrace() {
   trace += eventPacket(zero + 900, number(9, 2) + number(11, 12));
   trace += eventPacket(zero + 900, number(9, 4) + number(11, 13) + number(30, 4096));
   return trace;
+}
+
+/// The zlib format with one block that is stored as it is.
+std::string stored(const std::string& bytes) {
+  std::uint32_t a = 1, b = 0;  // Adler-32
+  for (const char c : bytes) {
+    a = (a + static_cast<unsigned char>(c)) % 65521;
+    b = (b + a) % 65521;
+  }
+  const std::uint32_t sum = b << 16U | a;
+  const auto byte = [](std::uint32_t value) { return static_cast<char>(value & 0xFFU); };
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  std::string packed = {byte(0x78),       byte(0x01),  byte(1),          byte(size),
+                        byte(size >> 8U), byte(~size), byte(~size >> 8U)};
+  return packed + bytes + byte(sum >> 24U) + byte(sum >> 16U) + byte(sum >> 8U) + byte(sum);
+}
+
+TEST_F(ProtobufFormats, ReadsCompressedPackets) {
+  const std::string trace = perfettoTrace();
+  ASSERT_TRUE(import(write("plain.bin", trace)).ok());
+  const Texts plain = slices();
+  const auto summary = import(write("packed.bin", block(1, block(50, stored(trace)))));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(slices(), plain);
+  EXPECT_EQ(rows<model::Transfer>().size(), 1U);
+  std::string damaged = stored(trace);
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
+  const auto other = import(write("damaged.bin", block(1, block(50, damaged)) + trace));
+  EXPECT_TRUE(other.ok()) << "what follows is whole";
+}
+
+TEST_F(ProtobufFormats, ReadsFurtherFieldsOfTrackEvents) {
+  const auto track = [](std::uint64_t uuid, const std::string& rest) {
+    return block(1, number(10, 1) + block(60, number(1, uuid) + rest));
+  };
+  const auto real = [](int field, double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return fixed64(field, bits);
+  };
+  // TrackDescriptor.static_name 10. TrackEvent: extra_counter_values 12, extra_counter_track_uuids 31,
+  // extra_double_counter_values 46, extra_double_counter_track_uuids 45, flow_ids_old 36,
+  // terminating_flow_ids_old 42, legacy_event 6 {phase 2, duration_us 3}, debug_annotations 4 {name 10,
+  // string_value_iid 17}. InternedData.debug_annotation_string_values 29 {iid 1, str 2}.
+  std::string trace = block(1, number(10, 1) + number(13, 1));
+  trace += track(1, block(10, "static")) + track(2, block(2, "other")) +
+           track(3, block(2, "bytes") + block(8, "")) + track(4, block(2, "share") + block(8, ""));
+  trace += eventPacket(1000,
+                       number(9, 1) + number(11, 1) + block(23, "a") + number(12, 7) + number(31, 3) +
+                           real(46, 0.5) + number(45, 4) + number(36, 5) +
+                           block(4, block(10, "Collective name") + number(17, 9)),
+                       block(12, block(29, number(1, 9) + block(2, "send"))));
+  trace += eventPacket(2000, number(9, 2) + number(11, 1));
+  trace += eventPacket(3000, number(11, 2) + block(23, "ncclSendRecv") + number(42, 5) +
+                                 block(6, number(2, 'X') + number(3, 4)));
+  const auto summary = import(write("trace.bin", trace));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary->findings.empty()) << summary->findings.front();
+  EXPECT_EQ(slices(), (Texts{"other: ncclSendRecv 2000000-6000000", "static: a 0-1000000"}));
+  EXPECT_EQ(rows<model::Transfer>().size(), 1U);
+  const auto counters = rows<model::Counter>();
+  std::map<std::string, double> values;
+  for (const auto& sample : rows<model::CounterSample>())
+    values[counters[static_cast<std::size_t>(sample.counter.value)].name] = sample.value;
+  EXPECT_EQ(values, (std::map<std::string, double>{{"bytes", 7}, {"share", 0.5}}));
 }
 
 TEST_F(ProtobufFormats, ReadsPerfettoTrackEvents) {

@@ -180,6 +180,55 @@ TEST_F(RuleMatcherTest, ReadsTheDirectionOfAMessageFromAnArgument) {
   EXPECT_EQ(collective("all_to_all"), std::nullopt);
 }
 
+TEST_F(RuleMatcherTest, MatchesArgumentsAndEnclosingSlices) {
+  const auto rules = Rules::parse(R"([[rule]]
+    name = 'gemm'
+    annotation = 'layer (\d+)'
+    args.tile = '(\d+)x\d+'
+    block = "B{annotation.1}"
+    lane = "tiles of {args.tile.1}"
+    [[rule]]
+    args."Process Group Name" = 'tp.*'
+    group = "{args.Process Group Name}"
+    kind = "global_exchange"
+    [[rule]]
+    annotation = 'outer'
+    device = "{args.chip}")",
+                                  "mine.toml");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  EXPECT_TRUE(rules->usesAnnotations());
+  EXPECT_EQ(rules->ownArguments(), (std::vector<std::string>{"tile", "chip"}));
+  tables_.ownArguments = rules->ownArguments();
+  RuleMatcher matcher(*rules, tables_);
+  TraceEvent gemm = event("gemm");
+  gemm.add({*tables_.argumentNamed("tile"), true, tables_.names.add("128x64").value});
+  gemm.add({*tables_.argumentNamed("chip"), false, 3});
+  const std::vector<NameId> inner = {tables_.names.add("outer"), tables_.names.add("layer 7"),
+                                     tables_.names.add("call")};
+  const Meaning meaning = matcher.meaningOf(gemm, inner);
+  EXPECT_EQ(meaning.block, "B7");
+  EXPECT_EQ(meaning.lane, "tiles of 128");
+  EXPECT_EQ(meaning.device, "3");
+  EXPECT_EQ(matcher.meaningOf(gemm, std::span(inner).first(1)).block, "") << "no layer encloses it";
+  EXPECT_EQ(matcher.meaningOf(gemm).device, "");
+  gemm.arguments[0].value = tables_.names.add("wide").value;
+  EXPECT_EQ(matcher.meaningOf(gemm, inner).block, "") << "the argument does not match";
+  TraceEvent sum = event("sum");
+  sum.add({Argument::processGroup, true, tables_.names.add("tp0").value});
+  EXPECT_EQ(matcher.meaningOf(sum).group, "tp0");
+  sum.arguments[0].value = tables_.names.add("dp0").value;
+  EXPECT_FALSE(matcher.meaningOf(sum).kind);
+}
+
+TEST_F(RuleMatcherTest, ReadsTheChunkOfInterleavedTimelines) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  TraceEvent pass = event("forward-compute", "forward-compute", "PP rank 1, TP rank 0, compute", "0");
+  pass.add({Argument::modelChunk, false, 2});
+  EXPECT_EQ(matcher.meaningOf(pass).chunk, 2);
+  pass.arguments[0].value = -1;
+  EXPECT_FALSE(matcher.meaningOf(pass).chunk);
+}
+
 TEST(Rules, RefusesWithASentence) {
   const auto message = [](const std::string& text) {
     const auto rules = Rules::parse(text, "mine.toml");
@@ -195,7 +244,13 @@ TEST(Rules, RefusesWithASentence) {
       {"[[rule]]\nname='a'\nstage=1.5\n", "needs a text or a whole number"},
       {"[[rule]]\nname='a'\nstage='{name.1}'\n", "no such group"},
       {"[[rule]]\nname='a'\nstage='{thread.1}'\n", "no such group"},
-      {"[[rule]]\nname='a'\nstage='{args.colour}'\n", "which is not read"},
+      {"[[rule]]\nname='a'\nstage='{args.colour.1}'\n", "no such group"},
+      {"[[rule]]\nargs.colour='('\nstage=1\n", "pattern for args.colour that is no regular expression"},
+      {"[[rule]]\nargs.colour=7\nstage=1\n", "needs a pattern in quotes for args.colour"},
+      {"[[rule]]\nargs='red'\nstage=1\n", "write args.NAME = 'PATTERN'"},
+      {"[[rule]]\nargs.a='1'\nargs.b='1'\nargs.c='1'\nargs.d='1'\nargs.e='1'\nargs.f='1'\nargs.g='1'\n"
+       "args.h='1'\nstage='{args.i}'\n",
+       "rules can use only 8 arguments beside correlation"},
       {"[[rule]]\nname='a'\nstage='{colour}'\n", "it can use name"},
       {"[[rule]]\nname='a'\nstage='{name.1'\n", "a { without a }"},
       {"[[rule]]\nname='a'\npass='sideways'\n", "which does not exist"},
@@ -203,7 +258,7 @@ TEST(Rules, RefusesWithASentence) {
       {"[[rule]]\nname='a'\nmarks='lane'\n", "it can mark"},
       {"[[rule]]\nname='a'\nmessage='letter'\n", "it can be \"send\" or \"receive\""},
       {"[[rule]]\nname='a'\nengine='steam'\n", "states the engine \"steam\", which does not exist"},
-      {"[[rule]]\nname='a'\ndevice='{args.step}'\n", "only as a whole value, for stage"},
+      {"[[rule]]\nname='a'\ndevice='D{args.step}'\n", "only as a whole value"},
       {"[[rule]]\nname='a'\nstage='{order}'\n", "use {order} only as a whole value, for micro_batch"},
   };
   for (const auto& [text, part] : cases)

@@ -315,7 +315,42 @@ TEST_F(TraceImport, JoinsAsynchronousEventsWhoseIdsAreUsedAgain) {
       write("t.json", R"([{"ph":"b","id":1,"name":"n","ts":1},{"ph":"e","id":1,"name":"n","ts":3},
     {"ph":"b","id":1,"name":"n","ts":5},{"ph":"e","id":1,"name":"n","ts":9}])");
   ASSERT_TRUE(import({file}).ok());
-  EXPECT_EQ(slices(), (Texts{"events: n 0-2000000", "events: n 4000000-8000000"}));
+  EXPECT_EQ(slices(), (Texts{"asynchronous events: n 0-2000000", "asynchronous events: n 4000000-8000000"}));
+}
+
+TEST_F(TraceImport, AsynchronousEventsEndOnOtherThreads) {
+  // Ids are those of a category. The old phases S, T and F mean the same as b, n and e.
+  const auto file = write("t.json", R"([
+    {"ph":"b","id":1,"cat":"one","name":"n","ts":0,"tid":1},{"ph":"e","id":1,"cat":"one","name":"n","ts":7,"tid":2},
+    {"ph":"b","id":1,"cat":"two","name":"n","ts":1,"tid":1},{"ph":"e","id":1,"cat":"two","name":"n","ts":3,"tid":2},
+    {"ph":"S","id":"0x9","cat":"two","name":"m","ts":4,"tid":1},{"ph":"T","id":"0x9","cat":"two","name":"m","ts":5},
+    {"ph":"F","id":"0x9","cat":"two","name":"m","ts":6,"tid":3}])");
+  const auto summary = import({file});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary->findings.empty()) << summary->findings.front();
+  EXPECT_EQ(slices(), (Texts{"asynchronous one: n 0-7000000", "asynchronous two, level 2: m 5000000-5000000",
+                             "asynchronous two: m 4000000-6000000", "asynchronous two: n 1000000-3000000"}));
+}
+
+TEST_F(TraceImport, LeavesOtherFilesOfAFolderOut) {
+  const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1}])";
+  write("run/rank0.json", event);
+  write("run/rank1.json", event);
+  write("run/notes.txt", "hello");
+  write("run/settings.json", R"({"layers": 4})");
+  const auto summary = import({folder_ / "run"});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->files, 2);
+  EXPECT_EQ(summary->findings.front(),
+            (folder_ / "run/notes.txt").string() + " and 1 other file are no traces and are left out.");
+  fs::remove(folder_ / "run/settings.json");
+  EXPECT_EQ(import({folder_ / "run"})->findings.front(),
+            (folder_ / "run/notes.txt").string() + " is no trace and is left out.");
+  fs::remove(folder_ / "run/rank0.json");
+  fs::remove(folder_ / "run/rank1.json");
+  const auto nothing = import({folder_ / "run"});
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_NE(nothing.error().message.find("notes.txt is no trace that can be imported"), std::string::npos);
 }
 
 TEST_F(TraceImport, RefusesWithASentence) {

@@ -5,7 +5,10 @@
 namespace pipescope::pages {
 
 QString whyNoMemory(const analysis::Catalog& catalog) {
-  if (catalog.measured()) return tr("The imported trace says nothing about memory.");
+  if (catalog.measured())
+    return tr(
+        "The imported trace does not say what is in memory. The page Trace draws what it counts "
+        "over time, such as allocated memory.");
   return catalog.memorySpaces.empty()
              ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate an "
                   "IPU system to see memory by tile.")

@@ -1,0 +1,164 @@
+// Shows what only a recorded run has: kernels and why accelerators are idle, collectives over ranks, nodes of
+// engines, the planned order, and how much of the trace was recognised.
+#include <QVBoxLayout>
+#include <algorithm>
+#include <memory>
+
+#include "profiler/sections/words.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/parts_chart.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/page.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+
+/// The sections whose tables the page shows, in this order.
+constexpr const char* kRecordedSections[] = {"kernels", "collectives", "nodes", "planned", "coverage"};
+constexpr int kRecordedRows = 12;
+/// The chart shows so many accelerators; the table has all of them.
+constexpr std::size_t kMostAccelerators = 16;
+
+struct RecordedData {
+  std::vector<sections::Section> sections;
+  QString timeUnit;
+  bool measured = false;
+};
+
+}  // namespace
+
+class RecordedPage : public shell::Page {
+ public:
+  explicit RecordedPage(shell::PageContext& context) : Page(context) {
+    area_ = new ColumnsArea(this);
+    sentences_ = new Panel(context.palette, tr("What was found"), this);
+    area_->top()->addWidget(sentences_);
+    accelerators_ = new PartsChart(context.palette, tr("What each accelerator does"), this);
+    area_->top()->addWidget(accelerators_);
+    setContent(area_);
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<RecordedData>();
+      content->measured = job.catalog.measured();
+      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
+      for (const char* name : kRecordedSections) {
+        if (!content->measured) break;
+        PIPESCOPE_ASSIGN(sections::Section section,
+                         sectionNamed(name, {job.source, job.catalog, job.executable}));
+        content->sections.push_back(std::move(section));
+      }
+      return Apply([this, content] { apply(content); });
+    };
+  }
+
+ private:
+  void apply(std::shared_ptr<const RecordedData> content) {
+    data_ = std::move(content);
+    if (!data_->measured)
+      return showInstead(tr(
+          "This run was emulated. The page is for traces that another tool recorded on hardware: open one, "
+          "or import several with pipescope import."));
+    applySentences();
+    applyAccelerators(data_->sections.front());
+    std::size_t used = 0;
+    for (const sections::Section& section : data_->sections) {
+      for (const sections::Table& table : section.tables) {
+        if (table.rows.empty()) continue;
+        if (used == tables_.size()) addTable();
+        tables_[used]->setTable(table, section.ticksPerShownUnit);
+        tables_[used++]->parentWidget()->setVisible(true);
+      }
+    }
+    for (std::size_t i = used; i < tables_.size(); ++i) tables_[i]->parentWidget()->setVisible(false);
+  }
+
+  void addTable() {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(kRecordedRows);
+    panel->body()->addWidget(table);
+    area_->bottom()->addWidget(panel);
+    tables_.push_back(table);
+  }
+
+  /// The sections' own sentences, which also say why a section has nothing.
+  void applySentences() {
+    while (QLayoutItem* item = sentences_->body()->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    for (const sections::Section& section : data_->sections) {
+      for (const std::string& sentence : section.remarks)
+        sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
+                                                       shell::Ui::accent, text(sentence), sentences_));
+    }
+  }
+
+  void applyAccelerators(const sections::Section& kernels) {
+    const sections::Table& table = *tableNamed(kernels, "devices");
+    accelerators_->setVisible(!table.rows.empty());
+    const std::pair<const char*, std::pair<QString, ColourRole>> parts[] = {
+        {"compute_cycles", {tr("computes"), ColourRole::compute}},
+        {"exposed_communication_cycles", {tr("only communicates"), ColourRole::globalExchange}},
+        {"copy_cycles", {tr("only copies"), ColourRole::streamCopy}},
+        {"host_idle_cycles", {tr("idle, waits for the host's launch"), ColourRole::waitHost}},
+        {"device_idle_cycles", {tr("idle, launched and not started"), ColourRole::idle}}};
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    const std::size_t shown = std::min(kMostAccelerators, table.rows.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& row = table.rows[i];
+      std::vector<NamedPart> bar;
+      const sections::Cell& hostIdle = row[columnNamed(table, "host_idle_cycles")];
+      if (std::holds_alternative<std::monostate>(hostIdle))
+        bar.push_back({tr("idle"), ColourRole::idle, numberIn(row[columnNamed(table, "idle_cycles")]), true});
+      for (const auto& [key, part] : parts)
+        bar.push_back({part.first, part.second, numberIn(row[columnNamed(table, key)]),
+                       part.second == ColourRole::idle});
+      bars.push_back(std::move(bar));
+      names << wordsIn(row[columnNamed(table, "device_name")]);
+      notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));
+    }
+    const double perUnit = kernels.ticksPerShownUnit;
+    accelerators_->setParts(
+        bars, [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); }, names,
+        notes);
+    accelerators_->setTitle(
+        tr("What each accelerator does"),
+        shown < table.rows.size()
+            ? tr("%1 from the first start to the last end of its kernels and copies; the first %2 "
+                 "accelerators, and all in the table below")
+                  .arg(data_->timeUnit)
+                  .arg(shown)
+            : tr("%1 from the first start to the last end of its kernels and copies").arg(data_->timeUnit));
+  }
+
+  std::shared_ptr<const RecordedData> data_;
+  ColumnsArea* area_ = nullptr;
+  Panel* sentences_ = nullptr;
+  PartsChart* accelerators_ = nullptr;
+  std::vector<DataTable*> tables_;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(recorded) {
+  registry.add({QStringLiteral("recorded"), QObject::tr("Recorded"), QStringLiteral("recorded"),
+                QObject::tr("Kernels, idle time, collectives and what was recognised of a recorded run"), 82,
+                [](PageContext& context) -> Page* { return new pages::RecordedPage(context); }});
+}
+
+}  // namespace pipescope::shell
