@@ -169,8 +169,11 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   const std::int64_t threads = configuration.integer("execution.threads");
   numerics::ThreadPool pool(threads > 0 ? static_cast<std::size_t>(threads)
                                         : numerics::ThreadPool::hardwareThreads());
+  // Frameworks that divide a model by its layers have no words for a cut within one.
+  const plan::CutLevel level = options.write.empty() || options.write == "poptorch" ? plan::CutLevel::anywhere
+                                                                                    : plan::CutLevel::blocks;
   const base::Result<app::ConfigurationPlan> planned =
-      app::planConfiguration(configuration, choices, options.start, pool, *progress);
+      app::planConfiguration(configuration, choices, options.start, pool, *progress, level);
   finishProgress(*progress);
   if (!planned.ok()) return planned.error();
   if (!options.output.empty())
@@ -186,10 +189,11 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
       ->check(CLI::Range(1, 4096));
   command
-      .add_option(
-          "--vary", options.vary,
-          "A key that the plan may choose: --vary schedule tries the usual values, --vary "
-          "micro_batch_size=2,4,8 or 1..64*2 these. The samples of a weight update stay the same; repeatable")
+      .add_option("--vary", options.vary,
+                  "A key that the plan may choose: --vary schedule tries the usual values, --vary "
+                  "micro_batch_size=2,4,8 or 1..64*2 these, --vary stages.available_memory_proportion sets "
+                  "it for each "
+                  "stage. The samples of a weight update stay the same; repeatable")
       ->allow_extra_args(false);
   command.add_option(
       "--start", options.start,
@@ -247,8 +251,8 @@ std::function<int()> setUpPlan(CLI::App& command) {
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command
       .add_option("--write", options->write,
-                  "Print the split in the words of a framework instead of the report: megatron, deepspeed, "
-                  "torchtitan or poptorch")
+                  "Print the split in the words of a framework instead of the report: megatron, deepspeed or "
+                  "torchtitan, for which stages begin with whole layers, or poptorch")
       ->check(CLI::IsMember(frameworkNames()));
   return [options, &command] {
     if (options->profile.empty() == options->file.empty()) {

@@ -20,7 +20,7 @@ namespace pipescope::cli {
 namespace {
 
 struct SweepOptions {
-  std::string file, output, format = "text", pareto, largest, smallest, knee, progress = "bar";
+  std::string file, output, profiles, format = "text", pareto, largest, smallest, knee, progress = "bar";
   std::vector<std::string> vary, settings;
   int jobs = 0;
   bool compileOnly = false, overwrite = false;
@@ -38,6 +38,7 @@ base::Result<app::SweepRequest> sweepRequest(const SweepOptions& options,
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   request.processes = options.jobs > 0 ? options.jobs : cores;
   request.output = options.output;
+  request.profiles = options.profiles;
   request.rules = {{options.file}, options.overwrite, kOverwriteAdvice};
   return request;
 }
@@ -198,6 +199,8 @@ std::function<int()> setUpSweep(CLI::App& command) {
   command.add_option("-o,--output", options->output,
                      "Table to write, .csv or .json. If it exists, combinations that it has are not "
                      "emulated again");
+  command.add_option("--profiles", options->profiles,
+                     "Folder for a profile of each combination, which the window opens from the table");
   command.add_flag("--overwrite", options->overwrite,
                    "Replace an existing file, and emulate all combinations anew");
   command.add_option("--jobs", options->jobs, "Processes that work at the same time; 0: one for each core")

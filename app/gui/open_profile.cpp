@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "app/gui/import_trace.h"
+#include "profiler/base/version.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/sections/sweep_file.h"
 #include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 
@@ -41,9 +44,20 @@ base::Result<shell::OpenedSource> openProfile(const std::string& asked) {
       [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }, path};
 }
 
+base::Result<shell::OpenedSource> openSweepTable(const std::string& path) {
+  const auto profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder(*profile);
+  recorder.add(model::Property{"tool_version", base::version()});
+  recorder.add(model::Property{sections::kSweepTableProperty,
+                               std::filesystem::absolute(path).lexically_normal().string()});
+  PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  return shell::OpenedSource{profile, {}, {}, path};
+}
+
 base::Result<shell::OpenedSource> openOrImport(const std::string& path,
                                                const std::function<void(const QString&)>& tell,
                                                const std::function<bool()>& stopped) {
+  if (sections::isSweepFile(path)) return openSweepTable(path);
   const auto profile = profileAt(path);
   if (!mayBeTrace(profile.ok() ? *profile : path)) return openProfile(path);
   PIPESCOPE_ASSIGN(const std::string imported, importTrace(path, importPlaces(), tell, stopped));

@@ -15,8 +15,12 @@ base::Result<std::string> profileAt(const std::string& path);
 /// and that save notes. Error messages name the file.
 base::Result<shell::OpenedSource> openProfile(const std::string& path);
 
-/// The same for a path that may also be another tool's trace, or a folder of traces. Such a trace is imported
-/// first, with the words of importTrace(), unless `path` is a folder with a profile.
+/// Opens the table of a sweep as a profile without runs that names the table; the page of sweeps shows it.
+base::Result<shell::OpenedSource> openSweepTable(const std::string& path);
+
+/// The same as openProfile for a path that may also be the table of a sweep, another tool's trace, or a
+/// folder of traces. Such a trace is imported first, with the words of importTrace(), unless `path` is a
+/// folder with a profile.
 base::Result<shell::OpenedSource> openOrImport(const std::string& path,
                                                const std::function<void(const QString&)>& tell,
                                                const std::function<bool()>& stopped);

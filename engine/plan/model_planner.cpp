@@ -30,8 +30,10 @@ class StopOnly : public base::Progress {
 class ModelPlanner {
  public:
   ModelPlanner(const compile::ModelRequest& request, const std::vector<compile::StageRequest>& start,
-               compile::LoweredStages& known, base::Executor& executor, base::Progress& progress)
+               compile::LoweredStages& known, base::Executor& executor, base::Progress& progress,
+               CutLevel level)
       : request_(request),
+        level_(level),
         start_(start),
         known_(known),
         executor_(executor),
@@ -65,10 +67,44 @@ class ModelPlanner {
 
   base::Status trySeeds() {
     // The model may have no split at all; then this says why.
-    PIPESCOPE_ASSIGN(const Cuts seed, splits_->shortestLongestStage());
+    PIPESCOPE_ASSIGN(Cuts seed, splits_->shortestLongestStage());
+    if (level_ == CutLevel::blocks) {
+      PIPESCOPE_ASSIGN(seed, betweenBlocks(seed));
+    }
     PIPESCOPE_TRY(compileCuts(seed));
-    if (const std::optional<Cuts> start = startCuts()) PIPESCOPE_TRY(compileCuts(*start));
+    const std::optional<Cuts> start = startCuts();
+    if (start && std::ranges::all_of(*start, [&](std::size_t u) { return mayBegin(u); }))
+      PIPESCOPE_TRY(compileCuts(*start));
     return {};
+  }
+
+  /// Whether a stage may begin with the unit.
+  bool mayBegin(std::size_t unit) const {
+    return unit == 0 || level_ == CutLevel::anywhere || splits_->blockOf(unit) != splits_->blockOf(unit - 1);
+  }
+
+  /// The cuts, each moved to the nearest border between blocks that leaves enough borders for the others.
+  base::Result<Cuts> betweenBlocks(const Cuts& cuts) const {
+    const std::vector<std::size_t> borders = bordersOf(SIZE_MAX - 1);
+    if (borders.size() + 1 < stages_)
+      return base::badInput("The model has " + std::to_string(borders.size() + 1) +
+                            " blocks that can begin a stage, which are fewer than the " +
+                            std::to_string(stages_) +
+                            " stages: plan fewer stages, or let the plan cut within blocks.");
+    Cuts moved{0};
+    std::size_t next = 0;  // first border that is free
+    for (std::size_t s = 1; s < stages_; ++s) {
+      const std::size_t last = borders.size() - (stages_ - s);  // the others need those behind it
+      std::size_t nearest = next;
+      const auto distance = [&](std::size_t b) {
+        return borders[b] > cuts[s] ? borders[b] - cuts[s] : cuts[s] - borders[b];
+      };
+      for (std::size_t b = next; b <= last; ++b)
+        if (distance(b) < distance(nearest)) nearest = b;
+      moved.push_back(borders[nearest]);
+      next = nearest + 1;
+    }
+    return moved;
   }
 
   /// The cuts of the plan that the user has, if its stages are contiguous.
@@ -115,7 +151,7 @@ class ModelPlanner {
   std::vector<std::size_t> bordersOf(std::size_t deepest) const {
     std::vector<std::size_t> borders;
     for (std::size_t u = 1; u < depths_.size(); ++u) {
-      if (depths_[u] <= deepest) borders.push_back(u);
+      if (depths_[u] <= deepest && mayBegin(u)) borders.push_back(u);
     }
     return borders;
   }
@@ -277,6 +313,7 @@ class ModelPlanner {
   }
 
   const compile::ModelRequest& request_;
+  const CutLevel level_;
   const std::vector<compile::StageRequest>& start_;
   compile::LoweredStages& known_;
   base::Executor& executor_;
@@ -295,14 +332,14 @@ class ModelPlanner {
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
                                   const std::vector<compile::StageRequest>& start,
                                   compile::LoweredStages& known, base::Executor& executor,
-                                  base::Progress& progress) {
+                                  base::Progress& progress, CutLevel level) {
   if (compile::isPhased(request.layout.strategy)) {
     return base::badInput(
         "A plan divides pipelines and sharded models, but execution.strategy is " +
         compile::toString(request.layout.strategy) +
         ", whose phases load and store tensors: plan with another strategy, or cut the phases by hand.");
   }
-  return ModelPlanner(request, start, known, executor, progress).plan();
+  return ModelPlanner(request, start, known, executor, progress, level).plan();
 }
 
 base::Result<double> mostSamplesPerSecond(const compile::ModelRequest& request, compile::LoweredStages& known,

@@ -33,11 +33,18 @@ struct ModelPlan {
 /// costs; compile it; correct the costs. Small models have all their splits compiled. Cuts between blocks are
 /// preferred to others that gain less than 0.3 %. `known` serves further plans, too.
 ///
-/// Refused: phased strategies, and what the compiler refuses.
+/// Where stages may begin.
+enum class CutLevel {
+  anywhere,  ///< also within a block
+  blocks,    ///< only with a block of the model, as frameworks want it that divide models by layers
+};
+
+/// Refused: phased strategies, what the compiler refuses, and fewer blocks than stages where only they may be
+/// divided.
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
                                   const std::vector<compile::StageRequest>& start,
                                   compile::LoweredStages& known, base::Executor& executor,
-                                  base::Progress& progress);
+                                  base::Progress& progress, CutLevel level = CutLevel::anywhere);
 
 /// Samples per second that no plan of the request exceeds: with stages that all take the mean of the
 /// operators' costs, and without fill, drain and exchange. A margin allows for what splitting changes in the

@@ -10,22 +10,9 @@
 namespace pipescope::replay {
 namespace {
 
-/// The blocks at the edges of the stages, each to the neighbour.
-void addBlockMoves(const Recording& recording, std::vector<Change>& moves) {
-  for (const model::Stage& stage : recording.stages) {
-    std::istringstream words(stage.blocks);
-    std::vector<std::string> blocks;
-    for (std::string block; words >> block;) blocks.push_back(block);
-    if (blocks.size() < 2) continue;
-    if (stage.index > 0) moves.push_back({"move", fmt::format("{}:{}", blocks.front(), stage.index - 1)});
-    if (stage.index + 1 < recording.stageCount())
-      moves.push_back({"move", fmt::format("{}:{}", blocks.back(), stage.index + 1)});
-  }
-}
-
 std::vector<Change> candidates(const ChangeContext& context, const Recording& recording) {
   std::vector<Change> moves;
-  if (recording.orders.front().pipes == 1) addBlockMoves(recording, moves);
+  if (recording.orders.front().pipes == 1) moves = blockMoves(recording);
   if (!recording.training() || recording.stageCount() < 2) return moves;
   moves.push_back({"gradient_accumulation", fmt::format("{}", 2 * recording.microBatches)});
   if (context.schedules == nullptr) return moves;
@@ -35,6 +22,50 @@ std::vector<Change> candidates(const ChangeContext& context, const Recording& re
 }
 
 }  // namespace
+
+std::vector<Change> blockMoves(const Recording& recording) {
+  std::vector<Change> moves;
+  for (const model::Stage& stage : recording.stages) {
+    std::istringstream words(stage.blocks);
+    std::vector<std::string> blocks;
+    for (std::string block; words >> block;) blocks.push_back(block);
+    if (blocks.size() < 2) continue;
+    if (stage.index > 0) moves.push_back({"move", fmt::format("{}:{}", blocks.front(), stage.index - 1)});
+    if (stage.index + 1 < recording.stageCount())
+      moves.push_back({"move", fmt::format("{}:{}", blocks.back(), stage.index + 1)});
+  }
+  return moves;
+}
+
+std::vector<Change> replannedSplit(const ChangeContext& context, const Recording& recording) {
+  constexpr std::size_t kMostMoves = 8, kMostTrials = 200;
+  constexpr double kWorthAMove = 0.002;  // a further move must gain more than this
+  std::vector<Change> best;
+  if (recording.orders.front().pipes != 1) return best;
+  const base::Result<ReplayedCall> before = replayedCall(context, recording);
+  if (!before.ok()) return best;
+  double gained = 0;
+  std::size_t trials = 0;
+  while (best.size() < kMostMoves) {
+    const base::Result<Changed> now = applyChanges(context, recording, best);
+    if (!now.ok()) break;
+    std::vector<Change> longer;
+    double most = gained + kWorthAMove;
+    for (const Change& move : blockMoves(now->recording)) {
+      if (++trials > kMostTrials) return best;
+      std::vector<Change> moves = best;
+      moves.push_back(move);
+      const base::Result<Trial> trial = tryChanges(context, recording, *before, moves);
+      if (!trial.ok() || trial->fits == false || trial->gain <= most) continue;
+      most = trial->gain;
+      longer = std::move(moves);
+    }
+    if (longer.empty()) break;
+    best = std::move(longer);
+    gained = most;
+  }
+  return best;
+}
 
 BestMoveAnswer bestMove(const ChangeContext& context, model::ExecutableId id) {
   BestMoveAnswer answer;

@@ -20,6 +20,13 @@ struct BestMoveAnswer {
   int tried = 0;       ///< changes that were replayed
 };
 
+/// The moves of a block at the edge of a stage to its neighbour.
+std::vector<Change> blockMoves(const Recording& recording);
+
+/// A new split of the recorded blocks, found by moving one block after another, each time the one with which
+/// the replayed call is shortest. Moves that would not fit do not count. Empty: no move gains anything.
+std::vector<Change> replannedSplit(const ChangeContext& context, const Recording& recording);
+
 /// Gains below this share are none.
 inline constexpr double kLeastGain = 0.01;
 

@@ -116,8 +116,12 @@ Ticks scaled(Ticks ticks, double factor) {
 }
 
 void scale(Pieces& pieces, double factor, const std::function<bool(model::Pass)>& takes) {
-  for (Piece& piece : pieces)
-    if (takes(piece.pass)) piece.ticks = scaled(piece.ticks, factor);
+  for (Piece& piece : pieces) {
+    if (takes(piece.pass)) {
+      piece.ticks = scaled(piece.ticks, factor);
+      piece.moved = scaled(piece.moved, factor);
+    }
+  }
 }
 
 }  // namespace pipescope::replay

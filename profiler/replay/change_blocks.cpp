@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/replay/change.h"
+#include "profiler/replay/owned_steps.h"
 
 namespace pipescope::replay {
 namespace {
@@ -47,52 +48,31 @@ bool isOf(const std::string& block, const std::set<std::string>& layers, const m
   return false;
 }
 
-/// A step of a segment, and whether it belongs to the block.
-struct OwnedStep {
-  std::int64_t start = 0, end = 0;
-  bool own = false;
-};
-
-/// The part of a segment's time by which the block's steps prolong it. Lanes may work side by side; a step
-/// that ends before an earlier one of another lane costs nothing.
-double prolongedBy(std::vector<OwnedStep> steps, base::Ticks length) {
-  std::ranges::stable_sort(steps, {}, [](const OwnedStep& step) { return std::pair(step.end, step.start); });
-  // What comes before the first step, such as a launch, belongs to the pass and not to a block.
-  std::int64_t reached = std::ranges::min(steps, {}, &OwnedStep::start).start, own = 0;
-  for (const OwnedStep& step : steps) {
-    if (step.own) own += std::max<std::int64_t>(0, step.end - reached);
-    reached = std::max(reached, step.end);
-  }
-  return length.count > 0 ? std::min(1.0, static_cast<double>(own) / static_cast<double>(length.count)) : 0;
-}
-
 /// Which part of each segment's time a block takes, by its steps.
 base::Result<std::unordered_map<model::SegmentId, double>> sharesOf(const ChangeContext& context,
                                                                     model::ExecutableId executable,
                                                                     const std::string& block, int stage) {
   PIPESCOPE_ASSIGN(const std::vector<std::string> list, layersOf(context, executable, block));
   const std::set<std::string> layers(list.begin(), list.end());
-  std::unordered_map<model::SegmentId, std::vector<OwnedStep>> steps;
   std::unordered_map<std::int64_t, bool> belongs;  // by program
-  const auto isOfBlock = [&](model::ProgramId program) {
-    const auto [known, added] = belongs.try_emplace(program.value, false);
+  const auto isOfBlock = [&](const model::Program& program) {
+    const auto [known, added] = belongs.try_emplace(program.id.value, false);
     if (added) {
-      const model::OperatorId id = context.catalog.programs[program].op;
+      const model::OperatorId id = program.op;
       const model::Operator op = context.catalog.operators[id];
       known->second = id.valid() && isOf(block, layers, op, context.catalog.namePath(op.debugContext));
     }
     return known->second;
   };
-  PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
-    const model::Segment* segment = context.catalog.segments.find(step.segment);
-    if (segment == nullptr || segment->stage != stage || segment->executable != executable) return;
-    const std::int64_t start = step.offset.count;
-    steps[step.segment].push_back({start, start + step.ticks.count, isOfBlock(step.program)});
-  }));
+  PIPESCOPE_ASSIGN(
+      const SegmentTicks ticks,
+      ticksOfOwnSteps(context, executable, {stage},
+                      [&](const model::Segment&, const model::Program& one) { return isOfBlock(one); }));
   std::unordered_map<model::SegmentId, double> shares;
-  for (auto& [segment, all] : steps) {
-    if (std::ranges::none_of(all, &OwnedStep::own)) continue;
-    shares[segment] = prolongedBy(std::move(all), context.catalog.segments.find(segment)->ticks);
+  for (const auto& [segment, own] : ticks) {
+    const Ticks length = context.catalog.segments.find(segment)->ticks;
+    if (length.count > 0)
+      shares[segment] = std::min(1.0, static_cast<double>(own.count) / static_cast<double>(length.count));
   }
   return shares;
 }
@@ -156,7 +136,7 @@ void takeOut(Pieces& pieces, const std::unordered_map<model::SegmentId, double>&
     const auto share = shares.find(piece.segment);
     double* sum = moved.of(piece.pass);
     if (share == shares.end() || sum == nullptr) continue;
-    const Ticks out = scaled(piece.ticks, share->second);
+    const Ticks out = scaled(piece.ticks - piece.moved, share->second);
     piece.ticks -= out;
     *sum += static_cast<double>(out.count) / count;
   }
@@ -166,10 +146,12 @@ void putIn(Pieces& pieces, Pass pass, double ticks) {
   if (ticks <= 0) return;
   const auto piece =
       std::find_if(pieces.begin(), pieces.end(), [&](const Piece& one) { return one.pass == pass; });
+  const Ticks added(static_cast<std::int64_t>(ticks + 0.5));
   if (piece != pieces.end()) {
-    piece->ticks += Ticks(static_cast<std::int64_t>(ticks + 0.5));
+    piece->ticks += added;
+    piece->moved += added;
   } else {
-    pieces.push_back({{}, pass, Ticks(static_cast<std::int64_t>(ticks + 0.5))});
+    pieces.push_back({{}, pass, added, Ticks(0), added});
   }
 }
 
@@ -235,6 +217,15 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
     return base::badInput(
         fmt::format("Block {} is the only one of stage {}, which would then be empty.", block, from));
   PIPESCOPE_ASSIGN(const auto shares, sharesOf(context, recording.executable.id, block, from));
+  const model::Stage& recorded =
+      *context.catalog.stagesOf(recording.executable.id)[static_cast<std::size_t>(from)];
+  const std::vector<std::string> before = blocksOf(recorded);
+  if (std::ranges::find(before, block) == before.end())
+    return base::badInput(
+        fmt::format("Block {} has already been moved to stage {}, and the recording tells its times only for "
+                    "the stage that "
+                    "held it: name the stages between which it moves in one run of pipescope run instead.",
+                    block, from));
   if (shares.empty())
     return base::badInput(fmt::format(
         "The recording holds no times of the operations of block {}: record the run with --record steps.",

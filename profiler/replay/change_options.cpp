@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
-#include "profiler/replay/reorder.h"
+#include "profiler/analysis/block_walk.h"
+#include "profiler/replay/recompute.h"
 
 namespace pipescope::replay {
 namespace {
@@ -59,7 +62,69 @@ double ringShare(std::int64_t replicas) {
   return static_cast<double>(replicas - 1) / static_cast<double>(replicas);
 }
 
-base::Status changeReplicas(const ChangeContext&, Changed& changed, const std::string&,
+/// What a stage does for the sums of gradients besides the sums: its gradients are packed for them, and the
+/// backward pass ends where a sum may begin, so that the next part is launched anew.
+base::Status dropPacking(const ChangeContext& context, Recording& recording) {
+  std::set<std::string> sums;
+  PIPESCOPE_TRY(analysis::forAllRows<model::Operator>(context.source, [&](const model::Operator& op) {
+    if (op.executable == recording.executable.id && op.pass == Pass::collective)
+      sums.insert(context.catalog.namePath(op.debugContext));
+  }));
+  std::map<std::int64_t, bool> packs;  // by program
+  const auto isPacking = [&](const model::Segment& segment, const model::Program& program) {
+    if (segment.pass == Pass::collective) return false;
+    const auto [known, added] = packs.try_emplace(program.id.value, false);
+    if (!added) return known->second;
+    const std::string path = context.catalog.namePath(program.debugContext);
+    known->second = std::ranges::any_of(sums, [&](const std::string& sum) {
+      return path.starts_with(sum) && path.size() > sum.size() && path[sum.size()] == '/';
+    });
+    return known->second;
+  };
+  std::set<int> stages;
+  for (int stage = 0; stage < recording.stageCount(); ++stage) stages.insert(stage);
+  PIPESCOPE_ASSIGN(const SegmentTicks packing,
+                   ticksOfOwnSteps(context, recording.executable.id, stages, isPacking));
+  PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
+  const auto less = [](Piece& piece, const SegmentTicks& ticks) {
+    const auto found = ticks.find(piece.segment);
+    if (found != ticks.end()) piece.ticks = std::max(piece.ticks - found->second, Ticks(0));
+  };
+  for (RecordedReplica& replica : recording.replicas) {
+    for (RecordedStage& stage : replica.stages) {
+      for (StageWork& work : stage.works) {
+        for (std::size_t i = 0; i < work.backward.size(); ++i) {
+          less(work.backward[i], packing);
+          const bool goesOn =
+              i > 0 && work.backward[i].pass == Pass::backward && work.backward[i - 1].pass == Pass::backward;
+          if (goesOn) less(work.backward[i], launches);
+        }
+      }
+      for (Pieces& update : stage.updates)
+        for (Piece& piece : update) less(piece, packing);
+    }
+  }
+  return {};
+}
+
+/// The time that the busiest device sums gradients in an iteration, and how long the iteration is.
+std::pair<double, double> sumsAndStep(const Recording& recording) {
+  std::vector<double> sums(static_cast<std::size_t>(recording.deviceCount()));
+  const RecordedReplica& replica = recording.replicas.front();
+  for (std::size_t s = 0; s < replica.stages.size(); ++s) {
+    double& sum = sums[static_cast<std::size_t>(recording.deviceOfStage[s])];
+    const RecordedStage& stage = replica.stages[s];
+    for (const OverlappedPiece& overlapped : stage.overlapped)
+      sum += static_cast<double>(overlapped.piece.ticks.count);
+    if (stage.updates.empty()) continue;
+    for (const Piece& piece : stage.updates.front())
+      if (piece.pass == Pass::collective) sum += static_cast<double>(piece.ticks.count);
+  }
+  const auto all = static_cast<double>((recording.run.end - recording.run.start).count);
+  return {*std::ranges::max_element(sums), all / recording.iterations};
+}
+
+base::Status changeReplicas(const ChangeContext& context, Changed& changed, const std::string&,
                             const std::string& value) {
   Recording& recording = changed.recording;
   const std::int64_t before = recording.executable.replicas;
@@ -74,6 +139,16 @@ base::Status changeReplicas(const ChangeContext&, Changed& changed, const std::s
   if (recording.measured)
     return base::badInput(
         "The trace does not tell how long sums of gradients over another number of replicas would take.");
+  const auto [sums, step] = sumsAndStep(recording);
+  constexpr double kMostUnknown = 0.025;  // other links may change the sums by four fifths
+  if (after > 1 && sums > kMostUnknown * step)
+    return base::badInput(fmt::format(
+        "Sums of gradients take {:.1f} % of the recorded step, and how long they take over {} replicas "
+        "depends "
+        "on links that the recording does not tell: emulate it with pipescope run --replication-factor {} "
+        "instead.",
+        100 * sums / step, after, after));
+  if (after == 1) PIPESCOPE_TRY(dropPacking(context, recording));
   const double factor = before > 1 ? ringShare(after) / ringShare(before) : 1;
   const auto isCollective = [](Pass pass) { return pass == Pass::collective; };
   for (RecordedReplica& replica : recording.replicas) {
@@ -90,7 +165,7 @@ base::Status changeReplicas(const ChangeContext&, Changed& changed, const std::s
   if (static_cast<std::size_t>(after) < recording.replicas.size())
     recording.replicas.resize(static_cast<std::size_t>(after));
   recording.executable.replicas = after;
-  if (recording.training())
+  if (recording.training() && after > 1)
     changed.remarks.push_back(
         fmt::format("Sums of gradients over {} replicas are taken to need {:.3g} times the recorded time, as "
                     "in a ring over "
@@ -119,12 +194,22 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
     const bool wanted = value == "on" && (!last || (s < stash.size() && stash[s] > 0));
     if (has != wanted) stages.insert(stage);
   }
-  PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
-  for (const int stage : stages) setRecompute(recording, stage, value == "on", launches);
+  PIPESCOPE_ASSIGN(const RecomputeCosts costs, recomputeCosts(context, recording, stages));
+  for (const int stage : stages) setRecompute(recording, stage, value == "on", costs);
   const std::string before = recording.executable.recompute;
   recording.executable.recompute = value == "on" ? "pipeline" : "none";
   if (value == "on" && before != "pipeline")
-    changed.remarks.push_back("What is recomputed is taken to take as long as the forward pass.");
+    changed.remarks.push_back(
+        "What is recomputed is taken to take as long as in the forward pass. Which operators the device "
+        "would "
+        "then run as one kernel is not known, so the step may be off by some percent.");
+  if (value == "off" && before != "none")
+    changed.remarks.push_back(
+        "The copies to the stash are estimated from the recorded ones. Results that are kept may also keep "
+        "the "
+        "device from running several operators as one kernel, which is not considered: the step may be off "
+        "by "
+        "some percent.");
   if (before != recording.executable.recompute)
     changed.remarks.push_back("The recording does not tell how much memory the stash then takes.");
   changed.stashUnknown = changed.stashUnknown || before != recording.executable.recompute;

@@ -22,6 +22,7 @@ struct Piece {
   /// How much later it starts than the rules of the replay say. It is 0 in emulated profiles. In imported
   /// traces it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
+  Ticks moved = Ticks(0);  ///< part that came with blocks of other stages
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 using Pieces = std::vector<Piece>;

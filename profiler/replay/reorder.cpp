@@ -7,6 +7,7 @@
 #include <set>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/replay/recompute.h"
 
 namespace pipescope::replay {
 namespace {
@@ -66,33 +67,27 @@ void matchProgression(const Order& before, const Order& after, Recording& record
   }
 }
 
-Pieces recomputed(const Pieces& forward) {
-  Pieces again;
-  for (Piece piece : forward) {
-    if (piece.pass != Pass::forward) continue;
-    piece.pass = Pass::recompute;
-    piece.segment = {};
-    again.push_back(piece);
-  }
-  return again;
-}
-
 /// A stage whose backward pass follows its forward pass at once keeps nothing in a stash and recomputes
 /// nothing, unless it is not the last one.
-void matchRecompute(const Order& before, const Order& after, Changed& changed) {
+base::Status matchRecompute(const ChangeContext& context, const Order& before, const Order& after,
+                            Changed& changed) {
   Recording& recording = changed.recording;
   const auto last = static_cast<std::size_t>(recording.stageCount()) - 1;
   if (recording.executable.recompute != "pipeline" || before.stashEntries.size() <= last ||
       after.stashEntries.size() <= last)
-    return;
+    return {};
   const bool had = before.stashEntries[last] > 0, has = after.stashEntries[last] > 0;
-  if (had == has) return;
-  setRecompute(recording, static_cast<int>(last), has);
+  if (had == has) return {};
+  const int stage = static_cast<int>(last);
+  PIPESCOPE_ASSIGN(RecomputeCosts costs, recomputeCosts(context, recording, {stage}));
+  costs.launches.clear();  // matchStash moves the launch
+  setRecompute(recording, stage, has, costs, has);
   const char* how =
-      has ? "now waits between its forward and backward passes, so it recomputes; that is taken to "
-            "take as long as the forward pass"
+      has ? "now waits between its forward and backward passes, so it computes again what its "
+            "backward passes need; that is taken to take as long as in the forward pass"
           : "now runs its backward passes right after its forward passes, so it recomputes nothing";
   changed.remarks.push_back(fmt::format("Stage {} {}.", last, how));
+  return {};
 }
 
 /// What a stash adds to the segments of these stages.
@@ -164,33 +159,6 @@ base::Status matchStash(const ChangeContext& context, const Order& before, const
 
 }  // namespace
 
-base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
-                                  const std::set<int>& stages) {
-  PIPESCOPE_ASSIGN(StashCosts costs, stashCostsOf(context, recording, stages));
-  return std::move(costs.launches);
-}
-
-void setRecompute(Recording& recording, int stage, bool on, const Launches& launches) {
-  const auto firstPass = [](Pieces& pieces) {
-    return std::ranges::find_if(pieces, [](const Piece& piece) { return model::isComputePass(piece.pass); });
-  };
-  for (RecordedReplica& replica : recording.replicas) {
-    for (StageWork& work : replica.stages[static_cast<std::size_t>(stage)].works) {
-      const auto begin = firstPass(work.backward);
-      const auto found = begin == work.backward.end() ? launches.end() : launches.find(begin->segment);
-      const Ticks launch = found == launches.end() ? Ticks(0) : found->second;
-      if (begin != work.backward.end()) begin->ticks = std::max(begin->ticks - launch, Ticks(0));
-      std::erase_if(work.backward, [](const Piece& piece) { return piece.pass == Pass::recompute; });
-      if (on) {
-        const Pieces again = recomputed(work.forward);  // with its launch
-        work.backward.insert(work.backward.begin(), again.begin(), again.end());
-      } else if (const auto first = firstPass(work.backward); first != work.backward.end()) {
-        first->ticks += launch;
-      }
-    }
-  }
-}
-
 std::string recognisedSchedule(const Recording& recording, const Schedules& schedules) {
   if (recording.orders.size() > 1) {
     for (const Order& order : recording.orders)
@@ -224,7 +192,7 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
         schedule, schedule));
   PIPESCOPE_TRY(matchSplit(before.orders.front(), *made, recording));
   matchProgression(before.orders.front(), *made, recording);
-  matchRecompute(before.orders.front(), *made, changed);
+  PIPESCOPE_TRY(matchRecompute(context, before.orders.front(), *made, changed));
   PIPESCOPE_TRY(matchStash(context, before.orders.front(), *made, recording));
   recording.executable.scheduleKind = made->progression;
   recording.orders = {std::move(made).value()};

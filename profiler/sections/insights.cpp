@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
@@ -25,6 +26,15 @@ class GainReplay {
   explicit GainReplay(const Context& context) : changes_{context.source, context.catalog, knownSchedules()} {
     recording_ = replay::recordingForTrials(changes_, context.executable);
     if (recording_.ok()) before_ = replay::replayedCall(changes_, *recording_);
+  }
+
+  /// Another split of the blocks, as a search by replay finds it.
+  InsightChanges replanned() const {
+    InsightChanges changes;
+    if (!recording_.ok()) return changes;
+    for (const replay::Change& move : replay::replannedSplit(changes_, *recording_))
+      changes.push_back({move.key, move.value});
+    return changes;
   }
 
   PredictedGain gainOf(const InsightChanges& wanted) const {
@@ -143,10 +153,13 @@ base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(const analysis::InsightInput input,
+  PIPESCOPE_ASSIGN(analysis::InsightInput input,
                    analysis::insightInput(context.source, context.catalog, context.executable, *execution,
                                           *stages, *memory, progress));
   const GainReplay replay(context);
+  const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
+  if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))
+    input.replanned = replay.replanned();
   const std::vector<RankedInsight> all =
       analysis::findInsights(input, [&](const InsightChanges& changes) { return replay.gainOf(changes); });
   Section section{"insights", "Insights", {}, {insightTable(all, input, wordsOf(context.catalog))}, {}};

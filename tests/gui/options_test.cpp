@@ -45,9 +45,9 @@ TEST(GuiOptions, RefusesWithASentence) {
        "There is no option --screen-shot; did you mean --screenshot? See pipescope-gui --help."},
       {{"--page"},
        "--page needs a value (the page to open: summary, pipeline, trace, stages, waits, engines, "
-       "operations, memory, liveness, programs, graph, system, training, stragglers, recorded or compare). "
-       "See "
-       "pipescope-gui --help."},
+       "operations, memory, liveness, programs, graph, system, training, stragglers, recorded, compare, "
+       "what-if "
+       "or sweep). See pipescope-gui --help."},
       {{"--compare", "a.pop"},
        "--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET. See pipescope-gui "
        "--help."},

@@ -49,9 +49,10 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_TRUE(window->home()->isVisible());
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
-  EXPECT_EQ(window->pageIds(), (QStringList{"summary", "pipeline", "trace", "stages", "waits", "engines",
-                                            "operations", "memory", "liveness", "programs", "graph", "system",
-                                            "training", "stragglers", "recorded", "compare"}));
+  EXPECT_EQ(window->pageIds(),
+            (QStringList{"summary", "pipeline", "trace", "stages", "waits", "engines", "operations", "memory",
+                         "liveness", "programs", "graph", "system", "training", "stragglers", "recorded",
+                         "compare", "what-if", "sweep"}));
   picture("home");
 }
 

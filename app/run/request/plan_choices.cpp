@@ -5,6 +5,7 @@
 
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/plan_request.h"
+#include "app/run/request/stage_settings.h"
 #include "app/run/request/varied_values.h"
 #include "engine/config/nearest.h"
 #include "engine/schedules/schedule.h"
@@ -33,7 +34,7 @@ std::vector<std::string> usualValues(const config::Key& key) {
     }
     return names;
   }
-  if (key.path == "execution.recompute") return {"auto", "none", "pipeline"};
+  if (key.path == "execution.recompute") return {"auto", "none", "pipeline", "checkpoints"};
   if (key.path == "execution.strategy") return {"pipelined", "sharded"};
   if (key.path == "execution.available_memory_proportion") return {"0.1", "0.2", "0.4", "0.6"};
   if (key.path == "training.micro_batch_size") return {"/4", "/2", "*1", "*2", "*4"};
@@ -46,6 +47,13 @@ std::vector<std::string> usualValues(const config::Key& key) {
 base::Result<PlanChoice> planChoice(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
+  if (name == kStageProportion) {
+    PlanChoice choice{name, {"0.1", "0.2", "0.4", "0.6"}};
+    if (equals != std::string::npos) {
+      PIPESCOPE_ASSIGN(choice.values, variedValues(text));
+    }
+    return choice;
+  }
   const config::Key* key = keyNamed(name);
   if (key == nullptr || key->path.find("[]") != std::string::npos) {
     const std::string near = config::nearest(name, configurationKeys().paths());

@@ -8,15 +8,18 @@
 #include <limits>
 
 #include "app/run/request/accelerator.h"
+#include "app/run/request/checkpoint_choices.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/plan_start.h"
+#include "app/run/request/stage_settings.h"
 #include "app/run/request/user_folders.h"
 #include "engine/compile/placement.h"
 #include "engine/devices/core/bands.h"
 #include "engine/devices/system_registry.h"
+#include "engine/schedules/schedule.h"
 
 namespace pipescope::app {
 namespace {
@@ -27,6 +30,9 @@ using config::Configuration;
 struct Variant {
   std::vector<PlanSetting> settings;
   int stages = 1;
+  int chunks = 1;           ///< stages on each device
+  bool asksStages = false;  ///< the user gives the number of stages, with chunks
+  int devices() const { return std::max(1, stages / chunks); }
 };
 
 bool isBetter(const plan::Value& a, double rateOfA, const plan::Value& b, double rateOfB) {
@@ -51,8 +57,14 @@ class PartOfProgress : public base::Progress {
 class ConfigurationPlanner {
  public:
   ConfigurationPlanner(const Configuration& configuration, const std::vector<PlanChoice>& choices,
-                       const std::string& start, base::Executor& executor, base::Progress& progress)
-      : given_(configuration), choices_(choices), start_(start), executor_(executor), progress_(progress) {}
+                       const std::string& start, base::Executor& executor, base::Progress& progress,
+                       plan::CutLevel level)
+      : given_(configuration),
+        choices_(choices),
+        start_(start),
+        executor_(executor),
+        progress_(progress),
+        level_(level) {}
 
   base::Result<ConfigurationPlan> plan() {
     PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
@@ -82,6 +94,7 @@ class ConfigurationPlanner {
     }
     result_.best = *std::move(best_);
     addRunnerUp();
+    PIPESCOPE_TRY(chooseForStages());
     return std::move(result_);
   }
 
@@ -150,8 +163,12 @@ class ConfigurationPlanner {
     variants.front().stages = presentStages(c);
     const bool given = given_.origin("system.devices") == config::Origin::flag;
     std::vector<PlanChoice> choices = choices_;
+    std::erase_if(choices, [](const PlanChoice& choice) { return choice.key == kStageProportion; });
     const auto isStages = [](const PlanChoice& choice) { return choice.key == "execution.stages"; };
     if (given && std::ranges::none_of(choices, isStages)) choices.push_back({"execution.stages", {}});
+    const bool asksStages = std::ranges::any_of(
+        choices_, [&](const PlanChoice& choice) { return isStages(choice) && !choice.values.empty(); });
+    variants.front().asksStages = asksStages;
     for (PlanChoice& choice : choices) {
       if (isStages(choice) && choice.values.empty()) {
         for (std::int64_t n = devices(c); n > 0; --n) {
@@ -162,7 +179,7 @@ class ConfigurationPlanner {
       for (const Variant& variant : variants) {
         for (const std::string& value : choice.values) {
           PIPESCOPE_ASSIGN(Variant changed, with(variant, choice.key, value, c));
-          more.push_back(std::move(changed));
+          addVariant(std::move(changed), c, more);
         }
       }
       constexpr std::size_t kMost = 200;
@@ -173,7 +190,48 @@ class ConfigurationPlanner {
       }
       variants = std::move(more);
     }
+    for (Variant& variant : variants) setChunks(variant, c);
     return variants;
+  }
+
+  static std::string settingOf(const Variant& variant, const char* key, const Configuration& c) {
+    const auto found = std::ranges::find(variant.settings, key, &PlanSetting::first);
+    return found == variant.settings.end() ? c.text(key) : found->second;
+  }
+  static bool isSetIn(const Variant& variant, const char* key) {
+    return std::ranges::find(variant.settings, key, &PlanSetting::first) != variant.settings.end();
+  }
+
+  /// Adds a variant. One with checkpoints of which nobody says what they are is added once for each choice.
+  void addVariant(Variant variant, const Configuration& c, std::vector<Variant>& all) const {
+    const bool open = variant.settings.size() > 0 && variant.settings.back().first == "execution.recompute" &&
+                      variant.settings.back().second == "checkpoints" &&
+                      c.texts("execution.checkpoints").empty() && !isSetIn(variant, "execution.checkpoints");
+    const bool chosen = std::ranges::any_of(
+        choices_, [](const PlanChoice& choice) { return choice.key == "execution.checkpoints"; });
+    std::vector<std::string> lists;
+    if (open && !chosen) {
+      const base::Result<compile::ModelRequest> request = modelRequest(c);
+      if (request.ok()) lists = checkpointChoices(*request->executables.front().forward);
+    }
+    if (lists.empty()) return all.push_back(std::move(variant));
+    for (const std::string& list : lists) {
+      all.push_back(variant);
+      all.back().settings.emplace_back("execution.checkpoints", list);
+    }
+  }
+
+  /// Schedules that hold several stages on each device get so many, so that all variants use as many devices.
+  static void setChunks(Variant& variant, const Configuration& c) {
+    if (variant.asksStages || c.integer("execution.chunks") > 0 || isSetIn(variant, "execution.chunks") ||
+        settingOf(variant, "execution.strategy", c) != "pipelined")
+      return;
+    const auto schedule = schedules::findSchedule(settingOf(variant, "execution.schedule", c));
+    if (!schedule.ok()) return;
+    const base::Result<int> chunks = schedules::chunksPerDevice(**schedule, 0);
+    if (!chunks.ok() || *chunks < 2) return;
+    variant.chunks = *chunks;
+    variant.stages *= *chunks;
   }
 
   base::Result<Variant> with(Variant variant, const std::string& key, std::string value,
@@ -217,8 +275,8 @@ class ConfigurationPlanner {
     const char* factor = infers ? "inference.replication_factor" : "training.replication_factor";
     const std::int64_t now = result_.present ? result_.present->replicas : 1;
     std::int64_t replicas = isSet(factor) ? c.integer(factor) : now;
-    if (variant.stages != presentStages(chosen) && !isSet(factor)) {
-      replicas = std::max<std::int64_t>(1, devices(chosen) / variant.stages);
+    if (variant.devices() != presentStages(chosen) && !isSet(factor)) {
+      replicas = std::max<std::int64_t>(1, devices(chosen) / variant.devices());
       PIPESCOPE_TRY(set(factor, replicas));
     }
     if (infers) return c;
@@ -241,12 +299,15 @@ class ConfigurationPlanner {
     PIPESCOPE_ASSIGN(const Configuration c, resolved(given));
     PIPESCOPE_TRY(checkConfiguration(c));
     PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
-    for (const compile::StageRequest& stage : request.layout.stages) {
-      if (stage.settings.empty()) continue;
-      return base::badInput(
-          fmt::format("[[stages]] gives {} to single stages, which other stages cannot keep: set "
-                      "execution.{} for all, or let --vary choose it.",
-                      stage.settings.front().name, stage.settings.front().name));
+    const std::vector<std::string> proportions = givenProportions(c);
+    if (!proportions.empty()) {
+      if (proportions.size() != static_cast<std::size_t>(stages)) {
+        return base::badInput(fmt::format(
+            "[[stages]] gives {0} to single ones of its {1} stages, which {2} stages cannot keep: set "
+            "execution.{0} for all, or let --vary {3} choose it.",
+            kProportionSetting, proportions.size(), stages, kStageProportion));
+      }
+      PIPESCOPE_TRY(applyProportions(proportions, presentDevices(), request));
     }
     if (start != nullptr) *start = startStages_.empty() ? request.layout.stages : startStages_;
     request.layout.stages.clear();
@@ -258,10 +319,34 @@ class ConfigurationPlanner {
     return request;
   }
 
+  /// The devices of the present stages; empty: they are not known.
+  std::vector<int> presentDevices() const {
+    std::vector<int> devices;
+    if (!result_.present) return devices;
+    for (const plan::TriedStage& stage : result_.present->stages) devices.push_back(stage.device);
+    return devices;
+  }
+
+  /// Lets the best plan choose what it may choose for each stage on its own.
+  base::Status chooseForStages() {
+    for (const PlanChoice& choice : choices_) {
+      if (choice.key != kStageProportion) continue;
+      PIPESCOPE_ASSIGN(const compile::ModelRequest request,
+                       requestOf(result_.best.configuration, result_.best.stages));
+      PIPESCOPE_TRY(chooseProportions(choice.values, request, known_, executor_, progress_, result_.best,
+                                      result_.compiled));
+    }
+    return {};
+  }
+
   base::Result<plan::ModelPlan> planOf(const Configuration& given, int stages, base::Progress& progress) {
     std::vector<compile::StageRequest> start;
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(given, stages, &start));
-    return plan::planModel(request, start, known_, executor_, progress);
+    // A configuration gives settings to single stages in [[stages]], which hold whole blocks.
+    const bool forStages = !givenProportions(given).empty() ||
+                           std::ranges::find(choices_, kStageProportion, &PlanChoice::key) != choices_.end();
+    return plan::planModel(request, start, known_, executor_, progress,
+                           forStages ? plan::CutLevel::blocks : level_);
   }
 
   /// A variant, with samples per second that none of its plans exceeds.
@@ -311,7 +396,8 @@ class ConfigurationPlanner {
     entry.value = found->best.value;
     entry.samplesPerSecond = found->best.samplesPerSecond;
     result_.compiled += found->compiled;
-    PlannedVariant planned{variant.settings, variant.stages, std::move(found).value(), *c};
+    PlannedVariant planned{variant.settings, variant.stages, std::move(found).value(), *c,
+                           givenProportions(*c)};
     const plan::TriedPlan& tried = planned.plan.best;
     const auto better = [&](const plan::TriedPlan& other) {
       return isBetter(tried.value, tried.samplesPerSecond, other.value, other.samplesPerSecond);
@@ -342,6 +428,7 @@ class ConfigurationPlanner {
   std::vector<compile::StageRequest> startStages_;  ///< those of start_
   base::Executor& executor_;
   base::Progress& progress_;
+  const plan::CutLevel level_;
   compile::LoweredStages known_;
   ConfigurationPlan result_{.best = {{}, 1, {}, given_}};
   std::optional<PlannedVariant> best_, second_;
@@ -352,8 +439,8 @@ class ConfigurationPlanner {
 base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,
-                                                  base::Progress& progress) {
-  return ConfigurationPlanner(configuration, choices, start, executor, progress).plan();
+                                                  base::Progress& progress, plan::CutLevel level) {
+  return ConfigurationPlanner(configuration, choices, start, executor, progress, level).plan();
 }
 
 }  // namespace pipescope::app

@@ -29,6 +29,8 @@ struct PlannedVariant {
   int stages = 1;
   plan::ModelPlan plan;
   config::Configuration configuration;  ///< with the settings, but the stages are those of the original
+  /// By stage the available-memory proportion of its device; empty: that of all devices.
+  std::vector<std::string> proportions = {};
 };
 
 /// The best plan of one combination of choices.
@@ -62,7 +64,8 @@ struct ConfigurationPlan {
 base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,
-                                                  base::Progress& progress);
+                                                  base::Progress& progress,
+                                                  plan::CutLevel level = plan::CutLevel::anywhere);
 
 /// The configuration of the best plan, as TOML that runs as planned.
 std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/run/request/plan_request.h"
+#include "app/run/request/stage_settings.h"
 #include "profiler/base/file_kind.h"
 
 namespace pipescope::app {
@@ -69,11 +70,13 @@ std::string arraysOf(const Configuration& c) {
   return text;
 }
 
-std::string stagesOf(const plan::ModelPlan& plan) {
+std::string stagesOf(const plan::ModelPlan& plan, const std::vector<std::string>& proportions) {
   std::string text;
   for (std::size_t s = 0; s < plan.blocks.size(); ++s) {
     text += fmt::format("\n[[stages]]\nblocks = {}\n", config::toToml(plan.blocks[s]));
     if (!plan.devices.empty()) text += fmt::format("device = {}\n", plan.devices[s]);
+    if (s < proportions.size() && !proportions[s].empty())
+      text += fmt::format("{} = {}\n", kProportionSetting, proportions[s]);
   }
   return text;
 }
@@ -98,7 +101,7 @@ std::string plannedToml(const ConfigurationPlan& planned, const std::string& sou
       tables.insert(at + heading.size(), cuts);
     }
   }
-  return text + tables + arraysOf(c) + (plan.blocks.empty() ? "" : stagesOf(plan));
+  return text + tables + arraysOf(c) + (plan.blocks.empty() ? "" : stagesOf(plan, planned.best.proportions));
 }
 
 }  // namespace pipescope::app

@@ -6,13 +6,15 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/run/sweep/csv_text.h"
 #include "engine/config/nearest.h"
+#include "profiler/sections/csv_text.h"
 
 namespace pipescope::app {
 namespace {
 
 using base::badInput;
+using sections::CsvTable;
+using sections::readCsv;
 
 /// What a column holds: a setting, a measurement or the name.
 struct MeasuredColumn {

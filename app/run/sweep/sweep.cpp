@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "app/run/sweep/processes.h"
@@ -38,15 +42,57 @@ void addFile(const std::string& path, TextHash& hash) {
   }
 }
 
+namespace fs = std::filesystem;
+
+/// The file of a combination's profile: its values, and a part of its hash, which tells it from those of
+/// other configurations.
+fs::path profileOf(const SweepRequest& request, const SweepRow& row) {
+  constexpr std::size_t kMostCharacters = 80, kHashCharacters = 8;
+  std::string name;
+  for (std::size_t i = 0; i < request.keys.size(); ++i)
+    name += fmt::format("{}{}={}", i == 0 ? "" : ",", config::lastPart(request.keys[i].key), row.values[i]);
+  for (char& c : name) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("=,._-+", c) != nullptr;
+    if (!plain) c = '_';
+  }
+  name.resize(std::min(name.size(), kMostCharacters));
+  return fs::path(request.profiles) / fmt::format("{}-{}.pop", name, row.hash.substr(0, kHashCharacters));
+}
+
+/// The same as the table names it: from the folder of the table, so that both may be moved together.
+std::string namedInTable(const SweepRequest& request, const fs::path& profile) {
+  const fs::path file = fs::absolute(profile);
+  if (request.output.empty()) return file.lexically_normal().string();
+  return file.lexically_normal()
+      .lexically_proximate(fs::absolute(request.output).lexically_normal().parent_path())
+      .string();
+}
+
+base::Status makeFolder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed && fs::is_directory(folder)) return {};
+  return base::badInput(fmt::format("Cannot make the folder {} for profiles: {}. Choose another one.", folder,
+                                    failed ? failed.message() : "a file has this name"));
+}
+
 /// What a child answers: the figures of a combination, or why it has none.
 std::string answerOf(const config::Configuration& configuration, const SweepRequest& request,
-                     const std::vector<std::string>& values, compile::LoweredStages& known) {
+                     const SweepRow& asked, compile::LoweredStages& known) {
   SweepRow row;
+  VariantOptions variant = request.variant;
+  if (!request.profiles.empty()) {
+    variant.profile = profileOf(request, asked).string();
+    if (!request.output.empty()) variant.table = fs::absolute(request.output).lexically_normal().string();
+  }
   base::SerialExecutor executor;
-  const base::Result<config::Configuration> changed = applyCombination(configuration, request.keys, values);
+  const base::Result<config::Configuration> changed =
+      applyCombination(configuration, request.keys, asked.values);
   const base::Result<VariantFigures> figures =
-      changed.ok() ? emulateVariant(*changed, request.variant, known, executor) : changed.error();
+      changed.ok() ? emulateVariant(*changed, variant, known, executor) : changed.error();
   if (figures.ok()) row.figures = *figures;
+  if (figures.ok() && !variant.profile.empty()) row.profile = namedInTable(request, variant.profile);
   if (!figures.ok()) row.error = figures.error().message;
   return rowToJson(row);
 }
@@ -119,6 +165,7 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
     PIPESCOPE_ASSIGN(const TableFormat format, formatOfTable(request.output));
     PIPESCOPE_TRY(base::checkOutput(request.output, kindOf(format), request.rules));
   }
+  if (!request.profiles.empty()) PIPESCOPE_TRY(makeFolder(request.profiles));
   SweepResult result;
   result.table.name = request.name;
   result.table.keys = request.keys;
@@ -132,12 +179,18 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
   }
   if (!request.output.empty() && !request.rules.overwrite) {
     PIPESCOPE_ASSIGN(result.resumed, resumeFrom(request.output, result.table));
+    for (SweepRow& row : result.table.rows) {
+      if (request.profiles.empty() || !row.done || !row.error.empty() || fs::exists(profileOf(request, row)))
+        continue;
+      row.done = false;
+      --result.resumed;
+    }
   }
   const std::vector<std::int64_t> left = tasksOf(result.table, request.instances.get());
   SweepWork work(request, result.table, result.resumed, progress);
   compile::LoweredStages known;  // each child has a copy, which grows with the combinations that it answers
   const auto answer = [&](std::int64_t index) {
-    return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)].values, known);
+    return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)], known);
   };
   const auto take = [&](std::int64_t index, const base::Result<std::string>& text) {
     return work.take(index, text);

@@ -13,7 +13,8 @@ struct SweepRequest {
   std::vector<VariedKey> keys;
   VariantOptions variant;
   int processes = 1;
-  std::string output = {};  ///< .csv or .json; empty: no file
+  std::string output = {};    ///< .csv or .json; empty: no file
+  std::string profiles = {};  ///< folder for a profile of each combination; empty: none are written
   base::OutputRules rules = {};
   /// The instances that share the work; null: this process does all of it. Only the first one needs an
   /// output.
@@ -28,7 +29,8 @@ struct SweepResult {
 
 /// Rows whose configuration and version are unchanged are taken from the output file if it exists. The file
 /// is written anew at least every second, and at the end. A combination that cannot run is a row with the
-/// reason. The caller must have a single thread.
+/// reason. With `profiles`, a combination whose profile is missing is emulated anew. The caller must have a
+/// single thread.
 base::Result<SweepResult> sweep(const config::Configuration& configuration, const SweepRequest& request,
                                 base::Progress& progress);
 

@@ -7,20 +7,25 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "app/run/sweep/csv_text.h"
 #include "app/run/sweep/processes.h"
+#include "profiler/sections/csv_text.h"
+#include "profiler/sections/sweep_file.h"
 
 namespace pipescope::app {
 namespace {
 
 using sections::Cell;
+using sections::CsvTable;
 using sections::Format;
+using sections::readCsv;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kHash = "configuration_hash";
+constexpr const char* kHash = sections::kSweepHash;
+constexpr const char* kProfile = sections::kSweepProfile;
 
 template <class T>
 Cell figureCell(const std::optional<T>& value) {
@@ -74,6 +79,7 @@ void readRow(const Json& object, SweepRow& row) {
   readFigure(object, "samples_per_currency_unit", f.samplesPerCurrencyUnit);
   f.note = textOf(object, "note");
   row.error = textOf(object, "error");
+  row.profile = textOf(object, kProfile);
   row.done = true;
 }
 
@@ -116,27 +122,27 @@ base::Result<std::vector<Json>> objectsIn(const std::string& file) {
 }  // namespace
 
 const std::vector<SweepFigure>& sweepFigures() {
-  static const std::vector<SweepFigure> all = {
-      {"fits", "Fits", "whether every executable fits in memory", Format::truth,
-       [](const VariantFigures& f) { return figureCell(f.fits); }, true},
-      {"samples_per_second", "Samples/s", "of the emulated system, all replicas", Format::rate,
-       [](const VariantFigures& f) { return figureCell(f.samplesPerSecond); }, true},
-      {"step_time_us", "Step time, µs", "mean length of an iteration; a cost unit counts as a second",
-       Format::number, [](const VariantFigures& f) { return figureCell(f.stepTimeUs); }, false},
-      {"imbalance", "Imbalance", "largest ÷ mean over devices", Format::ratio,
-       [](const VariantFigures& f) { return figureCell(f.imbalance); }, false},
-      {"bubble_fraction", "Bubble", "share of the flush in which devices do not compute", Format::fraction,
-       [](const VariantFigures& f) { return figureCell(f.bubbleFraction); }, false},
-      {"memory_bytes", "Memory", "used on the fullest device", Format::bytes,
-       [](const VariantFigures& f) { return figureCell(f.memoryBytes); }, false},
-      {"memory_use", "Of capacity", "largest address span of a tile or card ÷ its capacity", Format::fraction,
-       [](const VariantFigures& f) { return figureCell(f.memoryUse); }, false},
-      {"devices", "Devices", "that hold a stage, of all replicas", Format::count,
-       [](const VariantFigures& f) { return figureCell(f.devices); }, false},
-      {"system_devices", "Of system", "chips of the whole system", Format::count,
-       [](const VariantFigures& f) { return figureCell(f.systemDevices); }, false},
-      {"samples_per_currency_unit", "Samples per currency unit", "by system.price_per_hour", Format::number,
-       [](const VariantFigures& f) { return figureCell(f.samplesPerCurrencyUnit); }, true}};
+  using Get = Cell (*)(const VariantFigures&);
+  static const std::map<std::string_view, Get> cells = {
+      {"fits", [](const VariantFigures& f) { return figureCell(f.fits); }},
+      {"samples_per_second", [](const VariantFigures& f) { return figureCell(f.samplesPerSecond); }},
+      {"step_time_us", [](const VariantFigures& f) { return figureCell(f.stepTimeUs); }},
+      {"imbalance", [](const VariantFigures& f) { return figureCell(f.imbalance); }},
+      {"bubble_fraction", [](const VariantFigures& f) { return figureCell(f.bubbleFraction); }},
+      {"memory_bytes", [](const VariantFigures& f) { return figureCell(f.memoryBytes); }},
+      {"memory_use", [](const VariantFigures& f) { return figureCell(f.memoryUse); }},
+      {"devices", [](const VariantFigures& f) { return figureCell(f.devices); }},
+      {"system_devices", [](const VariantFigures& f) { return figureCell(f.systemDevices); }},
+      {"samples_per_currency_unit",
+       [](const VariantFigures& f) { return figureCell(f.samplesPerCurrencyUnit); }}};
+  static const std::vector<SweepFigure> all = [] {
+    std::vector<SweepFigure> figures;
+    for (const sections::SweepColumn& column : sections::sweepColumns()) {
+      figures.push_back(
+          {column.key, column.heading, column.doc, column.format, cells.at(column.key), column.moreIsBetter});
+    }
+    return figures;
+  }();
   return all;
 }
 
@@ -166,6 +172,8 @@ sections::Section sweepSection(const SweepTable& table, const std::vector<const 
       rows, [](const SweepRow* row) { return !row->error.empty() || !row->figures.note.empty(); });
   list.columns.push_back({"note", "Remark", Format::plain, "where it does not fit", remarks});
   list.columns.push_back({"error", "", Format::plain, "why it cannot run", false});
+  const bool profiles = std::ranges::any_of(rows, [](const SweepRow* row) { return !row->profile.empty(); });
+  if (profiles) list.columns.push_back({kProfile, "", Format::plain, "file of the profile", false});
   list.columns.push_back({kHash, "", Format::plain, "of the configuration and the version", false});
   for (const SweepRow* row : rows) {
     std::vector<Cell> cells;
@@ -173,6 +181,7 @@ sections::Section sweepSection(const SweepTable& table, const std::vector<const 
     for (const SweepFigure& figure : sweepFigures()) cells.push_back(figure.cell(row->figures));
     cells.push_back(row->figures.note.empty() ? Cell() : Cell(row->figures.note));
     cells.push_back(row->error.empty() ? Cell() : Cell(row->error));
+    if (profiles) cells.push_back(row->profile.empty() ? Cell() : Cell(row->profile));
     cells.emplace_back(row->hash);
     list.rows.push_back(std::move(cells));
   }
@@ -193,6 +202,7 @@ std::string rowToJson(const SweepRow& row) {
   for (const SweepFigure& figure : sweepFigures()) object[figure.key] = jsonOf(figure.cell(row.figures));
   object["note"] = row.figures.note;
   object["error"] = row.error;
+  object[kProfile] = row.profile;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -16,8 +16,10 @@ struct SweepRow {
   std::vector<std::string> values;  ///< of the varied keys, in their order
   VariantFigures figures;
   std::string error = {};  ///< why the combination cannot run; empty: it can
-  std::string hash = {};   ///< of the whole configuration and the program's version
-  bool done = false;       ///< false: not yet emulated
+  std::string profile =
+      {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
+  std::string hash = {};  ///< of the whole configuration and the program's version
+  bool done = false;      ///< false: not yet emulated
 
   bool fits() const { return done && error.empty() && figures.fits.value_or(true); }
 };

@@ -10,7 +10,10 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
+#include "profiler/base/version.h"
 #include "profiler/record/memory_profile.h"
+#include "profiler/sections/sweep_file.h"
+#include "profiler/store/profile_writer.h"
 
 namespace pipescope::app {
 namespace {
@@ -81,15 +84,35 @@ base::Status addTimes(const record::MemoryProfile& profile, const analysis::Cata
   return {};
 }
 
+/// What a profile of a run records about itself, as far as a sweep knows it.
+void recordCircumstances(record::Recorder& recorder, const Configuration& configuration,
+                         const VariantOptions& options) {
+  recorder.add(model::Property{"tool_version", base::version()});
+  recorder.add(model::Property{"model", configuration.text("model.name")});
+  if (!options.table.empty()) recorder.add(model::Property{sections::kSweepTableProperty, options.table});
+  for (const config::OptionRow& row : configuration.dump())
+    recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
+}
+
+base::Status writeVariant(const record::MemoryProfile& profile, const std::string& file) {
+  store::WriterOptions writing;
+  PIPESCOPE_ASSIGN(const auto writer, store::ProfileWriter::create(file, writing));
+  PIPESCOPE_ASSIGN(const model::RowSet rows, profile.everything());
+  PIPESCOPE_TRY(writer->commit(rows));
+  return writer->finish(model::ProfileState::complete, "");
+}
+
 }  // namespace
 
 base::Result<VariantFigures> emulateVariant(const Configuration& given, const VariantOptions& options,
                                             compile::LoweredStages& known, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor, &known));
-  const emulate::RecordLevel level = emulate::RecordLevel::stages;
+  const bool writes = !options.profile.empty();
+  const emulate::RecordLevel level = writes ? emulate::RecordLevel::steps : emulate::RecordLevel::stages;
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
+  if (writes) recordCircumstances(recorder, configuration, options);
   const compile::RecordedCompilation recorded = compile::recordCompilation(recorder, compilation, level);
   if (!options.compileOnly) emulateTwice(recorder, compilation, recorded, level);
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
@@ -100,6 +123,7 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   PIPESCOPE_TRY(addMemory(profile, *catalog, figures));
   if (!options.compileOnly)
     PIPESCOPE_TRY(addTimes(profile, *catalog, configuration.real("system.price_per_hour"), figures));
+  if (writes) PIPESCOPE_TRY(writeVariant(profile, options.profile));
   const std::vector<std::string> overflow = compilation.overflow();
   if (figures.memoryBytes) figures.fits = overflow.empty();
   if (!overflow.empty()) {

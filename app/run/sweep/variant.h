@@ -1,5 +1,6 @@
 #pragma once
-// Emulates one configuration without writing a profile, and gives the figures that compare configurations.
+// Emulates one configuration, with a profile if one is wanted, and gives the figures that compare
+// configurations.
 #include <optional>
 #include <string>
 
@@ -32,6 +33,8 @@ struct VariantFigures {
 
 struct VariantOptions {
   bool compileOnly = false;  ///< compile and place in memory, but emulate no call
+  std::string profile = {};  ///< file of a profile to write; empty: none
+  std::string table = {};    ///< file of the sweep's table, which the profile names; empty: there is none
 };
 
 /// Gives the errors of the configuration. Numbers are not computed, and no data is read. `known` serves

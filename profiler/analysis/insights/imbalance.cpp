@@ -25,6 +25,7 @@ std::vector<Insight> findImbalance(const InsightInput& input, const InsightRule&
   found.device = slowest->device;
   found.advice = "Move work to its neighbours; pipescope plan finds the best split.";
   found.alternatives = movesFrom(input, *slowest);
+  if (!input.replanned.empty()) found.alternatives.push_back(input.replanned);
   return {found};
 }
 

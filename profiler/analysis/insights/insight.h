@@ -20,6 +20,16 @@ struct SeriesEnds {
   bool finite = true;  ///< no sample is NaN or infinite
 };
 
+/// A key of the configuration and its new value. The key "move" stands for stages.N.blocks of two neighbours:
+/// its value BLOCK:STAGE sends a block at the edge of a stage to the next one, as `pipescope what-if` takes
+/// it.
+struct InsightChange {
+  std::string key, value;
+  friend bool operator==(const InsightChange&, const InsightChange&) = default;
+};
+/// Changes that belong together.
+using InsightChanges = std::vector<InsightChange>;
+
 /// What the rules look at, for one executable: plain values, so that a rule depends on nothing else.
 struct InsightInput {
   model::Executable executable;
@@ -36,6 +46,8 @@ struct InsightInput {
   std::string halfType = "float16";                 ///< the 16-bit type that the devices multiply
   std::optional<SeriesEnds> loss, lossScale;
   Ticks callStart, callEnd;  ///< of the last call
+  /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
+  InsightChanges replanned;
 
   bool training() const { return executable.kind == model::ExecutableKind::training; }
   /// True if the devices consist of many units such as tiles.
@@ -45,16 +57,6 @@ struct InsightInput {
   /// "training." or "inference.", before the keys that both have.
   std::string table() const { return training() ? "training." : "inference."; }
 };
-
-/// A key of the configuration and its new value. The key "move" stands for stages.N.blocks of two neighbours:
-/// its value BLOCK:STAGE sends a block at the edge of a stage to the next one, as `pipescope what-if` takes
-/// it.
-struct InsightChange {
-  std::string key, value;
-  friend bool operator==(const InsightChange&, const InsightChange&) = default;
-};
-/// Changes that belong together.
-using InsightChanges = std::vector<InsightChange>;
 
 struct Insight {
   std::string rule;  ///< name of the rule

@@ -166,9 +166,11 @@ std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
 
 void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
-  std::vector<StageCost> actual;
-  StageCost mean;
-  const double count = static_cast<double>(report.stages.size());
+  std::vector<StageCost> actual, even;
+  std::map<int, double> stagesOn;
+  for (const StageReport& stage : report.stages) ++stagesOn[stage.device];
+  StageCost mean;  // of a device
+  const double count = static_cast<double>(stagesOn.size());
   for (const StageReport& stage : report.stages) {
     const StageCost cost{stage.forward, stage.recompute + stage.backward, stage.weightGradient};
     actual.push_back(cost);
@@ -176,11 +178,16 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
     mean.backward += cost.backward / count;
     mean.weight += cost.weight / count;
   }
+  // Devices are balanced if each takes the mean, whatever the number of its stages.
+  for (const StageReport& stage : report.stages) {
+    const double stages = stagesOn[stage.device];
+    even.push_back({mean.forward / stages, mean.backward / stages, mean.weight / stages});
+  }
   const Replay replay(rows.iterations.begin()->second, rows.stageCount(), rows.executable->scheduleKind,
                       pipeStarts(catalog, rows));
   const double devices = static_cast<double>(rows.devices().size());
   const double tActual = replay.makespan(actual);
-  const double tMean = replay.makespan(std::vector<StageCost>(report.stages.size(), mean));
+  const double tMean = replay.makespan(even);
   for (const auto& [iteration, placements] : rows.iterations)
     report.flush += flushOf(placements).length() / static_cast<double>(rows.iterations.size());
   LostTime& lost = report.lost;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "app/run/request/compile_run.h"
@@ -245,6 +246,12 @@ TEST(ModelPlan, TakesThePlanThatLacksLeastIfNothingFits) {
   expectWrittenPlanRuns(plan);
 }
 
+/// The tutorial's four stages, the first with little memory for temporaries.
+std::string ownProportion() {
+  std::string own = sampleText("mnist/pipelined", true);
+  return own.replace(own.find("device = 0"), 10, "device = 0\navailable_memory_proportion = 0.001");
+}
+
 std::string planRefusal(const Configuration& configuration, const std::vector<std::string>& choices = {}) {
   const auto plan = planned(configuration, choices);
   return plan.ok() ? "accepted" : plan.error().message;
@@ -267,9 +274,96 @@ TEST(ModelPlan, RefusesWhatCannotBePlanned) {
       planRefusal(mnist, {"micro_batch_size=7"}),
       HasSubstr("A weight update has 400 samples, which 1 replica with micro-batches of 7 cannot share"));
   EXPECT_THAT(planRefusal(parsed(sampleText("fixed/imbalanced", true))), HasSubstr("nothing to divide"));
-  std::string own = sampleText("mnist/pipelined", true);
-  own.replace(own.find("device = 0"), 10, "device = 0\navailable_memory_proportion = 0.3");
-  EXPECT_THAT(planRefusal(parsed(own)), HasSubstr("to single stages"));
+  EXPECT_THAT(planRefusal(mnist, {"stages.available_memory_proportion=2"}), HasSubstr("is no proportion"));
+  EXPECT_THAT(planRefusal(parsed(ownProportion()), {"stages=2"}),
+              HasSubstr("to single ones of its 4 stages"));
+}
+
+// A schedule with two stages on each device gets twice as many, so that it uses as many devices as others.
+// Its devices then hold parts of the model that do not follow one another.
+TEST(ModelPlan, GivesSchedulesWithChunksSeveralStagesOnADevice) {
+  Configuration bert = parsed(std::string(kSmallBert) + R"(
+[[stages]]
+blocks = ["embeddings", "encoder/layer0..1"]
+[[stages]]
+blocks = ["encoder/layer2..3", "head"]
+)");
+  const ConfigurationPlan plan = mustPlan(bert, {"schedule=interleaved-1f1b,zb-v"});
+  for (const VariantResult& variant : plan.variants) {
+    EXPECT_EQ(variant.stages, 4) << variant.refusal;
+    EXPECT_TRUE(variant.value || variant.refusal.starts_with("Not searched")) << variant.refusal;
+  }
+  EXPECT_EQ(plan.best.plan.best.devices, 2);
+  EXPECT_EQ(plan.best.plan.best.stages.size(), 4U);
+  expectWrittenPlanRuns(plan);
+}
+
+TEST(ModelPlan, ChoosesWhichResultsAreKept) {
+  const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)), {"recompute"});
+  std::set<std::string> kept;
+  for (const VariantResult& variant : plan.variants) {
+    for (const auto& [key, value] : variant.settings)
+      if (key == "execution.checkpoints") kept.insert(value);
+    EXPECT_TRUE(variant.value || variant.refusal.starts_with("Not searched")) << variant.refusal;
+  }
+  EXPECT_EQ(kept.size(), 2U) << "all blocks, or every second one";
+  expectWrittenPlanRuns(plan);
+}
+
+// Frameworks that divide models by layers want no cut within one.
+TEST(ModelPlan, CutsBetweenBlocksOnlyIfAsked) {
+  const Configuration bert = parsed(std::string(kSmallBert) + R"(
+[[stages]]
+blocks = ["embeddings"]
+[[stages]]
+blocks = ["encoder/layer0..3", "head"]
+)");
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  const auto plan = planConfiguration(bert, {}, {}, executor, progress, plan::CutLevel::blocks);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(plan->best.plan.blocks.size(), 2U);
+  double best = 0;
+  const std::vector<std::string> blocks{"embeddings",     "encoder/layer0", "encoder/layer1",
+                                        "encoder/layer2", "encoder/layer3", "head"};
+  for (std::size_t cut = 1; cut < blocks.size(); ++cut) {
+    std::string stages[2];
+    for (std::size_t b = 0; b < blocks.size(); ++b) stages[b < cut ? 0 : 1] += "\"" + blocks[b] + "\", ";
+    best = std::max(best, rateOf(parsed(std::string(kSmallBert) + "[[stages]]\nblocks = [" + stages[0] +
+                                        "]\n[[stages]]\nblocks = [" + stages[1] + "]\n")));
+  }
+  EXPECT_EQ(plan->best.plan.best.samplesPerSecond, best);
+  Configuration many = bert;
+  ASSERT_TRUE(many.set("system.name", std::string("pod16"), config::Origin::flag).ok());
+  ASSERT_TRUE(many.setText("training.gradient_accumulation", "16", config::Origin::flag).ok());
+  const auto refused =
+      planConfiguration(many, {{"execution.stages", {"8"}}}, {}, executor, progress, plan::CutLevel::blocks);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("fewer than the 8 stages"));
+}
+
+// [[stages]] may give settings to single stages. A plan with as many stages keeps them.
+TEST(ModelPlan, KeepsSettingsOfSingleStages) {
+  const ConfigurationPlan plan = mustPlan(parsed(ownProportion()));
+  ASSERT_FALSE(plan.best.proportions.empty());
+  EXPECT_EQ(plan.best.proportions.front(), "0.001");
+  const std::string toml = plannedToml(plan, "source.toml");
+  EXPECT_THAT(toml, HasSubstr("available_memory_proportion = 0.001"));
+  expectWrittenPlanRuns(plan);
+  // The setting counts: the temporaries of a convolution do not fit into so little.
+  EXPECT_NE(plan.best.plan.best.samplesPerSecond,
+            mustPlan(parsed(sampleText("mnist/pipelined", true))).best.plan.best.samplesPerSecond);
+}
+
+TEST(ModelPlan, ChoosesAProportionForEachStage) {
+  Configuration tight = parsed(sampleText("mnist/pipelined", true));
+  ASSERT_TRUE(tight.setText("execution.available_memory_proportion", "0.001", config::Origin::flag).ok());
+  const ConfigurationPlan before = mustPlan(tight);
+  const ConfigurationPlan plan = mustPlan(tight, {"stages.available_memory_proportion=0.001,0.6"});
+  EXPECT_GT(plan.best.plan.best.samplesPerSecond, before.best.plan.best.samplesPerSecond);
+  EXPECT_THAT(plan.best.proportions, testing::Contains("0.6"));
+  EXPECT_THAT(plan.best.settings, testing::Contains(testing::Key(HasSubstr("available_memory_proportion"))));
+  expectWrittenPlanRuns(plan);
 }
 
 std::string cutRefusal(std::vector<std::string> cuts, const std::string& more = {}) {

@@ -1,4 +1,4 @@
-#include "app/run/sweep/csv_text.h"
+#include "profiler/sections/csv_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,9 @@
 namespace pipescope::app {
 namespace {
 
+using sections::CsvTable;
+using sections::parseCsv;
+using sections::readCsv;
 using testing::ElementsAre;
 
 TEST(CsvText, ReadsQuotesBlanksAndLineEnds) {

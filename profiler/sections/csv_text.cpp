@@ -1,4 +1,4 @@
-#include "app/run/sweep/csv_text.h"
+#include "profiler/sections/csv_text.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <optional>
 
-namespace pipescope::app {
+namespace pipescope::sections {
 namespace {
 
 using base::badInput;
@@ -122,4 +122,4 @@ base::Result<CsvTable> readCsv(const std::string& file) {
   return parseCsv(text, file);
 }
 
-}  // namespace pipescope::app
+}  // namespace pipescope::sections

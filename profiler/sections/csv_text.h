@@ -6,7 +6,7 @@
 
 #include "profiler/base/result.h"
 
-namespace pipescope::app {
+namespace pipescope::sections {
 
 struct CsvTable {
   std::vector<std::string> headings;
@@ -21,4 +21,4 @@ base::Result<CsvTable> parseCsv(std::string_view text, const std::string& file);
 /// Reads a plain file of at most 100 MB.
 base::Result<CsvTable> readCsv(const std::string& file);
 
-}  // namespace pipescope::app
+}  // namespace pipescope::sections

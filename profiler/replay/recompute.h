@@ -1,0 +1,33 @@
+#pragma once
+// What a stage would take if it computed its forward pass again for the backward pass, or if it kept the
+// results instead.
+#include <map>
+#include <set>
+
+#include "profiler/replay/owned_steps.h"
+
+namespace pipescope::replay {
+
+/// The launches with which segments begin, on devices that launch a program for each pass.
+using Launches = SegmentTicks;
+base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
+                                  const std::set<int>& stages);
+
+/// How the segments of some stages change, read from the recorded operators and steps.
+struct RecomputeCosts {
+  Launches launches;
+  // If the stage computes again what it keeps now:
+  SegmentTicks copies;  ///< to and from the stash, of results that are then computed again
+  SegmentTicks
+      notAgain;  ///< of the forward pass: `copies`, and operators whose results no backward pass needs
+  // If it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
+  std::map<int, Ticks> stashed, restored;
+};
+base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,
+                                            const std::set<int>& stages);
+
+/// Adds or removes what a stage computes again. The launch of the program stays: it then belongs to the
+/// backward pass, or to what is computed again before it. `stashes`: the stage then has a stash.
+void setRecompute(Recording& recording, int stage, bool on, const RecomputeCosts& costs, bool stashes = true);
+
+}  // namespace pipescope::replay

@@ -1,0 +1,249 @@
+// Tests the pages that answer questions: what-if, and the table of a sweep.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTemporaryDir>
+#include <QToolButton>
+#include <fstream>
+
+#include "app/gui/open_profile.h"
+#include "app/run/orders/replay_schedules.h"
+#include "profiler/sections/replays.h"
+#include "profiler/store/profile_writer.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/shell/comparison.h"
+#include "views/timeline/item_chart.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using pages::FigureCard;
+using timeline::ItemChart;
+
+class AnswersPagesTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    sections::setSchedules(app::replaySchedules());
+    window = std::make_unique<shell::MainWindow>(*registry, *palette, [](const std::string& path) {
+      return gui::openOrImport(
+          path, [](const QString&) {}, [] { return false; });
+    });
+    window->resize(1600, 900);
+    window->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+  }
+
+  void TearDown() override {
+    WindowTest::TearDown();
+    sections::setSchedules({});
+  }
+
+  QString file(const char* name) const { return folder.filePath(QLatin1String(name)); }
+
+  void writeProfile(const char* name, const FixtureOptions& options) const {
+    const ProfileFixture made(options);
+    auto writer = store::ProfileWriter::create(file(name).toStdString());
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE((*writer)->commit(*made.profile()->everything()).ok());
+    ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
+  }
+
+  /// Four combinations. b is faster than a and needs more memory, c is worse than b, and d does not fit.
+  void writeTable() {
+    writeProfile("a.pop", {.microBatches = 6});
+    writeProfile("b.pop", {.microBatches = 10});
+    std::ofstream(file("table.csv").toStdString()) << "training.gradient_accumulation,execution.schedule,"
+                                                      "fits,samples_per_second,memory_bytes,note,error,"
+                                                      "profile,configuration_hash\n"
+                                                      "6,popart,true,100,1000,,,a.pop,00\n"
+                                                      "10,popart,true,150,2000,,,b.pop,01\n"
+                                                      "10,gpipe,true,120,2500,,,,02\n"
+                                                      "20,gpipe,false,200,9000,Too much.,,,03\n";
+  }
+
+  /// Types a change into the page of what-ifs.
+  void change(const char* key, const char* subject, const char* value) {
+    auto* kind = child<QComboBox>(QStringLiteral("What to change"));
+    choose(kind, kind->findText(QLatin1String(key)));
+    auto* of = child<QComboBox>(QStringLiteral("Of which"));
+    if (*subject != '\0') choose(of, of->findText(QLatin1String(subject)));
+    auto* field = child<QComboBox>(QStringLiteral("New value"))->lineEdit();
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, QLatin1String(value));
+    QTest::keyClick(field, Qt::Key_Return);
+    ASSERT_TRUE(settle());
+  }
+  QStringList chips() const {
+    QStringList texts;
+    for (const QToolButton* button : window->currentPage()->findChildren<QToolButton*>())
+      if (button->isVisible() && button->accessibleName().startsWith(QStringLiteral("Take back")))
+        texts << button->text();
+    return texts;
+  }
+  FigureCard* card(const char* caption) const {
+    for (FigureCard* found : window->currentPage()->findChildren<FigureCard*>())
+      if (found->caption() == QLatin1String(caption)) return found;
+    return nullptr;
+  }
+  QString notice() const { return window->currentPage()->notice(); }
+  /// The rows of the table that are on the front.
+  std::vector<int> front() const {
+    std::vector<int> rows;
+    const sections::Table& table = child<DataTable>()->model()->table();
+    for (std::size_t r = 0; r < table.rows.size(); ++r)
+      if (std::get<bool>(table.rows[r][0])) rows.push_back(static_cast<int>(r));
+    return rows;
+  }
+  void clickRow(int row) {
+    auto* chart = child<ItemChart>();
+    QTest::mouseClick(chart, Qt::LeftButton, {}, chart->itemRect(row).center());
+    ASSERT_TRUE(settle());
+  }
+
+  QTemporaryDir folder;
+};
+
+TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
+  const ProfileFixture fixture;
+  open(fixture.profile(), QStringLiteral("what-if"));
+  ASSERT_TRUE(notice().isEmpty()) << notice().toStdString();
+  EXPECT_TRUE(chips().isEmpty());
+  EXPECT_EQ(card("Step time")->detailShown(400), QStringLiteral("as recorded"));
+  change("stages.N.forward", "1", "*3");
+  EXPECT_EQ(chips(), QStringList{QStringLiteral("stages.1.forward=*3")});
+  EXPECT_TRUE(card("Step time")->value().startsWith(QLatin1Char('+')))
+      << card("Step time")->value().toStdString();
+  picture("what_if");
+  // A second value of the same key replaces the first one; another key comes beside it.
+  change("stages.N.forward", "1", "*0.5");
+  change("stages.N.backward", "0", "*0.5");
+  EXPECT_EQ(chips().size(), 2);
+  EXPECT_TRUE(card("Step time")->value().startsWith(QLatin1Char('-')))
+      << card("Step time")->value().toStdString();
+  for (QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
+    if (!button->text().startsWith(QStringLiteral("stages.1"))) continue;
+    QTest::mouseClick(button, Qt::LeftButton);
+    break;
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chips(), QStringList{QStringLiteral("stages.0.backward=*0.5")});
+  palette->setTheme(shell::Theme::dark);
+  window->resize(1024, 700);
+  ASSERT_TRUE(settle());
+  picture("what_if_small");
+}
+
+TEST_F(AnswersPagesTest, ARefusedChangeSaysWhy) {
+  const ProfileFixture fixture;
+  open(fixture.profile(), QStringLiteral("what-if"));
+  change("gradient_accumulation", "", "-3");
+  EXPECT_TRUE(notice().contains(QStringLiteral("must not be negative"))) << notice().toStdString();
+  change("gradient_accumulation", "", "*1");
+  EXPECT_TRUE(notice().isEmpty()) << notice().toStdString();
+}
+
+TEST_F(AnswersPagesTest, AReplayedCallOpensAsAProfile) {
+  const ProfileFixture fixture;
+  open(fixture.profile(), QStringLiteral("what-if"));
+  auto* button = [&]() -> QPushButton* {
+    for (QPushButton* found : window->currentPage()->findChildren<QPushButton*>())
+      if (found->text() == QStringLiteral("Open as profile")) return found;
+    return nullptr;
+  }();
+  ASSERT_NE(button, nullptr);
+  QTest::mouseClick(button, Qt::LeftButton);
+  EXPECT_TRUE(notice().contains(QStringLiteral("Choose a change first"))) << notice().toStdString();
+  change("stages.N.forward", "1", "*3");
+  QTest::mouseClick(button, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return window->session().title().startsWith(QStringLiteral("What-if of")); }));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Compare"));
+  EXPECT_NE(window->comparison().snapshot(), nullptr);
+}
+
+TEST_F(AnswersPagesTest, ATableOpensOnThePageOfSweeps) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Sweep"));
+  ASSERT_TRUE(notice().isEmpty()) << notice().toStdString();
+  EXPECT_EQ(front(), (std::vector<int>{0, 1}));
+  picture("sweep");
+  auto* view = child<QComboBox>(QStringLiteral("Chart"));
+  choose(view, 1);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(front(), (std::vector<int>{0, 1}));
+  picture("sweep_parallel");
+  palette->setTheme(shell::Theme::dark);
+  window->resize(1024, 700);
+  ASSERT_TRUE(settle());
+  picture("sweep_parallel_small");
+  choose(view, 0);
+  ASSERT_TRUE(settle());
+  picture("sweep_small");
+}
+
+TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  clickRow(1);
+  EXPECT_EQ(window->session().path(), file("b.pop"));
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Sweep"));
+  EXPECT_EQ(child<ItemChart>()->marked(), 1);
+  clickRow(2);  // it has no profile
+  EXPECT_EQ(window->session().path(), file("b.pop"));
+  EXPECT_EQ(child<ItemChart>()->marked(), 2);
+  // The arrow keys mark, and Return opens.
+  auto* chart = child<ItemChart>();
+  chart->setFocus();
+  QTest::keyClick(chart, Qt::Key_Left);
+  QTest::keyClick(chart, Qt::Key_Left);
+  EXPECT_EQ(chart->marked(), 0);
+  EXPECT_EQ(window->session().path(), file("b.pop"));
+  QTest::keyClick(chart, Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->session().path(), file("a.pop"));
+}
+
+TEST_F(AnswersPagesTest, OtherAxesGiveAnotherFront) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  auto* across = child<QComboBox>(QStringLiteral("Across"));
+  choose(across, across->findText(QStringLiteral("Samples/s")));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(front(), (std::vector<int>{1})) << "only the fastest that fits is on a front of one figure";
+}
+
+TEST_F(AnswersPagesTest, OtherPagesOfATableSayThatNothingRan) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  for (const QString& page : window->pageIds()) {
+    ASSERT_TRUE(window->showPage(page));
+    ASSERT_TRUE(settle()) << page.toStdString();
+  }
+}
+
+TEST_F(AnswersPagesTest, APageWithoutATableSaysHowToGetOne) {
+  const ProfileFixture fixture;
+  open(fixture.profile(), QStringLiteral("sweep"));
+  EXPECT_TRUE(notice().contains(QStringLiteral("pipescope sweep"))) << notice().toStdString();
+}
+
+TEST_F(AnswersPagesTest, ADamagedTableIsASentence) {
+  std::ofstream(file("table.csv").toStdString()) << "a,fits,configuration_hash\n1,true\n";
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(notice().contains(QStringLiteral("the row has 2 cells"))) << notice().toStdString();
+}
+
+}  // namespace
+}  // namespace pipescope::testing

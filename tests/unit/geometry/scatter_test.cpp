@@ -1,0 +1,114 @@
+// Tests the charts of sweeps: points by two figures, and lines over all figures.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/geometry/parallel_axes.h"
+
+namespace pipescope::geometry {
+namespace {
+
+const double kNothing = std::nan("");
+
+std::string plainNumber(double value) {
+  return std::to_string(static_cast<int>(std::lround(value)));
+}
+
+Scatter somePoints() {
+  return {{{0, 0, ColourRole::counter, true},
+           {10, 5, ColourRole::counter, true},
+           {20, 1, ColourRole::counter, false},
+           {kNothing, 3, ColourRole::counter, false}},
+          {"across", plainNumber},
+          {"up", plainNumber},
+          400,
+          300};
+}
+
+std::size_t strongLines(const Shapes& shapes) {
+  std::size_t count = 0;
+  for (const Line& line : shapes.lines) count += line.strong ? 1 : 0;
+  return count;
+}
+
+bool hasLabel(const Shapes& shapes, const std::string& text) {
+  for (const Label& label : shapes.labels)
+    if (label.text == text) return true;
+  return false;
+}
+
+TEST(ScatterChart, PlacesPointsByTheirFigures) {
+  const Scatter chart = somePoints();
+  const Box a = chart.boxOf(0), b = chart.boxOf(1), c = chart.boxOf(2);
+  EXPECT_LT(a.x, b.x);
+  EXPECT_LT(b.x, c.x);
+  EXPECT_GT(a.y, c.y) << "more is further up";
+  EXPECT_GT(c.y, b.y);
+  EXPECT_EQ(chart.boxOf(3).width, 0) << "without a value there is no point";
+  EXPECT_GT(a.width, c.width) << "points of the front are larger";
+}
+
+TEST(ScatterChart, DrawsTheFrontAsALineAndTheAxes) {
+  const Shapes shapes = somePoints().draw(TextMeasure());
+  EXPECT_EQ(strongLines(shapes), 1U);
+  EXPECT_EQ(shapes.fillCount(), 3U);
+  EXPECT_TRUE(hasLabel(shapes, "across") && hasLabel(shapes, "up") && hasLabel(shapes, "10"));
+  EXPECT_TRUE(shapes.outlines.empty());
+  EXPECT_EQ(somePoints().draw(TextMeasure(), 1).outlines.size(), 1U);
+}
+
+TEST(ScatterChart, FindsThePointBelowThePointer) {
+  const Scatter chart = somePoints();
+  for (const int point : {0, 1, 2}) {
+    const Box box = chart.boxOf(point);
+    EXPECT_EQ(chart.hit(box.x + box.width / 2, box.y + box.height / 2), point);
+  }
+  EXPECT_EQ(chart.hit(395, 5), -1);
+}
+
+TEST(ScatterChart, BytesHaveTicksAtPowersOfTwo) {
+  const Scatter chart({{1000, 1, ColourRole::counter, false}, {9000, 2, ColourRole::counter, false}},
+                      {"bytes", plainNumber, true}, {"rate", plainNumber}, 500, 300);
+  const Shapes shapes = chart.draw(TextMeasure());
+  EXPECT_TRUE(hasLabel(shapes, "2048") && hasLabel(shapes, "8192"));
+  EXPECT_FALSE(hasLabel(shapes, "2000"));
+}
+
+TEST(ScatterChart, EqualAndMissingValuesAreDrawnToo) {
+  const Scatter equal({{7, 7, ColourRole::counter, false}}, {"x", plainNumber}, {"y", plainNumber}, 200, 200);
+  EXPECT_GT(equal.boxOf(0).width, 0);
+  EXPECT_FALSE(equal.draw(TextMeasure()).grounds.empty());
+  const Scatter none({}, {"x", plainNumber}, {"y", plainNumber}, 200, 200);
+  EXPECT_EQ(none.draw(TextMeasure()).fillCount(), 0U);
+}
+
+ParallelAxes someLines() {
+  return {{{"batch", {1, 2, 3}, {}, plainNumber},
+           {"schedule", {0, 1, 0}, {"popart", "gpipe"}, {}},
+           {"rate", {10, 30, kNothing}, {}, plainNumber}},
+          {{ColourRole::counter, false}, {ColourRole::pathForward, true}, {ColourRole::counter, false}},
+          600,
+          300};
+}
+
+TEST(ParallelCoordinates, JoinTheValuesOfALine) {
+  const Shapes shapes = someLines().draw(TextMeasure());
+  EXPECT_TRUE(hasLabel(shapes, "batch") && hasLabel(shapes, "popart") && hasLabel(shapes, "gpipe"));
+  EXPECT_TRUE(hasLabel(shapes, "30") && hasLabel(shapes, "10"));
+  std::size_t plain = 0;
+  for (const Line& line : shapes.lines) plain += line.strong ? 0 : 1;
+  EXPECT_EQ(plain, 3U) << "two pieces of the first line, one of the third, which lacks the last axis";
+  EXPECT_EQ(strongLines(shapes), 2U + 3U) << "the front's line, and three axes";
+}
+
+TEST(ParallelCoordinates, FindTheLineBelowThePointer) {
+  const ParallelAxes chart = someLines();
+  for (const int line : {0, 1, 2}) {
+    const Box box = chart.boxOf(line);
+    EXPECT_EQ(chart.hit(box.x + box.width / 2, box.y + box.height / 2), line);
+  }
+  EXPECT_EQ(chart.hit(300, 2), -1);
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

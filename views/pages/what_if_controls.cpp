@@ -1,0 +1,195 @@
+#include "views/pages/what_if_controls.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "profiler/replay/best_move.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/icons.h"
+
+namespace pipescope::pages {
+namespace {
+
+/// Keys of one subject each, such as a stage or a link, hold one of these words in place of its name.
+enum class Subject { none, stage, link };
+
+Subject subjectOf(const std::string& key) {
+  if (key.find(".NAME.") != std::string::npos) return Subject::link;
+  return key.find(".N.") != std::string::npos ? Subject::stage : Subject::none;
+}
+
+std::string keyFor(const std::string& pattern, const std::string& subject) {
+  std::string key = pattern;
+  for (const char* word : {".NAME.", ".N."}) {
+    const std::size_t at = key.find(word);
+    if (at == std::string::npos) continue;
+    return key.replace(at + 1, std::char_traits<char>::length(word) - 2, subject);
+  }
+  return key;
+}
+
+}  // namespace
+
+WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording) {
+  WhatIfOffer offer;
+  offer.stages = recording.stageCount();
+  if (context.schedules != nullptr) offer.schedules = context.schedules->names;
+  std::set<std::string> names;
+  for (const replay::RecordedReplica& replica : recording.replicas) {
+    for (const replay::RecordedFlow& flow : replica.flows) {
+      const model::Link* link = context.catalog.links.find(flow.link);
+      if (link != nullptr && names.insert(link->name).second) offer.links.push_back(link->name);
+    }
+  }
+  for (const replay::Change& move : replay::blockMoves(recording)) offer.moves.push_back(move.value);
+  return offer;
+}
+
+WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
+    : QWidget(parent), context_(context), row_(new ToolRow(context, this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(row_);
+  QStringList kinds;
+  for (const replay::ChangeKind& one : replay::changeKinds()) kinds << text(one.key);
+  kind_ = row_->combo(kinds, tr("What to change"), tr("What to change"));
+  for (int i = 0; i < kind_->count(); ++i)
+    kind_->setItemData(i, text(replay::changeKinds()[static_cast<std::size_t>(i)].doc), Qt::ToolTipRole);
+  subject_ = row_->combo({}, tr("Of which"), tr("The stage or link that is changed"));
+  value_ =
+      row_->combo({}, tr("New value"),
+                  tr("A number in the unit of the reports, a factor (*0.8), a percentage (+5%) or a word"));
+  value_->setEditable(true);
+  value_->setInsertPolicy(QComboBox::NoInsert);
+  value_->setMinimumContentsLength(12);
+  value_->setFocusPolicy(Qt::StrongFocus);
+  add_ = new QPushButton(tr("Add"), this);
+  add_->setToolTip(tr("Replay the recorded call with this change as well"));
+  row_->add(add_);
+  row_->space();
+  auto* best = new QPushButton(tr("Best single move"), this);
+  best->setToolTip(tr("Try changes of split, micro-batches and schedule, and add the one that gains most"));
+  row_->add(best);
+  auto* profile = new QPushButton(tr("Open as profile"), this);
+  profile->setToolTip(tr("Show the replayed call as a profile, compared with the recorded one"));
+  row_->add(profile);
+  row_->stretch();
+  list_ = new QWidget(this);
+  grid_ = new QGridLayout(list_);
+  grid_->setContentsMargins(10, 0, 10, 6);
+  grid_->setSpacing(4);
+  column->addWidget(list_);
+  connect(kind_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, [this] { followKind(); });
+  connect(value_->lineEdit(), &QLineEdit::returnPressed, this, &WhatIfControls::addTyped);
+  connect(add_, &QPushButton::clicked, this, &WhatIfControls::addTyped);
+  connect(best, &QPushButton::clicked, this, &WhatIfControls::bestMoveWanted);
+  connect(profile, &QPushButton::clicked, this, &WhatIfControls::profileWanted);
+  followKind();
+  showChanges();
+}
+
+const replay::ChangeKind& WhatIfControls::kind() const {
+  return replay::changeKinds()[static_cast<std::size_t>(std::max(0, kind_->currentIndex()))];
+}
+
+void WhatIfControls::setOffer(const WhatIfOffer& offer) {
+  offer_ = offer;
+  followKind();
+}
+
+QStringList WhatIfControls::valuesOf(const std::string& key) const {
+  const auto words = [](const std::vector<std::string>& from) {
+    QStringList all;
+    for (const std::string& word : from) all << text(word);
+    return all;
+  };
+  if (key == "schedule") return words(offer_.schedules);
+  if (key == "move") return words(offer_.moves);
+  if (key == "recompute") return {QStringLiteral("on"), QStringLiteral("off")};
+  if (key == "micro_batch_costs") return {QStringLiteral("1,0.5,2")};
+  if (key == "replication_factor")
+    return {QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("8")};
+  if (key == "gradient_accumulation") return {QStringLiteral("*2"), QStringLiteral("*4")};
+  return {QStringLiteral("*0.5"), QStringLiteral("*0.8"), QStringLiteral("*1.25"), QStringLiteral("*2")};
+}
+
+void WhatIfControls::followKind() {
+  const std::string& key = kind().key;
+  kind_->setToolTip(text(kind().doc));
+  const Subject subject = subjectOf(key);
+  const QString before = subject_->currentText();
+  subject_->clear();
+  if (subject == Subject::stage) {
+    for (int stage = 0; stage < offer_.stages; ++stage) subject_->addItem(QString::number(stage));
+  } else if (subject == Subject::link) {
+    for (const std::string& link : offer_.links) subject_->addItem(text(link));
+  }
+  subject_->setCurrentText(before);
+  subject_->setVisible(subject != Subject::none);
+  value_->clear();
+  value_->addItems(valuesOf(key));
+  add_->setEnabled(subject == Subject::none || subject_->count() > 0);
+}
+
+void WhatIfControls::addTyped() {
+  const QString value = value_->currentText().trimmed();
+  if (value.isEmpty() || !add_->isEnabled()) return;
+  addChange({keyFor(kind().key, subject_->currentText().toStdString()), value.toStdString()});
+}
+
+/// A second change of a key replaces the first one, except where changes add up.
+void WhatIfControls::addChange(replay::Change change) {
+  const auto same = std::ranges::find(changes_, change.key, &replay::Change::key);
+  if (same != changes_.end() && change.key != "move") {
+    *same = std::move(change);
+  } else {
+    changes_.push_back(std::move(change));
+  }
+  showChanges();
+  Q_EMIT changed();
+}
+
+void WhatIfControls::setChanges(std::vector<replay::Change> changes) {
+  changes_ = std::move(changes);
+  showChanges();
+}
+
+void WhatIfControls::showChanges() {
+  constexpr int kColumns = 4;
+  while (QLayoutItem* item = grid_->takeAt(0)) {
+    if (item->widget() != nullptr) {
+      item->widget()->hide();
+      item->widget()->deleteLater();  // it may be the button that was clicked
+    }
+    delete item;
+  }
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    const QString what = text(changes_[i].text());
+    auto* chip = new QToolButton(list_);
+    chip->setText(what);
+    chip->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    chip->setIcon(shell::icon(QStringLiteral("close"), context_.palette));
+    chip->setToolTip(tr("Take back %1").arg(what));
+    chip->setAccessibleName(tr("Take back %1").arg(what));
+    chip->setFocusPolicy(Qt::TabFocus);
+    connect(&context_.palette, &shell::Palette::changed, chip,
+            [this, chip] { chip->setIcon(shell::icon(QStringLiteral("close"), context_.palette)); });
+    connect(chip, &QToolButton::clicked, this, [this, i] {
+      changes_.erase(changes_.begin() + static_cast<std::ptrdiff_t>(i));
+      showChanges();
+      Q_EMIT changed();
+    });
+    grid_->addWidget(chip, static_cast<int>(i) / kColumns, static_cast<int>(i) % kColumns, Qt::AlignLeft);
+  }
+  grid_->setColumnStretch(kColumns, 1);
+  list_->setVisible(!changes_.empty());
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,59 @@
+#pragma once
+#include <QWidget>
+#include <string>
+#include <vector>
+
+#include "profiler/replay/change.h"
+#include "views/pages/parts/tool_row.h"
+
+class QComboBox;
+class QGridLayout;
+class QPushButton;
+
+namespace pipescope::pages {
+
+/// What the controls of a what-if offer for a recording.
+struct WhatIfOffer {
+  int stages = 0;
+  std::vector<std::string> links;      ///< names of the links between devices
+  std::vector<std::string> schedules;  ///< that users may choose
+  std::vector<std::string> moves;      ///< BLOCK:STAGE of the blocks at the edges of stages
+};
+/// Reads it from a recording. Call it on a worker.
+WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording);
+
+/// The row in which a change is chosen, and below it the changes that are applied.
+class WhatIfControls : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WhatIfControls(shell::PageContext& context, QWidget* parent = nullptr);
+
+  void setOffer(const WhatIfOffer& offer);
+  void setChanges(std::vector<replay::Change> changes);
+  const std::vector<replay::Change>& changes() const { return changes_; }
+  void addChange(replay::Change change);
+
+ Q_SIGNALS:
+  void changed();
+  void bestMoveWanted();
+  void profileWanted();
+
+ private:
+  const replay::ChangeKind& kind() const;
+  void followKind();
+  void addTyped();
+  void showChanges();
+  QStringList valuesOf(const std::string& key) const;
+
+  shell::PageContext& context_;
+  WhatIfOffer offer_;
+  std::vector<replay::Change> changes_;
+  ToolRow* row_;
+  QComboBox *kind_, *subject_, *value_;
+  QPushButton* add_;
+  QWidget* list_;
+  QGridLayout* grid_;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,294 @@
+// Replays the recorded call with changes that the user chooses, and shows what they do to the step: cards, a
+// waterfall, and the stages.
+#include <QLabel>
+#include <QVBoxLayout>
+#include <array>
+#include <memory>
+
+#include "profiler/geometry/waterfall.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/replay/replay_rows.h"
+#include "profiler/replay/what_if.h"
+#include "profiler/sections/replays.h"
+#include "profiler/sections/words.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/pages/what_if_controls.h"
+#include "views/shell/comparison.h"
+#include "views/shell/page.h"
+#include "views/timeline/item_chart.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Format;
+using shell::Ui;
+
+constexpr int kWhatIfRows = 16, kWhatIfChartHeight = 260;
+
+/// A card: the facts before and after, and whether more of it is better.
+struct WhatIfCard {
+  const char *before, *after, *caption;
+  bool moreIsBetter;
+};
+constexpr std::array<WhatIfCard, 4> kWhatIfCards = {
+    {{"before_step_cycles", "after_step_cycles", "Step time", false},
+     {"before_samples_per_second", "after_samples_per_second", "Samples per second", true},
+     {"before_bubble_fraction", "after_bubble_fraction", "Bubble", false},
+     {"before_imbalance", "after_imbalance", "Imbalance", false}}};
+
+/// The recording of an executable, which stays the same while changes are tried.
+struct HeldRecording {
+  const model::ProfileSource* source = nullptr;
+  std::int64_t revision = 0;
+  model::ExecutableId executable;
+  replay::Recording recording;
+  WhatIfOffer offer;
+};
+
+/// One answer, as the page shows it.
+struct WhatIfContent {
+  std::shared_ptr<const HeldRecording> held;
+  sections::Section section;
+  QString unit;
+  std::vector<geometry::WaterfallColumn> columns;
+};
+
+/// The columns of the waterfall, from the table of the section.
+std::vector<geometry::WaterfallColumn> columnsOf(const sections::Table& table) {
+  const std::size_t part = columnNamed(table, "part"), ticks = columnNamed(table, "cycles");
+  std::vector<geometry::WaterfallColumn> columns;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    columns.push_back({wordsIn(table.rows[i][part]).toStdString(), numberIn(table.rows[i][ticks]),
+                       i == 0 || i + 1 == table.rows.size()});
+  return columns;
+}
+
+base::Result<std::shared_ptr<const HeldRecording>> hold(const replay::ChangeContext& context,
+                                                        model::ExecutableId executable,
+                                                        std::shared_ptr<const HeldRecording> held) {
+  if (held && held->source == &context.source && held->revision == context.catalog.revision &&
+      held->executable == executable)
+    return held;
+  auto made = std::make_shared<HeldRecording>();
+  PIPESCOPE_ASSIGN(made->recording,
+                   replay::readRecording(context.source, context.catalog, executable, context.schedules));
+  made->source = &context.source;
+  made->revision = context.catalog.revision;
+  made->executable = executable;
+  made->offer = offerOf(context, made->recording);
+  return std::shared_ptr<const HeldRecording>(std::move(made));
+}
+
+base::Result<std::shared_ptr<record::MemoryProfile>> replayedProfile(
+    const shell::ProfileSnapshot& snapshot, const HeldRecording& held,
+    const std::vector<replay::Change>& changes) {
+  const replay::ChangeContext context{*snapshot.source, *snapshot.catalog, sections::knownSchedules()};
+  PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, held.recording, changes));
+  auto profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder(*profile);
+  PIPESCOPE_TRY(replay::writeReplay(context, answer.recording, answer.timeline, changes,
+                                    replay::Extent::whole, recorder));
+  PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  return profile;
+}
+
+}  // namespace
+
+class WhatIfPage : public shell::Page {
+ public:
+  explicit WhatIfPage(shell::PageContext& context) : Page(context) {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    controls_ = new WhatIfControls(context, content);
+    layout->addWidget(controls_);
+    auto* area = new ColumnsArea(content);
+    layout->addWidget(area, 1);
+    words_ = new QLabel(this);
+    words_->setWordWrap(true);
+    area->top()->addWidget(words_);
+    auto* cards = new QHBoxLayout;
+    for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
+    area->top()->addLayout(cards);
+    auto* panel = new Panel(context.palette, tr("From the recorded step to the new one"), this);
+    waterfall_ = panel;
+    chart_ = new timeline::ItemChart(context.palette, panel);
+    chart_->setAccessibleName(tr("Waterfall"));
+    chart_->setFixedHeight(kWhatIfChartHeight);
+    panel->body()->addWidget(chart_);
+    area->top()->addWidget(panel);
+    connect(chart_, &timeline::ItemChart::clicked, chart_, &timeline::ItemChart::setMarked);
+    stages_ = addTable(area->bottom());
+    memory_ = addTable(area->bottom());
+    setContent(content);
+    setKeyWidget(chart_);
+    connect(controls_, &WhatIfControls::changed, this, [this] { reload(); });
+    connect(controls_, &WhatIfControls::bestMoveWanted, this, [this] { addBestMove(); });
+    connect(controls_, &WhatIfControls::profileWanted, this, [this] { openAsProfile(); });
+  }
+
+  shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
+
+ protected:
+  Load load() override {
+    return [this, held = held_, changes = controls_->changes()](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      const replay::ChangeContext context{job.source, job.catalog, sections::knownSchedules()};
+      auto made = std::make_shared<WhatIfContent>();
+      PIPESCOPE_ASSIGN(made->held, hold(context, job.executable, held));
+      PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, made->held->recording, changes));
+      made->section = sections::whatIfSection(job.catalog, answer);
+      made->unit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
+      made->columns = columnsOf(*tableNamed(made->section, "waterfall"));
+      return Apply([this, content = std::shared_ptr<const WhatIfContent>(made)] { apply(*content); });
+    };
+  }
+  void forget() override {
+    held_.reset();
+    controls_->setChanges({});
+  }
+
+ private:
+  DataTable* addTable(QVBoxLayout* column) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(kWhatIfRows);
+    panel->body()->addWidget(table);
+    column->addWidget(panel);
+    return table;
+  }
+
+  void apply(const WhatIfContent& content) {
+    if (held_ != content.held) {
+      held_ = content.held;
+      controls_->setOffer(held_->offer);
+    }
+    QStringList sentences;
+    if (controls_->changes().empty())
+      sentences << tr(
+          "Choose a change above: the recorded call is then replayed with it. Several changes are "
+          "replayed together, and the waterfall shows what each one does by itself.");
+    for (const std::string& remark : content.section.remarks) sentences << text(remark);
+    words_->setText(sentences.join(QLatin1Char(' ')));
+    words_->setVisible(!sentences.isEmpty());
+    for (std::size_t i = 0; i < cards_.size(); ++i) applyCard(*cards_[i], kWhatIfCards[i], content);
+    applyWaterfall(content);
+    const double perUnit = content.section.ticksPerShownUnit;
+    stages_->setTable(*tableNamed(content.section, "stages"), perUnit);
+    memory_->setTable(*tableNamed(content.section, "memory"), perUnit);
+    memory_->parentWidget()->setVisible(!tableNamed(content.section, "memory")->rows.empty());
+  }
+
+  void applyCard(FigureCard& card, const WhatIfCard& what, const WhatIfContent& content) {
+    const sections::Fact &before = *factNamed(content.section, what.before),
+                         &after = *factNamed(content.section, what.after);
+    const auto shown = [&](const sections::Fact& fact) {
+      return text(formatCell(fact.value, fact.format, content.section.ticksPerShownUnit));
+    };
+    const bool known = !std::holds_alternative<std::monostate>(before.value) &&
+                       !std::holds_alternative<std::monostate>(after.value);
+    const double from = numberIn(before.value), to = numberIn(after.value);
+    const QString unit = before.format == Format::ticks ? QStringLiteral(" ") + content.unit : QString();
+    if (!known || from == to) {
+      card.setFigure(tr(what.caption), known ? shown(after) + unit : QStringLiteral("–"),
+                     known ? tr("as recorded") : QString(), {});
+      return;
+    }
+    const bool isShare = before.format == Format::fraction;  // changes by percentage points
+    const double change = isShare ? 100 * (to - from) : from == 0 ? 0 : 100 * (to / from - 1);
+    const QString sign = to > from ? QStringLiteral("+") : QString();
+    const bool better = (to > from) == what.moreIsBetter;
+    card.setFigure(tr(what.caption),
+                   from == 0 && !isShare
+                       ? shown(after) + unit
+                       : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),
+                   tr("%1 → %2%3").arg(shown(before), shown(after), unit), {}, better ? Ui::good : Ui::error);
+  }
+
+  void applyWaterfall(const WhatIfContent& content) {
+    const double perUnit = content.section.ticksPerShownUnit;
+    const auto format = [perUnit](double value, bool change) {
+      return (change && value > 0 ? "+" : "") + formatCell(value, Format::ticks, perUnit);
+    };
+    waterfall_->setTitle(tr("From the recorded step to the new one"),
+                         tr("%1 per step; the changes add up to the difference").arg(content.unit));
+    std::vector<int> order;
+    QStringList tips;
+    for (std::size_t i = 0; i < content.columns.size(); ++i) {
+      const geometry::WaterfallColumn& column = content.columns[i];
+      order.push_back(static_cast<int>(i));
+      tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), content.unit);
+    }
+    const auto at = [columns = content.columns, format](QSize size) {
+      return geometry::Waterfall(columns, size.width(), size.height(), format);
+    };
+    chart_->setSource(
+        {[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
+         [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
+         [at](QSize size, int item) {
+           const geometry::Box box = at(size).boxOf(item);
+           return QRect(box.x, box.y, box.width, box.height);
+         },
+         [tips](int item) { return tips.at(item); }, order});
+  }
+
+  void addBestMove() {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr || !held_) return;
+    readInBackground(
+        [held = held_, own = *snapshot] {
+          return replay::bestMove({*own.source, *own.catalog, sections::knownSchedules()}, held->recording);
+        },
+        [this, held = held_](const replay::BestMoveAnswer& answer) {
+          if (held != held_) return;
+          if (!answer.move) return remark(text(answer.reason), shell::NoticeKind::info);
+          controls_->setChanges({});
+          controls_->addChange(answer.move->change);
+        });
+  }
+
+  /// The replayed call becomes the profile of the window, and the recorded one the source of a comparison.
+  void openAsProfile() {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr || !held_) return;
+    if (controls_->changes().empty())
+      return remark(tr("Choose a change first: without one, the replayed call is the recorded one."),
+                    shell::NoticeKind::info);
+    const QString title = context_.session.title();
+    readInBackground(
+        [held = held_, own = *snapshot, changes = controls_->changes()] {
+          return replayedProfile(own, *held, changes);
+        },
+        [this, own = *snapshot, title](const base::Result<std::shared_ptr<record::MemoryProfile>>& made) {
+          if (!made.ok()) return remark(text(made.error().message), shell::NoticeKind::error);
+          context_.comparison.openSource({own.source, {}, {}}, title);
+          context_.session.openSource({*made, {}, {}}, tr("What-if of %1").arg(title));
+          context_.go({QStringLiteral("compare")});
+        });
+  }
+
+  std::shared_ptr<const HeldRecording> held_;
+  WhatIfControls* controls_ = nullptr;
+  QLabel* words_ = nullptr;
+  std::array<FigureCard*, kWhatIfCards.size()> cards_{};
+  Panel* waterfall_ = nullptr;
+  timeline::ItemChart* chart_ = nullptr;
+  DataTable *stages_ = nullptr, *memory_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(what_if) {
+  registry.add({QStringLiteral("what-if"), QObject::tr("What if"), QStringLiteral("what_if"),
+                QObject::tr("What the recorded step would take with other costs, links or options"), 100,
+                [](PageContext& context) -> Page* { return new pages::WhatIfPage(context); }});
+}
+
+}  // namespace pipescope::shell
