@@ -27,6 +27,10 @@ void addOnnx(std::vector<Key>& all) {
         {"assume"});
   texts("model.frozen", "", "ONNX: patterns (* and ?) of the names of weights that are not trained.",
         {"frozen"});
+  texts("model.scalar_weights", "",
+        "ONNX: patterns (* and ?) of the names of scalars that are trained. Other scalars are constants, "
+        "because files hold the numbers of formulas in the same way.",
+        {});
   all.push_back(required(text("model.blocks[].name", "",
                               "ONNX: name of a block. With matching, the blocks are called NAME0, NAME1 …. A "
                               "node that belongs to no block joins the block whose results it reads.")));

@@ -348,7 +348,8 @@ class GraphReader : public UpgradeContext {
 
 std::string operatorName(const ::onnx::NodeProto& node) {
   const std::string& domain = node.domain();
-  const bool own = domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
+  const bool own =
+      domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training" || domain == "pipescope";
   // Operators that only gradients need rely on the graph that they are made for, so a file must not name
   // them.
   if (own && node.op_type().starts_with("Grad")) return shownName("ai.onnx." + node.op_type());

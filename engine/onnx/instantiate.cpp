@@ -193,9 +193,12 @@ void Instantiator::addWeights(Frame& frame) {
   for (const ValueId id : frame.graph.weights) {
     Slot& slot = frame.at(id);
     const std::string& name = frame.graph.value(id).name;
-    const bool frozen = std::ranges::any_of(options_.frozen, [&](const auto& p) { return matches(p, name); });
-    if (frozen || !isFloating(slot.known->type.element) || slot.known->type.shape.empty() ||
-        slot.known->bytes.empty() || !learning.contains(id) || isMask(*slot.known))
+    const auto named = [&](const std::vector<std::string>& patterns) {
+      return std::ranges::any_of(patterns, [&](const auto& p) { return matches(p, name); });
+    };
+    if (named(options_.frozen) || !isFloating(slot.known->type.element) ||
+        (slot.known->type.shape.empty() && !named(options_.scalarWeights)) || slot.known->bytes.empty() ||
+        !learning.contains(id) || isMask(*slot.known))
       continue;
     graph::Initializer initializer;
     initializer.kind = graph::Initializer::Kind::values;

@@ -23,6 +23,9 @@ struct InstantiateOptions {
   bool training = false;
   /// Patterns (blocks.h) for initializers that are not trained.
   std::vector<std::string> frozen;
+  /// Patterns for scalars that are trained. Others are constants, because exporters store numbers of the
+  /// model's formulas in the same way.
+  std::vector<std::string> scalarWeights;
   /// True: the Identity of a weight is a weight of its own. False: only if all elements of the weight are
   /// equal. True is for inference only, because in training the two may really be tied.
   bool untied = false;
@@ -40,7 +43,7 @@ struct Instance {
 };
 
 /// Makes the graph. Floating-point initializers with at least one axis become parameters with their name in
-/// the file. Scalars, frozen initializers, masks (with an element of −∞) and those that only non-learning
+/// the file. Scalars (but for InstantiateOptions::scalarWeights), frozen initializers, masks (with an element of −∞) and those that only non-learning
 /// inputs read (limits of Clip, ratios …) become constants. Running statistics of batch norms in training
 /// mode become parameters with a StateUpdate. All nodes are in the block "model"; assignBlocks gives them
 /// others. Errors, which name the node: an input without a declared type, an extent that is neither given nor

@@ -163,7 +163,7 @@ def parse_arguments():
     parser.add_argument("--profile", action="store_true", help="Write profiles")
     parser.add_argument("--profile-dir", default="./profile")
     parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--debug", action="store_true", help="Print what the options are")
+    parser.add_argument("--debug", action="store_true", help="Print the options and the debug log")
     return parser.parse_args()
 
 
@@ -174,6 +174,7 @@ def main():
     folder = arguments.data or pipescope.digits(train=limit, test=max(1, limit // 6))
     options = training_options(arguments)
     if arguments.debug:
+        poptorch.setLogLevel("DEBUG")
         print(options)
     testing = inference_options(arguments, options)
     training_data = poptorch.DataLoader(options, read_digits(folder, "train", limit), batch_size=arguments.batch_size,

@@ -5,6 +5,7 @@ import unittest
 
 import torch
 import torch.nn.functional as F
+import torch.utils.checkpoint
 from pipescope import poptorch
 from torch import nn
 
@@ -23,6 +24,29 @@ class Applied(nn.Module):
         values = self.function(x * self.scale, *others)
         loss = values if values.dim() == 0 else (values.float() ** 2).mean()
         return values, poptorch.identity_loss(loss, "none")
+
+
+class Doubled(torch.autograd.Function):
+    """A function with a gradient of its own, which is that of its forward pass."""
+
+    @staticmethod
+    def forward(context, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(context, gradient):
+        return 2 * gradient
+
+
+class Checkpointed(nn.Module):
+    """A layer within torch's own checkpoint."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(self.layer, x)
 
 
 class Sequence(nn.Module):
@@ -168,11 +192,65 @@ class Functions(unittest.TestCase):
         values, expected = trained(Sequence(wide), x)[:2]
         self.assertFalse(torch.allclose(values, expected))
 
+    def test_sums_at_equal_places(self):
+        """The exporter of older opsets kept one of the values that go to one place."""
+        places = torch.tensor([[0, 1, 1, 0, 2, 1]]).expand(ROWS, 6)
+        self.check({
+            "scatter_add": lambda x: torch.zeros(ROWS, 3).scatter_add(1, places, x),
+            "index_add": lambda x: torch.zeros(ROWS, 3).index_add(1, places[0], x, alpha=2),
+            "grid_sample": lambda x: F.grid_sample(x.view(ROWS, 1, 2, 3), torch.full((ROWS, 2, 2, 2), 0.3), align_corners=True),
+        }, torch.randn(ROWS, 6))
+
+    def test_detached_values_pass_no_gradient(self):
+        def teacher(x):
+            with torch.no_grad():
+                goal = x * 3
+            return x * goal
+
+        @torch.no_grad()
+        def goal(x):
+            return (x * x).exp()
+
+        self.check({
+            "detach": lambda x: x * x.detach(),
+            "detach of a part": lambda x: (x - x.mean(1, keepdim=True).detach()) * x,
+            "straight through": lambda x: x + (x.round() - x).detach(),
+            "no_grad": teacher,
+            "decorated": lambda x: x * goal(x),
+        }, torch.randn(ROWS, 6))
+
+    def test_functions_of_autograd_are_said_to_lose_their_backward(self):
+        with self.assertWarnsRegex(UserWarning, "The backward function of Doubled is not used"):
+            self.check({"own function": lambda x: Doubled.apply(x)}, torch.randn(ROWS, 6))  # noqa: PLW0108
+
+    def test_weights_without_axes_and_buffers(self):
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.temperature = nn.Parameter(torch.tensor(1.5))
+                self.register_buffer("shift", torch.arange(6.0))
+
+            def forward(self, x):
+                return (x + self.shift) * self.temperature.exp()
+
+        layer, other = Scaled(), Scaled()
+        x = torch.randn(ROWS, 6)
+        results = trained(layer, x)
+        torch.testing.assert_close(results[2], results[3], rtol=1e-4, atol=1e-4)
+        (other(x) ** 2).mean().backward()
+        expected = other.temperature.detach() - 0.1 * other.temperature.grad
+        torch.testing.assert_close(layer.temperature.detach(), expected, rtol=1e-4, atol=1e-4)
+        self.assertTrue(torch.equal(layer.shift, torch.arange(6.0)))
+
+    def test_checkpoints_of_torch_are_run_as_they_are(self):
+        hidden = nn.Linear(6, 6)
+        self.check({"checkpoint": Checkpointed(hidden)}, torch.randn(ROWS, 6))
+
     def test_what_is_not_supported_is_named(self):
         with self.assertRaisesRegex(poptorch.Error,
                                     r"Applied cannot be traced at \S*functions_test.py:\d+ \(.*\): the operator "
-                                    r"aten::grid_sampler is not supported\.$"):
-            trained(lambda x: F.grid_sample(x, torch.zeros(4, 2, 2, 2), align_corners=False), torch.zeros(4, 1, 3, 3))
+                                    r"aten::linalg_svd is not supported\.$"):
+            trained(lambda x: torch.linalg.svd(x)[1], torch.zeros(4, 3, 3))
 
 
 if __name__ == "__main__":

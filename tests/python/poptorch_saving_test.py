@@ -103,7 +103,11 @@ class Saving(unittest.TestCase):
             model.save(self.path)
         model.compile(torch.ones(1, 2))
         with self.assertRaisesRegex(poptorch.Error, r"Local cannot be saved .* at the top of a module, or pass export_model"):
+            model.save(self.path, export_model=True)
+        with self.assertWarnsRegex(UserWarning, "Local cannot be saved .* Only the state is saved"):
             model.save(self.path)
+        with self.assertRaisesRegex(poptorch.Error, "was saved with export_model=False"):
+            poptorch.load(self.path)
         with self.assertRaisesRegex(NotImplementedError, "save_rng_state=False"):
             model.save(self.path, save_rng_state=False)
         for content in (b"no model", None):

@@ -69,7 +69,8 @@ base::Status checkOnnxKeys(const Configuration& c) {
     return base::badInput(
         "model.input is given, but the ONNX file decides the shape of its samples: leave it out.");
   }
-  for (const char* key : {"model.assume", "model.frozen", "training.ignore_index", "training.loss_output"}) {
+  for (const char* key : {"model.assume", "model.frozen", "model.scalar_weights", "training.ignore_index",
+                          "training.loss_output"}) {
     if (c.given(key))
       return base::badInput(fmt::format("{} belongs to an ONNX model, but model.onnx is not given.", key));
   }

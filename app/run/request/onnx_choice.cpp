@@ -65,6 +65,7 @@ base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Mode
   options.instantiate.microBatch =
       c.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
   options.instantiate.frozen = c.texts("model.frozen");
+  options.instantiate.scalarWeights = c.texts("model.scalar_weights");
   PIPESCOPE_ASSIGN(options.instantiate.assumed, assumptions(c));
   PIPESCOPE_ASSIGN(onnx::Instance instance,
                    onnx::instantiateWithLoss(model, ops::standardOperators(), options));

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 namespace pipescope::app {
 namespace {

@@ -251,16 +251,19 @@ def _use_cards(options, toml, processes):
     toml.set("execution.precision", "bfloat16" if options.card_precision == "bf16" else "float32")
 
 
-def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=()):
+def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=()):
     """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
 
-    `outline` is that of the traced model, `names` is {id: name} of its parameters. Inference has no rule.
+    `outline` is that of the traced model, `names` is {id: name} of its parameters, `frozen` and `scalars`
+    name weights that are not trained, and those without axes. Inference has no rule.
     """
     training, nodes, groups = rule is not None, outline["nodes"], []
     toml = Toml()
     toml.set("model.name", options.model_name or ("training" if training else "inference"))
     if frozen:
         toml.set("model.frozen", list(frozen))
+    if scalars:
+        toml.set("model.scalar_weights", list(scalars))
     toml.set("execution.mode", "training" if training else "inference")
     processes = options.Distributed.numProcesses
     if processes > 1 and not popdist.isPopdistEnvSet():

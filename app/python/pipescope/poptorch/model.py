@@ -155,9 +155,13 @@ class PoplarExecutor:
         return tensors[0].shape[0] // blocks
 
     def _frozen(self):
-        """Names of parameters that the optimizer does not train."""
+        """Names of parameters that the optimizer does not train, and of buffers other than the statistics of norms."""
         trained = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
-        return [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
+        frozen = [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
+        statistics = {id(buffer) for module in self._module.modules()
+                      if isinstance(module, (torch.nn.modules.batchnorm._NormBase,))
+                      for buffer in (module.running_mean, module.running_var) if buffer is not None}
+        return frozen + [n for n, b in self._module.named_buffers() if id(b) not in statistics and b.is_floating_point()]
 
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
@@ -182,6 +186,7 @@ class PoplarExecutor:
         toml, self._compiled_groups = configuration.build(
             self._options, self._traced, outline, rows, self._rule, self._optimizer,
             self._names_of_parameters(), self._frozen() if self._training else (),
+            [name for name, parameter in self._module.named_parameters() if parameter.dim() == 0],
         )
         self._program = interface.compile(toml, name, self._traced.onnx)
         popdist._leave_at_exit()
@@ -290,8 +295,10 @@ class PoplarExecutor:
                 self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
         self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
 
-    def save(self, path, export_model=True, save_rng_state=True):
-        """Save a compiled model: weights, optimizer state and random numbers, and the module itself with `export_model`.
+    def save(self, path, export_model=None, save_rng_state=True):
+        """Save a compiled model: weights, optimizer state and random numbers, and the module itself.
+
+        `export_model` True demands that the module can be pickled, False leaves it out, None saves it if possible.
 
         poptorch.load() makes a model from the file; load() and loadExecutable() take over its state. Random numbers are a
         function of the number of updates, so `save_rng_state=False` is refused.
@@ -301,7 +308,7 @@ class PoplarExecutor:
             raise NotImplementedError("save_rng_state=False is not implemented: random numbers follow from the updates.")
         saved_model.write(path, self, self._state(), export_model)
 
-    def compileAndExport(self, path, *args, export_model=True, save_rng_state=True, **kwargs):
+    def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
         """Compile the model with the tensors of a call, and save it."""
         self.compile(*args, **kwargs)
         self.save(path, export_model, save_rng_state)

@@ -1,6 +1,7 @@
 """Files of models: PoplarExecutor.save, and poptorch.load, which makes a model from such a file."""
 
 import pickle
+import warnings
 import zipfile
 
 import torch
@@ -11,7 +12,15 @@ _FORMAT = "pipescope.poptorch 1"
 
 
 def write(path, executor, state, export_model):
-    """Write the state (bytes) of a compiled model with the shapes of its inputs and, for load(), the model itself."""
+    """Write the state (bytes) of a compiled model with the shapes of its inputs and, for load(), the model itself.
+
+    If `export_model` is None, a model that cannot be pickled is left out with a warning.
+    """
+    if export_model is None:
+        try:
+            return write(path, executor, state, True)
+        except Error as error:
+            warnings.warn(f"{error} Only the state is saved.", stacklevel=3)
     content = {"format": _FORMAT, "state": state, "arguments": executor._traced.arguments,
                "example": executor._example, "blocks": executor._blocks}
     if export_model:

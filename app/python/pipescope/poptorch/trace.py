@@ -11,12 +11,10 @@ import warnings
 import torch
 
 from .blocks import Annotations
-from .decompositions import Decomposed
+from .decompositions import OPSET, Decomposed
 from .errors import Error, user_line
 from .ops import Checkpoints, MarkedLosses
 from .structure import Structure
-
-OPSET = 14
 
 
 class Traced:
@@ -181,13 +179,14 @@ def _export(module, traced, tensors, training):
     traced.annotations = Annotations()
     Checkpoints.count = 0
     with (_FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught,
-          Decomposed(caught)):
+          Decomposed(caught, training)):
         warnings.simplefilter("always")
         torch.onnx.export(
             module, tuple(tensors), buffer, input_names=traced.inputs, opset_version=OPSET,
             training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, keep_initializers_as_inputs=False,
         )
-    traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))]
+    traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))
+                       and "results are registered as constants" not in str(each.message)]  # numbers of the user's code
     return buffer.getvalue()
 
 

@@ -1,0 +1,147 @@
+"""Losses that PyTorch's ONNX exporter refuses, written with functions that it can export."""
+
+import functools
+import math
+
+import torch
+import torch.nn.functional as F
+
+from .decomposition_rules import RULES, rule
+
+
+def _reduced(values, reduction, size_average=None, reduce=None):
+    if size_average is not None or reduce is not None:
+        reduction = F._Reduction.legacy_get_string(size_average, reduce, emit_warning=False)
+    if reduction == "none":
+        return values
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return values.mean() if reduction == "mean" else values.sum()
+
+
+def _loss(function):
+    """Register a loss whose values by element are given. The arguments of reductions come last, as in PyTorch."""
+
+    def register(values):
+        @functools.wraps(values)
+        def decomposition(*args, size_average=None, reduce=None, reduction="mean", **kwargs):
+            return _reduced(values(*args, **kwargs), reduction, size_average, reduce)
+
+        RULES[function] = decomposition
+        return decomposition
+
+    return register
+
+
+@_loss(F.l1_loss)
+def _l1(x, target):
+    return (x - target).abs()
+
+
+@_loss(F.mse_loss)
+def _mse(x, target):
+    return (x - target) * (x - target)
+
+
+@_loss(F.smooth_l1_loss)
+def _smooth_l1(x, target, beta=1.0):
+    far = (x - target).abs()
+    return far if beta == 0 else torch.where(far < beta, far * far * (0.5 / beta), far - 0.5 * beta)
+
+
+@_loss(F.huber_loss)
+def _huber(x, target, delta=1.0):
+    far = (x - target).abs()
+    return torch.where(far < delta, far * far * 0.5, (far - 0.5 * delta) * delta)
+
+
+@_loss(F.binary_cross_entropy)
+def _binary_cross_entropy(x, target, weight=None):
+    # PyTorch, too, lets no logarithm become less than −100.
+    values = -(target * x.log().clamp(min=-100.0) + (1 - target) * (1 - x).log().clamp(min=-100.0))
+    return values if weight is None else values * weight
+
+
+@_loss(F.poisson_nll_loss)
+def _poisson(x, target, log_input=True, full=False, eps=1e-8):
+    values = x.exp() - target * x if log_input else x - target * (x + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        values = values + torch.where(target > 1, stirling, torch.zeros_like(stirling))
+    return values
+
+
+@_loss(F.hinge_embedding_loss)
+def _hinge(x, target, margin=1.0):
+    zero = torch.zeros_like(x)
+    return torch.where(target == 1, x, zero) + torch.where(target == -1, (margin - x).clamp(min=0.0), zero)
+
+
+@_loss(F.margin_ranking_loss)
+def _ranking(first, second, target, margin=0.0):
+    return (-target * (first - second) + margin).clamp(min=0.0)
+
+
+@_loss(F.soft_margin_loss)
+def _soft_margin(x, target):
+    return torch.log1p((-target * x).exp())
+
+
+@_loss(F.cosine_embedding_loss)
+def _cosine(first, second, target, margin=0.0):
+    scale = ((first * first).sum(-1) + 1e-12) * ((second * second).sum(-1) + 1e-12)
+    cosine = (first * second).sum(-1) / scale.sqrt()
+    zero = torch.zeros_like(cosine)
+    return torch.where(target == 1, 1 - cosine, zero) + torch.where(
+        target == -1, (cosine - margin).clamp(min=0.0), zero)
+
+
+@_loss(F.triplet_margin_loss)
+def _triplet(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False):
+    def distance(a, b):
+        return ((a - b + eps).abs() ** p).sum(-1) ** (1.0 / p)
+
+    away = distance(anchor, negative)
+    if swap:
+        away = torch.minimum(away, distance(positive, negative))
+    return (distance(anchor, positive) - away + margin).clamp(min=0.0)
+
+
+@_loss(F.multi_margin_loss)
+def _multi_margin(x, target, p=1, margin=1.0, weight=None):
+    chosen = x.gather(-1, target.unsqueeze(-1))
+    values = (margin - chosen + x).clamp(min=0.0) ** p
+    if weight is not None:
+        values = values * weight[target].unsqueeze(-1)
+    own = torch.arange(x.shape[-1]) == target.unsqueeze(-1)
+    return torch.where(own, torch.zeros_like(values), values).sum(-1) / x.shape[-1]
+
+
+@rule(F.cross_entropy)
+def _cross_entropy(x, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                   label_smoothing=0.0):
+    classes = 1 if x.dim() > 1 else 0
+    by_probability = target.is_floating_point()
+    if not by_probability and label_smoothing == 0.0:
+        return F.cross_entropy(x, target, weight, size_average, ignore_index, reduce, reduction)
+    if size_average is not None or reduce is not None:
+        reduction = F._Reduction.legacy_get_string(size_average, reduce, emit_warning=False)
+    logs = F.log_softmax(x, classes)
+    shape = [1] * x.dim()
+    shape[classes] = x.shape[classes]
+    weighted = logs if weight is None else logs * weight.view(shape)
+    if by_probability:
+        if label_smoothing > 0:
+            target = target * (1 - label_smoothing) + label_smoothing / x.shape[classes]
+        values = -(weighted * target).sum(classes)
+        return values.sum() / (x.numel() / x.shape[classes]) if reduction == "mean" else _reduced(values, reduction)
+    kept = target != ignore_index
+    index = torch.where(kept, target, torch.zeros_like(target))
+    chosen = -weighted.gather(classes, index.unsqueeze(classes)).squeeze(classes)
+    smooth = -weighted.sum(classes) / x.shape[classes]
+    values = (1 - label_smoothing) * chosen + label_smoothing * smooth
+    values = torch.where(kept, values, torch.zeros_like(values))
+    if reduction != "mean":
+        return _reduced(values, reduction)
+    each = kept.to(x.dtype) if weight is None else kept.to(x.dtype) * weight[index]
+    return values.sum() / each.sum()
