@@ -138,6 +138,7 @@ void takeOut(Pieces& pieces, const std::unordered_map<model::SegmentId, double>&
     if (share == shares.end() || sum == nullptr) continue;
     const Ticks out = scaled(piece.ticks - piece.moved, share->second);
     piece.ticks -= out;
+    piece.moved -= out;
     *sum += static_cast<double>(out.count) / count;
   }
 }

@@ -207,9 +207,8 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
     changed.remarks.push_back(
         "The copies to the stash are estimated from the recorded ones. Results that are kept may also keep "
         "the "
-        "device from running several operators as one kernel, which is not considered: the step may be off "
-        "by "
-        "some percent.");
+        "device from running several operators as one kernel, which is not considered: on devices that fuse "
+        "operators, the step may be a tenth longer.");
   if (before != recording.executable.recompute)
     changed.remarks.push_back("The recording does not tell how much memory the stash then takes.");
   changed.stashUnknown = changed.stashUnknown || before != recording.executable.recompute;

@@ -22,7 +22,7 @@ struct Piece {
   /// How much later it starts than the rules of the replay say. It is 0 in emulated profiles. In imported
   /// traces it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
-  Ticks moved = Ticks(0);  ///< part that came with blocks of other stages
+  Ticks moved = Ticks(0);  ///< what blocks have brought that moved here; below 0: what blocks have taken away
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 using Pieces = std::vector<Piece>;
@@ -111,6 +111,8 @@ struct Recording {
   int iterations = 0;
   int microBatches = 0;          ///< of an iteration now
   int recordedMicroBatches = 0;  ///< of an iteration in the recording
+  /// After so many of them, their costs begin anew. 0: after all.
+  int repeatedMicroBatches = 0;
   std::vector<int> deviceOfStage;
   std::vector<Order> orders;  ///< by iteration, or one for all
   OutputRule output;
@@ -130,8 +132,10 @@ struct Recording {
   /// Index into RecordedStage::workOf and RecordedFlow::recorded. Micro-batches beyond those of the recording
   /// are like the recorded ones in turn.
   std::size_t indexOf(int iteration, int microBatch) const {
+    const int period = repeatedMicroBatches > 0 ? repeatedMicroBatches : recordedMicroBatches;
+    const int like = microBatch < recordedMicroBatches ? microBatch : microBatch % period;
     return static_cast<std::size_t>(iteration) * static_cast<std::size_t>(recordedMicroBatches) +
-           static_cast<std::size_t>(microBatch % recordedMicroBatches);
+           static_cast<std::size_t>(like);
   }
   const StageWork& work(const RecordedReplica& replica, int stage, int iteration, int microBatch) const {
     const RecordedStage& own = replica.stages[static_cast<std::size_t>(stage)];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/replay/flow_reader.h"
@@ -35,6 +37,23 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
   if (recording.stages.empty())
     return base::badInput("The profile has no stages, so there is no pipeline to replay.");
   return {};
+}
+
+/// The largest number of recorded micro-batches after which their costs begin anew.
+void addRepetition(const analysis::Catalog& catalog, Recording& recording) {
+  std::istringstream words(
+      catalog.property(fmt::format("replay.{}.micro_batch_costs", recording.executable.id.value)));
+  const std::vector<double> costs{std::istream_iterator<double>(words), {}};
+  if (costs.empty()) return;
+  const auto count = static_cast<std::size_t>(recording.recordedMicroBatches);
+  const auto costOf = [&](std::size_t i) { return costs[i % costs.size()]; };
+  for (std::size_t period = 1; period <= count; ++period) {
+    bool repeats = true;
+    for (std::size_t i = period; i < count && repeats; ++i) repeats = costOf(i) == costOf(i - period);
+    if (!repeats) continue;
+    recording.repeatedMicroBatches = static_cast<int>(count / period * period);
+    return;
+  }
 }
 
 /// The host's part of an emulated call; see Emulator::call.
@@ -150,6 +169,7 @@ base::Result<Recording> readRecording(const model::ProfileSource& source, const 
   PIPESCOPE_TRY(checkOrder(recording));
   addFlows(catalog, rows, recording);
   if (!recording.measured) addHost(catalog, rows, recording);
+  addRepetition(catalog, recording);
   if (!recording.measured) {
     PIPESCOPE_ASSIGN(const Timeline timeline, replayCall(recording, Detail::length));
     if (timeline.end == recording.run.end) return recording;

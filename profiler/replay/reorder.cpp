@@ -119,6 +119,12 @@ base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Record
   return costs;
 }
 
+bool isOptionOn(const analysis::Catalog& catalog, std::string_view key) {
+  return std::ranges::any_of(catalog.configuration, [&](const model::ConfigurationEntry& entry) {
+    return entry.path == key && entry.value == "true";
+  });
+}
+
 /// Where devices launch a program for each pass, the forward and backward pass of a stage without a stash are
 /// one program, because nothing comes between them. So the backward pass gains or loses a launch with the
 /// stash. Copies to and from the stash go with it, too; those of a new stash are not known.
@@ -128,6 +134,15 @@ base::Status matchStash(const ChangeContext& context, const Order& before, const
   for (std::size_t s = 0; s < before.stashEntries.size() && s < after.stashEntries.size(); ++s)
     if ((before.stashEntries[s] > 0) != (after.stashEntries[s] > 0)) stages.insert(static_cast<int>(s));
   if (stages.empty() || !recording.training()) return {};
+  for (const int stage : stages) {
+    const bool isNew = after.stashEntries[static_cast<std::size_t>(stage)] > 0;
+    if (isNew && isOptionOn(context.catalog, "execution.offload_activations"))
+      return base::badInput(fmt::format(
+          "With the schedule {}, stage {} would keep activations in streaming memory, and the "
+          "recording does not tell how long it would load and store them: emulate it with pipescope "
+          "run --schedule {} instead.",
+          recording.executable.schedule, stage, recording.executable.schedule));
+  }
   PIPESCOPE_ASSIGN(const StashCosts costs, stashCostsOf(context, recording, stages));
   const auto ticksOf = [](const std::map<model::SegmentId, Ticks>& of, const Piece& piece) {
     const auto found = of.find(piece.segment);

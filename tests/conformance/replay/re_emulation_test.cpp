@@ -12,6 +12,7 @@
 #include <regex>
 
 #include "emulated.h"
+#include "profiler/replay/best_move.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -313,6 +314,23 @@ TEST_P(MnistLike, ReplicasAgree) {
   expectClose(four, {"replication_factor=1"}, one, 0.01);
 }
 
+/// Micro-batches beyond those of the recording have the costs with which the list goes on.
+TEST(MicroBatches, OfDifferentCostsGoOnAsTheirListSays) {
+  const ReplayedSetup setup = mnist("pod4", "gpipe")
+                                  .with("training.micro_batch_costs", "1,0.5,2")
+                                  .with("training.gradient_accumulation", "16");
+  expectClose(setup, {"gradient_accumulation=40"}, setup.with("training.gradient_accumulation", "40"), 0.002);
+}
+
+TEST(OffloadedActivations, OfAStageThatGetsAStashAreRefused) {
+  const ReplayedSetup setup = mnist("pod4", "1f1b").with("execution.offload_activations", "true");
+  const auto recorded = emulateSetup(setup);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto replayed = replayedStep(*recorded, {"schedule=gpipe"});
+  ASSERT_FALSE(replayed.ok());
+  EXPECT_NE(replayed.error().message.find("would keep activations in streaming memory"), std::string::npos);
+}
+
 TEST(Replicas, AreRefusedWhereTheirSumsMatter) {
   // With one micro-batch of one sample, the sums of gradients take a large part of the step.
   const ReplayedSetup two = mnist("hls-gaudi2", "gpipe")
@@ -383,7 +401,34 @@ TEST_P(MnistLike, MovedBlocksAgree) {
     late.tables = split("\"B1\", \"B2\"", "\"B3\", \"B4\"");
     expectClose(early, {"move=B2:0"}, late);
     expectClose(late, {"move=B2:1"}, early);
+    ReplayedSetup later = early;
+    later.tables = split("\"B1\", \"B2\", \"B3\"", "\"B4\"");
+    expectClose(early, {"move=B2:0", "move=B3:0"}, later);
   }
+}
+
+TEST(BlockMoves, ASearchFindsTheBestSplitAndABlockMovesOnce) {
+  ReplayedSetup setup = mnist("pod4", "1f1b");
+  setup.tables = setup.tables.substr(0, setup.tables.find("[[stages]]")) +
+                 "[[stages]]\nblocks = [\"B1\", \"B2\", \"B3\"]\n[[stages]]\nblocks = [\"B4\"]\n";
+  const auto recorded = emulateSetup(setup);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto recording = recordingOf(*recorded);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const replay::ChangeContext context{*recorded->profile, *recorded->catalog, &engineSchedules()};
+  // There are three splits into two stages.
+  const std::vector<replay::Change> moves = replay::replannedSplit(context, *recording);
+  std::vector<std::string> texts;
+  for (const replay::Change& move : moves) texts.push_back(move.text());
+  double best = recorded->stepTicks();
+  for (const std::vector<std::string>& tried :
+       {std::vector<std::string>{"move=B3:1"}, std::vector<std::string>{"move=B3:1", "move=B2:1"}})
+    best = std::min(best, replayedStep(*recorded, tried).value());
+  ASSERT_FALSE(moves.empty());
+  EXPECT_DOUBLE_EQ(replayedStep(*recorded, texts).value(), best);
+  const auto back = replayedStep(*recorded, {"move=B3:1", "move=B3:0"});
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().message.find("has already been moved to stage 1"), std::string::npos);
 }
 
 /// A user's folder in which all links between devices are twice as fast; latencies stay.

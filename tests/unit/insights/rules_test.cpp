@@ -125,6 +125,10 @@ TEST(Insights, Imbalance) {
   ASSERT_EQ(found.alternatives.size(), 1U);  // there is no stage before the first one
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"move", "b:1"}}));
   EXPECT_NE(found.what.find("Stage 0 (D0) computes 1.3 times as long"), std::string::npos) << found.what;
+  // A split that moves several blocks is tried as well, where a search has found one.
+  input.replanned = {{"move", "b:1"}, {"move", "c:2"}};
+  ASSERT_EQ(only(input).alternatives.size(), 2U);
+  EXPECT_EQ(only(input).alternatives[1], input.replanned);
   input.stages.imbalance = 1.1;
   EXPECT_EQ(fired(input), Rules());
 }
