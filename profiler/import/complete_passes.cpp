@@ -130,8 +130,8 @@ std::int64_t inferStages(RecordedEvents& events, const PassesOfDevice& byDevice)
 }
 
 /// Where several ranks compute the same stage and state no replica, ranks that follow each other along the
-/// stages are of one replica. If they do not, the n-th rank of each stage is of replica n. Some ranks may be
-/// missing.
+/// stages are of one replica, also where ranks are missing. If they do not, the n-th rank of each stage is of
+/// replica n, unless a rank is missing.
 void inferReplicas(RecordedEvents& events) {
   std::map<std::int32_t, std::set<std::pair<std::int64_t, DeviceId>>> ranksOf;  // by stage
   for (const RecordedPass& pass : events.passes)
@@ -140,9 +140,12 @@ void inferReplicas(RecordedEvents& events) {
   if (std::all_of(ranksOf.begin(), ranksOf.end(), [](const auto& entry) { return entry.second.size() < 2; }))
     return;
   const std::int64_t stages = ranksOf.rbegin()->first + 1;
-  bool inTurn = true;
-  for (const auto& [stage, ranks] : ranksOf)
+  bool inTurn = true, even = true;
+  for (const auto& [stage, ranks] : ranksOf) {
+    even = even && ranks.size() == ranksOf.begin()->second.size();
     for (const auto& [rank, device] : ranks) inTurn = inTurn && rank >= 0 && rank % stages == stage;
+  }
+  if (!inTurn && !even) return;
   std::map<DeviceId, std::string> replicaOf;
   for (const auto& [stage, ranks] : ranksOf) {
     std::int64_t next = 0;

@@ -25,7 +25,7 @@ struct Inferred {
 /// ranks tell whether the stages or the replicas of a pipeline are neighbours.
 ///
 /// Where several ranks state the same stage and no replica, ranks that follow each other along the stages are
-/// of one replica; if they do not, the n-th rank of each stage is of replica n.
+/// of one replica; if they do not, the n-th rank of each stage is of replica n, unless a rank is missing.
 ///
 /// *Chunks.* Where ranks hold several chunks of the model (interleaved schedules), chunk c of rank r becomes
 /// stage c × ranks + r. Messages that state no chunk lose their micro-batch, because ranks number the

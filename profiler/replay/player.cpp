@@ -176,13 +176,38 @@ void Player::learnOrLag(int d, const Task& task) {
     return lag(d, own, {}, cause, where(task));
   }
   const std::size_t index = recording_.indexOf(iteration_, task.microBatch);
-  const std::size_t stages = static_cast<std::size_t>(recording_.stageCount());
   RecordedStage& stage = context_.learning->replicas[static_cast<std::size_t>(replica_)]
                              .stages[static_cast<std::size_t>(task.stage)];
   Ticks& learned = stage.works[static_cast<std::size_t>(stage.workOf[index])].lag[kind];
-  const std::vector<Ticks>& starts = context_.starts->tasks[static_cast<std::size_t>(replica_)];
-  lag(d, learned, starts[(index * stages + static_cast<std::size_t>(task.stage)) * kTaskKinds + kind], cause,
-      where(task));
+  lag(d, learned, recordedStart(task), cause, where(task));
+}
+
+/// While learning: when the task started in the recording; the least value if it did not.
+Ticks Player::recordedStart(const Task& task) const {
+  const std::size_t index = recording_.indexOf(iteration_, task.microBatch),
+                    stages = static_cast<std::size_t>(recording_.stageCount());
+  return context_.starts->tasks[static_cast<std::size_t>(replica_)]
+                               [(index * stages + static_cast<std::size_t>(task.stage)) * kTaskKinds +
+                                static_cast<std::size_t>(task.kind)];
+}
+
+/// How long the message takes that brings the input of a task, once the queue serves it at `begin`. A message
+/// that other messages overlapped takes only the time until its task started, for otherwise the task would
+/// come too late.
+Ticks Player::learnMessage(const Task& task, Ticks begin, Ticks ticks) {
+  if (context_.learning == nullptr) return ticks;
+  const bool forward = task.kind == TaskKind::forward;
+  const Ticks start = recordedStart(task);
+  if (start.count == INT64_MIN || begin + ticks <= start) return ticks;
+  if (forward ? firstOfPipe(task.stage) : lastOfPipe(task.stage)) return ticks;
+  const Ticks shorter = std::max(start - begin, Ticks(0));
+  const int flow =
+      flowOf_[static_cast<std::size_t>(forward ? task.stage - 1 : task.stage + 1) * 2 + (forward ? 0 : 1)];
+  if (flow >= 0)
+    context_.learning->replicas[static_cast<std::size_t>(replica_)]
+        .flows[static_cast<std::size_t>(flow)]
+        .recorded[recording_.indexOf(iteration_, task.microBatch)] = shorter;
+  return shorter;
 }
 
 void Player::placeTask(int d, const Task& task, std::size_t loaded) {
@@ -352,8 +377,10 @@ bool Player::start(int d) {
     if (!input(all[end], needed)) return false;
     if (needed != nullptr && needed->device != d) {
       Arrival served = *needed;
-      if (recording_.measured)
-        received = served.arrived = std::max(needed->sent, received) + (needed->arrived - needed->sent);
+      if (recording_.measured) {
+        const Ticks begin = std::max(needed->sent, received), ticks = needed->arrived - needed->sent;
+        received = served.arrived = begin + learnMessage(all[end], begin, ticks);
+      }
       if (!last || served.arrived > last->arrived) {
         last = served;
         waiting = end;

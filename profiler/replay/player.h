@@ -86,6 +86,8 @@ class Player {
   void placeHostIn(int device, const Task& task);
   void placeHostOut(int device, const Task& task);
   void learnOrLag(int device, const Task& task);
+  Ticks recordedStart(const Task& task) const;
+  Ticks learnMessage(const Task& task, Ticks begin, Ticks ticks);
   Ticks prepared(const Task& task) const;
   void finishStores();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <compare>
+#include <initializer_list>
 #include <optional>
 #include <unordered_map>
 
@@ -13,14 +14,21 @@
 namespace pipescope::analysis {
 namespace {
 
+bool categoryNames(std::string_view category, std::initializer_list<std::string_view> words) {
+  std::string lower;
+  for (const char c : category) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::ranges::any_of(words,
+                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+bool isCopy(std::string_view category) {
+  return categoryNames(category, {"memcpy", "memset"});
+}
+
 /// Kernels and copies, by the categories that PyTorch's profiler and others use. What else stands on an
 /// accelerator's lane, such as annotations and synchronisation, is no work.
 bool isWork(std::string_view category) {
-  std::string lower;
-  for (const char c : category) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* word : {"kernel", "memcpy", "memset", "hpu_op", "mtia_ccp_events"})
-    if (lower.find(word) != std::string::npos) return true;
-  return false;
+  return isCopy(category) || categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
 }
 
 struct Work {
@@ -34,7 +42,7 @@ struct Work {
 struct ProgramNames {
   std::string name, category;
   std::string group;  // process group and operation of a collective; else empty
-  bool work = false;
+  bool work = false, copy = false;
 };
 
 class AcceleratorReader {
@@ -60,7 +68,11 @@ class AcceleratorReader {
     const auto [place, added] = names_.try_emplace(id.value);
     if (added && catalog_.programs.contains(id)) {
       const model::Program program = catalog_.programs[id];
-      place->second = {catalog_.namePath(program.debugContext), program.kind, {}, isWork(program.kind)};
+      place->second = {catalog_.namePath(program.debugContext),
+                       program.kind,
+                       {},
+                       isWork(program.kind),
+                       isCopy(program.kind)};
       if (catalog_.debugContexts.contains(program.debugContext))
         if (std::string layer = catalog_.debugContexts[program.debugContext].layer;
             layer.starts_with("process group "))
@@ -124,8 +136,7 @@ class AcceleratorReader {
         times.hostIdle += std::clamp(*work.launch, busyUntil, work.start) - busyUntil;
       busyUntil = std::max(busyUntil, work.end);
       busy.add(work.start, work.end);
-      if (names.category.find("ernel") != std::string::npos)
-        (work.communicates ? communication : compute).add(work.start, work.end);
+      if (!names.copy) (work.communicates ? communication : compute).add(work.start, work.end);
       if (!work.launch) continue;
       ++times.launched;
       delays += static_cast<double>((work.start - *work.launch).count);

@@ -115,12 +115,26 @@ class Loader {
     PIPESCOPE_ASSIGN(const std::int64_t placements, countRows<model::Placement>());
     PIPESCOPE_ASSIGN(const std::int64_t waits, countRows<model::Wait>());
     PIPESCOPE_ASSIGN(const std::int64_t transfers, countRows<model::Transfer>());
-    draft_.trace->far = std::max({placements, waits, transfers}) > draft_.request.mostRows;
+    PIPESCOPE_ASSIGN(const std::int64_t arrows, countArrows());
+    draft_.withoutArrows = arrows > draft_.request.mostRows;
+    const std::int64_t read = draft_.withoutArrows ? transfers - arrows : transfers;
+    draft_.trace->far = std::max({placements, waits, read}) > draft_.request.mostRows;
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> steps, draft_.source.blocks<model::Step>());
     std::int64_t rows = 0;
     for (const model::BlockInfo& block : steps) rows += block.rows;
     draft_.trace->large = draft_.request.large || draft_.trace->far || rows > draft_.request.mostSteps;
     return {};
+  }
+
+  Result<std::int64_t> countArrows() const {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, draft_.source.blocks<model::Transfer>());
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].rows == 0 || !draft_.inWindow(blocks[i])) continue;
+      PIPESCOPE_ASSIGN(const bool only, draft_.holdsArrowsOnly(i));
+      rows += only ? blocks[i].rows : 0;
+    }
+    return rows;
   }
 
   template <class Row>

@@ -1,5 +1,9 @@
 #include "profiler/analysis/timeline/trace_draft.h"
 
+#include <algorithm>
+
+#include "profiler/analysis/block_walk.h"
+
 namespace pipescope::analysis {
 
 DeviceTrace* TraceDraft::deviceOf(model::DeviceId id) {
@@ -48,6 +52,20 @@ base::Status TraceDraft::report(double from, std::size_t block, std::size_t bloc
   if (progress.cancelled()) return base::cancelled("Reading the trace was stopped.");
   progress.report(from + 0.1 * static_cast<double>(block) / static_cast<double>(blocks), what);
   return {};
+}
+
+Result<bool> TraceDraft::holdsArrowsOnly(std::size_t block) const {
+  if (!catalog.measured()) return false;
+  PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::Transfer>(block));
+  const std::size_t kind = columnOf<model::Transfer>("kind");
+  if (kind >= ranges.size() || !ranges[kind].known) {
+    // A profile in memory keeps no ranges.
+    PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source.block<model::Transfer>(block));
+    return std::ranges::all_of(
+        *rows, [](const model::Transfer& row) { return row.kind == model::TransferKind::hostIn; });
+  }
+  constexpr auto arrow = static_cast<std::int64_t>(model::TransferKind::hostIn);
+  return ranges[kind].smallest == arrow && ranges[kind].largest == arrow;
 }
 
 }  // namespace pipescope::analysis

@@ -34,6 +34,9 @@ struct TraceDraft {
   std::vector<model::LaneId> lanesOf(model::DeviceId device) const;
   /// Returns the name path of a step (or its program's kind if it has no name) and that kind.
   std::pair<std::string, std::string> textsOf(const model::Step& step);
+  /// True for a block of transfers that holds nothing but launches and arrows of a trace, in which nothing
+  /// moves.
+  Result<bool> holdsArrowsOnly(std::size_t block) const;
   /// Reports progress. Returns an error once the loading is cancelled.
   base::Status report(double from, std::size_t block, std::size_t blocks, const char* what);
 
@@ -44,6 +47,9 @@ struct TraceDraft {
   std::shared_ptr<Trace> trace;
   NameTable names;
   bool sameTimebase = true;
+  /// True: a recorded run has too many launches and arrows to read them. They are left out; all other rows
+  /// are read.
+  bool withoutArrows = false;
   std::set<model::RunId> wanted;
   std::unordered_map<model::DeviceId, std::int32_t> deviceIndex;
   std::map<model::SegmentId, std::int32_t> segmentIndex;

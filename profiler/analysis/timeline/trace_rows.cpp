@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "profiler/analysis/launches.h"
 #include "profiler/analysis/timeline/trace_draft.h"
@@ -26,6 +27,12 @@ class RowsReader {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       PIPESCOPE_TRY(draft_.report(from, i, blocks.size(), what));
       if (!draft_.inWindow(blocks[i])) continue;
+      if constexpr (std::is_same_v<Row, model::Transfer>) {
+        if (draft_.withoutArrows && blocks[i].rows > 0) {
+          PIPESCOPE_ASSIGN(const bool only, draft_.holdsArrowsOnly(i));
+          if (only) continue;
+        }
+      }
       PIPESCOPE_ASSIGN(const model::Rows<Row> rows, draft_.source.block<Row>(i));
       for (const Row& row : *rows) {
         if (draft_.wanted.count(row.run) > 0) visit(row);

@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/engine_nodes.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::analysis {
@@ -81,12 +82,62 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
   EXPECT_EQ(std::get<double>(cell("idle_share")), 0.6);
   EXPECT_EQ(std::get<std::int64_t>(cell("communication_cycles")), 20 * kTicksPerUs);
   EXPECT_EQ(std::get<std::int64_t>(cell("exposed_communication_cycles")), 10 * kTicksPerUs);
+  // The table below the timeline says the same.
+  base::SilentProgress progress;
+  TraceRequest request;
+  request.executable = model::ExecutableId(0);
+  const auto timeline = loadTrace(trace.profile, *trace.catalog, request, progress);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  const auto ranges = rangeStatistics(**timeline, Ticks(0), Ticks(100 * kTicksPerUs));
+  ASSERT_EQ(ranges.size(), 1U);
+  EXPECT_EQ(ranges[0].idle.count, 60 * kTicksPerUs);
+  EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::control)], 0);
+  EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::compute)], 30 * kTicksPerUs);
+  EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::globalExchange)], 10 * kTicksPerUs);
   EXPECT_NE(trace.section("waits").lacks.find("no critical path"), std::string::npos);
   const sections::Section summary = trace.section("summary");
   for (const sections::Fact& fact : summary.facts)
     if (fact.key == "bound_by") {
       EXPECT_TRUE(std::holds_alternative<std::monostate>(fact.value));
     }
+}
+
+TEST(RecordedHardware, ManyLaunchesDoNotHideTheKernels) {
+  // More launches than a first picture reads.
+  const auto file = std::filesystem::path(::testing::TempDir()) / "launches.json";
+  {
+    std::ofstream text(file);
+    text << "[";
+    for (int i = 0; i < 500; ++i)
+      text << R"({"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":9,"dur":1,"ts":)" << 10 * i
+           << R"(,"args":{"correlation":)" << i + 1
+           << R"(}},{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"dur":5,"ts":)" << 10 * i + 2
+           << R"(,"args":{"correlation":)" << i + 1 << "}}" << (i == 499 ? "]" : ",");
+  }
+  const ImportedTrace trace(file);
+  base::SilentProgress progress;
+  TraceRequest request;
+  request.executable = model::ExecutableId(0);
+  request.mostRows = 100;
+  const auto timeline = loadTrace(trace.profile, *trace.catalog, request, progress);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  EXPECT_FALSE((*timeline)->far);
+  std::size_t placements = 0;
+  for (const TraceTrack& track : (*timeline)->devices.at(0).tracks) placements += track.placements.size();
+  EXPECT_EQ(placements, 2U) << "one segment of launches, one of kernels";
+}
+
+TEST(RecordedHardware, KnowsTheWorkOfOtherAccelerators) {
+  // Categories of PyTorch's profiler for Gaudi: 30 µs of operators, 10 µs of copies, of which 5 at the same
+  // time.
+  const auto file = std::filesystem::path(::testing::TempDir()) / "hpu.json";
+  std::ofstream(file) << R"([
+    {"ph":"X","cat":"hpu_op","name":"gemm","pid":0,"tid":1,"ts":0,"dur":30},
+    {"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":2,"ts":25,"dur":10}])";
+  const AcceleratorReport report = acceleratorsOf(ImportedTrace(file));
+  ASSERT_EQ(report.devices.size(), 1U);
+  EXPECT_EQ(report.devices[0].compute.count, 30 * kTicksPerUs);
+  EXPECT_EQ(report.devices[0].busy.count, 35 * kTicksPerUs);
 }
 
 TEST(RecordedHardware, MatchesCollectivesWithinTheirProcessGroups) {

@@ -182,6 +182,8 @@ TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
   EXPECT_EQ(replicasOf({0, 0, 1, 1}), (Texts{"0", "1", "0", "1"})) << "replicas are neighbours";
   EXPECT_EQ(replicasOf({0, 1, 2}), (Texts{"", "", ""})) << "one pipeline";
   EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"", "", ""})) << "a rank is missing";
+  EXPECT_EQ(replicasOf({0, 1, 0}), (Texts{"0", "0", "1"}))
+      << "a rank is missing, but pipelines are neighbours";
 }
 
 TEST(CompletePasses, CountsStepsAndMicroBatches) {
