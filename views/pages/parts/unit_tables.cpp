@@ -62,25 +62,25 @@ Table variableTable(const char* key, const char* title, const std::vector<Held>&
                {"offset", "Offset", Format::count,
                 "address of the first byte; what is not always live shares its addresses"},
                {"bytes", "Bytes", Format::bytes, words.basis},
+               {"from", "From step", Format::count, "the first program step in which it is live"},
+               {"until", "To step", Format::count, "the last one; it may be free in between"},
                {"most", "Most on one", Format::bytes, "on the " + words.unit + " that holds most of it"},
                {"units", "On " + words.unit + "s", Format::count, "how many of them hold a part of it"},
                {"category", "Category", Format::plain, ""},
                {"region", "Region", Format::plain, ""},
-               {"shape", "Shape", Format::plain, "of the whole variable"},
                {"live", "Live", Format::plain, "for the whole program, or only in some of its steps"},
-               {"from", "From step", Format::count, "the first program step in which it is live"},
-               {"until", "To step", Format::count, "the last one; it may be free in between"}},
+               {"shape", "Shape", Format::plain, "of the whole variable"}},
               {}};
   for (const auto& [device, row, offset, region] : all) {
     if (!takes(row.category)) continue;
     const bool steps = !row.alwaysLive && row.firstStep >= 0;
     table.rows.push_back({row.name, words.devices ? Cell(device) : Cell(), offset ? Cell(*offset) : Cell(),
-                          row.bytes.count, words.single ? Cell() : Cell(row.most.count),
+                          row.bytes.count, steps ? Cell(static_cast<std::int64_t>(row.firstStep)) : Cell(),
+                          steps ? Cell(static_cast<std::int64_t>(row.endStep - 1)) : Cell(),
+                          words.single ? Cell() : Cell(row.most.count),
                           row.units > 0 && !words.single ? Cell(row.units) : Cell(),
                           memoryWords(row.category).toStdString(), memoryWords(region).toStdString(),
-                          row.shape, std::string(row.alwaysLive ? "always" : "not always"),
-                          steps ? Cell(static_cast<std::int64_t>(row.firstStep)) : Cell(),
-                          steps ? Cell(static_cast<std::int64_t>(row.endStep - 1)) : Cell()});
+                          std::string(row.alwaysLive ? "always" : "not always"), row.shape});
   }
   sortByNumber(table, 3);
   return table;
@@ -203,6 +203,7 @@ base::Status addPlaced(const shell::ProfileSnapshot& held, model::ExecutableId e
 std::string basisOf(const std::vector<WantedUnits>& wanted, const std::string& unit) {
   std::size_t chosen = 0;
   for (const WantedUnits& one : wanted) chosen += one.units.size();
+  if (chosen == 0 && wanted.size() == 1 && unit == "device") return "of " + wanted.front().device;
   if (chosen == 0) return "sum over all " + unit + "s shown";
   return chosen == 1 ? "on the selected " + unit
                      : "sum over the " + std::to_string(chosen) + " selected " + unit + "s";
