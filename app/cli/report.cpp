@@ -148,8 +148,9 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
     return std::find(options.sections.begin(), options.sections.end(), name) != options.sections.end() ||
            std::any_of(checks.begin(), checks.end(), [&](const Check& one) { return one.section == name; });
   };
-  if (options.tile >= 0 && !wants("liveness"))
-    return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
+  if (options.tile >= 0 && !wants("liveness") && !wants("memory"))
+    return base::badInput(
+        "--tile tells what lies on one tile; it goes with --section memory or --section liveness.");
   if (!options.schedule.empty() && !options.order.empty())
     return base::badInput("--schedule and --order both name the plan: leave one of the two out.");
   if (!(options.schedule.empty() && options.order.empty()) && !wants("planned"))
@@ -241,11 +242,12 @@ std::function<int()> setUpReport(CLI::App& command) {
       .add_option(
           "--section", options->sections,
           fmt::format("Sections to print, repeatable (default all): {}", fmt::join(allSections(), ", ")))
+      ->type_name(fmt::format("TEXT:{{{}}}", fmt::join(allSections(), ",")))  // for completions
       ->allow_extra_args(false);
   command.add_option("--executable", options->executable, "training (default), inference …");
   command
       .add_option("--tile", options->tile,
-                  "With --section liveness: what is live on this tile of each device")
+                  "With --section memory or liveness: what lies, or is live, on this tile of each device")
       ->check(CLI::Range(std::int64_t{0}, kMostTiles));
   command.add_option(
       "--schedule", options->schedule,

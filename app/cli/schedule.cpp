@@ -90,7 +90,11 @@ std::string withFlags(std::string message) {
 
 std::function<int()> setUpSchedule(CLI::App& command) {
   auto options = std::make_shared<ScheduleOptions>();
-  command.add_option("--schedule", options->schedule, "Name of the schedule: " + schedules::scheduleNames())
+  const std::string names = schedules::scheduleNames();
+  std::string words = names;
+  std::erase(words, ' ');
+  command.add_option("--schedule", options->schedule, "Name of the schedule: " + names)
+      ->type_name("TEXT:{" + words + "}")  // for completions; the schedules refuse other names
       ->capture_default_str();
   command.add_option("--stages", options->stages, "Forward stages N, one device each")
       ->check(CLI::Range(1, 1024))

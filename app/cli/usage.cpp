@@ -74,8 +74,15 @@ std::string wrongValue(const std::string& said, const CLI::App& command, const W
     return fmt::format("{} is {}, but it must be between {} and {}.", typed(1), m[2].str(), m[3].str(),
                        m[4].str());
   if (std::regex_match(said, m, set)) {
-    const std::string words = std::regex_replace(m[3].str(), std::regex(","), ", ");
-    return fmt::format("{} is \"{}\", but it must be one of {}.", typed(1), m[2].str(), words);
+    const std::string words = m[3].str();
+    Words known;
+    for (std::size_t from = 0; from <= words.size();) {
+      const std::size_t comma = std::min(words.find(',', from), words.size());
+      known.push_back(words.substr(from, comma - from));
+      from = comma + 1;
+    }
+    return fmt::format("{} is \"{}\", but it must be one of {}{}", typed(1), m[2].str(),
+                       fmt::join(known, ", "), base::didYouMean(m[2].str(), known));
   }
   if (std::regex_match(said, m, conversion))
     return fmt::format("{} is \"{}\", but it must be a number.", typed(1), m[2].str());

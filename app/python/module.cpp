@@ -109,7 +109,8 @@ void defineMemory(py::module_& m) {
       .def_readonly("ipus", &pva::Replica::ipus);
   py::class_<pva::Graph>(m, "Graph")
       .def_readonly("numComputeSets", &pva::Graph::numComputeSets)
-      .def_readonly("numVars", &pva::Graph::numVars);
+      .def_readonly("numVars", &pva::Graph::numVars)
+      .def_readonly("numVertices", &pva::Graph::numVertices);
   py::class_<pva::Variable>(m, "Variable")
       .def_readonly("name", &pva::Variable::name)
       .def_readonly("size", &pva::Variable::size);
@@ -120,7 +121,24 @@ void defineMemory(py::module_& m) {
       .def_readonly("shape", &pva::LoweredVariable::shape)
       .def_readonly("bytes", &pva::LoweredVariable::bytes)
       .def_readonly("tile", &pva::LoweredVariable::tile)
-      .def_readonly("alwaysLive", &pva::LoweredVariable::alwaysLive);
+      .def_readonly("alwaysLive", &pva::LoweredVariable::alwaysLive)
+      .def_readonly("offset", &pva::LoweredVariable::offset)
+      .def_readonly("region", &pva::LoweredVariable::region)
+      .def_readonly("firstStep", &pva::LoweredVariable::firstStep)
+      .def_readonly("endStep", &pva::LoweredVariable::endStep);
+  py::class_<pva::VertexType>(m, "VertexType")
+      .def_readonly("name", &pva::VertexType::name)
+      .def_readonly("size", &pva::VertexType::size);
+  py::class_<pva::TileVertexMemory>(m, "TileVertexMemory")
+      .def_readonly("type", &pva::TileVertexMemory::type)
+      .def_readonly("count", &pva::TileVertexMemory::count)
+      .def_readonly("codeBytes", &pva::TileVertexMemory::codeBytes)
+      .def_readonly("vertexInstanceStateBytes", &pva::TileVertexMemory::vertexInstanceStateBytes)
+      .def_readonly("vertexFieldDataBytes", &pva::TileVertexMemory::vertexFieldDataBytes);
+  py::class_<pva::ComputeSetVertices>(m, "ComputeSetVertices")
+      .def_readonly("type", &pva::ComputeSetVertices::type)
+      .def_readonly("count", &pva::ComputeSetVertices::count)
+      .def_readonly("tiles", &pva::ComputeSetVertices::tiles);
   py::class_<pva::LiveMemory>(m, "LiveMemory")
       .def_readonly("bytes", &pva::LiveMemory::bytes)
       .def_readonly("variables", &pva::LiveMemory::variables);
@@ -273,9 +291,11 @@ void defineReport(py::module_& m) {
   py::class_<pva::ComputeSet>(m, "ComputeSet")
       .def_property_readonly("name", &pva::ComputeSet::name)
       .def_property_readonly("program", &pva::ComputeSet::program)
-      .def_property_readonly("estimatedCyclesByTile", [](const pva::ComputeSet& c) {
-        return py::array_t<std::int64_t>(py::cast(must(c.estimatedCyclesByTile())));
-      });
+      .def_property_readonly("estimatedCyclesByTile",
+                             [](const pva::ComputeSet& c) {
+                               return py::array_t<std::int64_t>(py::cast(must(c.estimatedCyclesByTile())));
+                             })
+      .def_property_readonly("vertices", [](const pva::ComputeSet& c) { return must(c.vertices()); });
   py::class_<pva::Compilation>(m, "Compilation")
       .def_property_readonly("target", &pva::Compilation::target)
       .def_property_readonly("programs", &pva::Compilation::programs)
@@ -299,6 +319,10 @@ void defineReport(py::module_& m) {
       .def(
           "loweredVariablesForTile",
           [](const pva::Compilation& c, std::int64_t tile) { return must(c.loweredVariablesForTile(tile)); },
+          py::arg("tile"))
+      .def(
+          "verticesForTile",
+          [](const pva::Compilation& c, std::int64_t tile) { return must(c.verticesForTile(tile)); },
           py::arg("tile"));
   py::class_<pva::Operation>(m, "Operation")
       .def_readonly("debugContext", &pva::Operation::debugContext)

@@ -72,8 +72,8 @@ Status checkNumber(const Key& key, double value) {
 Status checkChoice(const Key& key, const std::string& value) {
   if (key.choices.empty() || std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end())
     return {};
-  return base::badInput(
-      fmt::format("{} is \"{}\", but it must be one of {}.", key.path, value, fmt::join(key.choices, ", ")));
+  return base::badInput(fmt::format("{} is \"{}\", but it must be one of {}{}", key.path, value,
+                                    fmt::join(key.choices, ", "), base::didYouMean(value, key.choices)));
 }
 
 Status checkValue(const Key& key, const Value& value) {

@@ -228,25 +228,36 @@ Result<std::unique_ptr<Dataset>> openNumpy(const DatasetRequest& request) {
   return ArrayDataset::create("'" + archive.string() + "'", std::move(arrays), request);
 }
 
-/// Counts the rows from the headers of .npy files. An archive is read, because its members may be compressed.
-Result<std::int64_t> countNumpy(const DatasetRequest& request) {
-  PIPESCOPE_TRY(requireDirectory(request, "NumPy files"));
-  std::error_code error;
-  if (fs::exists(request.directory / (splitName(request) + ".npz"), error)) {
-    PIPESCOPE_ASSIGN(const std::unique_ptr<Dataset> opened, openNumpy(request));
-    return opened->size();
-  }
-  PIPESCOPE_ASSIGN(const auto files, filesOf(request, ".npy"));
+Result<std::int64_t> countFiles(const DatasetRequest& request, const std::string& extension,
+                                Result<graph::TensorType> (*read)(const fs::path&)) {
+  PIPESCOPE_ASSIGN(const auto files, filesOf(request, extension));
   std::map<std::string, TensorValue> arrays;
   for (const auto& [name, file] : files) {
-    PIPESCOPE_ASSIGN(arrays[name].type, readNpyType(file));
+    PIPESCOPE_ASSIGN(arrays[name].type, read(file));
   }
   return ArrayDataset::rowsOf(placeOf(request), std::move(arrays), request);
+}
+
+/// Counts the rows from the headers of the arrays.
+Result<std::int64_t> countNumpy(const DatasetRequest& request) {
+  PIPESCOPE_TRY(requireDirectory(request, "NumPy files"));
+  const fs::path archive = request.directory / (splitName(request) + ".npz");
+  std::error_code error;
+  if (!fs::exists(archive, error)) return countFiles(request, ".npy", readNpyType);
+  PIPESCOPE_ASSIGN(auto types, readNpzTypes(archive));
+  std::map<std::string, TensorValue> arrays;
+  for (auto& [name, type] : types) arrays[name].type = std::move(type);
+  return ArrayDataset::rowsOf("'" + archive.string() + "'", std::move(arrays), request);
 }
 
 Result<std::unique_ptr<Dataset>> openProto(const DatasetRequest& request) {
   PIPESCOPE_TRY(requireDirectory(request, "TensorProto files"));
   return openFiles(request, ".pb", onnx::readTensorFile);
+}
+
+Result<std::int64_t> countProto(const DatasetRequest& request) {
+  PIPESCOPE_TRY(requireDirectory(request, "TensorProto files"));
+  return countFiles(request, ".pb", onnx::readTensorType);
 }
 
 }  // namespace
@@ -264,7 +275,7 @@ PIPESCOPE_REGISTER_DATASET(tensor_proto) {
       {"tensor_proto",
        "ONNX TensorProto files in a folder, by the names of the model's inputs, or samples and labels: "
        "train_NAME.pb or train/NAME.pb; test likewise",
-       openProto, preprocessingSettings()});
+       openProto, preprocessingSettings(), countProto});
 }
 
 }  // namespace pipescope::data

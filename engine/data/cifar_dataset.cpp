@@ -36,6 +36,13 @@ const CifarKind& kindOf(bool hundred) {
   return hundred ? fine : ten;
 }
 
+base::Status checkRecords(const CifarKind& kind, const fs::path& file, std::uintmax_t bytes) {
+  const std::size_t record = kind.labels + kPixels;
+  if (bytes > 0 && bytes % record == 0) return {};
+  return base::badInput(fmt::format("'{}' has {} bytes, which are not whole {} records of {}; fetch it again",
+                                    file.string(), bytes, kind.name, record));
+}
+
 class CifarDataset : public LabelledImages {
  public:
   CifarDataset(const CifarKind& kind, std::string description, std::array<float, 256> table)
@@ -44,11 +51,7 @@ class CifarDataset : public LabelledImages {
   base::Status add(const fs::path& file) {
     PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, readWholeFile(file, "data set"));
     const std::size_t record = kind_.labels + kPixels;
-    if (bytes.empty() || bytes.size() % record != 0) {
-      return base::badInput(
-          fmt::format("'{}' has {} bytes, which are not whole {} records of {}; fetch it again",
-                      file.string(), bytes.size(), kind_.name, record));
-    }
+    PIPESCOPE_TRY(checkRecords(kind_, file, bytes.size()));
     for (std::size_t at = 0; at < bytes.size(); at += record) {
       if (std::to_integer<std::int64_t>(bytes[at + kind_.labels - 1]) >= kind_.classes) {
         return base::badInput(fmt::format("'{}': label {} of item {} is outside 0…{}; is it {}?",
@@ -89,25 +92,47 @@ class CifarDataset : public LabelledImages {
   std::array<float, 256> table_;
 };
 
-base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request, bool hundred) {
-  PIPESCOPE_ASSIGN(const auto table, preprocessingTable(request.preprocessing));
-  const CifarKind& kind = kindOf(hundred);
+base::Result<std::vector<fs::path>> cifarFiles(const DatasetRequest& request, const CifarKind& kind) {
   if (request.directory.empty())
     return base::badInput(
         fmt::format("the folder of the {} files is missing: give it with --data", kind.name));
-  auto dataset = std::make_unique<CifarDataset>(kind, "'" + request.directory.string() + "'", table);
+  std::vector<fs::path> files;
   for (const std::string& file : request.split == DataSplit::train ? kind.train : kind.test)
-    PIPESCOPE_TRY(dataset->add(request.directory / file));
+    files.push_back(request.directory / file);
+  return files;
+}
+
+base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request, bool hundred) {
+  PIPESCOPE_ASSIGN(const auto table, preprocessingTable(request.preprocessing));
+  const CifarKind& kind = kindOf(hundred);
+  PIPESCOPE_ASSIGN(const std::vector<fs::path> files, cifarFiles(request, kind));
+  auto dataset = std::make_unique<CifarDataset>(kind, "'" + request.directory.string() + "'", table);
+  for (const fs::path& file : files) PIPESCOPE_TRY(dataset->add(file));
   return std::unique_ptr<Dataset>(std::move(dataset));
+}
+
+/// Counts the records from the lengths of the files.
+base::Result<std::int64_t> countCifar(const DatasetRequest& request, bool hundred) {
+  const CifarKind& kind = kindOf(hundred);
+  PIPESCOPE_ASSIGN(const std::vector<fs::path> files, cifarFiles(request, kind));
+  std::uintmax_t records = 0;
+  for (const fs::path& file : files) {
+    PIPESCOPE_ASSIGN(const std::uintmax_t bytes, plainFileSize(file, "data set"));
+    PIPESCOPE_TRY(checkRecords(kind, file, bytes));
+    records += bytes / (kind.labels + kPixels);
+  }
+  return static_cast<std::int64_t>(records);
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_DATASET(cifar) {
   registry.add({"cifar10", "CIFAR-10's binary files in a folder",
-                [](const DatasetRequest& request) { return open(request, false); }, preprocessingSettings()});
+                [](const DatasetRequest& request) { return open(request, false); }, preprocessingSettings(),
+                [](const DatasetRequest& request) { return countCifar(request, false); }});
   registry.add({"cifar100", "CIFAR-100's binary files in a folder, with the fine labels",
-                [](const DatasetRequest& request) { return open(request, true); }, preprocessingSettings()});
+                [](const DatasetRequest& request) { return open(request, true); }, preprocessingSettings(),
+                [](const DatasetRequest& request) { return countCifar(request, true); }});
 }
 
 }  // namespace pipescope::data

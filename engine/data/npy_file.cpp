@@ -134,6 +134,21 @@ Result<std::ifstream> openPlainFile(const std::filesystem::path& file, const std
 
 }  // namespace
 
+base::Result<std::uintmax_t> plainFileSize(const std::filesystem::path& file, const std::string& what) {
+  PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, what));
+  return static_cast<std::uintmax_t>(stream.tellg());
+}
+
+base::Result<std::vector<std::byte>> readFilePart(const std::filesystem::path& file, std::uint64_t offset,
+                                                  std::size_t bytes, const std::string& what) {
+  PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, what));
+  std::vector<std::byte> part(bytes);
+  stream.seekg(static_cast<std::streamoff>(offset));
+  stream.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size()));
+  if (!stream) return unreadable(file, what);
+  return part;
+}
+
 base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
                                                    const std::string& what) {
   PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, what));
@@ -153,25 +168,21 @@ Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const std::
   return graph::TensorValue{type, {values.begin(), values.end()}};
 }
 
-Result<graph::TensorType> readNpyType(const std::filesystem::path& file) {
-  const std::string name = "'" + file.string() + "'";
-  PIPESCOPE_ASSIGN(std::ifstream stream, openPlainFile(file, "array"));
-  const auto size = static_cast<std::size_t>(stream.tellg());
-  std::vector<std::byte> start;
-  const auto readTo = [&](std::size_t bytes) {
-    const std::size_t have = start.size();
-    start.resize(std::max(have, bytes));
-    stream.seekg(static_cast<std::streamoff>(have));
-    stream.read(reinterpret_cast<char*>(start.data() + have),
-                static_cast<std::streamsize>(start.size() - have));
-  };
-  readTo(std::min<std::size_t>(size, 12));
+Result<graph::TensorType> parseNpyType(std::span<const std::byte> start, std::size_t size,
+                                       const std::string& name) {
   PIPESCOPE_ASSIGN(const NpyHeader header, headerOf(start, size, name));
-  readTo(header.bytes());
-  if (!stream) return unreadable(file, "array");
+  if (header.bytes() > start.size())
+    return badInput(fmt::format("{}: its .npy header is longer than that of any array", name));
   PIPESCOPE_ASSIGN(graph::TensorType type, typeOf(textOf(start).substr(header.prefix, header.length), name));
   PIPESCOPE_TRY(checkValues(type, size - header.bytes(), name));
   return type;
+}
+
+Result<graph::TensorType> readNpyType(const std::filesystem::path& file) {
+  PIPESCOPE_ASSIGN(const std::uintmax_t size, plainFileSize(file, "array"));
+  PIPESCOPE_ASSIGN(const std::vector<std::byte> start,
+                   readFilePart(file, 0, std::min<std::uintmax_t>(size, kNpyStart), "array"));
+  return parseNpyType(start, static_cast<std::size_t>(size), "'" + file.string() + "'");
 }
 
 Result<graph::TensorValue> readNpy(const std::filesystem::path& file) {

@@ -20,12 +20,20 @@ base::Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const
 base::Result<graph::TensorValue> readNpy(const std::filesystem::path& file);
 /// Reads the type of an array from the header of its file. The length of the file must fit it.
 base::Result<graph::TensorType> readNpyType(const std::filesystem::path& file);
+/// The same from the first bytes of an array file of `size` bytes. kNpyStart of them suffice.
+base::Result<graph::TensorType> parseNpyType(std::span<const std::byte> start, std::size_t size,
+                                             const std::string& name);
+/// Far more than the header of an array of numbers has.
+inline constexpr std::size_t kNpyStart = 1 << 17;
 /// Writes an array. bfloat16 is written as float32, because NumPy does not have it.
 std::vector<std::byte> npyBytes(const graph::TensorType& type, std::span<const std::byte> values);
 
 /// Reads all arrays of an archive, by name without ".npy". A size in a header never makes the reader take
 /// more memory than the file's own size explains.
 base::Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem::path& file);
+
+/// Reads the types of all arrays of an archive from its directory and the headers of its members.
+base::Result<std::map<std::string, graph::TensorType>> readNpzTypes(const std::filesystem::path& file);
 
 struct NpzMember {
   std::string name;
@@ -35,6 +43,11 @@ struct NpzMember {
 /// Writes an archive with stored members, smaller than 4 GiB. It appears by one rename.
 base::Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members);
 
+/// Bytes of a plain file. `what` names its kind in errors.
+base::Result<std::uintmax_t> plainFileSize(const std::filesystem::path& file, const std::string& what);
+/// Reads a part of a plain file that it has.
+base::Result<std::vector<std::byte>> readFilePart(const std::filesystem::path& file, std::uint64_t offset,
+                                                  std::size_t bytes, const std::string& what);
 /// Reads a whole plain file. `what` names its kind in errors.
 base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
                                                    const std::string& what);

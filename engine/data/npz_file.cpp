@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "engine/data/npy_file.h"
 #include "profiler/base/output_file.h"
@@ -50,7 +52,10 @@ void readZip64(std::span<const std::byte> extra, Member& member) {
   }
 }
 
-Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std::string& name) {
+/// `file` is the end of an archive, from byte `base` on. If its directory begins before that, `missing` is
+/// set to where it begins.
+Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std::string& name,
+                                      std::size_t base = 0, std::optional<std::size_t>* missing = nullptr) {
   const base::Error damaged = badInput(fmt::format("{} is no .npz file, or it is cut off or damaged", name));
   if (file.size() < kEndBytes) return damaged;
   std::size_t end = file.size() - kEndBytes;
@@ -60,6 +65,11 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
   }
   const auto count = at<std::uint16_t>(file, end + 10);
   std::size_t place = at<std::uint32_t>(file, end + 16);
+  if (place < base) {
+    if (missing != nullptr) *missing = place;
+    return damaged;
+  }
+  place -= base;
   std::vector<Member> members;
   for (std::size_t i = 0; i < count; ++i) {
     if (place > end || end - place < kCentralBytes || at<std::uint32_t>(file, place) != kCentral)
@@ -81,31 +91,37 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
   return members;
 }
 
+/// Bytes of the local header of a member; `start` begins with it.
+Result<std::size_t> localBytes(std::span<const std::byte> start, const Member& member,
+                               const std::string& name) {
+  const base::Error damaged = badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
+  if (start.size() < kLocalBytes || at<std::uint32_t>(start, 0) != kLocal) return damaged;
+  const std::size_t skip = kLocalBytes + at<std::uint16_t>(start, 26) + at<std::uint16_t>(start, 28);
+  if (start.size() < skip) return damaged;
+  return skip;
+}
+
 /// Returns the member's bytes as the file holds them, still compressed.
 Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, const Member& member,
                                                const std::string& name) {
-  const base::Error damaged = badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
-  if (member.offset > file.size() || file.size() - member.offset < kLocalBytes) return damaged;
-  const auto place = static_cast<std::size_t>(member.offset);
-  if (at<std::uint32_t>(file, place) != kLocal) return damaged;
-  const std::size_t skip =
-      kLocalBytes + at<std::uint16_t>(file, place + 26) + at<std::uint16_t>(file, place + 28);
-  if (file.size() - place < skip || file.size() - place - skip < member.packed) return damaged;
-  return file.subspan(place + skip, static_cast<std::size_t>(member.packed));
+  const auto from = static_cast<std::size_t>(std::min<std::uint64_t>(member.offset, file.size()));
+  const std::span<const std::byte> start = file.subspan(from);
+  PIPESCOPE_ASSIGN(const std::size_t skip, localBytes(start, member, name));
+  if (start.size() - skip < member.packed)
+    return badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
+  return start.subspan(skip, static_cast<std::size_t>(member.packed));
 }
 
-Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const Member& member,
-                                        const std::string& name) {
-  const base::Error damaged = badInput(fmt::format("{}: member {} is damaged", name, member.name));
-  // Deflate compresses by a factor of at most 1,032.
-  if (member.size > (packed.size() + 64) * 1032) return damaged;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(member.size));
+/// Inflates up to `wanted` bytes. Returns nothing if the packed bytes are damaged or end before.
+std::optional<std::vector<std::byte>> inflateTo(std::span<const std::byte> packed, std::size_t wanted,
+                                                bool toTheEnd) {
+  std::vector<std::byte> bytes(wanted);
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return badInput(fmt::format("{}: not enough memory", name));
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
   std::size_t in = 0, out = 0;
   int state = Z_OK;
   Bytef nothing = 0;
-  while (state == Z_OK) {
+  while (state == Z_OK && (toTheEnd || out < wanted)) {
     constexpr std::size_t kPiece = 1 << 30;
     const std::size_t more = std::min(packed.size() - in, kPiece),
                       room = std::min(bytes.size() - out, kPiece);
@@ -118,8 +134,73 @@ Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const
     out += room - stream.avail_out;
   }
   inflateEnd(&stream);
-  if (state != Z_STREAM_END || out != bytes.size()) return damaged;
+  if (out != wanted || (toTheEnd && state != Z_STREAM_END)) return std::nullopt;
   return bytes;
+}
+
+base::Error damagedMember(const Member& member, const std::string& name) {
+  return badInput(fmt::format("{}: member {} is damaged", name, member.name));
+}
+
+/// Deflate compresses by a factor of at most 1,032.
+bool isPossible(const Member& member) {
+  return member.method != Z_DEFLATED || member.size <= (member.packed + 64) * 1032;
+}
+
+Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const Member& member,
+                                        const std::string& name) {
+  if (!isPossible(member)) return damagedMember(member, name);
+  auto bytes = inflateTo(packed, static_cast<std::size_t>(member.size), true);
+  if (!bytes) return damagedMember(member, name);
+  return *std::move(bytes);
+}
+
+base::Error unknownMethod(const Member& member, const std::string& what) {
+  return badInput(
+      fmt::format("{} is packed by method {}; stored and deflated ones are read", what, member.method));
+}
+
+/// The name of an array, without ".npy".
+std::string keyOf(const Member& member) {
+  return member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4) : member.name;
+}
+
+/// The members of an archive, from its end.
+Result<std::vector<Member>> readDirectory(const std::filesystem::path& path, std::size_t size) {
+  const std::string name = "'" + path.string() + "'";
+  std::size_t from = size - std::min<std::size_t>(size, 65535 + kEndBytes);
+  std::optional<std::size_t> missing;
+  PIPESCOPE_ASSIGN(std::vector<std::byte> tail, readFilePart(path, from, size - from, "archive of arrays"));
+  Result<std::vector<Member>> members = membersOf(tail, name, from, &missing);
+  if (members.ok() || !missing) return members;
+  PIPESCOPE_ASSIGN(tail, readFilePart(path, *missing, size - *missing, "archive of arrays"));
+  return membersOf(tail, name, *missing);
+}
+
+/// The type of a member, from the first bytes of it.
+Result<graph::TensorType> typeOfMember(const std::filesystem::path& path, std::size_t size,
+                                       const Member& member) {
+  const std::string name = "'" + path.string() + "'", what = fmt::format("{}: member {}", name, member.name);
+  if (member.method != 0 && member.method != Z_DEFLATED) return unknownMethod(member, what);
+  // A local header has a name and an extra field, each of 65,535 bytes at most.
+  constexpr std::uint64_t kStart = kLocalBytes + 2 * 65535 + kNpyStart;
+  const std::uint64_t from = std::min<std::uint64_t>(member.offset, size);
+  PIPESCOPE_ASSIGN(
+      const std::vector<std::byte> part,
+      readFilePart(path, from, static_cast<std::size_t>(std::min(kStart, size - from)), "archive of arrays"));
+  PIPESCOPE_ASSIGN(const std::size_t skip, localBytes(part, member, name));
+  if (member.packed > size - from - skip)
+    return badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
+  if (!isPossible(member)) return damagedMember(member, name);
+  const auto known = static_cast<std::size_t>(std::min<std::uint64_t>(member.packed, part.size() - skip));
+  const std::span<const std::byte> packed = std::span(part).subspan(skip, known);
+  if (member.method == 0)
+    return parseNpyType(packed.subspan(0, std::min(known, kNpyStart)),
+                        static_cast<std::size_t>(member.packed), what);
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(member.size, kNpyStart));
+  const auto bytes = inflateTo(packed, wanted, false);
+  if (!bytes) return damagedMember(member, name);
+  return parseNpyType(*bytes, static_cast<std::size_t>(member.size), what);
 }
 
 template <class T>
@@ -192,19 +273,26 @@ Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem:
   for (const Member& member : members) {
     PIPESCOPE_ASSIGN(const std::span<const std::byte> packed, packedBytes(file, member, name));
     const std::string what = fmt::format("{}: member {}", name, member.name);
-    std::string key = member.name;
-    if (key.ends_with(".npy")) key.resize(key.size() - 4);
     if (member.method == 0) {
-      PIPESCOPE_ASSIGN(arrays[key], parseNpy(packed, what));
+      PIPESCOPE_ASSIGN(arrays[keyOf(member)], parseNpy(packed, what));
     } else if (member.method == Z_DEFLATED) {
       PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, inflated(packed, member, name));
-      PIPESCOPE_ASSIGN(arrays[key], parseNpy(bytes, what));
+      PIPESCOPE_ASSIGN(arrays[keyOf(member)], parseNpy(bytes, what));
     } else {
-      return badInput(
-          fmt::format("{} is packed by method {}; stored and deflated ones are read", what, member.method));
+      return unknownMethod(member, what);
     }
   }
   return arrays;
+}
+
+Result<std::map<std::string, graph::TensorType>> readNpzTypes(const std::filesystem::path& path) {
+  PIPESCOPE_ASSIGN(const std::uintmax_t size, plainFileSize(path, "archive of arrays"));
+  PIPESCOPE_ASSIGN(const std::vector<Member> members, readDirectory(path, static_cast<std::size_t>(size)));
+  std::map<std::string, graph::TensorType> types;
+  for (const Member& member : members) {
+    PIPESCOPE_ASSIGN(types[keyOf(member)], typeOfMember(path, static_cast<std::size_t>(size), member));
+  }
+  return types;
 }
 
 Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members) {

@@ -277,24 +277,39 @@ class ExecutableRecorder {
                                                                  variable.bytes,
                                                                  variable.maxUnitBytes,
                                                                  variable.alwaysLive,
-                                                                 variable.stage});
+                                                                 variable.stage,
+                                                                 variable.unitCategory,
+                                                                 variable.place});
       for (const devices::LifeSteps& life : variable.lives)
         recorder_.add(model::LifeInterval{id, life.first, life.end});
       if (level_ == RecordLevel::off || level_ == RecordLevel::stages) continue;
       for (const devices::UnitBytes& run : variable.units)
-        recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes});
+        recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes, run.address});
     }
+    std::vector<model::ProgramId> programs;
     for (std::size_t i = 0; i < memory.steps.size(); ++i) {
       const devices::LoweredStepMemory& step = memory.steps[i];
-      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), tree.programOf(step),
+      programs.push_back(tree.programOf(step));
+      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), programs.back(),
                                         step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
     }
+    if (level_ >= RecordLevel::steps) recordVertices(memory, space, programs);
     for (const devices::UnitBytesRun& run : memory.units) {
       recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
                                       run.firstUnit, run.unitCount, run.bytes});
     }
     for (const std::string& text : part_.replica == 0 ? memory.overflow : std::vector<std::string>())
       recordOverflow(device, text);
+  }
+
+  /// `programs` belong to the steps of the memory.
+  void recordVertices(const devices::LoweredMemory& memory, model::MemorySpaceId space,
+                      const std::vector<model::ProgramId>& programs) {
+    for (const devices::LoweredVertices& use : memory.vertices) {
+      recorder_.add(model::VertexUse{result_.id, space, programs[static_cast<std::size_t>(use.step)],
+                                     use.type, use.firstUnit, use.unitCount, use.count, use.code, use.state,
+                                     use.fields});
+    }
   }
 
   /// The first line says what does not fit. The others are advice.

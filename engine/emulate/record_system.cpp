@@ -83,8 +83,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     }
     auto& spaces = ids.memory.emplace_back();
     for (const devices::MemorySpaceInfo& space : info.memory) {
-      spaces.push_back(recorder.add(
-          model::MemorySpace{{}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart}));
+      spaces.push_back(recorder.add(model::MemorySpace{
+          {}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart, space.elementBytes}));
     }
   }
   const bool hosted = std::any_of(system.links().begin(), system.links().end(),

@@ -39,23 +39,6 @@ constexpr TypePair kTypes[] = {{Proto::FLOAT, ElementType::float32},
                                {kFloat8E5M2, ElementType::float8_152},
                                {kFloat8E5M2Fnuz, ElementType::float8_152fnuz}};
 
-/// Bytes that a shape needs. Error: a negative extent, or a product that does not fit.
-Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what) {
-  std::int64_t bytes = graph::sizeOf(type.element);
-  bool empty = false;
-  for (const std::int64_t extent : type.shape) {
-    if (extent < 0) return badInput(fmt::format("{} has the negative extent {}.", what, extent));
-    empty = empty || extent == 0;
-  }
-  if (empty) return std::int64_t{0};
-  for (const std::int64_t extent : type.shape) {
-    if (bytes > std::numeric_limits<std::int64_t>::max() / 2 / extent)
-      return badInput(fmt::format("{} has more elements than can be addressed.", what));
-    bytes *= extent;
-  }
-  return bytes;
-}
-
 /// Reads the elements of a typed list, each narrowed to T.
 template <class T, class List>
 std::vector<std::byte> narrowed(const List& list) {
@@ -139,6 +122,22 @@ void normalizeBooleans(TensorValue& value) {
 }
 
 }  // namespace
+
+Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what) {
+  std::int64_t bytes = graph::sizeOf(type.element);
+  bool empty = false;
+  for (const std::int64_t extent : type.shape) {
+    if (extent < 0) return badInput(fmt::format("{} has the negative extent {}.", what, extent));
+    empty = empty || extent == 0;
+  }
+  if (empty) return std::int64_t{0};
+  for (const std::int64_t extent : type.shape) {
+    if (bytes > std::numeric_limits<std::int64_t>::max() / 2 / extent)
+      return badInput(fmt::format("{} has more elements than can be addressed.", what));
+    bytes *= extent;
+  }
+  return bytes;
+}
 
 std::string nameOfDataType(int dataType) {
   for (const TypePair& pair : kTypes) {

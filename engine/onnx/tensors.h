@@ -21,6 +21,9 @@ int dataTypeOf(ElementType element);
 /// "string", "complex64" …
 std::string nameOfDataType(int dataType);
 
+/// Bytes that the values need. Error: a negative extent, or a product that does not fit.
+base::Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what);
+
 /// Reads the value. Memory is taken only for elements that the bytes really hold. `folder` may hold external
 /// data; if it is empty, external data is refused.
 base::Result<TensorValue> readTensor(const ::onnx::TensorProto& proto, const std::filesystem::path& folder,

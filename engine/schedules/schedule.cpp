@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "profiler/base/nearest.h"
 
 namespace pipescope::schedules {
 
@@ -35,7 +39,10 @@ base::Result<const ScheduleDefinition*> findSchedule(std::string_view name) {
   for (const ScheduleDefinition& definition : scheduleRegistry().all()) {
     if (definition.name == name) return &definition;
   }
-  return base::badInput(fmt::format("There is no schedule \"{}\"; known are {}.", name, scheduleNames()));
+  std::vector<std::string> known;
+  for (const ScheduleDefinition& definition : scheduleRegistry().all()) known.push_back(definition.name);
+  return base::badInput(fmt::format("There is no schedule \"{}\"{} Known are {}.", name,
+                                    base::didYouMean(name, known), scheduleNames()));
 }
 
 base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape) {

@@ -47,6 +47,9 @@ std::string toString(ScheduleKind kind) {
 std::string toString(TickMeaning meaning) {
   return nameOf(meaning, {"clock cycle", "time", "cost"});
 }
+std::string toString(MemoryPlace place) {
+  return nameOf(place, {"anywhere", "interleaved", "own element"});
+}
 std::string toString(LevelContent content) {
   return nameOf(content, {"placements", "waits", "transfers", "steps"});
 }

@@ -90,6 +90,13 @@ enum class TickMeaning : std::uint8_t {
   cost = 2,        ///< a fraction of the unit in which the configuration gives costs
 };
 
+/// The part of a unit's memory that a variable needs.
+enum class MemoryPlace : std::uint8_t {
+  anywhere = 0,
+  interleaved = 1,  ///< loads of 128 bits read it
+  ownElement = 2,   ///< it is written while a variable in another memory element is read
+};
+
 /// The kind of rows that a LevelNode summarises.
 enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
 
@@ -107,6 +114,7 @@ std::string toString(Severity severity);
 std::string toString(OutcomeKind kind);
 std::string toString(ScheduleKind kind);
 std::string toString(TickMeaning meaning);
+std::string toString(MemoryPlace place);
 std::string toString(LevelContent content);
 std::string toString(ProfileState state);
 

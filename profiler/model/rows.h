@@ -144,6 +144,7 @@ struct MemorySpace {
   std::int64_t units = 1;
   Bytes bytesPerUnit;
   Bytes interleavedStart;
+  Bytes elementBytes = {};
   PIPESCOPE_ROW("memory_space", plain,
                 "Memory of one kind on one device: 1,472 tiles of 624 KiB, one HBM …") {
     visit("id", row.id, "", "");
@@ -152,6 +153,7 @@ struct MemorySpace {
     visit("units", row.units, "", "how many equal units");
     visit("bytes_per_unit", row.bytesPerUnit, "B", "capacity of one unit");
     visit("interleaved_start", row.interleavedStart, "B", "address where interleaved memory begins; 0: none");
+    visit("element_bytes", row.elementBytes, "B", "of a memory element; 0: the memory has none");
   }
 };
 
@@ -354,6 +356,8 @@ struct Variable {
   Bytes bytes, maxUnitBytes;
   bool alwaysLive = false;
   std::int32_t stage = -1;
+  std::string unitCategory = {};
+  MemoryPlace place = MemoryPlace::anywhere;
   PIPESCOPE_ROW("variable", blocks, "A tensor or piece of program in a memory space") {
     visit("id", row.id, "", "");
     visit("executable", row.executable, "", "");
@@ -365,6 +369,8 @@ struct Variable {
     visit("max_unit_bytes", row.maxUnitBytes, "B", "on the unit that holds most of it");
     visit("always_live", row.alwaysLive, "", "1: reserved for the whole program");
     visit("stage", row.stage, "", "");
+    visit("unit_category", row.unitCategory, "", "its category in unit_memory; empty: the same as category");
+    visit("place", row.place, "", "MemoryPlace: the part of a unit's memory that it needs");
   }
 };
 
@@ -609,16 +615,19 @@ struct LevelNode {
   }
 };
 
-/// Where a variable lies. A unit that no row of the variable names holds nothing of it.
+/// Where a variable lies. A unit that no row of the variable names holds nothing of it. Where addresses are
+/// not recorded, because they differ from unit to unit, analysis/memory/unit_layout.h works them out.
 struct VariableUnits {
   VariableId variable;
   std::int64_t firstUnit = 0, unitCount = 1;
   Bytes bytes;
+  std::int64_t address = -1;
   PIPESCOPE_ROW("variable_units", blocks, "Unit map of a variable, run-length coded over equal neighbours") {
     visit("variable", row.variable, "", "ascending");
     visit("first_unit", row.firstUnit, "", "");
     visit("unit_count", row.unitCount, "", "units first_unit … first_unit + unit_count − 1 hold as much");
     visit("bytes", row.bytes, "B", "in each of these units");
+    visit("address", row.address, "B", "in each of these units; -1: laid out by the reader");
   }
 };
 
@@ -655,6 +664,29 @@ struct Edge {
   }
 };
 
+/// The vertices of one type in one compute set. Their code lies once on a unit for each type, however many
+/// compute sets run it.
+struct VertexUse {
+  ExecutableId executable;
+  MemorySpaceId space;
+  ProgramId program;
+  std::string type;
+  std::int64_t firstUnit = 0, unitCount = 1, count = 1;
+  Bytes code, state, lists;
+  PIPESCOPE_ROW("vertex_use", blocks, "Vertices of a compute set by type, run-length coded over units") {
+    visit("executable", row.executable, "", "");
+    visit("memory_space", row.space, "", "that holds their code and data");
+    visit("program", row.program, "", "the compute set");
+    visit("type", row.type, "", "codelet with its template arguments");
+    visit("first_unit", row.firstUnit, "", "");
+    visit("unit_count", row.unitCount, "", "units first_unit … first_unit + unit_count − 1 have as many");
+    visit("count", row.count, "", "vertices on each of these units");
+    visit("code_bytes", row.code, "B", "of the type's code on each of these units");
+    visit("state_bytes", row.state, "B", "of all these vertices' own state on each of these units");
+    visit("list_bytes", row.lists, "B", "of the lists that they point to, on each of these units");
+  }
+};
+
 #undef PIPESCOPE_ROW
 
 /// All row types; a table's index is its place here, and its number in files: add new ones at the end.
@@ -662,6 +694,6 @@ using AllRows =
     std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
                UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
-               LevelNode, CompilerPass, StepUnits, VariableUnits, Edge>;
+               LevelNode, CompilerPass, StepUnits, VariableUnits, Edge, VertexUse>;
 
 }  // namespace pipescope::model

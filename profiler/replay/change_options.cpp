@@ -7,6 +7,7 @@
 #include <set>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/base/nearest.h"
 #include "profiler/replay/recompute.h"
 
 namespace pipescope::replay {
@@ -50,8 +51,8 @@ base::Status changeSchedule(const ChangeContext& context, Changed& changed, cons
   const std::vector<std::string> known =
       context.schedules == nullptr ? std::vector<std::string>() : context.schedules->names;
   if (std::find(known.begin(), known.end(), value) == known.end())
-    return base::badInput(
-        fmt::format("There is no schedule \"{}\". Known ones: {}.", value, fmt::join(known, ", ")));
+    return base::badInput(fmt::format("There is no schedule \"{}\"{} Known are {}.", value,
+                                      base::didYouMean(value, known), fmt::join(known, ", ")));
   changed.recording.executable.schedule = value;
   changed.reorder = true;
   return {};

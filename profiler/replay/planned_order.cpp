@@ -8,6 +8,7 @@
 #include <map>
 
 #include "profiler/analysis/rows_of_run.h"
+#include "profiler/base/nearest.h"
 
 namespace pipescope::replay {
 namespace {
@@ -252,7 +253,8 @@ base::Result<PlanComparison> comparePlan(const model::ProfileSource& source, con
   if (schedules == nullptr) return base::refused("This program knows no schedules.");
   if (!plan.name.empty()) {
     if (std::ranges::find(schedules->names, plan.name) == schedules->names.end())
-      return base::badInput(fmt::format("There is no schedule {}; schedules are {}.", plan.name,
+      return base::badInput(fmt::format("There is no schedule \"{}\"{} Known are {}.", plan.name,
+                                        base::didYouMean(plan.name, schedules->names),
                                         fmt::join(schedules->names, ", ")));
     PIPESCOPE_ASSIGN(const PlannedDevices planned, scheduleTasks(*schedules, plan.name, recorded));
     return compareAll(recorded, planned, plan.name);

@@ -29,9 +29,10 @@ class ReplayWriter {
     writeFacts(changes);
     writeStages();
     if (extent == Extent::whole)
-      PIPESCOPE_TRY((copy<model::DebugContext, model::Operator, model::Program, model::Variable,
-                          model::LivenessStep, model::LifeInterval, model::UnitMemory, model::CompilerPass,
-                          model::Step, model::StepUnits, model::VariableUnits, model::Edge>()));
+      PIPESCOPE_TRY(
+          (copy<model::DebugContext, model::Operator, model::Program, model::Variable, model::LivenessStep,
+                model::LifeInterval, model::UnitMemory, model::CompilerPass, model::Step, model::StepUnits,
+                model::VariableUnits, model::Edge, model::VertexUse>()));
     writePlacements();
     writeTransfers();
     writeWaits();

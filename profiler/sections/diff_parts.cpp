@@ -181,7 +181,7 @@ Table diffMemoryTable(const analysis::Diff& diff, int most) {
   Table table{"memory", "Memory", "sum over units, without gaps", {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index; none: the host", false},
                    {"device_name", "Device", Format::plain, "or its streaming memory"},
-                   {"category", "Category", Format::plain, ""},
+                   {"category", "Category", Format::term, ""},
                    {"before_bytes", "Before", Format::bytes, ""},
                    {"after_bytes", "After", Format::bytes, ""},
                    {"delta_bytes", "Change", Format::bytes, ""}};
@@ -199,7 +199,7 @@ Table diffMemoryTable(const analysis::Diff& diff, int most) {
 /// Devices of different families have no counterparts, so their memory is compared as a whole.
 Table diffCategoryTable(const analysis::Diff& diff) {
   Table table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
-  table.columns = {{"category", "Category", Format::plain, ""},
+  table.columns = {{"category", "Category", Format::term, ""},
                    {"before_bytes", "Before", Format::bytes, ""},
                    {"after_bytes", "After", Format::bytes, ""},
                    {"delta_bytes", "Change", Format::bytes, ""}};

@@ -90,6 +90,7 @@ std::string formatNumber(double value, Format format) {
     case Format::number:
     case Format::list:
     case Format::stage:
+    case Format::term:
     case Format::ofRow:
       break;
   }
@@ -135,6 +136,12 @@ std::string shownTicks(double value) {
   return groupedDigits(std::move(text));
 }
 
+std::string words(std::string term) {
+  if (term == "hbm" || term == "sram") std::ranges::transform(term, term.begin(), ::toupper);
+  std::ranges::replace(term, '_', ' ');
+  return term;
+}
+
 struct CellFormatter {
   Format format;
   double ticksPerShownUnit;
@@ -149,16 +156,20 @@ struct CellFormatter {
     return plain ? std::to_string(n) : number(static_cast<double>(n));
   }
   std::string operator()(double x) const { return number(x); }
-  std::string operator()(const std::string& s) const { return format == Format::list ? shortList(s) : s; }
+  std::string operator()(const std::string& s) const {
+    return format == Format::list ? shortList(s) : format == Format::term ? words(s) : s;
+  }
   std::string operator()(bool b) const { return b ? "yes" : "no"; }
-  /// Text leaves out parts that are 0 or have no value.
+  /// Text leaves out parts that are 0 or have no value. Parts in bytes are categories and regions.
   std::string operator()(const Breakdown& parts) const {
     std::string text;
     bool known = false;
     for (const auto& [name, amount] : parts) {
       known = known || !std::holds_alternative<std::monostate>(amount);
       const double value = numberOf(amount);
-      if (value != 0) text += fmt::format("{}{} {}", text.empty() ? "" : " · ", name, number(value));
+      if (value == 0) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : " · ", format == Format::bytes ? words(name) : name,
+                          number(value));
     }
     return !text.empty() ? text : known ? number(0) : "–";
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/unit_layout.h"
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/sections/no_memory.h"
 #include "profiler/sections/reports.h"
@@ -36,12 +37,24 @@ Table unitTable(const std::string& unit) {
 
 Table variableTable() {
   Table table{"tile_variables", "Live at its peak", "with always-live variables, largest first", {}, {}, 20};
-  table.columns = {
-      {"device", "Device", Format::index, ""},           {"name", "Variable", Format::plain, ""},
-      {"category", "Category", Format::plain, ""},       {"shape", "Shape", Format::plain, ""},
-      {"always_live", "Always live", Format::truth, ""}, {"tile_bytes", "On the tile", Format::bytes, ""},
-      {"device_name", "Name", Format::plain, "", false}};
+  table.columns = {{"device", "Device", Format::index, ""},
+                   {"name", "Variable", Format::plain, ""},
+                   {"category", "Category", Format::term, ""},
+                   {"shape", "Shape", Format::plain, ""},
+                   {"always_live", "Always live", Format::truth, ""},
+                   {"tile_bytes", "On the tile", Format::bytes, ""},
+                   {"address", "Offset", Format::count, "address of the first byte"},
+                   {"device_name", "Name", Format::plain, "", false}};
   return table;
+}
+
+/// Where a variable begins during a step.
+Cell addressOf(const analysis::UnitLayout& layout, model::VariableId variable, std::int64_t step) {
+  for (const analysis::PlacedVariable& placed : layout.variables) {
+    const bool live = placed.alwaysLive || (placed.firstStep <= step && step < placed.endStep);
+    if (placed.id == variable && live && placed.address >= 0) return placed.address;
+  }
+  return Cell();
 }
 
 /// Adds tables about one tile, which has the same number on each device.
@@ -76,9 +89,13 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
     PIPESCOPE_ASSIGN(const auto found,
                      analysis::variablesOnUnit(context.source, context.catalog, context.executable, d.space,
                                                context.unit, static_cast<std::int32_t>(live.peakStep)));
+    PIPESCOPE_ASSIGN(
+        const analysis::UnitLayout layout,
+        analysis::unitLayout(context.source, context.catalog, context.executable, d.space, context.unit));
     for (const analysis::UnitVariable& row : found) {
       variables.rows.push_back({static_cast<std::int64_t>(d.index), row.name, row.category, row.shape,
-                                row.alwaysLive, row.bytes.count, d.name});
+                                row.alwaysLive, row.bytes.count, addressOf(layout, row.id, live.peakStep),
+                                d.name});
     }
   }
   section.tables[2] = std::move(tiles);
@@ -103,7 +120,7 @@ Table peakVariableTable() {
       "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
   variables.columns = {{"device", "Device", Format::index, ""},
                        {"name", "Variable", Format::plain, ""},
-                       {"category", "Category", Format::plain, ""},
+                       {"category", "Category", Format::term, ""},
                        {"shape", "Shape", Format::plain, ""},
                        {"bytes", "Bytes", Format::bytes, ""},
                        {"first_step", "From step", Format::index, ""},

@@ -5,6 +5,7 @@
 #include "profiler/sections/no_memory.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/tile_tables.h"
 
 namespace pipescope::sections {
 namespace {
@@ -20,7 +21,7 @@ Breakdown memoryParts(const Map& map) {
 Table categoryTable(const analysis::Memory& m) {
   Table memoryTable{"categories", "By category", "bytes used, largest first", {}, {}};
   memoryTable.moreColumns = "device_[0-9]+_bytes";
-  memoryTable.columns = {{"category", "Category", Format::plain, ""},
+  memoryTable.columns = {{"category", "Category", Format::term, ""},
                          {"total_bytes", "Total", Format::bytes, "all devices"}};
   for (const analysis::DeviceMemory& d : m.devices)
     memoryTable.columns.push_back(
@@ -48,7 +49,7 @@ Table otherTable(const analysis::Memory& m) {
                     {}};
   memoryTable.columns = {{"index", "Device", Format::index, "none: the host", false},
                          {"name", "Name", Format::plain, ""},
-                         {"space", "Memory", Format::plain, ""},
+                         {"space", "Memory", Format::term, ""},
                          {"total_bytes", "Total", Format::bytes, ""},
                          {"capacity_bytes", "Capacity", Format::bytes, "empty where it is not modelled"},
                          {"fits", "Fits", Format::truth, ""}};
@@ -87,7 +88,7 @@ base::Result<Section> makeMemory(const Context& context) {
   memoryTable.columns = {
       {"index", "Device", Format::index, ""},
       {"name", "Name", Format::plain, ""},
-      {"space", "Memory", Format::plain, ""},
+      {"space", "Memory", Format::term, ""},
       {"total_bytes", "Used", Format::bytes, "without gaps"},
       {"total_bytes_including_gaps", "Address span", Format::bytes, "with the gaps between variables"},
       {"always_live_bytes", "Always live", Format::bytes, ""},
@@ -113,6 +114,8 @@ base::Result<Section> makeMemory(const Context& context) {
   section.tables.push_back(std::move(memoryTable));
   section.tables.push_back(otherTable(m));
   section.tables.push_back(categoryTable(m));
+  PIPESCOPE_ASSIGN(std::vector<Table> ofTile, tileTables(context, m));
+  for (Table& table : ofTile) section.tables.push_back(std::move(table));
   if (m.devices.empty()) lack(section, noMemory(context));
   return section;
 }

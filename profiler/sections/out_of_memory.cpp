@@ -112,7 +112,7 @@ base::Result<Table> overflowTable(const Context& context, const analysis::Memory
   table.columns = {
       {"device", "Index", Format::index, "Device index; none: the host", false},
       {"device_name", "Device", Format::plain, ""},
-      {"space", "Memory", Format::plain, ""},
+      {"space", "Memory", Format::term, ""},
       {"needs_bytes", "Needs", Format::bytes, "the fullest tile, or the device if it has no tiles"},
       {"has_bytes", "Has", Format::bytes, ""},
       {"too_much_bytes", "Too much", Format::bytes, "needs − has"},

@@ -26,7 +26,7 @@ base::Result<Table> fullestTiles(const Context& context) {
                    {"step", "Step", Format::index, ""},
                    {"name", "Variable", Format::plain, ""},
                    {"layer", "Layer", Format::plain, "block"},
-                   {"category", "Category", Format::plain, ""},
+                   {"category", "Category", Format::term, ""},
                    {"always_live", "Always live", Format::truth, ""},
                    {"tile_bytes", "On the tile", Format::bytes, ""}};
   for (const analysis::DeviceMemory& device : memory.devices) {
@@ -65,7 +65,7 @@ base::Result<Section> makePeaks(const Context& context) {
   Table categories{"categories", "By category", words.overTiles("each device at its peak step"), {}, {}};
   categories.columns = {{"device", "Index", Format::index, "Device index", false},
                         {"device_name", "Device", Format::plain, ""},
-                        {"category", "Category", Format::plain, ""},
+                        {"category", "Category", Format::term, ""},
                         {"always_live", "Always live", Format::truth, ""},
                         {"bytes", "Bytes", Format::bytes, ""}};
   Table steps{"devices", "Peak steps", words.overTiles(), {}, {}};

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "profiler/base/nearest.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -23,10 +25,10 @@ const SectionDefinition* SectionRegistry::find(std::string_view name) const {
 
 base::Result<const SectionDefinition*> findSection(std::string_view name) {
   if (const SectionDefinition* found = sectionRegistry().find(name)) return found;
-  std::string names;
-  for (const SectionDefinition& definition : sectionRegistry().all())
-    names += (names.empty() ? "" : ", ") + definition.name;
-  return base::badInput(fmt::format("There is no section \"{}\"; known are {}.", name, names));
+  std::vector<std::string> names;
+  for (const SectionDefinition& definition : sectionRegistry().all()) names.push_back(definition.name);
+  return base::badInput(fmt::format("There is no section \"{}\"{} Known are {}.", name,
+                                    base::didYouMean(name, names), fmt::join(names, ", ")));
 }
 
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context) {

@@ -17,6 +17,7 @@ const char* typeNameOf(Format format) {
   switch (format) {
     case Format::plain:
     case Format::list:
+    case Format::term:
       return "string";
     case Format::truth:
       return "boolean";

@@ -37,6 +37,7 @@ enum class Format {
   byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
   list,      ///< words, shortened by shortList()
   stage,     ///< stage 3
+  term,      ///< a word of the profile's own: text shows tile_memory as "tile memory" and hbm as "HBM"
   ofRow,     ///< as Table::rowFormats says
 };
 

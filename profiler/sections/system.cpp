@@ -84,7 +84,7 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
               "Memory spaces",
               "capacity and use of the executable; traffic in its last call",
               {{"device_name", "Device", Format::plain, ""},
-               {"kind", "Kind", Format::plain, ""},
+               {"kind", "Kind", Format::term, ""},
                {"units", "Units", Format::count, ""},
                {"capacity_bytes", "Capacity", Format::bytes, "all units"},
                {"used_bytes", "Used", Format::bytes, "without gaps, sum over units"},

@@ -119,7 +119,12 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
 
 /// The table of the critical path, summed by pass, exchange and call.
 Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
-  Table table{"critical_path", "Critical path", words.basis("last call; adds up to its length"), {}, {}};
+  constexpr std::size_t kPathCycles = 2;
+  Table table{"critical_path",
+              "Critical path",
+              words.basis("last call; adds up to its length, largest first"),
+              {},
+              {}};
   table.columns = {{"what", "What", Format::plain, ""},
                    {"stage", "Stage", Format::index, ""},
                    {"cycles", words.cycles(), Format::ticks, ""},
@@ -137,6 +142,9 @@ Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& wo
     table.rows.push_back({key.first, key.second < 0 ? Cell() : Cell(static_cast<std::int64_t>(key.second)),
                           sum.first, sum.second});
   }
+  std::ranges::stable_sort(table.rows, [](const auto& a, const auto& b) {
+    return std::get<std::int64_t>(a[kPathCycles]) > std::get<std::int64_t>(b[kPathCycles]);
+  });
   return table;
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kApplicationId = base::kProfileId;
 /// Format 0.x: a file can only be opened by a program with the same minor. Raise the minor when tables,
 /// columns or codecs change.
 inline constexpr int kFormatMajor = 0;
-inline constexpr int kFormatMinor = 7;
+inline constexpr int kFormatMinor = 8;
 /// The SQLite header's user_version: 1000 · major + minor.
 inline constexpr std::uint32_t kUserVersion = 1000 * kFormatMajor + kFormatMinor;
 /// "0.1" for 1.

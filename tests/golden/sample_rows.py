@@ -30,6 +30,7 @@ TABLES = {
     "life_interval": "variable first_step end_step",
     "liveness_step": "executable memory_space index program pass max_unit_not_always_live not_always_live",
     "unit_memory": "executable memory_space category region always_live first_unit unit_count bytes",
+    "vertex_use": "executable memory_space program type first_unit unit_count count code_bytes list_bytes state_bytes",
     "counter_sample": "counter time run value",
 }
 TRAINING = ["--dataset", "synthetic", "--samples", "12000", "--epochs", "1", "--training"]

@@ -9,6 +9,9 @@
 
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/unit_layout.h"
+#include "profiler/analysis/memory/unit_vertices.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/timeline/far_statistics.h"
@@ -367,6 +370,44 @@ void expectMemoryAgrees(const Figures& of) {
             memory["max_tile_bytes_including_gaps"].get<std::int64_t>());
 }
 
+/// The addresses of single variables add up to the figures of their unit, and so do its vertices.
+void expectAddressesAgree(const Figures& of) {
+  base::SilentProgress progress;
+  const analysis::Memory& memory = of.memory();
+  for (std::size_t d = 0; d < std::min<std::size_t>(2, memory.devices.size()); ++d) {
+    const analysis::DeviceMemory& device = memory.devices[d];
+    const sections::Context& context = of.context();
+    const analysis::UnitUse use =
+        analysis::unitUse(context.source, of.catalog(), context.executable, device.space).value();
+    const auto byCategory =
+        analysis::unitUseByCategory(context.source, of.catalog(), context.executable, device.space).value();
+    for (const std::int64_t unit : {device.worstUnit, device.spanUnit, device.units / 3, device.units - 1}) {
+      SCOPED_TRACE(device.name + ", unit " + std::to_string(unit));
+      const auto at = static_cast<std::size_t>(unit);
+      const analysis::UnitLayout layout =
+          analysis::unitLayout(context.source, of.catalog(), context.executable, device.space, unit).value();
+      ASSERT_TRUE(layout.known);
+      EXPECT_EQ(layout.end, use.includingGaps[at]);
+      EXPECT_EQ(layout.used.count, use.excludingGaps[at]);
+      std::int64_t code = 0, state = 0, lists = 0;
+      const auto vertices = analysis::unitVertices(context.source, of.catalog(), context.executable,
+                                                   device.space, {unit}, progress);
+      for (const analysis::VertexType& type : vertices.value().types) {
+        code += type.code.count;
+        state += type.state.count;
+        lists += type.lists.count;
+      }
+      const auto held = [&](const char* category) {
+        const auto found = byCategory.find(category);
+        return found == byCategory.end() ? 0 : found->second[at];
+      };
+      EXPECT_EQ(code, held("vertexCode"));
+      EXPECT_EQ(state, held("vertexInstanceState"));
+      EXPECT_EQ(lists, held("vertexFieldData"));
+    }
+  }
+}
+
 void expectBytesAgree(const Figures& of) {
   std::int64_t host = 0, links = 0;
   if (of.catalog().target.tickMeaning == model::TickMeaning::cost) {
@@ -420,6 +461,7 @@ TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
     const Figures figures(*recorded, executable.id);
     SCOPED_TRACE(executable.name);
     expectMemoryAgrees(figures);
+    expectAddressesAgree(figures);
     if (!figures.ran()) continue;
     expectStepTimesAgree(figures);
     expectBusyAgrees(figures);

@@ -8,6 +8,7 @@ namespace pipescope::testing {
 namespace {
 
 constexpr std::int64_t kTilesOfChip = 1472;
+constexpr std::int64_t kCodeBytes = 31'600'000;  ///< of the vertices on a device
 
 struct Category {
   const char* name;
@@ -57,7 +58,7 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
     add(layer + "/weight/adam_v", "optimizer_state", "20x10x5x5 float32", 2'000'000 + 900'000 * device, true);
     add(layer + "/input/stash", "stash", "7x40x1x28x28 float32", 125'440 * (7 - 2 * device), true);
   }
-  add(layer + "/code", "vertexCode", "", 31'600'000, true);
+  add(layer + "/code", "vertexCode", "", kCodeBytes, true);
   // Forward steps make activations and backward steps free them, so live bytes rise and then fall.
   const int steps = executable.training ? 132 : 40;
   std::vector<std::int64_t> live(static_cast<std::size_t>(steps), 0);
@@ -76,10 +77,22 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
                              : s < steps - 8                       ? model::Pass::backward
                                                                    : model::Pass::update;
     const std::string path = fmt::format("{}/{}/step{}", layer, model::toString(pass), s);
-    recorder_.add(model::LivenessStep{
-        executable.id, space, s, program(executable.id, device, "OnTileExecute", path), pass,
-        Bytes(live[static_cast<std::size_t>(s)]), Bytes(live[static_cast<std::size_t>(s)] / 900)});
+    const model::ProgramId computeSet = program(executable.id, device, "OnTileExecute", path);
+    recorder_.add(model::LivenessStep{executable.id, space, s, computeSet, pass,
+                                      Bytes(live[static_cast<std::size_t>(s)]),
+                                      Bytes(live[static_cast<std::size_t>(s)] / 900)});
+    if (s == 0 && options_.unitMaps) addVertices(executable, space, computeSet);
   }
+}
+
+/// Vertices to which all code of the device belongs, three on each of its tiles.
+void ProfileFixture::Writer::addVertices(const FixtureExecutable& executable, model::MemorySpaceId space,
+                                         model::ProgramId computeSet) {
+  const char* type = "poplin::ConvPartial1x1Out<half,float>";
+  recorder_.add(model::VertexUse{executable.id, space, computeSet, type, 0, 10, 3,
+                                 Bytes(kCodeBytes / 700 + 100), Bytes(), Bytes()});
+  recorder_.add(model::VertexUse{executable.id, space, computeSet, type, 10, 690, 3, Bytes(kCodeBytes / 700),
+                                 Bytes(), Bytes()});
 }
 
 void ProfileFixture::Writer::addUnits(const FixtureExecutable& executable, int device) {

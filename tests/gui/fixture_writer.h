@@ -62,6 +62,8 @@ class ProfileFixture::Writer {
   void addTiles(const model::Step& step);
   void addMemory(const FixtureExecutable& executable, int device);
   void addUnits(const FixtureExecutable& executable, int device);
+  void addVertices(const FixtureExecutable& executable, model::MemorySpaceId space,
+                   model::ProgramId computeSet);
   model::DebugContextId name(const std::string& path);
   model::ProgramId program(model::ExecutableId executable, int device, const std::string& kind,
                            const std::string& path, model::OperatorId op = {});

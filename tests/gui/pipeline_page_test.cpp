@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "views/pages/parts/legends.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "window_test.h"
@@ -130,6 +131,22 @@ TEST_F(PipelinePageTest, TheLegendHasEveryColourOnce) {
           << entry.text.toStdString();
     }
   }
+}
+
+TEST_F(PipelinePageTest, TheLegendNamesOnlyPhasesThatThereAre) {
+  const auto names = [](base::Ticks up, base::Ticks down) {
+    analysis::PipelineGrid grid;
+    grid.end = base::Ticks(10);
+    grid.rampUpEnd = up;
+    grid.rampDownStart = down;
+    std::vector<std::string> found;
+    for (const timeline::LegendEntry& entry : pages::pipelineLegend(grid, {}, nullptr))
+      found.push_back(entry.text.toStdString());
+    return found;
+  };
+  EXPECT_EQ(names(base::Ticks(0), base::Ticks(10)), std::vector<std::string>{"steady"});
+  EXPECT_EQ(names(base::Ticks(5), base::Ticks(5)), std::vector<std::string>{"ramp-up, ramp-down"});
+  EXPECT_EQ(names(base::Ticks(5), base::Ticks(10)).size(), 2U);
 }
 
 TEST_F(PipelinePageTest, TheAxisStartsWithTheStep) {

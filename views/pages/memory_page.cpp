@@ -301,7 +301,7 @@ class MemoryPage : public shell::Page {
     const QString unit = text(memoryUnit(data_->unitName));
     bar_->setUnitName(unit, inUnits);
     followView();
-    for (QWidget* tab : std::initializer_list<QWidget*>{vertices_, exchanges_, addresses_})
+    for (QWidget* tab : std::initializer_list<QWidget*>{vertices_, exchanges_})
       tabs_->setTabVisible(tabs_->indexOf(tab), inUnits);
     chart_->setAccessibleName(tr("Memory by %1").arg(unit));
   }

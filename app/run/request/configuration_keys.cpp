@@ -1,10 +1,13 @@
 #include "app/run/request/configuration_keys.h"
 
+#include <algorithm>
+
 #include "engine/builders/builder_keys.h"
 #include "engine/compile/passes/pass_keys.h"
 #include "engine/data/dataset_keys.h"
 #include "engine/devices/system_registry.h"
 #include "engine/optimizers/optimizer_keys.h"
+#include "engine/schedules/schedule.h"
 
 namespace pipescope::app {
 namespace {
@@ -39,6 +42,9 @@ config::KeyTable joinKeys(const KeyOwners& owners) {
   config::insertAfter(keys, "training.loss", optimizers::optimizerKeys(owners.optimizers));
   config::insertAfter(keys, "data.directory", data::datasetKeys(owners.datasets));
   config::insertAfter(keys, "system.name", {acceleratorKey()});
+  const auto schedule = std::ranges::find(keys, "execution.schedule", &config::Key::path);
+  for (const schedules::ScheduleDefinition& each : schedules::scheduleRegistry().all())
+    schedule->choices.push_back(each.name);
   return config::KeyTable(std::move(keys));
 }
 

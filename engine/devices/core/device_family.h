@@ -105,6 +105,7 @@ struct LifeSteps {
 struct UnitBytes {
   std::int64_t first = 0, count = 1;
   Bytes bytes;
+  std::int64_t address = -1;  ///< -1: readers of the profile lay the unit out
 };
 
 struct LoweredVariable {
@@ -116,6 +117,17 @@ struct LoweredVariable {
   int stage = -1;
   std::vector<LifeSteps> lives;       ///< empty for always-live ones
   std::vector<UnitBytes> units = {};  ///< ascending; empty: there is one unit, or the family does not know
+  std::string unitCategory = {};      ///< its category in UnitBytesRun; empty: the same as `category`
+  model::MemoryPlace place = model::MemoryPlace::anywhere;
+};
+
+/// The vertices of one type in the compute set of a program step.
+struct LoweredVertices {
+  std::int32_t step = 0;  ///< index into LoweredMemory::steps
+  std::string type;
+  std::int64_t firstUnit = 0, unitCount = 1;  ///< where they are
+  std::int64_t count = 1;                     ///< on each of these units
+  Bytes code, state, fields;                  ///< on each of these units; the code is that of the type
 };
 
 struct LoweredStepMemory {
@@ -139,6 +151,7 @@ struct LoweredMemory {
   std::vector<LoweredVariable> variables;
   std::vector<LoweredStepMemory> steps;
   std::vector<UnitBytesRun> units;
+  std::vector<LoweredVertices> vertices = {};
   /// A text for each thing that does not fit; lines after its first are advice. Empty: everything fits.
   std::vector<std::string> overflow;
 };
@@ -154,7 +167,7 @@ struct LoweredDevice {
 struct MemorySpaceInfo {
   std::string kind;
   std::int64_t units = 1;
-  Bytes bytesPerUnit, interleavedStart;
+  Bytes bytesPerUnit, interleavedStart, elementBytes = {};
 };
 
 struct DeviceInfo {

@@ -39,7 +39,7 @@ void HbmMemory::replay() {
   }
 }
 
-std::int64_t HbmMemory::placeWorkspace() const {
+std::int64_t HbmMemory::placeWorkspace(std::int64_t first) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < memory_.variables.size(); ++i) {
     if (!memory_.variables[i].lives.empty()) order.push_back(i);
@@ -59,7 +59,7 @@ std::int64_t HbmMemory::placeWorkspace() const {
   };
   std::int64_t top = 0;
   for (const std::size_t i : order) {
-    const LoweredVariable& variable = memory_.variables[i];
+    LoweredVariable& variable = memory_.variables[i];
     std::int64_t address = 0;
     for (const Block& block : placed) {
       if (block.end <= address || !meet(*block.lives, variable.lives)) continue;
@@ -70,6 +70,7 @@ std::int64_t HbmMemory::placeWorkspace() const {
     const auto where = std::upper_bound(placed.begin(), placed.end(), block,
                                         [](const Block& a, const Block& b) { return a.address < b.address; });
     placed.insert(where, block);
+    variable.units = {{0, 1, variable.bytes, first + block.address}};
     top = std::max(top, block.end);
   }
   return top;
@@ -134,7 +135,13 @@ LoweredMemory HbmMemory::finish(const std::string& deviceName) {
     (variable->alwaysLive ? always : atPeak)[variable->category] += variable->bytes.count;
     (variable->alwaysLive ? alwaysLive : peak) += variable->bytes.count;
   }
-  const std::int64_t workspace = placeWorkspace();
+  std::int64_t address = 0;
+  for (LoweredVariable& variable : memory_.variables) {
+    if (!variable.alwaysLive) continue;
+    variable.units = {{0, 1, variable.bytes, address}};
+    address += variable.bytes.count;
+  }
+  const std::int64_t workspace = placeWorkspace(address);
   const auto add = [&](const std::string& category, bool live, std::int64_t bytes) {
     if (bytes > 0) memory_.units.push_back({category, "hbm", live, 0, 1, Bytes(bytes)});
   };

@@ -27,9 +27,10 @@ class HbmMemory {
 
  private:
   void replay();
-  /// Bytes of the workspace. Large variables are placed first, each at the lowest address that is free during
-  /// its whole life.
-  std::int64_t placeWorkspace() const;
+  /// Gives what is not always live its address in the workspace, which begins at `first`. Large variables are
+  /// placed first, each at the lowest address that is free during its whole life. Returns the bytes of the
+  /// workspace.
+  std::int64_t placeWorkspace(std::int64_t first);
   /// The step at which most bytes are live.
   std::size_t peakStep() const;
   /// Lists what is always live and what is live at a step.

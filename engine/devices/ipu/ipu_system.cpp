@@ -44,14 +44,14 @@ class IpuSystem final : public System {
         planner_(computing_),
         links_(ladder_.links()) {
     for (int i = 0; i < ladder_.devices(); ++i) {
-      devices_.push_back(
-          {chip_.name,
-           "IPU" + std::to_string(i),
-           chip_.clockHz,
-           chip_.tiles,
-           "tile",
-           {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
-           {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
+      devices_.push_back({chip_.name,
+                          "IPU" + std::to_string(i),
+                          chip_.clockHz,
+                          chip_.tiles,
+                          "tile",
+                          {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
+                          {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile),
+                            Bytes(chip_.interleavedStart), Bytes(chip_.elementBytes)}}});
       if (streaming_.bytes > 0)
         devices_.back().memory.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
       links_.push_back({-1, i, "host", hostBytesPerSecond_});

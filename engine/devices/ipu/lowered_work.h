@@ -46,7 +46,7 @@ struct ProgramStep {
 struct Temporary {
   /// Operands of the AMP need 128-bit loads and so interleaved memory. Partial sums that are written while
   /// others are read need a memory element of their own.
-  enum class Place : std::uint8_t { anywhere, interleaved, ownElement };
+  using Place = model::MemoryPlace;
   std::string name;
   TileRuns bytes;
   Place place = Place::anywhere;

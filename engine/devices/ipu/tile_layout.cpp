@@ -1,43 +1,30 @@
 #include "engine/devices/ipu/tile_layout.h"
 
 #include <algorithm>
+#include <array>
 
-#include "engine/devices/ipu/rounding.h"
+#include "profiler/model/unit_pools.h"
 
 namespace pipescope::devices::ipu {
 namespace {
 
-constexpr const char* kRegions[] = {"non_interleaved", "interleaved", "overflowed"};
-
-/// The room left in the regions of one tile.
-struct Room {
-  std::int64_t left[3];
-
-  /// Takes room from region `from` on, and adds what each region gives to `given`.
-  void take(std::int64_t bytes, std::size_t from, std::int64_t (&given)[3]) {
-    for (std::size_t region = from; region < 3 && bytes > 0; ++region) {
-      const std::int64_t here = std::min(bytes, left[region]);
-      left[region] -= here;
-      given[region] += here;
-      bytes -= here;
-    }
-  }
-};
+using RegionBytes = std::array<std::int64_t, model::kUnitRegions>;
 
 /// The bytes of one category in each region, tile after tile, as runs.
 class Category {
  public:
   Category(std::string name, bool alwaysLive) : name_(std::move(name)), alwaysLive_(alwaysLive) {}
 
-  void add(std::int64_t tile, const std::int64_t (&bytes)[3]) {
-    for (std::size_t region = 0; region < 3; ++region) {
+  void add(std::int64_t tile, const RegionBytes& bytes) {
+    for (std::size_t region = 0; region < model::kUnitRegions; ++region) {
       if (bytes[region] == 0) continue;
       std::vector<UnitBytesRun>& runs = runs_[region];
       if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile &&
           runs.back().bytes.count == bytes[region]) {
         ++runs.back().unitCount;
       } else {
-        runs.push_back({name_, kRegions[region], alwaysLive_, tile, 1, Bytes(bytes[region])});
+        runs.push_back({name_, nameOf(static_cast<model::UnitRegion>(region)), alwaysLive_, tile, 1,
+                        Bytes(bytes[region])});
       }
     }
   }
@@ -54,7 +41,7 @@ class Category {
  private:
   std::string name_;
   bool alwaysLive_;
-  std::vector<UnitBytesRun> runs_[3];
+  std::vector<UnitBytesRun> runs_[model::kUnitRegions];
 };
 
 }  // namespace
@@ -87,6 +74,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
            std::all_of(amounts.begin(), amounts.end(),
                        [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
   };
+  const model::UnitShape shape{chip.bytesPerTile, chip.interleavedStart, chip.elementBytes};
   std::int64_t over = 0;
   for (std::int64_t tile = 0; tile < chip.tiles; ++tile) {
     const auto i = static_cast<std::size_t>(tile);
@@ -97,28 +85,24 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
       if (over > 0) layout.addOverflow(tile, over);
       continue;
     }
-    Room room{{chip.interleavedStart, chip.bytesPerTile - chip.interleavedStart, INT64_MAX / 2}};
-    std::int64_t sharedHere[3] = {0, 0, 0};
-    room.take(peaks.wide[i], 1, sharedHere);
-    const std::int64_t low = std::max(peaks.own[i], peaks.all[i] - peaks.wide[i]);
-    for (std::size_t c = 0; c < categories.size(); ++c) {
-      std::int64_t here[3] = {0, 0, 0};
-      room.take((*amounts[c])[i], 0, here);
-      categories[c].add(tile, here);
+    model::UnitDemand demand{{}, peaks.all[i], peaks.wide[i], peaks.own[i]};
+    for (const auto* tiles : amounts) demand.alwaysLive.push_back((*tiles)[i]);
+    std::vector<RegionBytes> here(categories.size());
+    RegionBytes sharedHere{}, gaps{};
+    std::int64_t end = 0;
+    over = 0;
+    for (const model::UnitPool& pool : unitPools(shape, demand)) {
+      using Use = model::UnitPool::Use;
+      RegionBytes& bytes = pool.use == Use::alwaysLive ? here[pool.index]
+                           : pool.use == Use::gap      ? gaps
+                                                       : sharedHere;
+      bytes[static_cast<std::size_t>(pool.region)] += pool.bytes;
+      end = std::max(end, pool.from + pool.bytes);
+      if (pool.region == model::UnitRegion::overflowed) over += pool.bytes;
     }
-    room.take(low - peaks.own[i], 0, sharedHere);
-    std::int64_t gaps[3] = {0, 0, 0};
-    const std::int64_t below = chip.interleavedStart - room.left[0];
-    const std::int64_t skip = roundUp(below, chip.elementBytes) - below;
-    if (peaks.own[i] > 0 && skip + peaks.own[i] <= room.left[0]) room.take(skip, 0, gaps);
-    room.take(peaks.own[i], 0, sharedHere);
-    const std::int64_t above = chip.bytesPerTile - chip.interleavedStart - room.left[1];
-    over = INT64_MAX / 2 - room.left[2];
-    if (above > 0) room.take(room.left[0], 0, gaps);
+    for (std::size_t c = 0; c < categories.size(); ++c) categories[c].add(tile, here[c]);
     shared.add(tile, sharedHere);
     gap.add(tile, gaps);
-    const std::int64_t end =
-        above > 0 ? chip.interleavedStart + above + over : chip.interleavedStart - room.left[0];
     if (over > 0) layout.addOverflow(tile, over);
     if (end > layout.worstBytes) {
       layout.worstBytes = end;

@@ -29,11 +29,7 @@ struct TileLayout {
   void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
-/// Lays out a tile. From address 0 come the always-live categories by name, then what shares addresses; what
-/// needs a memory element of its own begins at the next element. Interleaved memory holds what needs it, then
-/// what spilled over from below. What overflows lies behind the tile's end. While nothing that needs
-/// interleaved memory is live, anything may use it, so a tile takes no more than the most that is live at
-/// once.
+/// Lays out each tile as profiler/model/unit_pools.h does, with the always-live categories by name.
 TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
                        const TilePeaks& peaks);
 

@@ -17,6 +17,10 @@ std::int64_t valueOn(const TileRuns& runs, std::int64_t tile) {
   return 0;
 }
 
+const std::string& unitCategoryOf(const LoweredVariable& variable) {
+  return variable.unitCategory.empty() ? variable.category : variable.unitCategory;
+}
+
 }  // namespace
 
 TileMemory::TileMemory(const Chip& chip, std::int64_t ioTiles) : chip_(chip), whole_(chip) {
@@ -44,7 +48,7 @@ std::size_t TileMemory::addTensor(const std::string& name, const std::string& ca
   variable.row.shape = shape;
   variable.row.alwaysLive = alwaysLive;
   variable.row.stage = stage;
-  variable.unitCategory = constant ? "constant" : "variable";
+  variable.row.unitCategory = constant ? "constant" : "variable";
   const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes),
                                      [&](std::int64_t n) { return n * elementBytes; });
   variable.start = nextTile_;
@@ -59,7 +63,7 @@ void TileMemory::addAlwaysLive(const std::string& name, const std::string& categ
   if (spreadOf(bytes).total == 0) return;
   Variable variable;
   variable.row.name = name;
-  variable.row.category = variable.unitCategory = category;
+  variable.row.category = category;
   variable.row.alwaysLive = true;
   variable.row.stage = stage;
   variable.runs = bytes;
@@ -70,7 +74,7 @@ void TileMemory::addStreamBuffer(const std::string& name, const TileRuns& bytes,
   Variable variable;
   variable.row.name = name;
   variable.row.category = "stream_buffer";
-  variable.unitCategory = "variable";
+  variable.row.unitCategory = "variable";
   variable.row.alwaysLive = true;
   variable.row.stage = stage;
   variable.runs = bytes;
@@ -89,8 +93,22 @@ void TileMemory::addVertices(const std::string& name, const ProgramStep& step, i
     const auto each = [&](std::int64_t bytes) {
       return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
     };
+    addUse(use, step.cycles);
     addAlwaysLive(name, "vertexInstanceState", each(use.stateBytes), stage);
     addAlwaysLive(name, "vertexFieldData", each(use.fieldBytes), stage);
+  }
+}
+
+void TileMemory::addUse(const VertexUse& use, const TileRuns& cycles) {
+  const std::size_t own = vertices_.size();
+  for (const TileRun& run : cycles) {
+    if (run.value <= 0) continue;
+    if (vertices_.size() > own && vertices_.back().firstUnit + vertices_.back().unitCount == run.first) {
+      vertices_.back().unitCount += run.count;
+    } else {
+      vertices_.push_back(
+          {steps() - 1, use.type, run.first, run.count, 1, {}, Bytes(use.stateBytes), Bytes(use.fieldBytes)});
+    }
   }
 }
 
@@ -98,10 +116,10 @@ void TileMemory::addTemporary(const std::string& name, const Temporary& temporar
                               int stage) {
   Variable variable;
   variable.row.name = name;
-  variable.row.category = variable.unitCategory = "variable";
+  variable.row.category = "variable";
   variable.row.stage = stage;
   variable.runs = temporary.bytes;
-  variable.place = temporary.place;
+  variable.row.place = temporary.place;
   variable.row.lives.push_back({firstStep + static_cast<std::int32_t>(temporary.first),
                                 firstStep + static_cast<std::int32_t>(temporary.end)});
   add(std::move(variable));
@@ -115,7 +133,7 @@ std::map<std::string, TileMemory::PerTile> TileMemory::alwaysLiveByCategory() co
   std::map<std::string, PerTile> byCategory;
   for (const Variable& variable : variables_) {
     if (!variable.row.alwaysLive) continue;
-    PerTile& tiles = byCategory[variable.unitCategory];
+    PerTile& tiles = byCategory[unitCategoryOf(variable.row)];
     tiles.resize(static_cast<std::size_t>(whole_.tiles));
     addTo(tiles, variable.runs);
   }
@@ -142,8 +160,8 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     for (const Event& event : events[step]) {
       const Variable& variable = variables_[event.variable];
       total += event.sign * variable.row.bytes.count;
-      addTo(variable.place == Temporary::Place::interleaved ? wide : low, variable.runs, event.sign);
-      if (variable.place == Temporary::Place::ownElement) addTo(own, variable.runs, event.sign);
+      addTo(variable.row.place == model::MemoryPlace::interleaved ? wide : low, variable.runs, event.sign);
+      if (variable.row.place == model::MemoryPlace::ownElement) addTo(own, variable.runs, event.sign);
     }
     std::int64_t most = 0;
     for (std::size_t tile = 0; tile < tiles; ++tile) {
@@ -206,12 +224,14 @@ LoweredMemory TileMemory::finish(const std::string& deviceName) {
     for (std::size_t tile = 0; tile < bytes.size(); ++tile) bytes[tile] = code.tiles[tile] ? code.bytes : 0;
     addAlwaysLive(type, "vertexCode", toRuns(bytes), -1);
   }
+  for (LoweredVertices& vertices : vertices_) vertices.code = Bytes(code_.at(vertices.type).bytes);
   if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, whole_.tiles, chip_.stackBytes}}, -1);
   LoweredMemory memory;
   memory.steps = steps_;
   const TilePeaks peaks = replay(memory);
   const TileLayout layout = layOutTiles(whole_, alwaysLiveByCategory(), peaks);
   memory.units = layout.units;
+  memory.vertices = std::move(vertices_);
   if (layout.overflowingTiles > 0) memory.overflow.push_back(describeOverflow(deviceName, layout));
   memory.variables.reserve(variables_.size());
   for (Variable& variable : variables_) {

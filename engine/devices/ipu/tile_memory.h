@@ -40,7 +40,8 @@ class TileMemory {
   void addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage);
   /// Adds an always-live buffer for a tensor on its way to or from the host.
   void addStreamBuffer(const std::string& name, const TileRuns& bytes, int stage);
-  /// Adds the code of vertices (once per tile and type) and their state under the operator's name.
+  /// Adds the code of the vertices of the last step (once per tile and type) and their state under the
+  /// operator's name.
   void addVertices(const std::string& name, const ProgramStep& step, int stage);
   void addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage);
   /// Marks the variable as live in steps [first, end).
@@ -56,13 +57,13 @@ class TileMemory {
   struct Variable {
     LoweredVariable row;
     TileRuns runs;
-    Temporary::Place place = Temporary::Place::anywhere;
-    std::string unitCategory;  ///< libpva's name
-    std::int64_t start = 0;    ///< of a tensor: its first tile
+    std::int64_t start = 0;  ///< of a tensor: its first tile
   };
   using PerTile = std::vector<std::int64_t>;
 
   void add(Variable variable);
+  /// Adds the vertices of a type that run on the tiles with cycles in the last step.
+  void addUse(const VertexUse& use, const TileRuns& cycles);
   std::map<std::string, PerTile> alwaysLiveByCategory() const;
   TilePeaks replay(LoweredMemory& memory) const;
   std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;
@@ -82,6 +83,7 @@ class TileMemory {
   std::vector<LoweredStepMemory> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;
+  std::vector<LoweredVertices> vertices_;  ///< without the bytes of their code
   std::int64_t nextTile_ = 0;
 };
 

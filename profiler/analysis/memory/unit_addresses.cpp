@@ -20,11 +20,38 @@ int placeInRegion(const AddressRange& range) {
   return range.alwaysLive == (range.region == kRegionOrder[1]) ? 1 : 0;
 }
 
+/// Appends a range, or lengthens the last one if it is of the same kind.
+void append(std::vector<AddressRange>& ranges, AddressRange range) {
+  const bool continues = !ranges.empty() && ranges.back().category == range.category &&
+                         ranges.back().region == range.region && ranges.back().alwaysLive == range.alwaysLive;
+  if (continues) {
+    ranges.back().to = range.to;
+  } else {
+    ranges.push_back(std::move(range));
+  }
+}
+
+/// From recorded addresses: what is not always live is one category, which shares its addresses.
+std::vector<AddressRange> rangesOfVariables(const UnitLayout& layout) {
+  std::vector<AddressRange> ranges;
+  std::int64_t at = 0;
+  for (const PlacedVariable& variable : layout.variables) {
+    const std::int64_t end = variable.address + variable.bytes.count;
+    if (variable.address < 0 || end <= at) continue;
+    if (variable.address > at) append(ranges, {at, variable.address, "gap", variable.region, false});
+    append(ranges,
+           {std::max(at, variable.address), end, variable.alwaysLive ? variable.category : "shared_addresses",
+            variable.region, variable.alwaysLive});
+    at = end;
+  }
+  return ranges;
+}
+
 }  // namespace
 
 Result<std::vector<AddressRange>> unitAddresses(const model::ProfileSource& source,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
-                                                std::int64_t unit) {
+                                                std::int64_t unit, const UnitLayout& layout) {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
   std::vector<AddressRange> ranges;
   for (const model::UnitMemory& row : *rows) {
@@ -41,6 +68,25 @@ Result<std::vector<AddressRange>> unitAddresses(const model::ProfileSource& sour
     const std::int64_t bytes = range.to;
     range.from = at;
     range.to = at = base::wrappedSum(at, bytes);
+  }
+  std::vector<AddressRange> laidOut = addressRanges(layout);
+  return !laidOut.empty() && laidOut.back().to == at ? laidOut : ranges;
+}
+
+std::vector<AddressRange> addressRanges(const UnitLayout& layout) {
+  using Use = model::UnitPool::Use;
+  if (layout.pools.empty()) return rangesOfVariables(layout);
+  std::vector<AddressRange> ranges;
+  std::vector<model::UnitPool> pools = layout.pools;
+  std::ranges::sort(pools, {}, &model::UnitPool::from);
+  for (const model::UnitPool& pool : pools) {
+    AddressRange range{pool.from, pool.from + pool.bytes, "variable", nameOf(pool.region), false};
+    if (pool.use == Use::gap) range.category = "gap";
+    if (pool.use == Use::alwaysLive) {
+      range.category = layout.alwaysLive[pool.index];
+      range.alwaysLive = true;
+    }
+    append(ranges, std::move(range));
   }
   return ranges;
 }

@@ -1,13 +1,10 @@
 #pragma once
-// Where on a unit (tile) what lies. A profile records how many bytes of each category lie in each region of a
-// unit, not the address of each variable. Within a region, the always-live categories come first, in the
-// order of the rows, then what shares addresses because it is not always live, then the gap that nothing can
-// use. Interleaved memory begins with what is not always live, because that needs it; what spilled over from
-// below follows.
+// Which categories lie at which addresses of a unit (tile).
 #include <string>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/memory/unit_layout.h"
 
 namespace pipescope::analysis {
 
@@ -18,9 +15,17 @@ struct AddressRange {
   bool isGap() const { return category == "gap"; }
 };
 
-/// The ranges of one unit, ascending and without holes; empty where the unit holds nothing.
+/// The ranges of one unit, ascending and without holes; empty where the unit holds nothing. They come from
+/// the recorded bytes of each category in each region. Within a region, the always-live categories come
+/// first, in the order of the rows, then what shares addresses because it is not always live, then the gap
+/// that nothing can use. Interleaved memory begins with what is not always live, because that needs it. Where
+/// the layout of the variables takes as many addresses as are recorded, the ranges are those of the layout.
 Result<std::vector<AddressRange>> unitAddresses(const model::ProfileSource& source,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
-                                                std::int64_t unit);
+                                                std::int64_t unit, const UnitLayout& layout);
+
+/// The ranges of the layout; what is not always live is one category, "variable", or "shared_addresses" where
+/// the addresses are recorded.
+std::vector<AddressRange> addressRanges(const UnitLayout& layout);
 
 }  // namespace pipescope::analysis

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/memory/unit_layout.h"
 #include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/memory/unit_vertices.h"
 #include "profiler/analysis/pva/profile.h"
 #include "profiler/base/wrapping.h"
 
@@ -161,6 +165,10 @@ Result<Graph> Compilation::graph() const {
                    detail::rowsWhere<model::Variable>(
                        *profile_->source, [&](const auto& row) { return row.executable == executable_; }));
   graph.numVars = static_cast<std::int64_t>(variables.size());
+  PIPESCOPE_TRY(analysis::forAllRows<model::VertexUse>(*profile_->source, [&](const auto& row) {
+    if (row.executable == executable_)
+      base::addWrapped(graph.numVertices, base::wrappedProduct(row.count, row.unitCount));
+  }));
   return graph;
 }
 
@@ -183,7 +191,7 @@ Result<std::vector<ComputeSet>> Compilation::computeSets() const {
   for (const model::Program& row : rows) {
     // Steps belong to the calls of a function, so the body of the function has no times of its own.
     if (row.parent.valid() && profile_->program(row.parent.value).kind == "Function") continue;
-    sets.push_back(ComputeSet(Program(profile_, row.id.value)));
+    sets.push_back(ComputeSet(profile_, Program(profile_, row.id.value)));
   }
   return sets;
 }
@@ -218,23 +226,58 @@ Result<std::vector<Variable>> Compilation::alwaysLiveVariables() const {
 }
 
 Result<std::vector<Variable>> Compilation::alwaysLiveVariablesForTile(std::int64_t tile) const {
-  PIPESCOPE_ASSIGN(const auto lowered, loweredVariablesForTile(tile));
+  PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
+  PIPESCOPE_ASSIGN(const auto rows, analysis::variablesOfUnit(*profile_->source, *profile_->catalog,
+                                                              executable_, place.space, place.unit));
   std::vector<Variable> variables;
-  for (const LoweredVariable& row : lowered) {
-    if (row.alwaysLive) variables.push_back({row.name, row.bytes});
+  for (const analysis::UnitVariable& row : rows) {
+    if (row.alwaysLive) variables.push_back({row.name, row.bytes.count});
   }
   return variables;
 }
 
 Result<std::vector<LoweredVariable>> Compilation::loweredVariablesForTile(std::int64_t tile) const {
   PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
-  PIPESCOPE_ASSIGN(const auto rows, analysis::variablesOfUnit(*profile_->source, *profile_->catalog,
-                                                              executable_, place.space, place.unit));
+  PIPESCOPE_ASSIGN(
+      const analysis::UnitLayout layout,
+      analysis::unitLayout(*profile_->source, *profile_->catalog, executable_, place.space, place.unit));
   std::vector<LoweredVariable> variables;
-  for (const analysis::UnitVariable& row : rows)
-    variables.push_back(
-        {row.id.value, row.name, row.category, row.shape, row.bytes.count, tile, row.alwaysLive});
+  for (const analysis::PlacedVariable& row : layout.variables) {
+    variables.push_back({row.id.value, row.name, row.category, row.shape, row.bytes.count, tile,
+                         row.alwaysLive, row.address, row.region, row.firstStep, row.endStep});
+  }
+  std::ranges::stable_sort(variables, std::greater(), &LoweredVariable::bytes);
   return variables;
+}
+
+Result<std::vector<TileVertexMemory>> Compilation::verticesForTile(std::int64_t tile) const {
+  PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const analysis::UnitVertices found,
+                   analysis::unitVertices(*profile_->source, *profile_->catalog, executable_, place.space,
+                                          {place.unit}, progress));
+  std::vector<TileVertexMemory> vertices;
+  for (const analysis::VertexType& type : found.types) {
+    vertices.push_back(
+        {{type.type, type.code.count}, type.count, type.code.count, type.state.count, type.lists.count});
+  }
+  return vertices;
+}
+
+Result<std::vector<ComputeSetVertices>> ComputeSet::vertices() const {
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::VertexUse>(*profile_->source, [&](const auto& row) {
+                     return row.program.value == program_.id();
+                   }));
+  std::vector<ComputeSetVertices> vertices;
+  for (const model::VertexUse& row : rows) {
+    auto known = std::ranges::find(vertices, row.type, [](const auto& each) { return each.type.name; });
+    if (known == vertices.end())
+      known = vertices.insert(known, ComputeSetVertices{{row.type, row.code.count}, 0, 0});
+    base::addWrapped(known->count, base::wrappedProduct(row.count, row.unitCount));
+    base::addWrapped(known->tiles, row.unitCount);
+  }
+  return vertices;
 }
 
 }  // namespace pipescope::pva

@@ -6,8 +6,7 @@
 //
 // Differences from libpva: A profile holds several executables, and a Compilation or an Execution belongs to
 // one of them. A lookup that can fail on a damaged file returns a Result. The model of the devices has no
-// vertices and vertex types, edges, code and exchange bytes by tile, variables by program, addresses or
-// lightweight-profile blocks, so these are missing.
+// edges, exchange bytes by tile, variables by program or lightweight-profile blocks, so these are missing.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,20 +43,42 @@ struct Replica {
   std::int64_t id = 0;
   std::vector<Ipu> ipus;
 };
-/// The size of the compiled program. libpva's numEdges and numVertices are not known.
+/// The size of the compiled program. libpva's numEdges is not known.
 struct Graph {
   std::int64_t numComputeSets = 0, numVars = 0;
+  std::int64_t numVertices = 0;  ///< 0 in a profile that was recorded without steps
+};
+/// A type of vertex, named by its codelet; `size` counts the bytes of its code.
+struct VertexType {
+  std::string name;
+  std::int64_t size = 0;
+};
+/// The vertices of one type on a tile. The code lies there once for all of them.
+struct TileVertexMemory {
+  VertexType type;
+  std::int64_t count = 0, codeBytes = 0;
+  std::int64_t vertexInstanceStateBytes = 0, vertexFieldDataBytes = 0;
+};
+/// The vertices of one type in a compute set.
+struct ComputeSetVertices {
+  VertexType type;
+  std::int64_t count = 0, tiles = 0;  ///< on all tiles; tiles that hold some
 };
 struct Variable {
   std::string name;
   std::int64_t size = 0;
 };
-/// The part of a variable that lies on one tile.
+/// The part of a variable that lies on one tile, or a piece of it: what is not always live has a piece for
+/// each of its lives, and may be divided.
 struct LoweredVariable {
   std::int64_t id = -1;  ///< id of the whole variable, which its parts share
   std::string name, category, shape;
   std::int64_t bytes = 0, tile = 0;
   bool alwaysLive = false;
+  std::int64_t offset = -1;  ///< address on the tile; −1: never live
+  std::string region;        ///< non_interleaved, interleaved or overflowed
+  /// The program steps [firstStep, endStep) in which it is live; −1 for what is always live.
+  std::int64_t firstStep = -1, endStep = -1;
 };
 struct LiveMemory {
   std::int64_t bytes = 0;
@@ -150,10 +171,15 @@ class ComputeSet {
   std::string name() const { return program_.name(); }
   Program program() const { return program_; }
   Result<std::vector<std::int64_t>> estimatedCyclesByTile() const { return program_.estimatedCyclesByTile(); }
+  /// Empty in a profile that was recorded without steps, and where an earlier call of a function holds the
+  /// code.
+  Result<std::vector<ComputeSetVertices>> vertices() const;
 
  private:
   friend class Compilation;
-  explicit ComputeSet(Program program) : program_(std::move(program)) {}
+  ComputeSet(std::shared_ptr<const detail::Profile> profile, Program program)
+      : profile_(std::move(profile)), program_(std::move(program)) {}
+  std::shared_ptr<const detail::Profile> profile_;
   Program program_;
 };
 
@@ -176,6 +202,8 @@ class Compilation {
   /// there are none or the tile does not exist.
   Result<std::vector<Variable>> alwaysLiveVariablesForTile(std::int64_t tile) const;
   Result<std::vector<LoweredVariable>> loweredVariablesForTile(std::int64_t tile) const;
+  /// Returns the types of vertices on a tile, most bytes first.
+  Result<std::vector<TileVertexMemory>> verticesForTile(std::int64_t tile) const;
 
  private:
   friend class Report;

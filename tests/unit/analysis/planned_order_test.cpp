@@ -95,7 +95,7 @@ TEST(PlannedOrder, RefusesWithASentence) {
   const Schedules none{{"gpipe"}, [](const OrderRequest&) -> base::Result<Order> {
                          return base::badInput("This schedule needs other stages.");
                        }};
-  EXPECT_NE(comparing({"zigzag", {}}, &none).find("no schedule zigzag; schedules are gpipe"),
+  EXPECT_NE(comparing({"zigzag", {}}, &none).find("no schedule \"zigzag\". Known are gpipe"),
             std::string::npos);
   EXPECT_NE(comparing({"gpipe", {}}, &none).find("needs other stages"), std::string::npos);
   EXPECT_NE(comparing({}, &none).find("No schedule can run"), std::string::npos);

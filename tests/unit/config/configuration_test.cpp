@@ -74,6 +74,9 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
   EXPECT_EQ(refusal("[execution]\nstrategy = \"piped\"\n"),
             "run.toml:2: execution.strategy is \"piped\", but it must be one of pipelined, sharded, "
             "serial_phased, parallel_phased.");
+  EXPECT_EQ(refusal("[execution]\nstrategy = \"pipeline\"\n"),
+            "run.toml:2: execution.strategy is \"pipeline\", but it must be one of pipelined, sharded, "
+            "serial_phased, parallel_phased; did you mean \"pipelined\"?");
   EXPECT_EQ(refusal("stages = 4\n"), "run.toml:1: stages must be an array of tables: [[stages]].");
   EXPECT_EQ(refusal("[training]\nepochs = 2020-01-01\n"),
             "run.toml:2: training.epochs must be a whole number.");
@@ -132,6 +135,7 @@ TEST(Configuration, PathsInAFileStartAtItsFolder) {
 TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
   EXPECT_EQ(nearest("pod5", {"mk2", "pod4", "bow"}), "pod4");
   EXPECT_EQ(nearest("something else", {"mk2"}), "");
+  EXPECT_EQ(nearest("", {"c2"}), "") << "nothing was typed";
   // What begins with the word is meant, although another one is fewer edits away.
   EXPECT_EQ(nearest("--fail", {"--tile", "--fail-if"}), "--fail-if");
   EXPECT_EQ(suggestion("rellu", {"relu", "gelu"}), "; did you mean relu?");

@@ -93,6 +93,21 @@ TEST(Cifar, RefusesBadFiles) {
               {"label 10 of item 1", "0…9"});
 }
 
+TEST(Cifar, CountsFromTheLengthsOfTheFiles) {
+  const Folder folder;
+  // Label 10 is no class, which only a reader of the values sees.
+  folder.write("test_batch.bin", record(1, 0) + record(10, 0));
+  const auto asked = request(folder.path(), DataSplit::test);
+  EXPECT_FALSE(openDataset("cifar10", asked).ok());
+  const auto count = countDataset("cifar10", asked);
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 2);
+  folder.write("test_batch.bin", {});
+  expectError(countDataset("cifar10", asked), ErrorKind::badInput, {"0 bytes", "fetch it again"});
+  expectError(countDataset("cifar10", request(folder.path())), ErrorKind::io, {"data_batch_1.bin"});
+  expectError(countDataset("cifar100", request({})), ErrorKind::badInput, {"CIFAR-100", "--data"});
+}
+
 TEST(Numpy, ReadsWhatNumpyWrote) {
   for (const char* name : {"stored.npz", "packed.npz"}) {
     const auto arrays = readNpz(sample(name));
@@ -172,6 +187,55 @@ TEST(Numpy, ReadsTypesFromHeaders) {
   }
   expectError(readNpyType(sample("columns.npy")), ErrorKind::badInput, {"column-major"});
   expectError(readNpyType(sample("nothing.npy")), ErrorKind::io, {"nothing.npy", "no such file"});
+}
+
+TEST(Numpy, ReadsTypesFromTheDirectoryOfAnArchive) {
+  const Folder folder;
+  for (const char* name : {"stored.npz", "packed.npz"}) {
+    const auto types = readNpzTypes(sample(name));
+    ASSERT_TRUE(types.ok()) << types.error().message;
+    const auto arrays = readNpz(sample(name)).value();
+    ASSERT_EQ(types->size(), arrays.size());
+    for (const auto& [key, array] : arrays) EXPECT_EQ(types->at(key), array.type) << key;
+    const Bytes whole = testing::readBytes(sample(name));
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const auto file =
+          folder.write("cut.npz", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      EXPECT_FALSE(readNpzTypes(file).ok()) << length;
+    }
+    // What the reader of the values accepts has a type, too, and the same one.
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      Bytes changed = whole;
+      changed[at] ^= 0xFF;
+      const auto file = folder.write("changed.npz", changed);
+      const auto read = readNpz(file);
+      const auto some = readNpzTypes(file);
+      EXPECT_TRUE(some.ok() || !some.error().message.empty());
+      if (!read.ok()) continue;
+      ASSERT_TRUE(some.ok()) << at << ": " << some.error().message;
+      for (const auto& [key, array] : *read) EXPECT_EQ(some->at(key), array.type) << at;
+    }
+  }
+  expectError(readNpzTypes(sample("nothing.npz")), ErrorKind::io, {"nothing.npz", "no such file"});
+}
+
+TEST(Numpy, CountsAnArchiveWithAFarDirectoryWithoutItsValues) {
+  // The names of the members make the directory longer than the end that is read first.
+  const Folder folder;
+  std::vector<NpzMember> members;
+  const std::vector<float> values(3, 1.0F);
+  for (int i = 0; i < 1200; ++i)
+    members.push_back({"array_with_a_long_name_" + std::to_string(i),
+                       {ElementType::float32, {3}},
+                       std::as_bytes(std::span(values))});
+  const auto file = folder.path() / "train.npz";
+  ASSERT_TRUE(writeNpz(file, members).ok());
+  const auto types = readNpzTypes(file);
+  ASSERT_TRUE(types.ok()) << types.error().message;
+  EXPECT_EQ(types->size(), 1200U);
+  const auto count = countDataset("numpy", request(folder.path()));
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 3);
 }
 
 TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
@@ -345,6 +409,24 @@ TEST(TensorProto, IsADataSetToo) {
   const Read read = readAll(**dataset, {1});
   EXPECT_EQ(read.samples, (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(read.labels, std::vector<std::int32_t>{0});
+  const auto count = countDataset("tensor_proto", request(folder.path()));
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 2);
+  // The type from the header alone is refused where the whole file is, and with the same sentence.
+  const Bytes whole = testing::readBytes(folder.path() / "train_samples.pb");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const auto file =
+        folder.write("cut.pb", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+    const auto type = onnx::readTensorType(file);
+    const auto tensor = onnx::readTensorFile(file);
+    ASSERT_EQ(type.ok(), tensor.ok()) << length;
+    if (!type.ok()) {
+      EXPECT_EQ(type.error().message, tensor.error().message) << length;
+    }
+  }
+  expectError(onnx::readTensorType(folder.path() / "absent.pb"), ErrorKind::io,
+              {"absent.pb", "no such file"});
+  expectError(countDataset("tensor_proto", request({})), ErrorKind::badInput, {"TensorProto", "--data"});
   expectError(openDataset("tensor_proto", request({})), ErrorKind::badInput, {"TensorProto", "--data"});
   expectError(openDataset("tensor_proto", request(folder.path(), DataSplit::test)), ErrorKind::io,
               {"no data for test", "test_samples.pb"});

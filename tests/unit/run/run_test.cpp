@@ -170,7 +170,7 @@ TEST_F(RunTest, RefusalsComeBeforeAnythingIsWritten) {
   refused({{"training.output_period", "5"}}, "every_n");
   refused({{"system.name", "pod5"}}, "pod4");
   refused({{"system.name", "mk2"}}, "mk2");
-  refused({{"execution.schedule", "popar"}}, "known are");
+  refused({{"execution.schedule", "popar"}}, "did you mean \"popart\"?");
   refused({{"execution.schedule", "sharded"}}, "strategy");
   refused({{"training.optimizer", "sgd"}, {"training.beta1", "0.5"}}, "training.beta1");
   refused({{"model.input", "[1, 27, 28]"}}, "layer3/linear");

@@ -52,7 +52,7 @@ TEST(Schedules, RefuseWithTheirRuleAndTheNumberNeeded) {
   EXPECT_REFUSED(refusal("dualpipe", shape({0, 1, 1, 0}, 3, false)), "at least 2, but it is 3");
   EXPECT_REFUSED(refusal("gpipe", shape({}, 1)), "at least one stage");
   EXPECT_REFUSED(refusal("gpipe", shape({0}, 0)), "at least one micro-batch");
-  EXPECT_REFUSED(refusal("gpip", shape({0}, 1)), "known are");
+  EXPECT_REFUSED(refusal("gpip", shape({0}, 1)), "did you mean \"gpipe\"? Known are");
 }
 
 // PopART and TensorFlow for IPU end each cycle with a barrier; sharded execution and TensorFlow's sequential

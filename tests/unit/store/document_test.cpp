@@ -62,8 +62,8 @@ std::string tablesDocument() {
           vocabulary<model::ExecutableKind>("ExecutableKind") + vocabulary<model::WaitCause>("WaitCause") +
           vocabulary<model::TransferKind>("TransferKind") + vocabulary<model::Severity>("Severity") +
           vocabulary<model::OutcomeKind>("OutcomeKind") + vocabulary<model::LevelContent>("LevelContent") +
-          vocabulary<model::ProfileState>("ProfileState") + vocabulary<model::ScheduleKind>("ScheduleKind") +
-          vocabulary<model::TickMeaning>("TickMeaning");
+          vocabulary<model::MemoryPlace>("MemoryPlace") + vocabulary<model::ProfileState>("ProfileState") +
+          vocabulary<model::ScheduleKind>("ScheduleKind") + vocabulary<model::TickMeaning>("TickMeaning");
   return text;
 }
 

@@ -62,7 +62,7 @@ TEST(Reader, RefusesOtherFormats) {
     writeProfile(path, {});
     runSql(path, std::string("PRAGMA user_version = ") + version);
     expectUnreadable(path, std::string("is a profile of format ") + name +
-                               ", and pipescope 0.1.0 reads format 0.7 only. Open it with "
+                               ", and pipescope 0.1.0 reads format 0.8 only. Open it with "
                                "the pipescope that wrote it, or run again.");
   }
 }
@@ -80,14 +80,14 @@ TEST(Reader, RefusesHostileSchemas) {
     const char* sql;
     const char* sentence;
   } cases[] = {
-      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.7"},
+      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.8"},
       {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
       {"CREATE TRIGGER t AFTER INSERT ON lane BEGIN DELETE FROM device; END", "has a trigger (t)"},
       {"CREATE TEMP TABLE unused(x); CREATE VIRTUAL TABLE f USING fts5(x)", "has a virtual table (f)"},
       {"CREATE INDEX i ON device(name)", "has another definition of table device (i)"},
       {"ALTER TABLE device ADD COLUMN extra", "has another definition of table device (device)"},
       {"DROP TABLE device; CREATE TABLE device(id)", "has another definition of table device (device)"},
-      {"DROP TABLE device", "tables, unlike a profile of format 0.7"},
+      {"DROP TABLE device", "tables, unlike a profile of format 0.8"},
   };
   for (const auto& [sql, sentence] : cases) {
     const Folder folder;

@@ -129,8 +129,9 @@ std::vector<LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
     addWaits(entries, waits);
   }
   if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical});
-  entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill});
-  entries.push_back({tr("steady"), ColourRole::lostUseful});
+  if (grid.rampUpEnd > grid.start || grid.rampDownStart < grid.end)
+    entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill});
+  if (grid.rampDownStart > grid.rampUpEnd) entries.push_back({tr("steady"), ColourRole::lostUseful});
   return entries;
 }
 

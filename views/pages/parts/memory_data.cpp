@@ -139,8 +139,7 @@ sections::Table breakdownTable(const MemoryData& content, const std::vector<int>
 }
 
 QString memoryWords(const std::string& kind) {
-  const QString words = text(kind).replace(QLatin1Char('_'), QLatin1Char(' '));
-  return kind == "hbm" || kind == "sram" ? words.toUpper() : words;
+  return text(sections::formatCell(kind, sections::Format::term));
 }
 
 std::string memoryUnit(const std::string& unitName) {

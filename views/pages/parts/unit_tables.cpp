@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "profiler/analysis/memory/held_variables.h"
 #include "profiler/analysis/memory/tile_memory.h"
 #include "profiler/analysis/memory/unit_addresses.h"
+#include "profiler/analysis/memory/unit_layout.h"
+#include "profiler/analysis/memory/unit_vertices.h"
 #include "profiler/base/wrapping.h"
 #include "views/pages/parts/memory_data.h"
 
@@ -27,10 +30,12 @@ bool isExchange(const std::string& category) {
   return category.find("xchange") != std::string::npos || category == "copyDescriptor";
 }
 
-/// A variable with the device that holds it.
+/// A variable, or a piece of it, with the device that holds it.
 struct Held {
   std::string device;
   analysis::HeldVariable variable;
+  std::optional<std::int64_t> offset;  ///< known where a single unit is shown
+  std::string region;
 };
 
 /// What the tables have in common.
@@ -38,6 +43,7 @@ struct Words {
   std::string unit;      ///< "tile"
   std::string basis;     ///< whose bytes are summed
   bool devices = false;  ///< several devices are shown, so rows name theirs
+  bool single = false;   ///< one unit is shown, so its variables have addresses
 };
 
 void sortByNumber(Table& table, std::size_t column) {
@@ -53,58 +59,61 @@ Table variableTable(const char* key, const char* title, const std::vector<Held>&
               words.basis,
               {{"name", "Name", Format::plain, "name path"},
                {"device", "Device", Format::plain, ""},
+               {"offset", "Offset", Format::count,
+                "address of the first byte; what is not always live shares its addresses"},
                {"bytes", "Bytes", Format::bytes, words.basis},
+               {"from", "From step", Format::count, "the first program step in which it is live"},
+               {"until", "To step", Format::count, "the last one; it may be free in between"},
                {"most", "Most on one", Format::bytes, "on the " + words.unit + " that holds most of it"},
                {"units", "On " + words.unit + "s", Format::count, "how many of them hold a part of it"},
                {"category", "Category", Format::plain, ""},
-               {"shape", "Shape", Format::plain, "of the whole variable"},
+               {"region", "Region", Format::plain, ""},
                {"live", "Live", Format::plain, "for the whole program, or only in some of its steps"},
-               {"from", "From step", Format::count, "the first program step in which it is live"},
-               {"until", "To step", Format::count, "the last one; it may be free in between"}},
+               {"shape", "Shape", Format::plain, "of the whole variable"}},
               {}};
-  for (const auto& [device, row] : all) {
+  for (const auto& [device, row, offset, region] : all) {
     if (!takes(row.category)) continue;
     const bool steps = !row.alwaysLive && row.firstStep >= 0;
-    table.rows.push_back({row.name, words.devices ? Cell(device) : Cell(), row.bytes.count, row.most.count,
-                          row.units > 0 ? Cell(row.units) : Cell(), memoryWords(row.category).toStdString(),
-                          row.shape, std::string(row.alwaysLive ? "always" : "not always"),
-                          steps ? Cell(static_cast<std::int64_t>(row.firstStep)) : Cell(),
-                          steps ? Cell(static_cast<std::int64_t>(row.endStep - 1)) : Cell()});
+    table.rows.push_back({row.name, words.devices ? Cell(device) : Cell(), offset ? Cell(*offset) : Cell(),
+                          row.bytes.count, steps ? Cell(static_cast<std::int64_t>(row.firstStep)) : Cell(),
+                          steps ? Cell(static_cast<std::int64_t>(row.endStep - 1)) : Cell(),
+                          words.single ? Cell() : Cell(row.most.count),
+                          row.units > 0 && !words.single ? Cell(row.units) : Cell(),
+                          memoryWords(row.category).toStdString(), memoryWords(region).toStdString(),
+                          std::string(row.alwaysLive ? "always" : "not always"), row.shape});
   }
-  sortByNumber(table, 2);
+  sortByNumber(table, 3);
   return table;
 }
 
-/// Vertices by their name: code belongs to a type of vertex, and data (state and fields) to an operation.
-Table vertexTable(const std::vector<Held>& all, const Words& words) {
-  Table table{"vertices",
-              "Vertices",
-              words.basis,
-              {{"name", "Vertex type or operation", Format::plain,
-                "code belongs to a type of vertex, data to an operation"},
-               {"device", "Device", Format::plain, ""},
-               {"units", "On " + words.unit + "s", Format::count, "how many of them hold it"},
-               {"code", "Code", Format::bytes, "once for each type and " + words.unit},
-               {"data", "Data", Format::bytes, "state and fields of the vertices"},
-               {"bytes", "Bytes", Format::bytes, "code and data"}},
-              {}};
-  struct Sums {
-    std::int64_t code = 0, data = 0, units = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Sums> sums;
-  for (const auto& [device, row] : all) {
-    if (!isVertex(row.category)) continue;
-    Sums& sum = sums[{device, row.name}];
-    base::addWrapped(row.category == "vertexCode" ? sum.code : sum.data, row.bytes.count);
-    sum.units = std::max(sum.units, row.units);
+Table vertexTable(const Words& words) {
+  return {"vertices",
+          "Vertices",
+          words.basis,
+          {{"name", "Vertex type", Format::plain, "the codelet with its template arguments"},
+           {"device", "Device", Format::plain, ""},
+           {"count", "Count", Format::count, "vertices, sum over compute sets"},
+           {"sets", "Compute sets", Format::count, "that run some of them"},
+           {"units", "On " + words.unit + "s", Format::count, "how many of them hold some"},
+           {"code", "Code", Format::bytes, "once for each " + words.unit},
+           {"data", "Data", Format::bytes, "state of the vertices, and the lists that they point to"},
+           {"bytes", "Bytes", Format::bytes, "code and data"}},
+          {}};
+}
+
+base::Status addVertices(Table& table, bool& known, const shell::ProfileSnapshot& held,
+                         model::ExecutableId executable, const WantedUnits& one, const Words& words,
+                         base::Progress& progress) {
+  PIPESCOPE_ASSIGN(
+      const analysis::UnitVertices found,
+      analysis::unitVertices(*held.source, *held.catalog, executable, one.space, one.units, progress));
+  known = known && found.known;
+  for (const analysis::VertexType& type : found.types) {
+    table.rows.push_back({type.type, words.devices ? Cell(one.device) : Cell(), type.count, type.computeSets,
+                          words.single ? Cell() : Cell(type.units), type.code.count, type.data().count,
+                          type.bytes().count});
   }
-  for (const auto& [key, sum] : sums) {
-    table.rows.push_back({key.second, words.devices ? Cell(key.first) : Cell(),
-                          sum.units > 0 ? Cell(sum.units) : Cell(), sum.code, sum.data,
-                          base::wrappedSum(sum.code, sum.data)});
-  }
-  sortByNumber(table, 5);
-  return table;
+  return {};
 }
 
 base::Result<Table> detailTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
@@ -139,11 +148,18 @@ base::Result<Table> detailTable(const shell::ProfileSnapshot& held, model::Execu
   return table;
 }
 
-base::Result<Table> addressTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
-                                 const std::vector<WantedUnits>& wanted, const Words& words) {
+/// The single unit that is shown, or nothing.
+std::optional<std::int64_t> singleUnit(const std::vector<WantedUnits>& wanted, const std::string& unitName) {
+  if (wanted.size() != 1) return std::nullopt;
+  const std::vector<std::int64_t>& units = wanted.front().units;
+  if (units.size() == 1) return units.front();
+  return units.empty() && unitName.empty() ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
+Table addressTable(const std::vector<analysis::AddressRange>& ranges) {
   Table table{"addresses",
               "Addresses",
-              "select a " + words.unit + " to see what lies where on it",
+              {},
               {{"from", "From", Format::count, "first address, in bytes"},
                {"to", "To", Format::count, "address behind the last byte"},
                {"bytes", "Bytes", Format::bytes, ""},
@@ -151,27 +167,43 @@ base::Result<Table> addressTable(const shell::ProfileSnapshot& held, model::Exec
                {"category", "Category", Format::plain, ""},
                {"live", "Live", Format::plain, "what is not always live shares its addresses"}},
               {}};
-  for (const WantedUnits& one : wanted) {
-    if (one.units.empty() || !table.rows.empty()) continue;
-    PIPESCOPE_ASSIGN(const auto ranges,
-                     analysis::unitAddresses(*held.source, executable, one.space, one.units.front()));
-    table.basis = "of " + one.device + " " + words.unit + " " + std::to_string(one.units.front()) +
-                  ", by category; addresses of single variables are not recorded";
-    for (const analysis::AddressRange& range : ranges) {
-      table.rows.push_back({range.from, range.to, range.to - range.from,
-                            memoryWords(range.region).toStdString(),
-                            memoryWords(range.category).toStdString(),
-                            std::string(range.isGap()      ? ""
-                                        : range.alwaysLive ? "always"
-                                                           : "not always")});
-    }
+  for (const analysis::AddressRange& range : ranges) {
+    table.rows.push_back({range.from, range.to, range.to - range.from,
+                          memoryWords(range.region).toStdString(), memoryWords(range.category).toStdString(),
+                          std::string(range.isGap()      ? ""
+                                      : range.alwaysLive ? "always"
+                                                         : "not always")});
   }
   return table;
+}
+
+/// The variables of one unit at their addresses, with the map of these.
+base::Status addPlaced(const shell::ProfileSnapshot& held, model::ExecutableId executable,
+                       const WantedUnits& one, std::int64_t unit, const Words& words, UnitTables& tables,
+                       std::vector<Held>& variables, bool& known) {
+  PIPESCOPE_ASSIGN(const analysis::UnitLayout layout,
+                   analysis::unitLayout(*held.source, *held.catalog, executable, one.space, unit));
+  known = layout.known;
+  PIPESCOPE_ASSIGN(const std::vector<analysis::AddressRange> ranges,
+                   analysis::unitAddresses(*held.source, executable, one.space, unit, layout));
+  tables.addresses = addressTable(ranges);
+  tables.addresses.basis =
+      "of " + one.device + (words.unit == "device" ? "" : " " + words.unit + " " + std::to_string(unit)) +
+      (known ? ", by category; the tab Variables has the offset of each variable" : ", by category");
+  for (const analysis::PlacedVariable& row : layout.variables) {
+    analysis::HeldVariable variable{row.id,    row.name,       row.category, row.shape,
+                                    row.stage, row.alwaysLive, row.bytes,    row.bytes,
+                                    1,         row.firstStep,  row.endStep};
+    variables.push_back({one.device, std::move(variable),
+                         row.address < 0 ? std::nullopt : std::optional(row.address), row.region});
+  }
+  return {};
 }
 
 std::string basisOf(const std::vector<WantedUnits>& wanted, const std::string& unit) {
   std::size_t chosen = 0;
   for (const WantedUnits& one : wanted) chosen += one.units.size();
+  if (chosen == 0 && wanted.size() == 1 && unit == "device") return "of " + wanted.front().device;
   if (chosen == 0) return "sum over all " + unit + "s shown";
   return chosen == 1 ? "on the selected " + unit
                      : "sum over the " + std::to_string(chosen) + " selected " + unit + "s";
@@ -182,35 +214,44 @@ std::string basisOf(const std::vector<WantedUnits>& wanted, const std::string& u
 base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                     const std::vector<WantedUnits>& wanted, const std::string& unitName,
                                     base::Progress& progress) {
-  Words words{memoryUnit(unitName), {}, wanted.size() > 1};
+  const std::optional<std::int64_t> single = singleUnit(wanted, unitName);
+  Words words{memoryUnit(unitName), {}, wanted.size() > 1, single.has_value()};
   words.basis = basisOf(wanted, words.unit);
   UnitTables tables;
   PIPESCOPE_ASSIGN(tables.details, detailTable(held, executable, wanted, words));
-  PIPESCOPE_ASSIGN(tables.addresses, addressTable(held, executable, wanted, words));
+  tables.addresses = addressTable({});
+  tables.addresses.basis = "select one " + words.unit + " to see what lies where on it";
+  tables.vertices = vertexTable(words);
   std::vector<Held> variables;
   std::int64_t all = 0;
-  bool known = true, some = false;
+  bool known = true, knownVertices = true, some = false;
   for (const WantedUnits& one : wanted) {
+    some = some || !one.units.empty();
+    PIPESCOPE_TRY(addVertices(tables.vertices, knownVertices, held, executable, one, words, progress));
+    if (single) {
+      PIPESCOPE_TRY(addPlaced(held, executable, one, *single, words, tables, variables, known));
+      if (known) continue;
+    }
     PIPESCOPE_ASSIGN(analysis::HeldVariables found,
                      analysis::heldVariables(*held.source, *held.catalog, executable, one.space, one.units,
                                              kMost, progress));
-    all += found.all;
+    all += found.all - static_cast<std::int64_t>(found.variables.size());
     known = known && found.known;
-    some = some || !one.units.empty();
     for (analysis::HeldVariable& variable : found.variables)
-      variables.push_back({one.device, std::move(variable)});
+      variables.push_back({one.device, std::move(variable), {}, {}});
   }
+  sortByNumber(tables.vertices, 7);
   tables.variables =
       variableTable("variables", "Variables", variables, words,
                     [](const std::string& category) { return !isVertex(category) && !isExchange(category); });
-  tables.vertices = vertexTable(variables, words);
   tables.exchanges = variableTable("exchanges", "Exchanges", variables, words, isExchange);
-  for (Table* table : {&tables.variables, &tables.vertices, &tables.exchanges}) {
-    if (all > static_cast<std::int64_t>(variables.size())) table->basis += "; the smallest are left out";
-    if (!known && some)
-      table->basis = "this profile does not say which " + words.unit +
-                     " holds what: run again with --record steps or --record tiles";
+  const std::string unknown = "this profile does not say which " + words.unit +
+                              " holds what: run again with --record steps or --record tiles";
+  for (Table* table : {&tables.variables, &tables.exchanges}) {
+    if (all > 0) table->basis += "; the smallest are left out";
+    if (!known && some) table->basis = unknown;
   }
+  if (!knownVertices) tables.vertices.basis = unknown;
   return tables;
 }
 

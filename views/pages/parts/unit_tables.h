@@ -18,7 +18,7 @@ struct WantedUnits {
 
 struct UnitTables {
   sections::Table details, variables, vertices, exchanges;
-  /// What lies at which addresses of the first selected unit. Without a selection it has no rows.
+  /// What lies at which addresses of the selected unit. Unless a single one is selected, it has no rows.
   sections::Table addresses;
 };
 

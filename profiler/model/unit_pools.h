@@ -1,0 +1,46 @@
+#pragma once
+// Divides the addresses of one unit (tile) between what is always live and what shares memory. The engine
+// counts the bytes of each region with it, and readers of a profile find the same addresses again.
+//
+// From address 0 comes what is always live, in the given order, then what shares addresses. What needs a
+// memory element of its own begins at the next element. Interleaved memory begins with what needs it; what
+// finds no room below follows. What overflows lies behind the unit's end. While nothing that needs
+// interleaved memory is live, anything may use it, so a unit takes no more than the most that is live at
+// once.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace pipescope::model {
+
+/// In bytes. A unit without interleaved memory has it begin at its end.
+struct UnitShape {
+  std::int64_t bytes = 0, interleavedStart = 0;
+  std::int64_t elementBytes = 1;
+};
+
+struct UnitDemand {
+  std::vector<std::int64_t> alwaysLive;
+  // The most bytes that are live at once, of what is not always live.
+  std::int64_t all = 0;          ///< of everything together
+  std::int64_t interleaved = 0;  ///< of what must lie in interleaved memory
+  std::int64_t ownElement = 0;   ///< of what needs a memory element of its own
+};
+
+enum class UnitRegion : std::uint8_t { nonInterleaved = 0, interleaved = 1, overflowed = 2 };
+inline constexpr std::size_t kUnitRegions = 3;
+const char* nameOf(UnitRegion region);
+
+/// A range of addresses, [from, from + bytes), which lies in one region.
+struct UnitPool {
+  enum class Use : std::uint8_t { alwaysLive, anywhere, interleaved, ownElement, gap };
+  Use use = Use::gap;
+  std::size_t index = 0;  ///< of what is always live: its index in the demand
+  UnitRegion region = UnitRegion::nonInterleaved;
+  std::int64_t from = 0, bytes = 0;
+};
+
+/// The ranges together have no holes up to the end of the last one of them. No range is empty.
+std::vector<UnitPool> unitPools(const UnitShape& shape, const UnitDemand& demand);
+
+}  // namespace pipescope::model
