@@ -49,9 +49,9 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_TRUE(window->home()->isVisible());
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
-  EXPECT_EQ(window->pageIds(),
-            (QStringList{"summary", "pipeline", "trace", "stages", "waits", "engines", "operations", "memory",
-                         "liveness", "programs", "graph", "system", "training", "stragglers", "compare"}));
+  EXPECT_EQ(window->pageIds(), (QStringList{"summary", "insights", "pipeline", "trace", "stages", "waits",
+                                            "engines", "operations", "memory", "liveness", "programs",
+                                            "graph", "system", "training", "stragglers", "compare"}));
   picture("home");
 }
 
