@@ -30,7 +30,7 @@ static_assert(kNames.size() == static_cast<std::size_t>(ColourRole::microBatch))
 constexpr std::array kLastNames = {
     "memory.always_live",  "memory.not_always_live", "memory.gaps",   "memory.free", "lost.useful",
     "lost.fill_and_drain", "lost.imbalance",         "lost.exchange", "idle",        "path.forward",
-    "path.backward",       "path.critical",          "path.dimmed",   "counter"};
+    "path.backward",       "path.critical",          "path.dimmed",   "counter",     "program.flow"};
 static_assert(kLastNames.size() == kColourRoles - static_cast<std::size_t>(ColourRole::alwaysLive));
 
 }  // namespace

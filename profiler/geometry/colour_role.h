@@ -81,6 +81,7 @@ enum class ColourRole : std::uint8_t {
   critical,
   dimmed,
   counter,
+  programFlow,  ///< sequences, loops and calls
   count
 };
 

@@ -49,7 +49,10 @@ void StepCurves::drawCurve(const StepCurve& curve, Shapes& shapes) const {
     const int x = kCurvesLeft + static_cast<int>(px);
     int top = yOf(high), bottom = yOf(low);
     if (last >= 0) top = std::min(top, last), bottom = std::max(bottom, last);
-    shapes.fill(curve.role, {x, top, 1, bottom - top + 2});
+    // An area lies behind the curves. Its column ends where its own values do, so that steps have straight
+    // edges.
+    curve.filled ? shapes.ground(curve.role, {x, yOf(high), 1, yOf(0) - yOf(high)})
+                 : shapes.fill(curve.role, {x, top, 1, bottom - top + 2});
     last = yOf(curve.values[static_cast<std::size_t>(std::min(end, size) - 1)]);
   }
 }

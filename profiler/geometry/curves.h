@@ -11,6 +11,7 @@ namespace pipescope::geometry {
 struct StepCurve {
   ColourRole role = ColourRole::series;
   std::vector<double> values;  ///< one for each index
+  bool filled = false;         ///< the area below the curve is filled
 };
 
 /// Each curve is drawn by column of pixels, from the least to the largest value in it, so that no peak is

@@ -4,12 +4,16 @@
 #include <cmath>
 #include <map>
 
+#include "profiler/geometry/graph_fold.h"
+
 namespace pipescope::geometry {
 namespace {
 
-constexpr int kSceneMargin = 24, kRegionMargin = 10, kScenePadding = 6, kLabelHeight = 14,
-              kFewArcLabels = 400;
-constexpr double kReadable = 0.55;  // below this scale, boxes have no room for their second line
+constexpr int kSceneMargin = 24, kRegionMargin = 10, kRegionTop = 20, kScenePadding = 6, kLabelHeight = 14,
+              kFewArcLabels = 400, kArcLabelGap = 5;
+constexpr double kHeadLength = 7, kHeadHalf = 0.45, kSmallestHead = 0.3;  // kHeadHalf is an angle in radians
+constexpr double kNearlyFull = 0.85;  // below this scale, labels are short
+constexpr double kReadable = 0.55;    // below this scale, boxes have no room for their second line
 
 bool overlaps(const Box& a, const Box& b) {
   return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
@@ -32,6 +36,14 @@ Box placed(const GraphPlace& place, const Box& box) {
           std::max(1, pixel(place.y + box.bottom() * place.scale) - y)};
 }
 
+/// The head of an arrow at the end of a line.
+void drawHead(const Line& line, Shapes& shapes) {
+  const double back = std::atan2(line.y1 - line.y2, line.x1 - line.x2);
+  for (const double turn : {-kHeadHalf, kHeadHalf})
+    shapes.lines.push_back({line.x2, line.y2, line.x2 + pixel(kHeadLength * std::cos(back + turn)),
+                            line.y2 + pixel(kHeadLength * std::sin(back + turn)), line.role, line.strong});
+}
+
 }  // namespace
 
 GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs)
@@ -39,10 +51,19 @@ GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs)
   std::vector<GraphArc> plain;
   for (const SceneArc& arc : arcs_) plain.push_back({arc.from, arc.to});
   layout_ = layOutGraph(std::vector<GraphSize>(boxes_.size(), {kBoxWidth, kBoxHeight}), plain);
+  fold();
 }
 
 GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs, GraphLayout layout)
-    : boxes_(std::move(boxes)), arcs_(std::move(arcs)), layout_(std::move(layout)) {}
+    : boxes_(std::move(boxes)), arcs_(std::move(arcs)), layout_(std::move(layout)) {
+  fold();
+}
+
+void GraphScene::fold() {
+  std::vector<int> regions;
+  for (const SceneBox& box : boxes_) regions.push_back(box.region);
+  layout_ = foldTallGraph(std::move(layout_), regions, kUsualAspect);
+}
 
 GraphPlace GraphScene::whole(int width, int height) const {
   const double across = std::max(1, width - 2 * kSceneMargin), down = std::max(1, height - 2 * kSceneMargin);
@@ -58,7 +79,7 @@ Box GraphScene::boxOf(const GraphPlace& place, int box) const {
 }
 
 /// A region is drawn only where no box of another region lies within it.
-void GraphScene::drawRegions(const GraphPlace& place, Shapes& shapes) const {
+void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
   std::map<int, Box> regions;
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (boxes_[i].region < 0) continue;
@@ -66,12 +87,19 @@ void GraphScene::drawRegions(const GraphPlace& place, Shapes& shapes) const {
     if (!isNew) known->second = joined(known->second, layout_.boxes[i]);
   }
   for (const auto& [region, box] : regions) {
-    const Box around{box.x - kRegionMargin, box.y - kRegionMargin, box.width + 2 * kRegionMargin,
-                     box.height + 2 * kRegionMargin};
+    const Box around{box.x - kRegionMargin, box.y - kRegionTop, box.width + 2 * kRegionMargin,
+                     box.height + kRegionTop + kRegionMargin};
     bool alone = regions.size() > 1;
     for (std::size_t i = 0; i < boxes_.size() && alone; ++i)
       alone = boxes_[i].region == region || !overlaps(around, layout_.boxes[i]);
-    if (alone) shapes.ground(ColourRole::dimmed, placed(place, around));
+    if (!alone) continue;
+    const Box ground = placed(place, around);
+    shapes.ground(ColourRole::dimmed, ground);
+    const int room = pixel((kRegionTop - 2) * place.scale);
+    const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
+    if (room >= kLowestText && !name.empty())
+      shapes.labels.push_back(
+          {{ground.x + 2, ground.y + 1, measure.width(name) + 8, room}, name, ColourRole::dimmed});
   }
 }
 
@@ -79,6 +107,13 @@ void GraphScene::drawArcs(const GraphPlace& place, int width, int height, const 
                           Shapes& shapes) const {
   const Box canvas{0, 0, width, height};
   const bool labels = place.scale > kReadable && arcs_.size() < kFewArcLabels;
+  std::vector<Box> taken;
+  if (boxes_.size() < kFewArcLabels) {
+    for (std::size_t i = 0; i < boxes_.size(); ++i) taken.push_back(boxOf(place, static_cast<int>(i)));
+  }
+  const auto isFree = [&taken](const Box& box) {
+    return std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return overlaps(box, other); });
+  };
   for (std::size_t a = 0; a < arcs_.size(); ++a) {
     const auto& points = layout_.arcs[a];
     for (std::size_t i = 0; i + 1 < points.size(); ++i) {
@@ -88,17 +123,32 @@ void GraphScene::drawArcs(const GraphPlace& place, int width, int height, const 
                 y2 = pixel(place.y + points[i + 1].second * place.scale);
       const Box around{std::min(x1, x2), std::min(y1, y2), std::abs(x2 - x1) + 1, std::abs(y2 - y1) + 1};
       if (!overlaps(around, canvas)) continue;
-      shapes.lines.push_back(
-          {x1, y1, x2, y2, arcs_[a].strong ? ColourRole::critical : ColourRole::gaps, arcs_[a].strong});
+      const Line line{
+          x1, y1, x2, y2, arcs_[a].strong ? ColourRole::critical : ColourRole::otherWait, arcs_[a].strong};
+      shapes.lines.push_back(line);
+      if (i + 2 == points.size() && place.scale > kSmallestHead) drawHead(line, shapes);
     }
-    if (points.size() < 2 || arcs_[a].label.empty() || (!labels && !arcs_[a].strong)) continue;
-    const auto& [fx, fy] = points[0];
-    const auto& [tx, ty] = points[1];
-    const int x = pixel(place.x + (fx + tx) / 2.0 * place.scale),
-              y = pixel(place.y + (fy + ty) / 2.0 * place.scale), wide = measure.width(arcs_[a].label) + 6;
-    const Box box{x - wide / 2, y - kLabelHeight / 2, wide, kLabelHeight};
-    if (!overlaps(box, canvas) || place.scale < kReadable / 2) continue;
-    shapes.labels.push_back({box, arcs_[a].label, ColourRole::idle, false});
+  }
+  // Labels of cuts come first. A label that would lie over another one or over a box becomes shorter, or is
+  // left out.
+  for (const bool strong : {true, false}) {
+    for (std::size_t a = 0; a < arcs_.size() && place.scale > kReadable / 2; ++a) {
+      const auto& points = layout_.arcs[a];
+      if (arcs_[a].strong != strong || points.size() < 2 || arcs_[a].label.empty() || (!labels && !strong))
+        continue;
+      const auto& [fx, fy] = points[0];
+      const auto& [tx, ty] = points[1];
+      const int x = pixel(place.x + (fx + tx) / 2.0 * place.scale),
+                y = pixel(place.y + (fy + ty) / 2.0 * place.scale);
+      const bool small = place.scale < kNearlyFull && !arcs_[a].shortLabel.empty();
+      for (const std::string& label : {small ? std::string() : arcs_[a].label, arcs_[a].shortLabel}) {
+        const Box box{x + kArcLabelGap, y - kLabelHeight / 2, measure.width(label) + 6, kLabelHeight};
+        if (label.empty() || !overlaps(box, canvas) || !isFree(box)) continue;
+        taken.push_back(box);
+        shapes.labels.push_back({box, label, ColourRole::idle, false});
+        break;
+      }
+    }
   }
 }
 
@@ -106,7 +156,7 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
                         int marked) const {
   Shapes shapes;
   const Box canvas{0, 0, width, height};
-  drawRegions(place, shapes);
+  drawRegions(place, measure, shapes);
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Box box = boxOf(place, static_cast<int>(i));
     if (!overlaps(box, canvas)) continue;

@@ -10,13 +10,14 @@ namespace pipescope::geometry {
 struct SceneBox {
   std::string title, detail;
   ColourRole role = ColourRole::series;
-  int region = -1;     ///< boxes of one region get a common ground; −1: none
+  int region = -1;     ///< the stage, whose boxes get a common ground; −1: none
   bool faint = false;  ///< drawn as an outline
 };
 struct SceneArc {
   std::size_t from = 0, to = 0;
   std::string label;
-  bool strong = false;  ///< it stands out
+  bool strong = false;          ///< it stands out
+  std::string shortLabel = {};  ///< where there is no room for the label; empty: there is none
 };
 
 /// Where the scene lies on the canvas.
@@ -43,7 +44,10 @@ class GraphScene {
   std::size_t size() const { return boxes_.size(); }
 
  private:
-  void drawRegions(const GraphPlace& place, Shapes& shapes) const;
+  static constexpr double kUsualAspect = 3;  ///< of a canvas: tall graphs are folded for it
+
+  void fold();
+  void drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const;
   void drawArcs(const GraphPlace& place, int width, int height, const TextMeasure& measure,
                 Shapes& shapes) const;
 

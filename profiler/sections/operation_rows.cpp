@@ -1,5 +1,6 @@
 #include "profiler/sections/operation_rows.h"
 
+#include <cmath>
 #include <map>
 
 #include "profiler/analysis/model/flop_use.h"
@@ -58,6 +59,10 @@ class OperationTable {
         hasSeconds_(context.catalog.target.tickMeaning != model::TickMeaning::cost),
         steps_(steps),
         peak_(peak) {
+    if (const model::Executable* executable = context.catalog.executable(context.executable)) {
+      microBatches_ = executable->microBatches;
+      iterations_ = executable->kind == model::ExecutableKind::training ? executable->deviceIterations : 1;
+    }
     for (const model::Stage* stage : context.catalog.stagesOf(context.executable)) {
       const model::Device* device = context.catalog.device(stage->device);
       if (device != nullptr) devices_[stage->index] = device->name;
@@ -93,6 +98,8 @@ class OperationTable {
     for (const auto& [pass, name] : kOperationPasses)
       table.columns.push_back(
           {name, passTitle(name), Format::ticks, "", !single() && whole_.ticks.contains(pass)});
+    table.columns.push_back({"call_cycles", std::string(words_.cycles()) + " per call", Format::ticks,
+                             "all micro-batches and updates of one call", false});
     for (const Column& column :
          {Column{"compute_cycles", "Compute", Format::ticks, ""},
           Column{"exchange_cycles", words_.exchange, Format::ticks, "within the chip"},
@@ -133,6 +140,7 @@ class OperationTable {
       const auto found = cost.ticks.find(pass);
       cells.push_back(ifSteps(found == cost.ticks.end() ? 0 : found->second.count));
     }
+    cells.push_back(callTicks(cost));
     for (const std::int64_t n : {cost.compute.count, cost.exchange.count, cost.sync.count, cost.other.count})
       cells.push_back(ifSteps(n));
     addRates(cost, cells);
@@ -164,6 +172,17 @@ class OperationTable {
     return found == devices_.end() ? Cell() : Cell(found->second);
   }
 
+  /// Updates and collectives run once per iteration, everything else once per micro-batch.
+  Cell callTicks(const OperationCost& cost) const {
+    if (!steps_ || microBatches_ <= 0 || iterations_ <= 0) return {};
+    double perIteration = 0;
+    for (const auto& [pass, ticks] : cost.ticks) {
+      const bool once = pass == Pass::update || pass == Pass::collective;
+      perIteration += static_cast<double>(ticks.count) * (once ? 1.0 : static_cast<double>(microBatches_));
+    }
+    return Cell(std::round(perIteration * static_cast<double>(iterations_)));
+  }
+
   Cell ifSteps(std::int64_t value) const { return steps_ ? Cell(value) : Cell(); }
 
   const RowsDefinition& kind_;
@@ -172,7 +191,8 @@ class OperationTable {
   double ticksPerSecond_;
   bool hasSeconds_, steps_;
   double peak_;
-  std::map<std::int32_t, std::string> devices_;  ///< name, by stage
+  std::int64_t microBatches_ = 0, iterations_ = 0;  ///< of an iteration, and of a call
+  std::map<std::int32_t, std::string> devices_;     ///< name, by stage
 };
 
 }  // namespace
@@ -245,14 +265,18 @@ base::Result<Table> operationTable(const Context& context, OperationRows rows) {
 base::Result<OperationTables> operationTables(const Context& context) {
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
-  PIPESCOPE_ASSIGN(const analysis::Operations all,
-                   analysis::operations(context.source, context.catalog, context.executable, {true, true}));
+  PIPESCOPE_ASSIGN(const auto kept, allOperationsOf(context));
+  const analysis::Operations& all = *kept;
   OperationTables made;
   for (const RowsDefinition& kind : kOperationRowKinds) {
     const std::vector<Operation>& list = listOf(all, kind.rows);
     made.tables.push_back(OperationTable(kind, all, context, recorded.steps, peakOf(ceilings)).make(list));
     std::vector<model::DebugContextId>& contexts = made.contexts.emplace_back();
-    for (const Operation& row : list) contexts.push_back(row.context);
+    std::vector<model::OperatorId>& operators = made.operators.emplace_back();
+    for (const Operation& row : list) {
+      contexts.push_back(row.context);
+      operators.push_back(row.op);
+    }
     made.code.push_back(codeTable(list));
   }
   return made;

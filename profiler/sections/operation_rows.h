@@ -35,6 +35,7 @@ struct OperationTables {
   std::vector<Table> tables;
   std::vector<Table> code;  ///< by table: the rows' code, with the name of the row in the first column
   std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
+  std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
 };
 base::Result<OperationTables> operationTables(const Context& context);
 

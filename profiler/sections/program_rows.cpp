@@ -46,6 +46,7 @@ base::Result<ProgramRows> programRows(const Context& context) {
     rows.targets.push_back(node.target);
     rows.devices.push_back(node.device);
     rows.contexts.push_back(node.context);
+    rows.steps.push_back(node.step);
     const model::Device* device = context.catalog.device(node.device);
     const auto unlessNone = [](std::int64_t n) { return n > 0 ? Cell(n) : Cell(); };
     rows.table.rows.push_back(

@@ -1,5 +1,6 @@
 #pragma once
 // The program tree with what each program costs, as a table whose rows form a tree.
+#include <optional>
 #include <vector>
 
 #include "profiler/sections/section.h"
@@ -18,7 +19,8 @@ struct ProgramRows {
   std::vector<int> parents;                    ///< by row: the row of the program that it lies in; −1: none
   std::vector<model::ProgramId> ids, targets;  ///< by row; target: the Function that a Call runs
   std::vector<model::DeviceId> devices;        ///< by row
-  std::vector<model::DebugContextId> contexts;  ///< by row
+  std::vector<model::DebugContextId> contexts;        ///< by row
+  std::vector<std::optional<model::StepKind>> steps;  ///< by row; only programs without children have one
 };
 base::Result<ProgramRows> programRows(const Context& context);
 

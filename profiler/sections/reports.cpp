@@ -14,7 +14,7 @@ struct ReportCache {
   std::shared_ptr<const analysis::Memory> memory;
   std::shared_ptr<const std::vector<analysis::WaitGroup>> waits;
   std::shared_ptr<const std::vector<analysis::CriticalLink>> path;
-  std::shared_ptr<const analysis::Operations> operations;
+  std::shared_ptr<const analysis::Operations> operations, allOperations;
   std::shared_ptr<const replay::Plan> plan;
 };
 
@@ -64,7 +64,15 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
                   });
 }
 
+SharedReport<analysis::Operations> allOperationsOf(const Context& context) {
+  return onceMade(context.reports->allOperations, context,
+                  [](const auto& source, const auto& catalog, auto executable) {
+                    return analysis::operations(source, catalog, executable, {true, true});
+                  });
+}
+
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
+  if (context.reports->allOperations) return context.reports->allOperations;
   return onceMade(context.reports->operations, context,
                   [](const auto& source, const auto& catalog, auto executable) {
                     return analysis::operations(source, catalog, executable);

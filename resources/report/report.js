@@ -26,7 +26,7 @@ for (const box of document.querySelectorAll('.timeline')) {
   }, { passive: false });
   let from = null;
   box.addEventListener('pointerdown', (event) => { from = { x: event.clientX, y: event.clientY }; });
-  window.addEventListener('pointerup', () => { from = null; });
+  for (const end of ['pointerup', 'pointercancel']) window.addEventListener(end, () => { from = null; });
   window.addEventListener('pointermove', (event) => {
     if (!from) return;
     const area = svg.getBoundingClientRect();

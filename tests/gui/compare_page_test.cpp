@@ -12,8 +12,10 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/two_traces.h"
 #include "views/shell/comparison.h"
 #include "views/timeline/pipeline_canvas.h"
+#include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -92,6 +94,33 @@ TEST_F(ComparePageTest, TablesNameSourceAndTarget) {
   EXPECT_EQ(step->model()->index(0, change).data(pages::SectionTableModel::kChangeRole).toInt(), 1);
 }
 
+TEST_F(ComparePageTest, NothingIsCutInANarrowWindow) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  for (const QSize size : {QSize(1600, 900), QSize(1024, 700)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    QTest::qWait(0);
+    auto* area = child<pages::ColumnsArea>();
+    EXPECT_LE(area->widget()->width(), area->viewport()->width()) << size.width();
+  }
+}
+
+TEST_F(ComparePageTest, ChangesHaveASignUnlessTheyAreZero) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  const DataTable* step = table(QStringLiteral("The iteration"));
+  ASSERT_NE(step, nullptr);
+  int change = 0;
+  for (int c = 0; c < step->model()->columnCount(); ++c) {
+    if (step->model()->headerData(c, Qt::Horizontal, Qt::DisplayRole) == QStringLiteral("Change")) change = c;
+  }
+  EXPECT_TRUE(step->model()->index(0, change).data().toString().startsWith(QLatin1Char('+')));
+  for (int r = 0; r < step->model()->rowCount(); ++r) {
+    const QString shown = step->model()->index(r, change).data().toString();
+    if (shown != QStringLiteral("0") && shown != QStringLiteral("0 B")) continue;
+    EXPECT_FALSE(step->model()->index(r, change).data(pages::SectionTableModel::kChangeRole).isValid()) << r;
+  }
+}
+
 TEST_F(ComparePageTest, BothPipelinesAreDrawnToOneScale) {
   compare({.microBatches = 6}, {.microBatches = 10});
   auto* source = child<timeline::PipelineCanvas>(QStringLiteral("Pipeline of the source"));
@@ -100,14 +129,49 @@ TEST_F(ComparePageTest, BothPipelinesAreDrawnToOneScale) {
   EXPECT_LT(source->width(), target->width()) << "its iteration is shorter";
 }
 
+TEST_F(ComparePageTest, BothTracesZoomTogether) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  const auto* traces = child<pages::TwoTraces>();
+  ASSERT_TRUE(traces->isVisibleTo(window->currentPage()));
+  timeline::TimelineCanvas *source = traces->source(), *target = traces->target();
+  ASSERT_FALSE(source->scene().empty());
+  ASSERT_FALSE(target->scene().empty());
+  // Seconds since the beginning of the call at the left and the right edge.
+  const auto edges = [](const timeline::TimelineCanvas& canvas) {
+    const auto& trace = *canvas.scene().model()->trace;
+    const geometry::TimeView view = canvas.window().view;
+    return std::pair(static_cast<double>((view.start() - trace.start).count),
+                     static_cast<double>((view.end() - trace.start).count));
+  };
+  const auto same = [&](const char* when) {
+    EXPECT_NEAR(edges(*source).first, edges(*target).first, 4) << when;
+    EXPECT_NEAR(edges(*source).second, edges(*target).second, 4) << when;
+  };
+  same("at the beginning");
+  const auto all = edges(*target);
+  target->zoomBy(4);
+  ASSERT_TRUE(settle());
+  same("after the target was zoomed");
+  EXPECT_LT(edges(*source).second - edges(*source).first, (all.second - all.first) / 2);
+  source->panBy(0.3);
+  ASSERT_TRUE(settle());
+  same("after the source was moved");
+}
+
 TEST_F(ComparePageTest, ProfilesWithoutTimesOrMemoryAreComparedToo) {
-  for (const FixtureOptions& options : {FixtureOptions{.fixed = true}, FixtureOptions{.imported = true},
-                                        FixtureOptions{.runs = 0}, FixtureOptions{.overflow = true}}) {
+  for (const FixtureOptions& options :
+       {FixtureOptions{.fixed = true}, FixtureOptions{.imported = true}, FixtureOptions{.overflow = true}}) {
     compare(options, {});
     EXPECT_TRUE(window->currentPage()->notice().isEmpty()) << window->currentPage()->notice().toStdString();
     window->comparison().clear();
     ASSERT_TRUE(settle());
   }
+}
+
+TEST_F(ComparePageTest, AProfileThatDidNotRunIsASentence) {
+  compare({.runs = 0}, {});
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("The first profile has no call of this executable: there is no time to compare."));
 }
 
 TEST_F(ComparePageTest, AFileThatCannotBeReadIsASentence) {

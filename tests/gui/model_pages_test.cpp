@@ -61,6 +61,7 @@ class ModelPagesTest : public WindowTest {
 TEST_F(ModelPagesTest, OperationsAreATreeOfTheirNames) {
   openPage(QStringLiteral("operations"));
   chooseIn("Arrangement", 1);
+  ASSERT_TRUE(settle());
   auto* tree = child<TreeTable>();
   ASSERT_TRUE(tree->isVisible());
   const pages::TreeRows& rows = tree->model()->rows();
@@ -140,6 +141,41 @@ TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
   EXPECT_LT(own, all);
 }
 
+TEST_F(ModelPagesTest, AProgramShowsItsOperator) {
+  openPage(QStringLiteral("operations"));
+  chooseIn("Rows", 4);
+  DataTable* programs = table(QStringLiteral("By program"));
+  ASSERT_NE(programs, nullptr);
+  for (const int row : {0, programs->model()->rowCount() / 2}) {
+    Q_EMIT programs->rowActivated(row);
+    const DataTable* own = table(QStringLiteral("Programs"));
+    ASSERT_EQ(own->model()->rowCount(), 1);
+    const QString path = own->model()->index(0, 0).data().toString();
+    const DataTable* operators = table(QStringLiteral("Time by operator and pass"));
+    ASSERT_EQ(operators->model()->rowCount(), 1) << path.toStdString();
+    const QString name = operators->model()->index(0, 0).data().toString();
+    EXPECT_TRUE(path.contains(name.section(QLatin1Char('/'), 0, 1)))
+        << path.toStdString() << name.toStdString();
+  }
+}
+
+TEST_F(ModelPagesTest, ACallHasAllMicroBatchesAndUpdates) {
+  openPage(QStringLiteral("operations"));
+  const sections::Section operations = section("operations");
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  const auto at = [&](const auto& row, const char* key) {
+    const auto column = std::ranges::find(found->columns, key, &sections::Column::key);
+    const sections::Cell& cell = row[static_cast<std::size_t>(column - found->columns.begin())];
+    const auto* ticks = std::get_if<std::int64_t>(&cell);
+    return ticks != nullptr ? static_cast<double>(*ticks) : std::get<double>(cell);
+  };
+  const FixtureOptions options;  // no collectives: only updates run once per iteration
+  for (const auto& row : found->rows) {
+    const double update = at(row, "update_cycles"), rest = at(row, "cycles") - update;
+    EXPECT_DOUBLE_EQ(at(row, "call_cycles"), options.iterations * (options.microBatches * rest + update));
+  }
+}
+
 TEST_F(ModelPagesTest, TotalsAreThoseOfTheRowsShown) {
   openPage(QStringLiteral("operations"));
   const auto totals = [&] {
@@ -191,6 +227,13 @@ TEST_F(ModelPagesTest, AProgramIsShownOnTheTraceAndInLiveness) {
   other.program = model::ProgramId(std::get<std::int64_t>(rows.table.rows[5][1]));
   window->selection().set(other);
   EXPECT_EQ(tree->markedRow(), 5);
+}
+
+TEST_F(ModelPagesTest, NamesOfProgramsHaveRoomInANarrowWindow) {
+  openPage(QStringLiteral("programs"));
+  window->resize(1024, 700);
+  ASSERT_TRUE(settle());
+  EXPECT_GE(child<TreeTable>()->view()->columnWidth(0), 280);
 }
 
 TEST_F(ModelPagesTest, FindFiltersTheProgramTree) {
@@ -300,8 +343,9 @@ TEST_F(ModelPagesTest, OtherProfilesShowThePagesOrSayWhyNot) {
       showPage(QLatin1String(page));
       ASSERT_TRUE(settle()) << page;
       const bool tree = child<TreeTable>() != nullptr && child<TreeTable>()->model()->rowCount() > 0;
+      const bool rows = child<DataTable>() != nullptr && child<DataTable>()->model()->rowCount() > 0;
       const bool graph = child<GraphCanvas>() != nullptr && !child<GraphCanvas>()->boxRect(0).isEmpty();
-      EXPECT_TRUE(tree || graph || !window->currentPage()->notice().isEmpty()) << page;
+      EXPECT_TRUE(tree || rows || graph || !window->currentPage()->notice().isEmpty()) << page;
     }
   }
 }

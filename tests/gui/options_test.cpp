@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "views/shell/page.h"
+
 namespace pipescope::gui {
 namespace {
 
@@ -38,16 +40,16 @@ TEST(GuiOptions, TakesTwoProfilesToCompare) {
 
 TEST(GuiOptions, RefusesWithASentence) {
   const std::vector<std::pair<QStringList, const char*>> cases = {
-      {{"--colour"}, "There is no option --colour. See pipescope-gui --help."},
+      {{"--xyzzy"}, "There is no option --xyzzy. See pipescope-gui --help."},
       {{"-x"}, "There is no option -x. See pipescope-gui --help."},
       {{"--pgae=trace"}, "There is no option --pgae; did you mean --page? See pipescope-gui --help."},
       {{"--screen-shot", "x.png"},
        "There is no option --screen-shot; did you mean --screenshot? See pipescope-gui --help."},
       {{"--page"},
-       "--page needs a value (the page to open: summary, pipeline, trace, stages, waits, engines, "
+       "--page needs a value (the page to open: summary, insights, pipeline, trace, stages, waits, engines, "
        "operations, memory, liveness, programs, graph, system, training, stragglers, recorded, compare, "
-       "what-if "
-       "or sweep). See pipescope-gui --help."},
+       "what-if or "
+       "sweep). See pipescope-gui --help."},
       {{"--compare", "a.pop"},
        "--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET. See pipescope-gui "
        "--help."},
@@ -69,6 +71,14 @@ TEST(GuiOptions, RefusesWithASentence) {
     ASSERT_FALSE(options.ok()) << sentence;
     EXPECT_EQ(options.error().message, sentence);
   }
+}
+
+TEST(GuiOptions, HelpNamesEveryPage) {
+  shell::PageRegistry registry;
+  shell::registerPages(registry);
+  const QString help = helpText();
+  for (const shell::PageDefinition& page : registry.all())
+    EXPECT_TRUE(help.contains(page.id)) << page.id.toStdString();
 }
 
 TEST(GuiOptions, HelpNamesEveryOption) {

@@ -1,6 +1,7 @@
 // Compares the window's profile, the target, with another one, the source: cards with signed changes, options
 // that differ, how one step time becomes the other, memory and pipelines over each other, and all tables.
 #include <QComboBox>
+#include <QGridLayout>
 #include <QLabel>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -13,6 +14,7 @@
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/two_traces.h"
 #include "views/shell/comparison.h"
 #include "views/shell/elided_label.h"
 #include "views/shell/page.h"
@@ -52,9 +54,10 @@ class ComparePage : public shell::Page {
     inShort_ = new QLabel(this);
     inShort_->setWordWrap(true);
     area->top()->addWidget(inShort_);
-    auto* cards = new QHBoxLayout;
-    for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
-    area->top()->addLayout(cards);
+    grid_ = new QGridLayout;
+    for (FigureCard*& card : cards_) card = new FigureCard(context.palette, this);
+    arrangeCards(static_cast<int>(cards_.size()));
+    area->top()->addLayout(grid_);
     options_ = addTable(area->left(), kChangedOptionRows);
     step_ = addTable(area->left(), kComparedRows);
     area->left()->addStretch(1);
@@ -68,6 +71,8 @@ class ComparePage : public shell::Page {
     area->setStretch(1, 1);
     pipelines_ = new TwoPipelines(context.palette, this);
     area->bottom()->addWidget(pipelines_);
+    traces_ = new TwoTraces(*this, context.palette, this);
+    area->bottom()->addWidget(traces_);
     tabs_ = new QTabWidget(this);
     area->bottom()->addWidget(tabs_);
     setContent(content);
@@ -77,6 +82,12 @@ class ComparePage : public shell::Page {
       reload();
     });
     applySource();
+  }
+
+  void resizeEvent(QResizeEvent* event) override {
+    constexpr int kRoomForAll = 1180;
+    Page::resizeEvent(event);
+    arrangeCards(static_cast<int>(cards_.size()) / (width() < kRoomForAll ? 2 : 1));
   }
 
   shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
@@ -106,7 +117,11 @@ class ComparePage : public shell::Page {
                                                            static_cast<std::size_t>(device), job.progress));
       auto content = std::make_shared<const CompareData>(std::move(made));
       const QString unit = unitOf(*content, job.catalog);
-      return Apply([this, content, unit] { apply(*content, unit); });
+      return Apply([this, content, unit, source, executable] {
+        apply(*content, unit);
+        if (const shell::ProfileSnapshot* target = context_.session.snapshot())
+          traces_->setSides({source, executable}, {*target, context_.session.executable()});
+      });
     };
   }
 
@@ -118,6 +133,14 @@ class ComparePage : public shell::Page {
     return QString::fromUtf8(
         sections::shownTime(converted ? model::TickMeaning::time : catalog.target.tickMeaning, perSecond)
             .unit);
+  }
+
+  void arrangeCards(int columns) {
+    if (columns == cardColumns_) return;
+    cardColumns_ = columns;
+    for (int i = 0; i < static_cast<int>(cards_.size()); ++i)
+      grid_->addWidget(cards_[static_cast<std::size_t>(i)], i / columns, i % columns);
+    for (int c = 0; c < static_cast<int>(cards_.size()); ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
   }
 
   DataTable* addTable(QVBoxLayout* layout, int rows) {
@@ -188,11 +211,14 @@ class ComparePage : public shell::Page {
                               : change == 0 ? tr("no change")
                                             : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
         const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
+        // Two shares need no difference beside them: it would be read as a third share.
+        const QString difference = format == Format::fraction || change == 0
+                                       ? QString()
+                                       : QStringLiteral(", ") + sign + shown(row[delta]);
         const bool better = (change > 0) == card.moreIsBetter;
         cards_[i]->setFigure(
             tr(card.caption), large,
-            known ? tr("%1 → %2%3, %4%5")
-                        .arg(shown(row[before]), shown(row[after]), what, sign, shown(row[delta]))
+            known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference)
                   : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
             {},
             !known || change == 0 ? Ui::text
@@ -241,6 +267,8 @@ class ComparePage : public shell::Page {
   }
 
   std::array<FigureCard*, kComparedCards.size()> cards_{};
+  QGridLayout* grid_ = nullptr;
+  int cardColumns_ = 0;
   QLabel* inShort_ = nullptr;
   shell::ElidedLabel* source_ = nullptr;
   QComboBox* device_ = nullptr;
@@ -248,6 +276,7 @@ class ComparePage : public shell::Page {
   StepWaterfall* waterfall_ = nullptr;
   TwoCurves *live_ = nullptr, *units_ = nullptr;
   TwoPipelines* pipelines_ = nullptr;
+  TwoTraces* traces_ = nullptr;
   QTabWidget* tabs_ = nullptr;
 };
 
@@ -257,7 +286,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(compare) {
   registry.add({QStringLiteral("compare"), QObject::tr("Compare"), QStringLiteral("compare"),
-                QObject::tr("What changed between another profile and this one"), 90,
+                QObject::tr("What changed between another profile and this one"), 97,
                 [](PageContext& context) -> Page* { return new pages::ComparePage(context); }});
 }
 

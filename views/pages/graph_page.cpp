@@ -33,6 +33,7 @@ class GraphPage : public shell::Page {
     auto* tools = new QHBoxLayout;
     tools->addWidget(makeTools());
     auto* area = new SplitArea(context.palette, tools, this);
+    area->setShares(7, 3);
     upper_ = area->picture();
     canvas_ = new timeline::GraphCanvas(context.palette, upper_);
     canvas_->setAccessibleName(tr("Graph of the model"));
@@ -200,6 +201,7 @@ class GraphPage : public shell::Page {
     for (const analysis::GraphBox& box : opened_->view.boxes) {
       if (colour == GraphColour::stage && box.stage >= 0)
         add(tr("stage %1").arg(box.stage), geometry::seriesRole(box.stage));
+      if (colour == GraphColour::stage && box.stage < 0) add(tr("several stages"), ColourRole::gaps);
       if (colour != GraphColour::type) continue;
       if (std::find(kinds.begin(), kinds.end(), box.kind) == kinds.end()) kinds.push_back(box.kind);
       add(text(box.kind), geometry::seriesRole(static_cast<int>(

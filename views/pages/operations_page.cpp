@@ -7,6 +7,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "profiler/sections/words.h"
@@ -29,7 +30,7 @@ namespace {
 using sections::Format;
 using sections::OperationRows;
 
-constexpr int kOperationRows = 16;
+constexpr int kOperationRows = 9, kOperationTableShare = 4, kTree = 1;
 const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
            kOperationsTreeKey = QStringLiteral("operations/tree"),
            kOperationsChartKey = QStringLiteral("operations/chart");
@@ -42,7 +43,7 @@ constexpr const char* kOperationLayers[] = {"Layers or ONNX nodes", "Blocks", "T
 const std::set<std::string> kHiddenOperationColumns = {
     "compute_cycles",   "exchange_cycles", "sync_cycles",   "other_cycles",
     "flops_per_second", "operand_bytes",   "flop_per_byte", "exchanged_bytes",
-    "programs",         "layer",           "block"};
+    "programs",         "layer",           "block",         "call_cycles"};
 
 }  // namespace
 
@@ -56,6 +57,7 @@ class OperationsPage : public shell::Page {
     layout->addWidget(makeTools());
     auto* area = new ColumnsArea(content);
     layout->addWidget(area, 1);
+    area->top()->addWidget(makeTables());
     charts_ = new OperationCharts(context.palette, this);
     area->left()->addWidget(charts_, 1);
     auto* details = new Panel(context.palette, tr("All operations"), this);
@@ -64,20 +66,6 @@ class OperationsPage : public shell::Page {
     details->body()->addWidget(details_);
     area->right()->addWidget(details, 1);
     area->setStretch(11, 9);
-    auto* panel = new Panel(context.palette, {}, this);
-    tables_ = new QStackedWidget(panel);
-    table_ = new DataTable(context.palette, tables_);
-    table_->setRowsShown(kOperationRows);
-    table_->setFilterVisible(true);
-    tree_ = new TreeTable(context.palette, tables_);
-    tree_->setRowsShown(kOperationRows);
-    tables_->addWidget(table_);
-    tables_->addWidget(tree_);
-    totals_ = new QLabel(panel);
-    shell::Palette::makeQuiet(*totals_);
-    panel->body()->addWidget(tables_);
-    panel->body()->addWidget(totals_);
-    area->bottom()->addWidget(panel);
     setContent(content);
     setKeyWidget(area);
     connect(table_, &DataTable::rowActivated, this, &OperationsPage::select);
@@ -97,8 +85,9 @@ class OperationsPage : public shell::Page {
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<OperationsData>();
       const sections::Context context{job.source, job.catalog, job.executable};
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("operations", context));
       PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("operations", context));
+      content->findGroups();
       content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       return Apply([this, content] {
         data_ = content;
@@ -117,7 +106,7 @@ class OperationsPage : public shell::Page {
     connect(box, QOverload<int>::of(&QComboBox::activated), this, [this, key](int index) {
       context_.settings.setValue(key, index);
       applyChoices();
-      if (data_) apply();
+      if (data_ && key == kOperationsLayerKey) apply();
     });
     return box;
   }
@@ -136,41 +125,90 @@ class OperationsPage : public shell::Page {
     return tools;
   }
 
+  QWidget* makeTables() {
+    auto* panel = new Panel(context_.palette, {}, this);
+    tables_ = new QStackedWidget(panel);
+    table_ = new DataTable(context_.palette, tables_);
+    table_->setRowsShown(kOperationRows, kOperationTableShare);
+    table_->setFilterVisible(true);
+    tree_ = new TreeTable(context_.palette, tables_);
+    tree_->setRowsShown(kOperationRows);
+    tables_->addWidget(table_);
+    tables_->addWidget(tree_);
+    totals_ = new QLabel(panel);
+    totals_->setWordWrap(true);
+    shell::Palette::makeQuiet(*totals_);
+    panel->body()->addWidget(tables_);
+    panel->body()->addWidget(totals_);
+    return panel;
+  }
+
   OperationRows kind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
   const sections::Table& rows() const { return data_->rows(kind()); }
 
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
     tables_->setCurrentIndex(arrangement_->currentIndex());
+    if (data_ && data_->section.lacks.empty() && arrangement_->currentIndex() == kTree) makeTree();
   }
 
   void apply() {
     if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
     sections::Table table = rows();
-    charts_->setTable(table, *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
+    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
     for (sections::Column& column : table.columns) column.inText = true;
-    tree_->setRows(treeOfPaths(table), data_->perUnit());
-    tree_->openTo(1);
     table_->setTable(std::move(table), data_->perUnit());
     hideColumns();
     selected_ = -1;
+    treeOf_.reset();
+    if (arrangement_->currentIndex() == kTree) makeTree();
     applyTotals();
     choose({});
   }
 
+  /// Makes the tree of the rows on a worker, because there may be many.
+  void makeTree() {
+    if (treeOf_ == kind()) return;
+    treeOf_ = kind();
+    readInBackground(
+        [data = data_, kind = kind()] {
+          sections::Table table = data->rows(kind);
+          for (sections::Column& column : table.columns) column.inText = true;
+          return std::make_shared<TreeRows>(treeOfPaths(table));
+        },
+        [this, data = data_, kind = kind()](const std::shared_ptr<TreeRows>& rows) {
+          if (data != data_ || treeOf_ != kind) return;
+          tree_->setRows(std::move(*rows), data->perUnit());
+          tree_->openTo(1);
+          hideTreeColumns();
+          if (selected_ >= 0) markInTree(selected_);
+        });
+  }
+
+  /// A pass that no row has.
+  static bool isEmptyPass(const sections::Table& table, std::size_t column) {
+    return table.columns[column].format == Format::ticks &&
+           std::ranges::all_of(table.rows, [column](const auto& row) { return numberIn(row[column]) == 0; });
+  }
+
   /// The menu of the table shows these columns again.
   void hideColumns() {
-    const auto& flat = table_->model()->table().columns;
-    for (std::size_t c = 0; c < flat.size(); ++c)
-      table_->view()->setColumnHidden(static_cast<int>(c), kHiddenOperationColumns.contains(flat[c].key));
+    const sections::Table& table = table_->model()->table();
+    table_->hideColumns([&table](int column) {
+      const auto c = static_cast<std::size_t>(column);
+      return kHiddenOperationColumns.contains(table.columns[c].key) || isEmptyPass(table, c);
+    });
+  }
+
+  void hideTreeColumns() {
     const auto& tree = tree_->model()->rows().table.columns;
     for (std::size_t c = 0; c < tree.size(); ++c) {
       const bool plain = c > 0 && tree[c].format == Format::plain && tree[c].key != "kind";
       const bool empty = std::ranges::none_of(tree_->model()->rows().table.rows, [c](const auto& row) {
         return !std::holds_alternative<std::monostate>(row[c]);
       });
-      tree_->setColumnShown(static_cast<int>(c),
-                            !kHiddenOperationColumns.contains(tree[c].key) && !plain && !empty);
+      tree_->setColumnShown(static_cast<int>(c), !kHiddenOperationColumns.contains(tree[c].key) && !plain &&
+                                                     !empty && !isEmptyPass(tree_->model()->rows().table, c));
     }
   }
 
@@ -191,8 +229,8 @@ class OperationsPage : public shell::Page {
       parts << QStringLiteral("%1 %2").arg(text(column->heading),
                                            text(formatCell(sum, column->format, data_->perUnit())));
     }
-    totals_->setText(
-        tr("Sum of the %1 rows shown: %2").arg(shown->rowCount()).arg(parts.join(QStringLiteral(" · "))));
+    totals_->setText(tr("Sum of the %1 rows shown: %2")
+                         .arg(groupedCount(shown->rowCount()), parts.join(QStringLiteral(" · "))));
   }
 
   /// Shows what is known of a selected row; without a title, of all operations.
@@ -218,13 +256,17 @@ class OperationsPage : public shell::Page {
                      });
   }
 
+  void markInTree(int row) {
+    const auto& sources = tree_->model()->rows().sources;
+    const auto found = std::find(sources.begin(), sources.end(), row);
+    tree_->markRow(found == sources.end() ? -1 : static_cast<int>(found - sources.begin()));
+  }
+
   /// Shows the figures of a row of the table.
   void select(int row) {
     selected_ = row;
     table_->markRow(row);
-    const auto& sources = tree_->model()->rows().sources;
-    const auto inTree = std::find(sources.begin(), sources.end(), row);
-    tree_->markRow(inTree == sources.end() ? -1 : static_cast<int>(inTree - sources.begin()));
+    if (treeOf_ == kind()) markInTree(row);
     charts_->mark(row);
     ChosenOperations chosen;
     chosen.cells = rows().rows[static_cast<std::size_t>(row)];
@@ -259,7 +301,8 @@ class OperationsPage : public shell::Page {
   DataTable* table_ = nullptr;
   TreeTable* tree_ = nullptr;
   QLabel* totals_ = nullptr;
-  int selected_ = -1;  ///< row of the table
+  int selected_ = -1;                              ///< row of the table
+  std::optional<sections::OperationRows> treeOf_;  ///< the rows that the tree shows or waits for
 };
 
 }  // namespace pipescope::pages

@@ -5,6 +5,8 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "profiler/sections/program_rows.h"
 #include "views/pages/parts/data_table.h"
@@ -17,6 +19,7 @@
 #include "views/pages/parts/tree_table.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
+#include "views/timeline/shapes_painter.h"
 
 namespace pipescope::pages {
 namespace {
@@ -29,26 +32,48 @@ constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4;
 
 struct ProgramsData {
   sections::ProgramRows rows;
+  sections::Section section;
   double perUnit = 1;
 };
 
-/// The colours are those of PopVision's program tree: by what a program does.
 struct ProgramColour {
   const char *begin, *name;
   ColourRole role;
 };
+/// The colours of PopVision's program tree, by the beginning of the type.
 constexpr ProgramColour kProgramColours[] = {
     {"OnTileExecute", "compute", ColourRole::compute},
     {"DoExchange", "exchange", ColourRole::exchange},
     {"GlobalExchange", "exchange between chips", ColourRole::globalExchange},
-    {"StreamCopy", "host and remote copies", ColourRole::streamCopy},
-    {"Sync", "sync", ColourRole::sync}};
+    {"StreamCopyBegin", "begin of a copy", ColourRole::control},
+    {"StreamCopyMid", "copy to or from the host", ColourRole::streamCopy},
+    {"StreamCopyEnd", "end of a copy", ColourRole::sync},
+    {"Sync", "sync", ColourRole::sync},
+    {"Sans", "sync", ColourRole::sync}};
+/// Programs of other types have the colours of their steps, as on the trace.
+constexpr ProgramColour kStepColours[] = {{"", "compute", ColourRole::compute},
+                                          {"", "exchange", ColourRole::exchange},
+                                          {"", "sync", ColourRole::sync},
+                                          {"", "exchange between chips", ColourRole::globalExchange},
+                                          {"", "copy to or from the host", ColourRole::streamCopy},
+                                          {"", "control", ColourRole::control},
+                                          {"", "remote copy", ColourRole::remoteCopy}};
+constexpr ProgramColour kOtherProgram = {"", "other", ColourRole::otherKind},
+                        kFlowProgram = {"", "control flow", ColourRole::programFlow};
 
-const ProgramColour* colourOfProgram(const QString& type) {
+const ProgramColour& colourOfProgram(const QString& type, const std::optional<model::StepKind>& step,
+                                     bool isLeaf) {
   for (const ProgramColour& colour : kProgramColours) {
-    if (type.startsWith(QLatin1String(colour.begin))) return &colour;
+    if (type.startsWith(QLatin1String(colour.begin))) return colour;
   }
-  return nullptr;
+  if (!step) return isLeaf ? kOtherProgram : kFlowProgram;
+  const auto found = std::ranges::find(kStepColours, geometry::roleOf(*step), &ProgramColour::role);
+  return found == std::end(kStepColours) ? kOtherProgram : *found;
+}
+
+bool isFlow(const QString& type) {
+  return type == QLatin1String("Sequence") || type == QLatin1String("Repeat") ||
+         type == QLatin1String("Call") || type == QLatin1String("Function");
 }
 
 }  // namespace
@@ -59,6 +84,7 @@ class ProgramsPage : public shell::Page {
     auto* tools = new QHBoxLayout;
     tools->addWidget(makeTools());
     auto* area = new SplitArea(context.palette, tools, this);
+    area->setShares(2, 1);
     upper_ = area->picture();
     tree_ = new TreeTable(context.palette, upper_);
     legend_ = new timeline::Legend(context.palette, upper_);
@@ -96,8 +122,8 @@ class ProgramsPage : public shell::Page {
       auto content = std::make_shared<ProgramsData>();
       const sections::Context context{job.source, job.catalog, job.executable};
       PIPESCOPE_ASSIGN(content->rows, sections::programRows(context));
-      PIPESCOPE_ASSIGN(const sections::Section section, sectionNamed("programs", context));
-      content->perUnit = section.ticksPerShownUnit;
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("programs", context));
+      content->perUnit = content->section.ticksPerShownUnit;
       return Apply([this, content] {
         data_ = content;
         apply();
@@ -166,16 +192,20 @@ class ProgramsPage : public shell::Page {
   }
 
   void applyColours() {
-    std::vector<timeline::LegendEntry> entries = {{tr("control flow"), ColourRole::control, false}};
+    std::vector<timeline::LegendEntry> entries;
+    std::map<ColourRole, QPixmap> swatches;  // one for each colour, because there are many programs
     std::vector<QPixmap> marks;
-    for (const auto& row : data_->rows.table.rows) {
-      const ProgramColour* colour = colourOfProgram(wordsIn(row[kProgramTypeColumn]));
-      const ColourRole role = colour == nullptr ? ColourRole::control : colour->role;
-      marks.push_back(timeline::swatch(role, false, context_.palette, devicePixelRatioF()));
-      if (colour == nullptr) continue;
-      const QString name = tr(colour->name);
-      if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.text == name; }))
-        entries.push_back({name, role, false});
+    const auto& rows = data_->rows.table.rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const QString type = wordsIn(rows[i][kProgramTypeColumn]);
+      const bool isLeaf =
+          !isFlow(type) && (i + 1 == rows.size() || data_->rows.parents[i + 1] != static_cast<int>(i));
+      const ProgramColour& colour = colourOfProgram(type, data_->rows.steps[i], isLeaf);
+      const auto [known, isNew] = swatches.try_emplace(colour.role);
+      if (isNew) known->second = timeline::swatch(colour.role, false, context_.palette, devicePixelRatioF());
+      marks.push_back(known->second);
+      const auto same = [&](const auto& entry) { return entry.text == tr(colour.name); };
+      if (std::ranges::none_of(entries, same)) entries.push_back({tr(colour.name), colour.role, false});
     }
     tree_->setMarks(std::move(marks));
     legend_->setEntries(std::move(entries));
@@ -223,7 +253,12 @@ class ProgramsPage : public shell::Page {
     for (std::size_t i = 0; any && i < table.rows.size(); ++i) {
       if (data_->rows.parents[i] == row) below.rows.push_back(table.rows[i]);
     }
-    if (!any) facts.push_back({tr("Programs"), tr("select one to see its figures"), {}});
+    if (!any) {
+      facts.push_back({tr("Selection"), tr("select a program to see its figures"), {}});
+      for (const sections::Fact& fact : data_->section.facts)
+        facts.push_back(
+            {text(fact.label), text(formatCell(fact.value, fact.format, data_->perUnit)), text(fact.doc)});
+    }
     facts_->setFacts(std::move(facts));
     below_->setTable(std::move(below), data_->perUnit);
     names_->setTable(debugTable({}));

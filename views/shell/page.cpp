@@ -175,7 +175,7 @@ void Page::finish(base::Result<Apply>&& result) {
     hasContent_ = true;
     (*result)();
     if (first) offerKeyboard();
-  } else if (hasContent_) {
+  } else if (hasContent_ && showsContent()) {
     bar_->setNotice(NoticeKind::error, QString::fromStdString(result.error().message));
   } else {
     pane_->setNotice(NoticeKind::error, QString::fromStdString(result.error().message));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "profiler/analysis/block_walk.h"
@@ -22,6 +24,12 @@ bool isWithin(const std::string& path, const std::string& group) {
          (path.size() > group.size() && path.starts_with(group) && path[group.size()] == '/');
 }
 
+/// A path without its last part.
+std::string groupAbove(const std::string& path) {
+  const std::size_t last = path.rfind('/');
+  return last == std::string::npos ? std::string() : path.substr(0, last);
+}
+
 /// The part of a path that follows `open`: "encoder0" of "encoder0/attention/query" at the root.
 std::string childOf(const std::string& path, const std::string& open) {
   const std::size_t from = open.empty() ? 0 : open.size() + 1;
@@ -37,8 +45,10 @@ class ViewMaker {
     std::vector<std::string> paths;
     for (const ModelNode& node : graph_.nodes) paths.push_back(drawnPath(node));
     boxOf_.assign(graph_.nodes.size(), kNone);
+    openLargest(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      if (isWithin(paths[i], open_)) put(i, childOf(paths[i], open_), paths[i], false);
+      // An operator may have the name of the group itself.
+      if (isInside(paths[i])) put(i, boxPath(paths[i]), paths[i], false);
     }
     addNeighbours(paths);
     addLinks();
@@ -48,6 +58,53 @@ class ViewMaker {
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  bool isInside(const std::string& path) const { return path == open_ || isWithin(path, open_); }
+
+  /// The box that a path lies in: a child of the innermost opened group that contains it.
+  std::string boxPath(const std::string& path) const {
+    std::string child = childOf(path, open_);
+    while (child != path && opened_.contains(child)) child = childOf(path, child);
+    return child;
+  }
+
+  struct Candidate {
+    std::size_t operators = 0;
+    std::set<std::int32_t> stages;
+    std::set<std::string> children;
+  };
+
+  /// Opens groups of several stages, where the cuts are, and those with more than half of the operators,
+  /// because a single box for most of a model says nothing; the largest first, as long as there are few
+  /// boxes.
+  void openLargest(const std::vector<std::string>& paths) {
+    constexpr std::size_t kMostOpened = 60;
+    for (;;) {
+      std::map<std::string, Candidate> boxes;
+      std::size_t inside = 0;
+      for (std::size_t i = 0; i < paths.size(); ++i) {
+        if (!isInside(paths[i])) continue;
+        const std::string box = boxPath(paths[i]);
+        Candidate& own = boxes[box];
+        ++inside;
+        ++own.operators;
+        own.stages.insert(graph_.nodes[i].stage);
+        if (isWithin(paths[i], box)) own.children.insert(childOf(paths[i], box));
+      }
+      const std::string* largest = nullptr;
+      std::size_t most = 0;
+      for (const auto& [path, box] : boxes) {
+        const bool wanted = box.stages.size() > 1 || box.operators * 2 > inside;
+        if (!wanted || box.children.empty() || box.operators <= most || opened_.contains(path) ||
+            boxes.size() + box.children.size() > kMostOpened)
+          continue;
+        largest = &path;
+        most = box.operators;
+      }
+      if (largest == nullptr) return;
+      opened_.insert(*largest);
+    }
+  }
 
   void put(std::size_t node, const std::string& child, const std::string& path, bool outside) {
     const auto known = index_.find(child);
@@ -88,19 +145,19 @@ class ViewMaker {
 
   std::string neighbourPath(const std::string& path) const {
     std::string common = open_;
-    while (!common.empty() && !isWithin(path, common)) {
-      const std::size_t last = common.rfind('/');
-      common.resize(last == std::string::npos ? 0 : last);
-    }
+    while (!common.empty() && !isWithin(path, common)) common = groupAbove(common);
     return childOf(path, common);
   }
 
   void addLinks() {
     std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;
+    std::set<std::tuple<std::size_t, std::size_t, std::size_t, std::string>> sent;
     for (const ModelEdge& edge : graph_.edges) {
       const std::size_t from = boxOf_[edge.from], to = boxOf_[edge.to];
       if (from == kNone || to == kNone || from == to) continue;
       if (view_.boxes[from].outside && view_.boxes[to].outside) continue;
+      // A tensor may have several readers in a box, but it is sent once.
+      if (!sent.emplace(from, to, edge.from, edge.tensor).second) continue;
       const auto [place, isNew] = known.try_emplace({from, to}, view_.links.size());
       if (isNew) {
         GraphLink link;
@@ -109,7 +166,6 @@ class ViewMaker {
         view_.links.push_back(link);
       }
       GraphLink& link = view_.links[place->second];
-      // One tensor may have several readers in a box, but it is sent once.
       ++link.tensors;
       link.bytes += edge.bytes;
       link.ticks += edge.ticks;
@@ -120,15 +176,17 @@ class ViewMaker {
 
   void nameBoxes() {
     for (GraphBox& box : view_.boxes) {
-      const std::size_t last = box.path.rfind('/');
-      box.name = box.outside || last == std::string::npos ? box.path : box.path.substr(last + 1);
-      box.kind =
-          box.group ? std::to_string(box.nodes.size()) + " operators" : graph_.nodes[box.nodes[0]].kind;
+      box.name = box.outside || !isWithin(box.path, open_)
+                     ? box.path
+                     : box.path.substr(open_.empty() ? 0 : open_.size() + 1);
+      box.kind = box.nodes.size() > 1 ? std::to_string(box.nodes.size()) + " operators"
+                                      : graph_.nodes[box.nodes[0]].kind;
     }
   }
 
   const ModelGraph& graph_;
   std::string open_;
+  std::set<std::string> opened_;  ///< groups below it whose content is shown instead of them
   std::size_t most_;
   GraphView view_;
   std::map<std::string, std::size_t> index_;
@@ -145,7 +203,11 @@ class GraphReader {
     std::unordered_map<std::string, const Operation*> byName;
     for (const Operation& row : costs.operations) byName.emplace(row.name, &row);
     PIPESCOPE_TRY(forAllRows<model::Operator>(source_, [&](const model::Operator& row) {
-      if (row.executable != executable_ || row.pass != model::Pass::forward) return;
+      const bool input = row.pass == model::Pass::hostIn;
+      // A stash keeps a tensor for the backward pass; it is no operator of the model.
+      if (row.executable != executable_ || row.kind == "Stash" ||
+          !(input || row.pass == model::Pass::forward))
+        return;
       ModelNode node{catalog_.namePath(row.debugContext), row.kind, row.block, row.stage, {}, row.flops, {}};
       if (const auto cost = byName.find(node.name); cost != byName.end()) {
         node.ticks = cost->second->cost.total();
@@ -193,9 +255,7 @@ GraphView graphView(const ModelGraph& graph, const std::string& open, std::size_
 }
 
 std::string groupOf(const ModelNode& node) {
-  const std::string path = drawnPath(node);
-  const std::size_t last = path.rfind('/');
-  return last == std::string::npos ? std::string() : path.substr(0, last);
+  return groupAbove(drawnPath(node));
 }
 
 }  // namespace pipescope::analysis

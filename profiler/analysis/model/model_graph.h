@@ -7,7 +7,7 @@
 
 namespace pipescope::analysis {
 
-/// A forward operator with the cost of all its passes.
+/// A forward operator, or one that loads samples, with the cost of all its passes.
 struct ModelNode {
   std::string name, kind, block;
   std::int32_t stage = -1;
@@ -38,7 +38,7 @@ struct GraphBox {
   bool group = false;              ///< it can be opened
   bool outside = false;            ///< a neighbour of the open group
   std::int32_t stage = -1;         ///< the stage of all its operators; −1: several
-  std::string kind;                ///< of an operator; of a group, the number of operators
+  std::string kind;                ///< of a single operator; otherwise the number of operators
   std::vector<std::size_t> nodes;  ///< indices of its operators
   Ticks ticks;
   double flops = 0;
@@ -60,7 +60,9 @@ struct GraphView {
 };
 
 /// The boxes in an open group, with the neighbours that it exchanges tensors with. The root is the empty
-/// path; below it are the blocks of the model, then the parts of names.
+/// path; below it are the blocks of the model, then the parts of names. Groups of several
+/// stages, and those with more than half of the operators, are shown opened as long as the drawing has few
+/// boxes.
 GraphView graphView(const ModelGraph& graph, const std::string& open, std::size_t most);
 
 /// The path of the group that directly contains an operator.

@@ -108,7 +108,7 @@ class Aggregation {
         if (lists_.operators) {
           place.index = operators_.size();
           operators_.push_back(
-              {name, row.kind, place.block, row.stage, {}, place.origin, row.pass, row.debugContext});
+              {name, row.kind, place.block, row.stage, {}, place.origin, row.pass, row.debugContext, row.id});
         }
         addTo(place, [&](OperationCost& cost) {
           cost.flops += row.flops;
@@ -168,7 +168,8 @@ class Aggregation {
                            {},
                            place.origin,
                            place.pass,
-                           program.debugContext});
+                           program.debugContext,
+                           program.op});
     }
     return programs_[known->second].cost;
   }

@@ -37,6 +37,7 @@ struct Operation {
 
   std::optional<model::Pass> pass = {};  ///< of one operator or program; a layer has several
   model::DebugContextId context = {};    ///< of one operator or program, or of a layer's forward operator
+  model::OperatorId op = {};             ///< of one operator or program
 };
 
 struct Operations {

@@ -51,6 +51,7 @@ class TreeReader {
     Ticks ticks, exchanged, slowest;
     double mean = 0;
     std::int64_t activeUnits = 0;
+    model::StepKind kind = model::StepKind::compute;
   };
 
   /// A program is control flow if it has children, or is of a kind that may have some.
@@ -82,6 +83,7 @@ class TreeReader {
         if (!index_.contains(row.program.value)) continue;
         Steps& steps = steps_[row.program.value];
         addTo(steps.ticks, row.ticks);
+        steps.kind = row.kind;
         if (row.kind == model::StepKind::exchange || row.kind == model::StepKind::globalExchange)
           addTo(steps.exchanged, Ticks(row.bytesIn.count));
         steps.activeUnits = std::max(steps.activeUnits, row.activeUnits);
@@ -141,6 +143,7 @@ class TreeReader {
       node.code = sums.code;
       node.exchanged = Bytes(sums.exchanged.count);
       if (own != steps_.end()) {
+        node.step = own->second.kind;
         node.activeUnits = own->second.activeUnits;
         if (own->second.slowest.count > 0)
           node.tileBalance = own->second.mean / static_cast<double>(own->second.slowest.count);

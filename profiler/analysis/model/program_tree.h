@@ -1,5 +1,6 @@
 #pragma once
 // The program tree: control programs with their loops and calls, and the sums of what they contain.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,9 @@ struct ProgramNode {
   Ticks ticks;                ///< of their steps, counting every loop turn; a Function has its Calls' ticks
   Bytes code;       ///< code, descriptors and vertex state below its name, sum over units; a Call has none
   Bytes exchanged;  ///< received by units in exchanges, counting every loop turn
-  std::int64_t activeUnits = 0;  ///< of a program without children: units with work
-  double tileBalance = -1;       ///< of one that computes: mean ÷ slowest unit; −1: it does not compute
+  std::int64_t activeUnits = 0;              ///< of a program without children: units with work
+  std::optional<model::StepKind> step = {};  ///< of a program without children that has steps
+  double tileBalance = -1;  ///< of one that computes: mean ÷ slowest unit; −1: it does not compute
 };
 
 /// Programs that have children, depth first and in the order of the program. Programs without children

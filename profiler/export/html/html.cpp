@@ -43,7 +43,23 @@ std::string shown(const Section& section, std::string_view key) {
   return formatCell(fact->value, fact->format, section.ticksPerShownUnit);
 }
 
-/// One or two sentences: does it fit, how fast is it, and what holds it back.
+/// What the devices do for most of their time, by the name of the largest share.
+std::string mostlyDone(std::string_view bound) {
+  constexpr std::pair<std::string_view, std::string_view> kDoings[] = {
+      {"compute", "computing"},
+      {"exchange", "exchanging data"},
+      {"stream", "with copies from and to the host"},
+      {"host", "waiting for the host"},
+      {"memory", "with copies from and to remote memory"},
+      {"pipeline", "waiting for other stages"},
+      {"control", "in passes in which no engine computes or moves data"}};
+  for (const auto& [name, doing] : kDoings) {
+    if (name == bound) return fmt::format("The devices spend most of their time {}. ", doing);
+  }
+  return {};
+}
+
+/// A few sentences: does it fit, how fast is it, and what holds it back.
 void addVerdict(const Section& summary, HtmlWriter& page) {
   const sections::Fact* fits = factOf(summary, "fits");
   const bool* does = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
@@ -53,8 +69,10 @@ void addVerdict(const Section& summary, HtmlWriter& page) {
   const std::string rate = shown(summary, "samples_per_second"), stage = shown(summary, "limiting_stage"),
                     bubble = shown(summary, "bubble_fraction"), bound = shown(summary, "bound_by");
   if (!rate.empty())
-    words += fmt::format("It processes {} samples per second. ", rate.substr(0, rate.find(" /s")));
-  if (!bound.empty()) words += fmt::format("Most of the devices' time is {}. ", bound);
+    words += fmt::format("It {} {} samples per second. ",
+                         does != nullptr && !*does ? "would process" : "processes",
+                         rate.substr(0, rate.find(" /s")));
+  words += mostlyDone(bound);
   if (!stage.empty()) words += fmt::format("The others wait for {}. ", stage);
   if (!bubble.empty()) words += fmt::format("The bubble is {} of the flush.", bubble);
   page.paragraph(words.empty() ? "Nothing has run in this executable." : words,

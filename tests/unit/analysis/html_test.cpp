@@ -106,6 +106,12 @@ TEST(HtmlReport, NamesAreEscaped) {
   EXPECT_EQ(page.find("</script>\"&"), std::string::npos);
 }
 
+TEST(HtmlReport, TheVerdictIsInSentences) {
+  const std::string page = HostileProfile().page();
+  EXPECT_NE(page.find("The devices spend most of their time computing."), std::string::npos)
+      << page.substr(page.find("verdict"), 300);
+}
+
 TEST(HtmlReport, NothingIsLoadedFromElsewhere) {
   const std::string page = HostileProfile().page();
   EXPECT_TRUE(base::isOfKind(base::FileKind::report, page));

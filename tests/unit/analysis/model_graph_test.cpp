@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace pipescope::analysis {
 namespace {
 
@@ -78,6 +80,62 @@ TEST(ModelGraph, TooManyBoxesAreCounted) {
   const GraphView view = graphView(example(), "", 2);
   EXPECT_EQ(view.boxes.size(), 2u);
   EXPECT_EQ(view.left, 1u);
+}
+
+TEST(ModelGraph, ATensorWithSeveralReadersIsSentOnce) {
+  ModelGraph graph = example();
+  graph.edges.push_back({1, 3, "t", "2x3 float32", Bytes(2), Ticks(7)});  // encoder0's output again
+  const GraphView view = graphView(graph, "", 300);
+  const GraphLink* cut = between(view, "encoder0", "encoder1");
+  ASSERT_NE(cut, nullptr);
+  EXPECT_EQ(cut->tensors, 2);
+  EXPECT_EQ(cut->bytes, Bytes(18));
+}
+
+/// Layers of two operators each within one group, and a head.
+ModelGraph deepExample(int layers) {
+  ModelGraph graph;
+  const auto add = [&](const std::string& name, std::int32_t stage) {
+    graph.nodes.push_back({name, "Gemm", "", stage, Ticks(10), 100, Bytes(1'000)});
+  };
+  for (int i = 0; i < layers; ++i) {
+    for (const char* name : {"/in", "/out"}) add("model/layer" + std::to_string(i) + name, i < 2 ? 0 : 1);
+  }
+  add("head/loss", 1);
+  return graph;
+}
+
+TEST(ModelGraph, AGroupOfMostOperatorsIsShownOpened) {
+  const GraphView view = graphView(deepExample(4), "", 300);
+  ASSERT_EQ(view.boxes.size(), 5u);
+  EXPECT_EQ(view.boxes[0].path, "model/layer0");
+  EXPECT_EQ(view.boxes[0].name, "model/layer0");
+  EXPECT_EQ(view.boxes[0].nodes.size(), 2u);
+  EXPECT_EQ(view.boxes[4].path, "head");
+  EXPECT_EQ(view.boxes[4].kind, "Gemm") << "a group of one operator has its type";
+  // So many layers would make the drawing too large.
+  EXPECT_EQ(graphView(deepExample(100), "", 300).boxes.size(), 2u);
+}
+
+TEST(ModelGraph, GroupsOfSeveralStagesAreShownOpened) {
+  ModelGraph graph = example();
+  graph.nodes[1].stage = 1;  // encoder0 now lies in two stages
+  const GraphView view = graphView(graph, "", 300);
+  ASSERT_EQ(view.boxes.size(), 4u);
+  EXPECT_EQ(view.boxes[0].path, "encoder0/attention");
+  EXPECT_EQ(view.boxes[1].path, "encoder0/output");
+  EXPECT_NE(between(view, "encoder0/attention", "encoder0/output"), nullptr);
+}
+
+TEST(ModelGraph, AnOperatorMayHaveTheNameOfItsGroup) {
+  ModelGraph graph = example();
+  graph.nodes.push_back({"encoder1", "Identity", "encoder1", 1, Ticks(1), 0, Bytes(0)});
+  const GraphView view = graphView(graph, "encoder1", 300);
+  const auto found = std::find_if(view.boxes.begin(), view.boxes.end(),
+                                  [](const GraphBox& box) { return box.path == "encoder1"; });
+  ASSERT_NE(found, view.boxes.end());
+  EXPECT_FALSE(found->group);
+  EXPECT_FALSE(found->outside);
 }
 
 TEST(ModelGraph, AnOperatorLiesInItsGroup) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "profiler/geometry/curves.h"
+#include "profiler/geometry/graph_fold.h"
 #include "profiler/geometry/graph_scene.h"
 #include "profiler/geometry/roofline.h"
 #include "profiler/geometry/treemap.h"
@@ -219,6 +220,82 @@ TEST(GraphScene, StagesAreRegionsUnlessTheyMix) {
   };
   EXPECT_EQ(grounds({0, 0, 1, 1}), 2U);
   EXPECT_EQ(grounds({0, 1, 0, 1}), 0U) << "the rectangles would lie over each other";
+}
+
+/// A chain of boxes, laid out below each other.
+GraphLayout chain(std::size_t boxes) {
+  std::vector<GraphArc> arcs;
+  for (std::size_t i = 0; i + 1 < boxes; ++i) arcs.push_back({i, i + 1});
+  return layOutGraph(std::vector<GraphSize>(boxes, {190, 40}), arcs);
+}
+
+TEST(GraphFold, ALongChainBecomesColumns) {
+  const GraphLayout folded = foldTallGraph(chain(30), std::vector<int>(30, -1), 3);
+  std::set<int> columns;
+  for (std::size_t i = 0; i < folded.boxes.size(); ++i) {
+    const Box& box = folded.boxes[i];
+    columns.insert(box.x);
+    EXPECT_GE(box.x, 0);
+    EXPECT_GE(box.y, 0);
+    EXPECT_LE(box.right(), folded.width);
+    EXPECT_LE(box.bottom(), folded.height);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(overlap(box, folded.boxes[j])) << i << " " << j;
+  }
+  EXPECT_GT(columns.size(), 2U);
+  EXPECT_LT(folded.height, 1'000);
+  // Every arc still begins at its first box and ends at its last one.
+  for (std::size_t i = 0; i < folded.arcs.size(); ++i) {
+    const auto& points = folded.arcs[i];
+    EXPECT_EQ(points.front().second, folded.boxes[i].bottom()) << i;
+    EXPECT_EQ(points.back().second, folded.boxes[i + 1].y) << i;
+    EXPECT_TRUE(points.size() == 2 || points.size() == 6) << "straight, or around the end of a column";
+  }
+}
+
+TEST(GraphFold, ColumnsEndWithRegions) {
+  std::vector<int> regions;
+  for (int i = 0; i < 30; ++i) regions.push_back(i / 4);
+  const GraphLayout folded = foldTallGraph(chain(30), regions, 3);
+  for (std::size_t i = 0; i + 1 < regions.size(); ++i) {
+    if (regions[i] == regions[i + 1]) {
+      EXPECT_EQ(folded.boxes[i].x, folded.boxes[i + 1].x) << i;
+    }
+  }
+}
+
+TEST(GraphFold, SmallAndFlatGraphsStay) {
+  const GraphLayout small = chain(5);
+  EXPECT_EQ(foldTallGraph(small, std::vector<int>(5, 0), 3).boxes, small.boxes);
+  EXPECT_TRUE(foldTallGraph({}, {}, 3).boxes.empty());
+}
+
+TEST(GraphScene, LabelsLieNeitherOverBoxesNorOverEachOther) {
+  std::vector<SceneBox> boxes(30, {"encoder/layer", "Gemm", ColourRole::series, -1, false});
+  std::vector<SceneArc> arcs;
+  for (std::size_t i = 0; i + 1 < boxes.size(); ++i)
+    arcs.push_back({i, i + 1, "768x1024 float16 and many more words", true, "1 MiB"});
+  const GraphScene scene(boxes, arcs);
+  const GraphPlace all = scene.whole(1300, 480);
+  const Shapes shapes = scene.draw(all, 1300, 480, {}, -1);
+  std::vector<Box> labels;
+  for (const Label& label : shapes.labels) {
+    if (label.on != ColourRole::idle) continue;
+    for (const Box& other : labels) EXPECT_FALSE(overlap(label.box, other));
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      EXPECT_FALSE(overlap(label.box, scene.boxOf(all, static_cast<int>(i)))) << label.text;
+    labels.push_back(label.box);
+  }
+  EXPECT_GT(labels.size(), 10U);
+}
+
+TEST(StepCurves, AnAreaLiesBehindTheLine) {
+  const StepCurves curves({{ColourRole::counter, {4, 4, 2}, true}, {ColourRole::critical, {4, 4, 2}}}, 200,
+                          120, [](double) { return std::string(); });
+  const Shapes shapes = curves.draw({});
+  ASSERT_FALSE(shapes.grounds.empty());
+  EXPECT_EQ(shapes.grounds.front().first, ColourRole::counter);
+  EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(ColourRole::counter)].empty());
+  EXPECT_FALSE(shapes.fills[static_cast<std::size_t>(ColourRole::critical)].empty());
 }
 
 }  // namespace

@@ -28,19 +28,17 @@ TEST_F(EdgesRunTest, ForwardEdgesAreTheNetworksOwn) {
       analysis::modelGraph(*profile.source, *profile.catalog, profile.catalog->executables.front().id);
   ASSERT_TRUE(graph.ok());
   ASSERT_TRUE(graph->edgesKnown);
-  // A network without branches: each forward operator has a producer, except those that read the samples,
-  // which come from the host.
+  // A network without branches: each operator has a producer, except what loads samples and labels.
   std::map<std::size_t, std::set<std::size_t>> into;
   for (const analysis::ModelEdge& edge : graph->edges) {
     EXPECT_LT(edge.from, edge.to) << "the program makes a tensor before it reads it";
     EXPECT_GT(edge.bytes.count, 0);
     into[edge.to].insert(edge.from);
   }
-  std::set<std::string> without;
-  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
-    if (into[i].empty()) without.insert(graph->nodes[i].kind);
-  }
-  EXPECT_EQ(without, (std::set<std::string>{"Conv", "Stash"}));
+  std::size_t without = 0;
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i) without += into[i].empty() ? 1 : 0;
+  EXPECT_EQ(without, 2U);
+  for (const analysis::ModelNode& node : graph->nodes) EXPECT_NE(node.kind, "Stash") << node.name;
 }
 
 TEST_F(EdgesRunTest, CutsCarryTheTensorsOfTheBoundaries) {

@@ -19,6 +19,9 @@ using timeline::ItemChart;
 constexpr int kWaterfallHeight = 240, kCurvesHeight = 200, kPipelineRow = 40, kPipelineHead = 64,
               kMostPipelineRows = 8;
 
+/// The source is an area, so that the line of the target can be seen where both are equal.
+constexpr ColourRole kSourceRole = ColourRole::counter, kTargetRole = ColourRole::waitSlowerStage;
+
 /// The parts of the step, in the order of the columns.
 struct StepPart {
   const char *key, *name;
@@ -96,8 +99,7 @@ TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidge
   chart_->setFixedHeight(kCurvesHeight);
   body()->addWidget(chart_);
   body()->addWidget(legend_);
-  legend_->setEntries(
-      {{tr("source"), ColourRole::notAlwaysLive, false}, {tr("target"), ColourRole::alwaysLive, false}});
+  legend_->setEntries({{tr("source"), kSourceRole, false}, {tr("target"), kTargetRole, false}});
 }
 
 void TwoCurves::setCurves(std::vector<double> source, std::vector<double> target, const QString& index,
@@ -107,9 +109,8 @@ void TwoCurves::setCurves(std::vector<double> source, std::vector<double> target
   auto sides = std::make_shared<const std::array<std::vector<double>, 2>>(
       std::array<std::vector<double>, 2>{std::move(source), std::move(target)});
   const auto at = [sides](QSize size) {
-    return geometry::StepCurves(
-        {{ColourRole::notAlwaysLive, (*sides)[0]}, {ColourRole::alwaysLive, (*sides)[1]}}, size.width(),
-        size.height(), [](double bytes) { return formatCell(bytes, Format::bytes); });
+    return geometry::StepCurves({{kSourceRole, (*sides)[0], true}, {kTargetRole, (*sides)[1]}}, size.width(),
+                                size.height(), [](double bytes) { return formatCell(bytes, Format::bytes); });
   };
   const auto bytesAt = [](const std::vector<double>& values, int place) {
     return place < static_cast<int>(values.size())
@@ -169,8 +170,9 @@ void TwoPipelines::fit() {
   const auto widthOf = [&](double seconds) {
     return gutter + std::max(60, static_cast<int>((room - gutter) * seconds / longest));
   };
-  source_->setFixedWidth(std::min(room, widthOf(sourceSeconds_)));
-  target_->setFixedWidth(std::min(room, widthOf(targetSeconds_)));
+  // The least width stays small, so that the panel can become narrower again.
+  source_->setMaximumWidth(std::min(room, widthOf(sourceSeconds_)));
+  target_->setMaximumWidth(std::min(room, widthOf(targetSeconds_)));
 }
 
 }  // namespace pipescope::pages

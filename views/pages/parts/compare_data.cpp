@@ -61,6 +61,7 @@ base::Result<CompareData> collectComparison(const sections::Context& source, con
     for (sections::Column& column : table.columns) {
       if (column.heading == "Before") column.heading = "Source";
       if (column.heading == "After") column.heading = "Target";
+      if (column.heading == "÷ before") column.heading = "÷ source";
     }
   }
   PIPESCOPE_TRY(addMemory(source, device, data.source));

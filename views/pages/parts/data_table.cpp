@@ -17,6 +17,7 @@
 
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 
@@ -25,7 +26,7 @@ using shell::Ui;
 namespace {
 
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3,
-              kAlike = 30;
+              kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -129,6 +130,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   filter_->setClearButtonEnabled(true);
   filter_->setObjectName(QStringLiteral("table_filter"));
   filter_->setMaximumWidth(220);
+  basis_->setWordWrap(true);  // a long one must not make the page wider than the window
   filter_->setAccessibleName(tr("Filter"));
   setFilterVisible(false);
   view_->setModel(proxy_);
@@ -147,6 +149,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->verticalHeader()->setDefaultSectionSize(kDataTableRow);
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setMinimumSectionSize(kNarrowest);
+  view_->horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -182,8 +185,14 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
   model_->setTable(std::move(table), ticksPerShownUnit, times);
   for (int c = 0; !same && c < model_->columnCount(); ++c) view_->setColumnHidden(c, false);
   countRows();
-  fitColumns();
+  // Measuring texts takes long. A table in a tab that is not shown does that when it is.
+  isVisible() ? fitColumns() : static_cast<void>(fittedTo_ = kUnfitted);
   fitHeight();
+}
+
+void DataTable::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (fittedTo_ == kUnfitted) fitColumns();
 }
 
 void DataTable::setMarks(std::vector<QPixmap> marks) {
@@ -195,9 +204,15 @@ void DataTable::setFilterVisible(bool visible) {
   count_->setVisible(visible);
 }
 
-void DataTable::setRowsShown(int rows) {
+void DataTable::setRowsShown(int rows, int share) {
   rowsShown_ = rows;
+  windowShare_ = share;
   fitHeight();
+}
+
+void DataTable::hideColumns(const std::function<bool(int column)>& isHidden) {
+  for (int c = 0; c < model_->columnCount(); ++c) view_->setColumnHidden(c, isHidden(c));
+  if (isVisible()) fitColumns();
 }
 
 void DataTable::sortBy(int column, Qt::SortOrder order) {
@@ -217,6 +232,7 @@ void DataTable::fitColumns() {
   view_->resizeColumnsToContents();
   int widest = -1;
   for (int c = 0; c < model_->columnCount(); ++c) {
+    if (view_->isColumnHidden(c)) continue;
     view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest));
     const bool text =
         (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
@@ -241,11 +257,11 @@ void DataTable::fitColumns() {
 /// names.
 void DataTable::shareRoom(int widest, int room) {
   constexpr int kMostExtra = 160, kEnough = 300;
-  const int others = model_->columnCount() - 1;
+  const int others = model_->columnCount() - view_->horizontalHeader()->hiddenSectionCount() - 1;
   if (room < kEnough || others < 1) return;
   const int extra = std::min(kMostExtra, room * 3 / 5 / others);
   for (int c = 0; c < model_->columnCount(); ++c) {
-    if (c != widest) view_->setColumnWidth(c, view_->columnWidth(c) + extra);
+    if (c != widest && !view_->isColumnHidden(c)) view_->setColumnWidth(c, view_->columnWidth(c) + extra);
   }
 }
 
@@ -258,7 +274,7 @@ void DataTable::shareEvenly(int room) {
 void DataTable::fitHeight() {
   if (rowsShown_ <= 0) return;
   // On a tall screen there is room for more.
-  const int most = std::max(rowsShown_, window()->height() / (2 * kDataTableRow));
+  const int most = std::max(rowsShown_, window()->height() / (windowShare_ * kDataTableRow));
   const int rows = std::clamp(model_->rowCount(), 1, most);
   const int header = view_->horizontalHeader()->sizeHint().height();
   view_->setFixedHeight(header + rows * kDataTableRow + 4 +
@@ -270,7 +286,8 @@ void DataTable::fitHeight() {
 void DataTable::countRows() {
   const int all = model_->rowCount(), now = proxy_->rowCount();
   filter_->setProperty("rows", now);
-  count_->setText(all == now ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(now).arg(all));
+  count_->setText(all == now ? tr("%1 rows").arg(groupedCount(all))
+                             : tr("%1 of %2").arg(groupedCount(now), groupedCount(all)));
 }
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {

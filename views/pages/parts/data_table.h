@@ -1,5 +1,6 @@
 #pragma once
 #include <QWidget>
+#include <functional>
 
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
@@ -28,8 +29,11 @@ class DataTable : public QWidget {
                 std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);
-  /// Makes the table as tall as its rows, up to `rows` or half of a tall window; 0: as tall as there is room.
-  void setRowsShown(int rows);
+  /// Makes the table as tall as its rows, up to `rows` or, in a tall window, up to 1 ÷ `share` of its height.
+  /// `rows` = 0: as tall as there is room.
+  void setRowsShown(int rows, int share = 2);
+  /// Hides columns until the menu shows them again.
+  void hideColumns(const std::function<bool(int column)>& isHidden);
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
   void markRow(int row);
@@ -46,6 +50,7 @@ class DataTable : public QWidget {
   void rowActivated(int row);  ///< row of the model, not of the sorted view
 
  protected:
+  void showEvent(QShowEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -63,7 +68,7 @@ class DataTable : public QWidget {
   QLineEdit* filter_;
   QTableView* view_;
   QToolButton* more_;
-  int rowsShown_ = 0;
+  int rowsShown_ = 0, windowShare_ = 2;
   bool scrolls_ = false;  ///< scrolls sideways because the columns need more room
   int fittedTo_ = -1;     ///< width for which the columns were fitted
 };

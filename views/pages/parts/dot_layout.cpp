@@ -17,7 +17,7 @@ using geometry::GraphSize;
 constexpr double kPointsPerInch = 72;  ///< a pixel of the drawing is a point of dot
 
 QByteArray dotText(const std::vector<GraphSize>& nodes, const std::vector<GraphArc>& arcs) {
-  QByteArray text = "digraph g { rankdir=TB; nodesep=0.36; ranksep=0.64;\n";
+  QByteArray text = "digraph g { rankdir=TB; nodesep=0.36; ranksep=0.64; edge [arrowhead=none];\n";
   for (std::size_t i = 0; i < nodes.size(); ++i)
     text += QStringLiteral("n%1 [shape=box fixedsize=true label=\"\" width=%2 height=%3];\n")
                 .arg(i)

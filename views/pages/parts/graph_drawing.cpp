@@ -43,23 +43,25 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
         : colour == GraphColour::memory ? shadeOf(static_cast<double>(box.memory.count), mostBytes)
                                         : geometry::seriesRole(kind);
     const std::string time = formatCell(box.ticks.count, Format::ticks, data.perUnit);
-    boxes.push_back({box.name, box.kind + " · " + time, role, box.outside ? -1 : box.stage, box.outside});
+    boxes.push_back({box.name, box.kind + " · " + time + " " + data.unit.toStdString(), role,
+                     box.outside ? -1 : box.stage, box.outside});
   }
   std::vector<geometry::SceneArc> arcs;
   for (const analysis::GraphLink& link : opened.view.links) {
-    std::string label = link.label;
+    std::string label = link.label, amount;
     if (link.cut) {
-      label += " · " + graphBytes(link.bytes);
+      amount = graphBytes(link.bytes);
       if (link.ticks.count > 0)
-        label +=
+        amount +=
             " · " + formatCell(link.ticks.count, Format::ticks, data.perUnit) + " " + data.unit.toStdString();
+      label += " · " + amount;
     }
-    arcs.push_back({link.from, link.to, std::move(label), link.cut});
+    arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});
   }
   std::vector<geometry::GraphArc> plain;
   for (const geometry::SceneArc& arc : arcs) plain.push_back({arc.from, arc.to});
   constexpr int kPatience = 2'000;
-  auto found = dotLayout(dotProgram(),
+  auto found = dotLayout(boxes.size() > kMostDotBoxes ? QString() : dotProgram(),
                          std::vector<geometry::GraphSize>(boxes.size(), {geometry::GraphScene::kBoxWidth,
                                                                          geometry::GraphScene::kBoxHeight}),
                          plain, kPatience);

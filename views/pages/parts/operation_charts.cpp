@@ -16,7 +16,7 @@ using geometry::ColourRole;
 using sections::Format;
 using timeline::ItemChart;
 
-constexpr std::size_t kMostOperationBars = 12, kMostTiles = 1500;
+constexpr std::size_t kMostOperationBars = 12, kMostTiles = 1500, kMostRooflinePoints = 1500;
 
 /// The columns of the table that the bars add up.
 struct PassColumn {
@@ -92,6 +92,7 @@ void OperationCharts::setTable(const sections::Table& table, const sections::Tab
                                const QString& unit) {
   perUnit_ = perUnit;
   unit_ = unit;
+  rows_ = &table;
   const std::size_t all = columnNamed(table, "cycles");
   longest_.clear();
   const auto timeOf = [&](int row) { return numberIn(table.rows[static_cast<std::size_t>(row)][all]); };
@@ -137,16 +138,18 @@ void OperationCharts::applyTreemap(const sections::Table& table) {
   const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share"),
                     stage = columnNamed(table, "stage"), shown = std::min(kMostTiles, longest_.size());
   std::vector<geometry::TreemapItem> items(table.rows.size());
-  auto tips = std::make_shared<std::vector<QString>>(table.rows.size());
   std::vector<int> order(longest_.begin(), longest_.begin() + static_cast<std::ptrdiff_t>(shown));
   for (const int row : order) {
     const auto& cells = table.rows[static_cast<std::size_t>(row)];
     items[static_cast<std::size_t>(row)] = {numberIn(cells[all]), colourOfRow(cells[stage], row),
                                             wordsIn(cells[0]).toStdString()};
-    (*tips)[static_cast<std::size_t>(row)] = tr("%1\n%2 %3, %4 of all")
-                                                 .arg(wordsIn(cells[0]), time(numberIn(cells[all])), unit_,
-                                                      text(formatCell(cells[share], Format::fraction)));
   }
+  const auto describe = [this, all, share](int row) {
+    const auto& cells = rows_->rows[static_cast<std::size_t>(row)];
+    return tr("%1\n%2 %3, %4 of all")
+        .arg(wordsIn(cells[0]), time(numberIn(cells[all])), unit_,
+             text(formatCell(cells[share], Format::fraction)));
+  };
   // The layout changes with the size only.
   struct Kept {
     QSize size;
@@ -160,8 +163,8 @@ void OperationCharts::applyTreemap(const sections::Table& table) {
   treemap_->setSource(
       {[mapAt](QSize size, const auto& measure, int marked) { return mapAt(size).draw(measure, marked); },
        [mapAt](QSize size, QPoint at) { return mapAt(size).hit(at.x(), at.y()); },
-       [mapAt](QSize size, int item) { return boxRect(mapAt(size).boxOf(item)); },
-       [tips](int item) { return (*tips)[static_cast<std::size_t>(item)]; }, std::move(order)});
+       [mapAt](QSize size, int item) { return boxRect(mapAt(size).boxOf(item)); }, describe,
+       std::move(order)});
   treemapPanel_->setTitle(tr("Share of the time"),
                           tr("areas are times in %1; a colour stands for a stage").arg(unit_));
 }
@@ -171,17 +174,24 @@ void OperationCharts::applyRoofline(const sections::Table& table, const sections
                     rate = columnNamed(table, "flops_per_second"), share = columnNamed(table, "share"),
                     stage = columnNamed(table, "stage"), peak = columnNamed(table, "peak_share");
   std::vector<geometry::RooflinePoint> points(table.rows.size());
-  auto tips = std::make_shared<std::vector<QString>>(table.rows.size());
   std::vector<int> order;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+  // Rows that take little time would hide the others.
+  for (const int row : longest_) {
+    if (order.size() >= kMostRooflinePoints) break;
+    const auto i = static_cast<std::size_t>(row);
     const auto& cells = table.rows[i];
-    points[i] = {numberIn(cells[intensity]), numberIn(cells[rate]), numberIn(cells[share]),
-                 colourOfRow(cells[stage], static_cast<int>(i))};
-    if (points[i].flopPerByte > 0 && points[i].flopsPerSecond > 0) order.push_back(static_cast<int>(i));
-    (*tips)[i] = tr("%1\n%2 FLOP per byte, %3, %4 of the peak")
-                     .arg(wordsIn(cells[0]), text(formatCell(cells[intensity], Format::ratio)),
-                          flopRate(cells[rate]), text(formatCell(cells[peak], Format::fraction)));
+    const geometry::RooflinePoint point{numberIn(cells[intensity]), numberIn(cells[rate]),
+                                        numberIn(cells[share]), colourOfRow(cells[stage], row)};
+    if (!(point.flopPerByte > 0) || !(point.flopsPerSecond > 0)) continue;
+    points[i] = point;
+    order.push_back(row);
   }
+  const auto describe = [this, intensity, rate, peak](int row) {
+    const auto& cells = rows_->rows[static_cast<std::size_t>(row)];
+    return tr("%1\n%2 FLOP per byte, %3, %4 of the peak")
+        .arg(wordsIn(cells[0]), text(formatCell(cells[intensity], Format::ratio)), flopRate(cells[rate]),
+             text(formatCell(cells[peak], Format::fraction)));
+  };
   std::vector<geometry::RooflineCeiling> lines;
   std::vector<timeline::LegendEntry> entries;
   for (std::size_t i = 0; i < ceilings.rows.size(); ++i) {
@@ -203,8 +213,8 @@ void OperationCharts::applyRoofline(const sections::Table& table, const sections
   roofline_->setSource(
       {[chartAt](QSize size, const auto& measure, int marked) { return chartAt(size).draw(measure, marked); },
        [chartAt](QSize size, QPoint at) { return chartAt(size).hit(at.x(), at.y()); },
-       [chartAt](QSize size, int item) { return boxRect(chartAt(size).boxOf(item)); },
-       [tips](int item) { return (*tips)[static_cast<std::size_t>(item)]; }, std::move(order)});
+       [chartAt](QSize size, int item) { return boxRect(chartAt(size).boxOf(item)); }, describe,
+       std::move(order)});
   rooflinePanel_->setTitle(
       tr("Roofline"),
       any ? tr("a point for each row; large points take long. Lines are what one device can do")

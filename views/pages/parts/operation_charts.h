@@ -19,7 +19,8 @@ class OperationCharts : public QWidget {
   enum class Kind { bars, treemap, roofline };
 
   explicit OperationCharts(const shell::Palette& palette, QWidget* parent = nullptr);
-  /// `ceilings` is the section's table of that name. `perUnit` and `unit` say how to show ticks.
+  /// `table` must live as long as it is shown. `ceilings` is the section's table of that name. `perUnit` and
+  /// `unit` say how to show ticks.
   void setTable(const sections::Table& table, const sections::Table& ceilings, double perUnit,
                 const QString& unit);
   void setKind(Kind kind);
@@ -41,6 +42,7 @@ class OperationCharts : public QWidget {
   Panel *treemapPanel_, *rooflinePanel_;
   timeline::ItemChart *treemap_, *roofline_;
   timeline::Legend* rooflineLegend_;
+  const sections::Table* rows_ = nullptr;
   std::vector<int> longest_;  ///< rows with time, longest first
   double perUnit_ = 1;
   QString unit_;

@@ -2,7 +2,7 @@
 
 #include <QScrollArea>
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/debug_names.h"
@@ -19,21 +19,12 @@ using sections::OperationRows;
 using sections::Table;
 
 constexpr int kDetailRows = 11, kFactWidth = 250;
+constexpr std::size_t kMostDetailRows = 1'000;
 
-std::string wordOf(const Table& table, int row, const char* column) {
-  return wordsIn(table.rows[static_cast<std::size_t>(row)][columnNamed(table, column)]).toStdString();
-}
-
-/// Calls test(path) for the path of a program and each path above it, until one test holds: a program has the
-/// name of its operator at the beginning of its path.
-template <class Test>
-bool anyAbove(std::string path, const Test& test) {
-  for (;;) {
-    if (test(path)) return true;
-    const std::size_t last = path.rfind('/');
-    if (last == std::string::npos) return false;
-    path.resize(last);
-  }
+const std::string& wordOf(const Table& table, int row, std::size_t column) {
+  static const std::string kNothing;
+  const auto* word = std::get_if<std::string>(&table.rows[static_cast<std::size_t>(row)][column]);
+  return word == nullptr ? kNothing : *word;
 }
 
 bool isBelow(const std::string& path, const std::string& prefix) {
@@ -42,6 +33,21 @@ bool isBelow(const std::string& path, const std::string& prefix) {
 
 }  // namespace
 
+void OperationsData::findGroups() {
+  std::unordered_map<model::OperatorId, int> known;
+  const auto groupsOf = [&](OperationRows kind) {
+    std::vector<int> found;
+    for (const model::OperatorId op : all.operators[static_cast<std::size_t>(kind)]) {
+      const auto [place, isNew] = known.try_emplace(op, groups);
+      if (isNew) ++groups;
+      found.push_back(place->second);
+    }
+    return found;
+  };
+  operatorGroups = groupsOf(OperationRows::operators);
+  programGroups = groupsOf(OperationRows::programs);
+}
+
 OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* parent) : QTabWidget(parent) {
   facts_ = new FactGrid(palette, this);
   facts_->setColumnWidth(kFactWidth);
@@ -49,6 +55,8 @@ OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* paren
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setWidget(facts_);
+  for (QWidget* plain : {area->viewport(), static_cast<QWidget*>(facts_)})
+    plain->setAutoFillBackground(false);  // the ground of the panel
   addTab(area, tr("Summary"));
   const auto add = [&](const QString& name) {
     auto* table = new DataTable(palette, this);
@@ -88,23 +96,19 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
 
 std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) const {
   const Table& operators = data_->rows(OperationRows::operators);
+  const bool programs = chosen.kind == OperationRows::programs && chosen.prefix.empty();
+  const std::size_t column =
+      columnNamed(operators, chosen.kind == OperationRows::blocks && chosen.prefix.empty()  ? "block"
+                             : chosen.kind == OperationRows::kinds && chosen.prefix.empty() ? "kind"
+                                                                                            : "layer");
   const auto matches = [&](int row) {
     if (chosen.title.isEmpty()) return true;
-    if (!chosen.prefix.empty()) return isBelow(wordOf(operators, row, "layer"), chosen.prefix);
-    switch (chosen.kind) {
-      case OperationRows::layers:
-        return wordOf(operators, row, "layer") == chosen.name;
-      case OperationRows::blocks:
-        return wordOf(operators, row, "block") == chosen.name;
-      case OperationRows::kinds:
-        return wordOf(operators, row, "kind") == chosen.name;
-      case OperationRows::operators:
-        return row == chosen.row;
-      case OperationRows::programs:
-        break;
-    }
-    const std::string name = wordOf(operators, row, "name");
-    return anyAbove(chosen.name, [&](const std::string& path) { return path == name; });
+    if (!chosen.prefix.empty()) return isBelow(wordOf(operators, row, column), chosen.prefix);
+    if (chosen.kind == OperationRows::operators) return row == chosen.row;
+    if (programs)
+      return data_->operatorGroups[static_cast<std::size_t>(row)] ==
+             data_->programGroups[static_cast<std::size_t>(chosen.row)];
+    return wordOf(operators, row, column) == chosen.name;
   };
   std::vector<int> rows;
   for (int i = 0; i < static_cast<int>(operators.rows.size()); ++i) {
@@ -115,19 +119,15 @@ std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) c
 
 std::vector<int> OperationDetails::programsOf(const ChosenOperations& chosen,
                                               const std::vector<int>& operators) const {
-  const Table& programs = data_->rows(OperationRows::programs);
-  const Table& all = data_->rows(OperationRows::operators);
-  std::set<std::pair<std::string, std::string>> names;
-  for (const int row : operators) names.emplace(wordOf(all, row, "name"), wordOf(all, row, "pass"));
+  if (chosen.kind == OperationRows::programs && chosen.prefix.empty() && chosen.row >= 0) return {chosen.row};
+  std::vector<char> wanted(static_cast<std::size_t>(data_->groups), 0);
+  for (const int row : operators) {
+    wanted[static_cast<std::size_t>(data_->operatorGroups[static_cast<std::size_t>(row)])] = 1;
+  }
   std::vector<int> rows;
-  for (int i = 0; i < static_cast<int>(programs.rows.size()); ++i) {
-    const bool one = chosen.kind == OperationRows::programs && chosen.prefix.empty();
-    const std::string pass = wordOf(programs, i, "pass");
-    const bool own =
-        one ? i == chosen.row : anyAbove(wordOf(programs, i, "name"), [&](const std::string& path) {
-          return names.contains({path, pass});
-        });
-    if (chosen.title.isEmpty() || own) rows.push_back(i);
+  for (std::size_t i = 0; i < data_->programGroups.size(); ++i) {
+    if (chosen.title.isEmpty() || wanted[static_cast<std::size_t>(data_->programGroups[i])] != 0)
+      rows.push_back(static_cast<int>(i));
   }
   return rows;
 }
@@ -142,7 +142,13 @@ void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::v
     table.columns.push_back(from.columns[places.back()]);
     table.columns.back().inText = true;
   }
-  for (const int row : rows) {
+  // The rows are sorted, the longest first.
+  const std::size_t shown = std::min(rows.size(), kMostDetailRows);
+  if (shown < rows.size())
+    table.basis += "; the " + std::to_string(shown) + " longest of " +
+                   formatCell(static_cast<std::int64_t>(rows.size()), Format::count);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const int row = rows[i];
     std::vector<Cell>& cells = table.rows.emplace_back();
     for (const std::size_t place : places) cells.push_back(from.rows[static_cast<std::size_t>(row)][place]);
   }
@@ -162,8 +168,9 @@ void OperationDetails::show(const ChosenOperations& chosen) {
   const Table& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
   Table shown{code.key, code.title, code.basis, code.columns, {}};
   shown.columns.front().inText = chosen.title.isEmpty() || !chosen.prefix.empty();
-  for (const auto& row : code.rows) {
-    const std::string name = wordsIn(row[0]).toStdString();
+  for (std::size_t i = 0; i < code.rows.size() && shown.rows.size() < kMostDetailRows; ++i) {
+    const auto& row = code.rows[i];
+    const std::string& name = wordOf(code, static_cast<int>(i), 0);
     const bool own = chosen.prefix.empty() ? name == chosen.name : isBelow(name, chosen.prefix);
     if (chosen.title.isEmpty() || own) shown.rows.push_back(row);
   }

@@ -22,6 +22,13 @@ struct OperationsData {
     return all.tables[static_cast<std::size_t>(kind)];
   }
   double perUnit() const { return section.ticksPerShownUnit; }
+
+  /// Finds which programs belong to which operators. For workers.
+  void findGroups();
+  /// By row of the operators and of the programs: a number that an operator in a pass shares with its
+  /// programs.
+  std::vector<int> operatorGroups, programGroups;
+  int groups = 0;
 };
 
 /// The operations that a selected row of any table stands for.

@@ -106,19 +106,23 @@ SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* par
   layout->setContentsMargins(14, 10, 14, 12);
   layout->setSpacing(8);
   layout->addLayout(tools);
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->setChildrenCollapsible(false);
-  picture_ = new Panel(palette, {}, splitter);
-  auto* lower = new Panel(palette, {}, splitter);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  picture_ = new Panel(palette, {}, splitter_);
+  auto* lower = new Panel(palette, {}, splitter_);
   tabs_ = new QTabWidget(lower);
   tabs_->setDocumentMode(true);
   lower->body()->addWidget(tabs_);
-  splitter->addWidget(picture_);
-  splitter->addWidget(lower);
-  splitter->setStretchFactor(0, 3);
-  splitter->setStretchFactor(1, 2);
-  splitter->setSizes({3000, 2000});  // proportions, whatever sizes the two panels prefer
-  layout->addWidget(splitter, 1);
+  splitter_->addWidget(picture_);
+  splitter_->addWidget(lower);
+  setShares(3, 2);
+  layout->addWidget(splitter_, 1);
+}
+
+void SplitArea::setShares(int picture, int tabs) {
+  splitter_->setStretchFactor(0, picture);
+  splitter_->setStretchFactor(1, tabs);
+  splitter_->setSizes({1000 * picture, 1000 * tabs});  // proportions, whatever sizes the two panels prefer
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {

@@ -6,6 +6,7 @@
 
 class QBoxLayout;
 class QLabel;
+class QSplitter;
 class QTabWidget;
 class QVBoxLayout;
 
@@ -60,8 +61,11 @@ class SplitArea : public QWidget {
   SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent = nullptr);
   Panel* picture() const { return picture_; }
   QTabWidget* tabs() const { return tabs_; }
+  /// Shares the height between the picture and the tabs.
+  void setShares(int picture, int tabs);
 
  private:
+  QSplitter* splitter_;
   Panel* picture_;
   QTabWidget* tabs_;
 };

@@ -1,7 +1,11 @@
 #include "views/pages/parts/section_table_model.h"
 
+#include <QRegularExpression>
+
 #include "profiler/sections/column_text.h"
+#include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/table_menu.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/glossary.h"
 
 namespace pipescope::pages {
@@ -52,6 +56,12 @@ QVariant changeOf(const sections::Column& column, sections::Format format, const
   if (!cost || !QString::fromStdString(column.key).startsWith(QLatin1String("delta"))) return {};
   const double change = std::visit(SortValue(), value).toDouble();
   return change > 0 ? 1 : change < 0 ? -1 : 0;
+}
+
+/// Changes have a sign. One that is written as 0 has none, whatever its exact value is.
+QString signedText(const QString& shown, const sections::Cell& value) {
+  static const QRegularExpression digit(QStringLiteral("[1-9]"));
+  return numberIn(value) > 0 && shown.contains(digit) ? QLatin1Char('+') + shown : shown;
 }
 
 }  // namespace
@@ -108,9 +118,10 @@ QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex
   const sections::Format format = formatOf(index);
   const auto* ticks = std::get_if<std::int64_t>(&value);
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
-  return QString::fromStdString(isTime ? formatDuration(base::Ticks(*ticks), *times_)
-                                       : formatInColumn(value, format, ticksPerShownUnit_,
-                                                        decimals_[static_cast<std::size_t>(index.column())]));
+  const auto column = static_cast<std::size_t>(index.column());
+  const QString shown = text(isTime ? formatDuration(base::Ticks(*ticks), *times_)
+                                    : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]));
+  return table_.columns[column].key.starts_with("delta") ? signedText(shown, value) : shown;
 }
 
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
@@ -137,7 +148,9 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
     case kSortRole:
       return std::visit(SortValue(), *value);
     case kChangeRole:
-      return changeOf(column, formatOf(index), *value);
+      return textOf(*value, index) == textOf(sections::Cell(std::int64_t{0}), index)
+                 ? QVariant()
+                 : changeOf(column, formatOf(index), *value);
     case kShareRole:
       if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
         return std::get<double>(*value);

@@ -4,11 +4,18 @@
 #include <QString>
 #include <string>
 
+#include "profiler/geometry/time_axis.h"
+
 namespace pipescope::pages {
 
 /// Converts UTF-8 to a QString.
 inline QString text(const std::string& from) {
   return QString::fromStdString(from);
+}
+
+/// A count with separators between thousands.
+inline QString groupedCount(int count) {
+  return text(geometry::groupedNumber(count));
 }
 
 /// Translates texts in functions that belong to no QObject.

@@ -19,7 +19,7 @@
 namespace pipescope::pages {
 namespace {
 
-constexpr int kTreeRow = 23, kTreeNameWidth = 340, kWidestTreeColumn = 200;
+constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14;
 
 }  // namespace
 
@@ -54,6 +54,8 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   filter_->setObjectName(QStringLiteral("table_filter"));
   filter_->setAccessibleName(tr("Filter"));
   filter_->setMaximumWidth(220);
+  filter_->setMinimumWidth(90);
+  basis_->setWordWrap(true);
   view_->setModel(proxy_);
   view_->setUniformRowHeights(true);
   view_->setSortingEnabled(true);
@@ -66,6 +68,7 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   view_->header()->setHighlightSections(false);
   view_->header()->setStretchLastSection(false);
   view_->installEventFilter(this);
+  view_->viewport()->installEventFilter(this);
   connect(filter_, &QLineEdit::textChanged, this, &TreeTable::applyFilter);
   connect(view_, &QTreeView::clicked, this,
           [this](const QModelIndex& at) { Q_EMIT rowActivated(model_->rowOf(proxy_->mapToSource(at))); });
@@ -81,15 +84,38 @@ void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   std::vector<bool> hidden;
   for (int c = 0; same && c < model_->columnCount(); ++c) hidden.push_back(view_->isColumnHidden(c));
   model_->setRows(std::move(rows), ticksPerShownUnit);
+  view_->header()->setMinimumSectionSize(kTreeColumnRoom);
   for (int c = 0; c < model_->columnCount(); ++c) {
     view_->setColumnHidden(c, same && hidden[static_cast<std::size_t>(c)]);
-    view_->resizeColumnToContents(c);
-    view_->setColumnWidth(c,
-                          c == 0 ? kTreeNameWidth : std::min(view_->columnWidth(c) + 8, kWidestTreeColumn));
+    if (c > 0) view_->setColumnWidth(c, columnNeeds(c));
   }
-  if (model_->columnCount() > 0) view_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-  view_->header()->setMinimumSectionSize(60);
-  applyFilter(filter_->text());
+  if (filter_->text().isEmpty()) {
+    countRows(static_cast<int>(model_->rows().parents.size()));
+  } else {
+    applyFilter(filter_->text());
+  }
+  fitName();
+}
+
+/// The width of the heading and of the texts of a column. Long columns are sampled.
+int TreeTable::columnNeeds(int column) const {
+  constexpr int kSamples = 100;
+  const QFontMetrics metrics(view_->font());
+  const auto wide = [&](const QString& words) { return metrics.horizontalAdvance(words); };
+  int needed = wide(model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+  const int rows = static_cast<int>(model_->rows().parents.size()), by = std::max(1, rows / kSamples);
+  for (int row = 0; row < rows; row += row < kSamples ? 1 : by)
+    needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
+  return std::min(needed + kTreeColumnRoom, kWidestTreeColumn);
+}
+
+/// The names get the rest of the width. Where that is little, the table scrolls.
+void TreeTable::fitName() {
+  int others = 0;
+  for (int c = 1; c < model_->columnCount(); ++c)
+    others += view_->isColumnHidden(c) ? 0 : view_->columnWidth(c);
+  if (model_->columnCount() > 0)
+    view_->setColumnWidth(0, std::max(kTreeNameWidth, view_->viewport()->width() - others));
 }
 
 void TreeTable::setMarks(std::vector<QPixmap> marks) {
@@ -114,9 +140,14 @@ void TreeTable::applyFilter(const QString& words) {
       }
     }
   }
+  countRows(rows);
+}
+
+void TreeTable::countRows(int rows) {
   filter_->setProperty("rows", rows);
   const int all = static_cast<int>(model_->rows().parents.size());
-  count_->setText(rows == all ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(rows).arg(all));
+  count_->setText(rows == all ? tr("%1 rows").arg(groupedCount(all))
+                              : tr("%1 of %2").arg(groupedCount(rows), groupedCount(all)));
 }
 
 void TreeTable::openTo(int depth) {
@@ -145,6 +176,7 @@ int TreeTable::markedRow() const {
 
 void TreeTable::setColumnShown(int column, bool shown) {
   view_->setColumnHidden(column, !shown);
+  fitName();
 }
 
 void TreeTable::setRowsShown(int rows) {
@@ -174,6 +206,7 @@ void TreeTable::copy() const {
 }
 
 bool TreeTable::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == view_->viewport() && event->type() == QEvent::Resize) fitName();
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copy(), true;

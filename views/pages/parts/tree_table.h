@@ -46,6 +46,9 @@ class TreeTable : public QWidget {
 
  private:
   void applyFilter(const QString& text);
+  void countRows(int rows);
+  void fitName();
+  int columnNeeds(int column) const;
   void copy() const;
   void follow();
 

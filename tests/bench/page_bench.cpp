@@ -1,0 +1,96 @@
+// page_bench FILE [SOURCE]: measures each page of the window with a profile: the time until it shows its
+// content, and the longest time in which the thread of the window did not return to its event loop. With
+// SOURCE, the page Compare compares it with FILE. Runs offscreen at 1600×900.
+#include <sys/resource.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QFont>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QThreadPool>
+#include <algorithm>
+#include <cstdio>
+
+#include "app/gui/open_profile.h"
+#include "views/shell/comparison.h"
+#include "views/shell/heap.h"
+#include "views/shell/main_window.h"
+#include "views/shell/style.h"
+
+namespace pipescope::bench {
+namespace {
+
+constexpr int kLongestWaitMs = 300'000, kEventsMs = 5;
+
+double processorMs() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
+}
+
+struct Measured {
+  double shownMs = 0, longestMs = 0, longestProcessorMs = 0;
+};
+
+/// Runs the event loop until the window is settled. Each turn is one time without an answer; its processor
+/// time counts where other programs share the machine.
+Measured settle(shell::MainWindow& window) {
+  Measured made;
+  QElapsedTimer whole, turn;
+  whole.start();
+  do {
+    turn.start();
+    const double before = processorMs();
+    QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, kEventsMs);
+    made.longestProcessorMs = std::max(made.longestProcessorMs, processorMs() - before);
+    made.longestMs = std::max(made.longestMs, static_cast<double>(turn.nsecsElapsed()) * 1e-6);
+  } while (!window.isSettled() && whole.elapsed() < kLongestWaitMs);
+  made.shownMs = static_cast<double>(whole.nsecsElapsed()) * 1e-6;
+  return made;
+}
+
+void run(const QString& file, const QString& source) {
+  shell::Palette palette;
+  palette.setTheme(shell::Theme::light);
+  shell::PageRegistry registry;
+  shell::registerPages(registry);
+  std::printf("page             shown ms  longest turn ms  its processor ms  peak MiB\n");
+  for (const shell::PageDefinition& page : registry.all()) {
+    if (page.id == QLatin1String("compare") && source.isEmpty()) continue;
+    shell::MainWindow window(registry, palette, gui::openProfile);
+    window.resize(1600, 900);
+    window.show();
+    QTimer beat;  // events that end each turn
+    beat.start(1);
+    window.open(file);
+    settle(window);
+    if (page.id == QLatin1String("compare")) window.compareWith(source);
+    window.showPage(page.id);
+    const Measured made = settle(window);
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    std::printf("%-16s %8.0f  %15.1f  %16.1f  %8ld\n", qPrintable(page.id), made.shownMs, made.longestMs,
+                made.longestProcessorMs, used.ru_maxrss / 1024);
+    std::fflush(stdout);
+    QThreadPool::globalInstance()->waitForDone();
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::bench
+
+int main(int argc, char** argv) {
+  pipescope::shell::keepHeapSmall();
+  if (argc < 2) return std::fprintf(stderr, "usage: page_bench FILE [SOURCE]\n"), 2;
+  if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  QApplication::setStyle(new pipescope::shell::Style);
+  application.setFont(QFont(QStringLiteral("DejaVu Sans"), 9));
+  const QTemporaryDir scratch;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch.path());
+  pipescope::bench::run(QString::fromLocal8Bit(argv[1]),
+                        argc > 2 ? QString::fromLocal8Bit(argv[2]) : QString());
+  return 0;
+}

@@ -1,0 +1,123 @@
+// Tests the page of findings: what it shows of the section, and where its buttons lead.
+#include <QApplication>
+#include <QClipboard>
+#include <QLabel>
+#include <QPushButton>
+
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/insight_card.h"
+#include "views/pages/parts/section_table_model.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::InsightCard;
+
+class InsightsPageTest : public WindowTest {
+ protected:
+  void openPage(const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), QStringLiteral("insights"));
+  }
+  QList<InsightCard*> cards() const { return window->currentPage()->findChildren<InsightCard*>(); }
+  sections::Section section() const {
+    const auto catalog = *analysis::loadCatalog(*fixture->profile());
+    return *makeSection(**sections::findSection("insights"),
+                        {*fixture->profile(), *catalog, catalog->executables.front().id});
+  }
+  static QStringList texts(const QWidget* widget) {
+    QStringList found;
+    for (const QLabel* label : widget->findChildren<QLabel*>()) found << label->text();
+    return found;
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
+  openPage({.slowHost = true});
+  const sections::Section expected = section();
+  const sections::Table& table = expected.tables.front();
+  ASSERT_FALSE(table.rows.empty());
+  ASSERT_EQ(cards().size(), static_cast<int>(table.rows.size()));
+  const auto column = [&](const char* key) {
+    return static_cast<std::size_t>(std::ranges::find(table.columns, key, &sections::Column::key) -
+                                    table.columns.begin());
+  };
+  for (int i = 0; i < cards().size(); ++i) {
+    const auto& row = table.rows[static_cast<std::size_t>(i)];
+    const QString all = texts(cards()[i]).join(QLatin1Char('\n'));
+    for (const char* key : {"what", "advice", "figure_meaning"})
+      EXPECT_TRUE(all.contains(QString::fromStdString(std::get<std::string>(row[column(key)])))) << key;
+    // A gain or the reason why there is none.
+    const bool known = !std::holds_alternative<std::monostate>(row[column("gain_fraction")]);
+    EXPECT_EQ(!cards()[i]->insight().gain.isEmpty(), known);
+    EXPECT_TRUE(known || all.contains(QStringLiteral("not known"))) << all.toStdString();
+    const auto* reason = std::get_if<std::string>(&row[column("gain_reason")]);
+    EXPECT_TRUE(reason == nullptr || all.contains(QString::fromStdString(*reason)));
+  }
+  picture("insights");
+}
+
+TEST_F(InsightsPageTest, AButtonLeadsToThePageThatShowsTheFinding) {
+  openPage({.slowHost = true});
+  const QStringList ids = window->pageIds();
+  bool stage = false;
+  for (int i = 0; i < cards().size(); ++i) {
+    const shell::Place place = cards()[i]->insight().place;
+    EXPECT_TRUE(ids.contains(place.page)) << place.page.toStdString();
+    QTest::mouseClick(cards()[i]->seenIn(), Qt::LeftButton);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->currentPage()->accessibleName().toLower(), place.page);
+    if (place.stage >= 0) {
+      EXPECT_EQ(window->selection().current().stage, place.stage);
+      stage = true;
+    }
+    showPage(QStringLiteral("insights"));
+  }
+  EXPECT_TRUE(stage) << "one finding is about a stage";
+  // By the keyboard, too.
+  cards()[0]->seenIn()->setFocus();
+  QTest::keyClick(cards()[0]->seenIn(), Qt::Key_Space);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(window->currentPage()->accessibleName(), QStringLiteral("Insights"));
+}
+
+TEST_F(InsightsPageTest, AChangeIsCopied) {
+  openPage({.slowHost = true});
+  for (const InsightCard* card : cards()) {
+    EXPECT_EQ(card->copy() == nullptr, card->insight().changes.isEmpty());
+    if (card->copy() == nullptr) continue;
+    QTest::mouseClick(card->copy(), Qt::LeftButton);
+    EXPECT_EQ(QApplication::clipboard()->text(), card->insight().changes);
+  }
+}
+
+TEST_F(InsightsPageTest, ARowOfTheTableLeadsThereToo) {
+  openPage({.slowHost = true});
+  const QString page = cards()[0]->insight().place.page;
+  Q_EMIT child<pages::DataTable>()->rowActivated(0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName().toLower(), page);
+}
+
+TEST_F(InsightsPageTest, OtherProfilesShowFindingsOrSayWhyNot) {
+  for (const FixtureOptions& options :
+       {FixtureOptions{.fixed = true}, FixtureOptions{.overflow = true}, FixtureOptions{.imported = true},
+        FixtureOptions{.runs = 0}, FixtureOptions{.finish = false}}) {
+    openPage(options);
+    const bool said = !window->currentPage()->notice().isEmpty() ||
+                      texts(window->currentPage()).join(' ').contains(QStringLiteral("None of the"));
+    EXPECT_TRUE(!cards().isEmpty() || said);
+  }
+  // What does not fit is the first finding.
+  openPage({.overflow = true});
+  ASSERT_FALSE(cards().isEmpty());
+  EXPECT_TRUE(cards()[0]->insight().severe);
+  EXPECT_EQ(cards()[0]->insight().place.page, QStringLiteral("memory"));
+}
+
+}  // namespace
+}  // namespace pipescope::testing

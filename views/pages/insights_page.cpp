@@ -1,0 +1,128 @@
+// Shows what costs time or memory, what to change, and what that would gain, most important first.
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "profiler/analysis/insights/insight.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/insight_card.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/page.h"
+
+namespace pipescope::pages {
+namespace {
+
+constexpr int kInsightRows = 12;
+
+struct InsightsData {
+  sections::Section section;
+  std::vector<ShownInsight> insights;
+};
+
+}  // namespace
+
+class InsightsPage : public shell::Page {
+ public:
+  explicit InsightsPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    inShort_ = new QLabel(this);
+    inShort_->setWordWrap(true);
+    area->top()->addWidget(inShort_);
+    cards_ = new QVBoxLayout;
+    cards_->setSpacing(10);
+    area->top()->addLayout(cards_);
+    auto* panel = new Panel(context.palette, {}, this);
+    table_ = new DataTable(context.palette, panel);
+    table_->setRowsShown(kInsightRows);
+    table_->setFilterVisible(true);
+    panel->body()->addWidget(table_);
+    area->bottom()->addWidget(panel);
+    setContent(area);
+    setKeyWidget(area);
+    connect(table_, &DataTable::rowActivated, this, [this](int row) {
+      if (data_ && row < static_cast<int>(data_->insights.size()))
+        go(data_->insights[static_cast<std::size_t>(row)].place);
+    });
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto content = std::make_shared<InsightsData>();
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("insights", {job.source, job.catalog, job.executable}));
+      content->insights = insightsOf(content->section, job.catalog);
+      return Apply([this, content] { apply(content); });
+    };
+  }
+
+ private:
+  void apply(std::shared_ptr<const InsightsData> content) {
+    data_ = std::move(content);
+    while (QLayoutItem* item = cards_->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    if (!data_->section.lacks.empty() && data_->insights.empty())
+      return showInstead(text(data_->section.lacks));
+    applyInShort();
+    for (const ShownInsight& insight : data_->insights) {
+      auto* card = new InsightCard(context_.palette, insight, this);
+      connect(card, &InsightCard::wanted, this, &InsightsPage::go);
+      cards_->addWidget(card);
+    }
+    table_->setTable(*tableNamed(data_->section, "insights"), data_->section.ticksPerShownUnit);
+    table_->parentWidget()->setVisible(!data_->insights.empty());
+  }
+
+  void applyInShort() {
+    const sections::Fact* gain = factNamed(data_->section, "largest_gain_fraction");
+    QStringList sentences;
+    const int count = static_cast<int>(data_->insights.size()),
+              rules = static_cast<int>(analysis::insightRegistry().all().size());
+    sentences << (count == 0   ? tr("None of the %1 rules found anything to change.").arg(rules)
+                  : count == 1 ? tr("One of the %1 rules found something.").arg(rules)
+                               : tr("%1 findings, most important first; %2 rules were asked.")
+                                     .arg(QString::number(count), QString::number(rules)));
+    if (!std::holds_alternative<std::monostate>(gain->value))
+      sentences
+          << tr("The largest gain that is known is %1.").arg(text(formatCell(gain->value, gain->format)));
+    if (count > 0)
+      sentences << tr(
+          "A gain is the rate with the change ÷ the recorded rate − 1, as a replay of the recorded "
+          "call predicts it.");
+    inShort_->setText(sentences.join(QLatin1Char(' ')));
+  }
+
+  void go(const shell::Place& place) {
+    shell::Selected selected;
+    if (place.stage >= 0) {
+      selected.kind = shell::Selected::Kind::stage;
+      selected.stage = place.stage;
+    } else if (place.device.valid()) {
+      selected.kind = shell::Selected::Kind::device;
+    }
+    selected.device = place.device;
+    if (selected.kind != shell::Selected::Kind::none) context_.selection.set(selected);
+    context_.go(place);
+  }
+
+  std::shared_ptr<const InsightsData> data_;
+  QLabel* inShort_ = nullptr;
+  QVBoxLayout* cards_ = nullptr;
+  DataTable* table_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(insights) {
+  registry.add({QStringLiteral("insights"), QObject::tr("Insights"), QStringLiteral("insights"),
+                QObject::tr("What costs time or memory, what to change, and what that would gain"), 12,
+                [](PageContext& context) -> Page* { return new pages::InsightsPage(context); }});
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,47 @@
+#pragma once
+#include "profiler/sections/section.h"
+#include "views/pages/parts/panel.h"
+#include "views/shell/page.h"
+
+class QLabel;
+class QPushButton;
+
+namespace pipescope::pages {
+
+/// A finding as the section "insights" reports it.
+struct ShownInsight {
+  int rank = 0;
+  QString rule, what, figure, advice, changes;
+  QString gain;        ///< "+16.4 %"; empty: not known
+  QString gainReason;  ///< why the gain is not known, or what it assumes
+  bool severe = false;
+  int verdict = 0;  ///< 1: the changes gain something; −1: they do not; 0: not known
+  QString seenIn;   ///< "Stages, stage 1"
+  shell::Place place;
+};
+
+/// Reads the findings of the section. `titleOf` gives the title of a page by its id, or nothing.
+std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog);
+
+/// A finding with its figure, what to do, what that would gain, and a link to the page that shows it.
+class InsightCard : public Panel {
+  Q_OBJECT
+
+ public:
+  InsightCard(const shell::Palette& palette, const ShownInsight& insight, QWidget* parent = nullptr);
+  const ShownInsight& insight() const { return insight_; }
+  QPushButton* seenIn() const { return seenIn_; }
+  QPushButton* copy() const { return copy_; }
+
+ Q_SIGNALS:
+  void wanted(const shell::Place& place);  ///< the user wants to see where the finding comes from
+
+ private:
+  QWidget* makeSentences(const shell::Palette& palette);
+  QWidget* makeGain(const shell::Palette& palette);
+
+  ShownInsight insight_;
+  QPushButton *seenIn_ = nullptr, *copy_ = nullptr;
+};
+
+}  // namespace pipescope::pages
