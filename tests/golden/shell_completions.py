@@ -18,6 +18,8 @@ TYPED = [
     ("pipescope run --epo", ["--epochs"]),
     ("pipescope run --strategy s", ["serial_phased", "sharded"]),
     ("pipescope report --format ", ["csv", "html", "json", "text"]),
+    ("pipescope report --section mem", ["memory"]),
+    ("pipescope run --schedule zb", ["zb-h1", "zb-h2", "zb-v"]),
     ("pipescope help --completions f", ["fish"]),
     ("pipescope run conf", ["configuration.toml"]),
     ("pipescope run configuration.toml --no-shuf", ["--no-shuffle"]),
