@@ -182,7 +182,15 @@ class ProgramsPage : public shell::Page {
     followOthers();
   }
 
+  /// Hides columns that no program has, such as the code where the devices have none.
   void applyColumns() {
+    const auto& table = data_->rows.table;
+    for (int c = kProgramTypeColumn + 1; c < static_cast<int>(table.columns.size()); ++c) {
+      const bool any = std::ranges::any_of(table.rows, [c](const auto& row) {
+        return !std::holds_alternative<std::monostate>(row[static_cast<std::size_t>(c)]);
+      });
+      tree_->setColumnShown(c, any);
+    }
     tree_->setColumnShown(kProgramIdColumn, ids_->isChecked());
     tree_->setColumnShown(kProgramTypeColumn, false);
   }

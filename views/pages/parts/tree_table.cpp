@@ -11,7 +11,9 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
+#include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
@@ -106,6 +108,15 @@ int TreeTable::columnNeeds(int column) const {
   const int rows = static_cast<int>(model_->rows().parents.size()), by = std::max(1, rows / kSamples);
   for (int row = 0; row < rows; row += row < kSamples ? 1 : by)
     needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
+  // The largest number must never be cut.
+  const auto& cells = model_->rows().table.rows;
+  const auto largest = std::ranges::max_element(cells, {}, [column](const auto& row) {
+    return std::abs(numberIn(row[static_cast<std::size_t>(column)]));
+  });
+  if (largest != cells.end()) {
+    const int row = static_cast<int>(largest - cells.begin());
+    needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
+  }
   return std::min(needed + kTreeColumnRoom, kWidestTreeColumn);
 }
 
