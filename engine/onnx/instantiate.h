@@ -43,11 +43,12 @@ struct Instance {
 };
 
 /// Makes the graph. Floating-point initializers with at least one axis become parameters with their name in
-/// the file. Scalars (but for InstantiateOptions::scalarWeights), frozen initializers, masks (with an element of −∞) and those that only non-learning
-/// inputs read (limits of Clip, ratios …) become constants. Running statistics of batch norms in training
-/// mode become parameters with a StateUpdate. All nodes are in the block "model"; assignBlocks gives them
-/// others. Errors, which name the node: an input without a declared type, an extent that is neither given nor
-/// assumed, a node whose shape depends on data, what operators refuse.
+/// the file. Scalars (but for InstantiateOptions::scalarWeights), frozen initializers, masks (with an element
+/// of −∞) and those that only non-learning inputs read (limits of Clip, ratios …) become constants. Running
+/// statistics of batch norms in training mode become parameters with a StateUpdate. All nodes are in the
+/// block "model"; assignBlocks gives them others. Errors, which name the node: an input without a declared
+/// type, an extent that is neither given nor assumed, a node whose shape depends on data, what operators
+/// refuse.
 base::Result<Instance> instantiate(const Model& model, const ops::OperatorRegistry& registry,
                                    const InstantiateOptions& options);
 

@@ -86,8 +86,8 @@ struct ThreeStages {
 
 TEST(Stages, DevicesThatTakeEquallyLongLoseNothingToImbalance) {
   const LostTime lost = ThreeStages().report().lost;
-  // Device 0 holds two stages of 3 ticks, device 1 one of 6. Device 0 works for 24 ticks, then stage 2 takes 6
-  // for the last micro-batch.
+  // Device 0 holds two stages of 3 ticks, device 1 one of 6. Device 0 works for 24 ticks, then stage 2 takes
+  // 6 for the last micro-batch.
   EXPECT_DOUBLE_EQ(lost.step, 30);
   EXPECT_DOUBLE_EQ(lost.useful, 24) << "4 micro-batches × 12 ticks on 2 devices";
   EXPECT_DOUBLE_EQ(lost.fillAndDrain, 30 - 24);
