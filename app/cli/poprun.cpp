@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/poprun_instance.h"
 #include "app/cli/poprun_launch.h"
+#include "profiler/base/nearest.h"
 
 namespace pipescope::cli {
 namespace {
@@ -77,8 +78,22 @@ std::vector<std::string> completeProgram(std::vector<std::string> program) {
   return program;
 }
 
+/// Options stand before the program, so a first word with a dash is an option that does not exist.
+base::Status refuseUnknownOption(const CLI::App& command) {
+  const std::vector<std::string> rest = command.remaining();
+  if (rest.empty() || !rest.front().starts_with('-') || rest.front() == "--") return {};
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string word = rest.front().substr(0, rest.front().find('='));
+  return base::badInput(fmt::format("poprun has no option {}{} See pipescope poprun --help.", word,
+                                    base::didYouMean(word, known)));
+}
+
 base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
   PoprunRequest& request = options.request;
+  PIPESCOPE_TRY(refuseUnknownOption(command));
   request.program = completeProgram(command.remaining());
   if (!options.asInstance.empty())
     return runInstance(request.program, options.asInstance, request.outputFrom);

@@ -48,7 +48,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
       best = candidate;
     }
   }
-  const std::size_t tolerance = std::max<std::size_t>(2, ownPart(word).size() / 2);
+  // The dashes of an option are the same in each, so they say nothing.
+  const std::size_t letters =
+      ownPart(word).size() - std::min(ownPart(word).find_first_not_of('-'), ownPart(word).size());
+  const std::size_t tolerance = std::max<std::size_t>(2, letters / 2);
   return bestDistance <= 2 * tolerance ? best : std::string();
 }
 

@@ -404,7 +404,8 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
       ASSERT_TRUE(window->showPage(window->pageIds()[i]));
     }
     ASSERT_TRUE(settle());
-    EXPECT_EQ(window->currentPage()->accessibleName().toLower(), window->pageIds()[i]);
+    EXPECT_EQ(window->currentPage()->accessibleName().toLower().replace(QLatin1Char(' '), QLatin1Char('-')),
+              window->pageIds()[i]);
     // Tab must reach the page's controls and return to the start without getting stuck.
     std::set<QWidget*> reached;
     for (int step = 0; step < 60; ++step) {
@@ -412,10 +413,11 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
                       Qt::Key_Tab);
       if (QApplication::focusWidget() != nullptr) reached.insert(QApplication::focusWidget());
     }
-    // An emulated run has no stragglers and is no recorded one, and nothing is compared: these pages say why
-    // they are empty and offer little.
+    // An emulated run has no stragglers and is no recorded one, nothing is compared, no table of a sweep is
+    // open, and this profile says too little for a replay: these pages say why they are empty and offer
+    // little.
     const QStringList poor = {QStringLiteral("stragglers"), QStringLiteral("recorded"),
-                              QStringLiteral("compare")};
+                              QStringLiteral("compare"), QStringLiteral("what-if"), QStringLiteral("sweep")};
     const bool empty = poor.contains(window->pageIds()[i]);
     EXPECT_GT(reached.size(), empty ? 1U : 3U) << window->pageIds()[i].toStdString();
     for (QWidget* widget : reached) {

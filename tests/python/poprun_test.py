@@ -299,6 +299,7 @@ class Launching(unittest.TestCase):
             ("--offline-mode compiles only", ["--offline-mode yes"], ["run", "x.toml"]),
             ("cannot read nothing.json", ["--import-config nothing.json"], ["true"]),
             ("could not be started", [], ["no-such-program"]),
+            ("poprun has no option --num-instnces; did you mean \"--num-instances\"?", ["--num-instnces=2"], ["true"]),
         ):
             with self.subTest(sentence):
                 done = poprun(*flags, program=program)

@@ -1,6 +1,7 @@
 #include "engine/compile/model/tensor_placement.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -32,6 +33,16 @@ base::Status checkShards(const ModelRequest& request, const TensorLocations& whe
   return {};
 }
 
+/// The keys that keep tensors off the chip.
+std::vector<std::string> keysOffChip(const TensorLocations& where) {
+  std::vector<std::string> keys;
+  if (where.weights.offChip) keys.emplace_back("execution.offload_weights");
+  if (where.optimizerState.offChip) keys.emplace_back("execution.offload_optimizer");
+  if (where.activations.offChip) keys.emplace_back("execution.offload_activations");
+  if (where.accumulators.offChip) keys.emplace_back("execution.offload_accumulators");
+  return keys;
+}
+
 }  // namespace
 
 base::Result<TensorLocations> placeTensors(const ModelRequest& request, const devices::System& system,
@@ -42,13 +53,12 @@ base::Result<TensorLocations> placeTensors(const ModelRequest& request, const de
     where.weights = request.locations.weights;
     where.weights.sharded = false;
   }
-  const bool offChip = where.weights.offChip || where.optimizerState.offChip || where.activations.offChip ||
-                       where.accumulators.offChip;
-  if (offChip && !hasStreamingMemory(system)) {
-    return base::badInput(
-        fmt::format("System {} has no streaming memory, so nothing can be kept off the chip: leave out "
-                    "execution.offload_… and the phased strategies, or choose another system.",
-                    system.name()));
+  if (const std::vector<std::string> keys = keysOffChip(where);
+      !keys.empty() && !hasStreamingMemory(system)) {
+    return base::badInput(fmt::format(
+        "System {} has no streaming memory, so nothing can be kept off the chip: leave out {} and "
+        "the phased strategies, or choose another system.",
+        system.name(), fmt::join(keys, ", ")));
   }
   PIPESCOPE_TRY(checkShards(request, where, replicas));
   return where;

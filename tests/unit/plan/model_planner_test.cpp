@@ -264,7 +264,8 @@ TEST(ModelPlan, RefusesWhatCannotBePlanned) {
   EXPECT_THAT(planRefusal(mnist, {"schedule=popart,"}), HasSubstr("needs values to try"));
   EXPECT_THAT(planRefusal(mnist, {"stages=0"}), HasSubstr("a whole number from 1 to 1024"));
   EXPECT_THAT(planRefusal(mnist, {"stages=5000"}), HasSubstr("a whole number from 1 to 1024"));
-  EXPECT_THAT(planRefusal(mnist, {"schedule=nothing"}), HasSubstr("There is no schedule"));
+  EXPECT_THAT(planRefusal(mnist, {"schedule=nothing"}),
+              HasSubstr("execution.schedule is \"nothing\", but it must be one of"));
   EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=0"}), HasSubstr("--vary: training.micro_batch_size"));
   EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=7,9"}), HasSubstr("None of the variants can run"));
   EXPECT_THAT(planRefusal(mnist, {"epochs=1,2,3,4,5,6", "seed=1,2,3,4,5,6", "threads=1,2,3,4,5,6"}),

@@ -251,7 +251,8 @@ base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::E
     if (all > 0) table->basis += "; the smallest are left out";
     if (!known && some) table->basis = unknown;
   }
-  if (!knownVertices) tables.vertices.basis = unknown;
+  // Memory in one piece belongs to devices without vertices.
+  if (!knownVertices && !unitName.empty()) tables.vertices.basis = unknown;
   return tables;
 }
 
