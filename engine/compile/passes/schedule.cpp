@@ -126,6 +126,9 @@ class PassOrder {
       weight_.push_back(1 + static_cast<std::int64_t>(all > 0 ? bytes[i] * 1e6 / all : 0));
     start_.resize(count_ + 1);
     for (std::size_t at = 0; at < count_; ++at) start_[at + 1] = start_[at] + weight_[at];
+    for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor)
+      weighted_.push_back(weightedBytes(tensor));
+    seen_.resize(tensors_.size());
   }
 
   /// Two operators keep their order if one of them writes a tensor that the other one uses.
@@ -202,16 +205,17 @@ class PassOrder {
   /// it. Returns the change of the sum of live bytes.
   std::int64_t exchange(std::size_t first, std::size_t run, bool forwards) {
     const std::size_t begin = forwards ? first : first - 1, end = begin + run + 1;
+    // A tensor that no operator of these places uses begins and ends elsewhere, so its bytes stay the same.
     std::vector<std::size_t>& touched = scratch_;
     touched.clear();
+    ++exchange_;
     for (std::size_t at = begin; at < end; ++at) {
-      const std::vector<std::size_t>& own = touched_[order_[at]];
-      touched.insert(touched.end(), own.begin(), own.end());
+      for (const std::size_t tensor : touched_[order_[at]]) {
+        if (seen_[tensor] == exchange_) continue;
+        seen_[tensor] = exchange_;
+        touched.push_back(tensor);
+      }
     }
-    std::ranges::sort(touched);
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    std::int64_t change = 0;
-    for (const std::size_t tensor : touched) change -= weightedBytes(tensor);
     const auto from = order_.begin() + static_cast<std::ptrdiff_t>(begin),
                to = order_.begin() + static_cast<std::ptrdiff_t>(end);
     std::rotate(from, forwards ? to - 1 : from + 1, to);
@@ -219,7 +223,12 @@ class PassOrder {
       place_[order_[at]] = at;
       start_[at + 1] = start_[at] + weight_[order_[at]];
     }
-    for (const std::size_t tensor : touched) change += weightedBytes(tensor);
+    std::int64_t change = 0;
+    for (const std::size_t tensor : touched) {
+      const std::int64_t bytes = weightedBytes(tensor);
+      change += bytes - weighted_[tensor];
+      weighted_[tensor] = bytes;
+    }
     --left_;
     return change;
   }
@@ -260,6 +269,9 @@ class PassOrder {
   std::vector<std::vector<std::size_t>> touched_;  ///< by operator: tensors_ that it uses
   std::vector<bool> inPlace_;
   std::vector<ScheduledTensor> tensors_;
+  std::vector<std::int64_t> weighted_;  ///< by tensor: its weightedBytes() in the present order
+  std::vector<std::int64_t> seen_;      ///< by tensor: the last exchange that touched it
+  std::int64_t exchange_ = 0;           ///< number of exchanges so far
   std::vector<std::size_t> scratch_;
   std::int64_t left_ = 0;
 };
