@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Result;
 
-/// Numbers of the fields, as onnx.proto gives them.
+/// The numbers of the fields of a TensorProto in onnx.proto.
 constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kRawData = 9, kDataLocation = 14;
 /// Lists of floats, of whole numbers in 32 and in 64 bits, of doubles, and of unsigned whole numbers.
 constexpr std::uint64_t kLists[] = {4, 5, 7, 10, 11};

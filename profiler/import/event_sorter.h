@@ -30,8 +30,8 @@ class EventSorter {
   /// Writes what is held to a temporary file if it takes more than `bytes`, to make room for other traces.
   base::Status holdAtMost(std::size_t bytes);
 
-  /// Takes what is held aside if it is much, so that writeAside() can sort and write it on another thread
-  /// while further events are added. Call both in turn.
+  /// If many events are held, setAside() puts them into a second buffer. writeAside() then sorts and writes
+  /// that buffer, on another thread if wanted, while further events are added. Call the two alternately.
   void setAside();
   base::Status writeAside();
 

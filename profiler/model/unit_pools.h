@@ -13,7 +13,7 @@
 
 namespace pipescope::model {
 
-/// In bytes. A unit without interleaved memory has it begin at its end.
+/// The sizes of a unit's memory in bytes. If it has no interleaved memory, interleavedStart equals bytes.
 struct UnitShape {
   std::int64_t bytes = 0, interleavedStart = 0;
   std::int64_t elementBytes = 1;

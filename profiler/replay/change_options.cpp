@@ -63,8 +63,8 @@ double ringShare(std::int64_t replicas) {
   return static_cast<double>(replicas - 1) / static_cast<double>(replicas);
 }
 
-/// What a stage does for the sums of gradients besides the sums: its gradients are packed for them, and the
-/// backward pass ends where a sum may begin, so that the next part is launched anew.
+/// Takes out what a stage does only because its gradients are summed over replicas: it packs the gradients
+/// into buckets, and its backward pass ends where a sum may begin, so the next part needs another launch.
 base::Status dropPacking(const ChangeContext& context, Recording& recording) {
   std::set<std::string> sums;
   PIPESCOPE_TRY(analysis::forAllRows<model::Operator>(context.source, [&](const model::Operator& op) {

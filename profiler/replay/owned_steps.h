@@ -25,7 +25,8 @@ using SegmentTicks = std::map<model::SegmentId, Ticks>;
 /// Says whether a step is one of those in question, by its segment and its program.
 using IsOwnStep = std::function<bool(const model::Segment& segment, const model::Program& program)>;
 
-/// By segment of these stages, what the own steps take of it. Segments without such steps are left out.
+/// For each segment of these stages: how long those of its steps take for which `isOwn` is true. Segments
+/// without such steps are left out.
 base::Result<SegmentTicks> ticksOfOwnSteps(const ChangeContext& context, model::ExecutableId executable,
                                            const std::set<int>& stages, const IsOwnStep& isOwn);
 

@@ -182,7 +182,7 @@ void Player::learnOrLag(int d, const Task& task) {
   lag(d, learned, recordedStart(task), cause, where(task));
 }
 
-/// While learning: when the task started in the recording; the least value if it did not.
+/// When the task started in the recording; the least value if it did not start there. For use while learning.
 Ticks Player::recordedStart(const Task& task) const {
   const std::size_t index = recording_.indexOf(iteration_, task.microBatch),
                     stages = static_cast<std::size_t>(recording_.stageCount());

@@ -8,7 +8,8 @@
 
 namespace pipescope::replay {
 
-/// The launches with which segments begin, on devices that launch a program for each pass.
+/// How long the launch at the beginning of each segment takes. Only devices that launch a program for each
+/// pass have such launches.
 using Launches = SegmentTicks;
 base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
                                   const std::set<int>& stages);

@@ -220,7 +220,7 @@ TEST_F(ModelPagesTest, AProgramIsShownOnTheTraceAndInLiveness) {
   onTrace->trigger();
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->selection().current().program, program);
-  // Back again: the page shows what another page has selected.
+  // The other direction: the page shows what another page has selected.
   shell::Selected other = window->selection().current();
   const auto rows = tree->model()->rows();
   window->showPage(QStringLiteral("programs"));

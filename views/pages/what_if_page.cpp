@@ -48,7 +48,7 @@ struct HeldRecording {
   WhatIfOffer offer;
 };
 
-/// One answer, as the page shows it.
+/// What the page shows for one set of changes.
 struct WhatIfContent {
   std::shared_ptr<const HeldRecording> held;
   sections::Section section;

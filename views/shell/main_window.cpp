@@ -366,7 +366,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
   if (urls.isEmpty() || !urls.front().isLocalFile()) return;
   event->acceptProposedAction();
   const QString first = urls.front().toLocalFile();
-  // Two files are compared. So is a file that is dropped on the page that compares.
+  // Two dropped files are compared with each other. One file that is dropped on the compare page is compared
+  // with the open profile.
   const bool two = urls.size() == 2 && urls.back().isLocalFile();
   const bool comparing =
       session_->snapshot() != nullptr && stack_->currentIndex() >= 0 &&

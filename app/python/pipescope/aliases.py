@@ -10,7 +10,7 @@ NAMES = {
     "popdist": "pipescope.popdist",
     "pytorch_lightning": "pipescope.lightning",
 }
-# Modules of the frameworks whose content stands in another module here.
+# The content of these modules of the frameworks is in a module with another name here.
 _PARTS = {
     "poptorch.autocasting": "pipescope.poptorch.precision_options",
     "pytorch_lightning.accelerators.hpu": "pipescope.lightning.accelerators",

@@ -202,7 +202,8 @@ class ConfigurationPlanner {
     return std::ranges::find(variant.settings, key, &PlanSetting::first) != variant.settings.end();
   }
 
-  /// Adds a variant. One with checkpoints of which nobody says what they are is added once for each choice.
+  /// Adds a variant. If it recomputes from checkpoints and no key names them, it is added once for each
+  /// choice of checkpoints.
   void addVariant(Variant variant, const Configuration& c, std::vector<Variant>& all) const {
     const bool open = variant.settings.size() > 0 && variant.settings.back().first == "execution.recompute" &&
                       variant.settings.back().second == "checkpoints" &&

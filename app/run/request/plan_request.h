@@ -29,7 +29,7 @@ struct PlannedVariant {
   int stages = 1;
   plan::ModelPlan plan;
   config::Configuration configuration;  ///< with the settings, but the stages are those of the original
-  /// By stage the available-memory proportion of its device; empty: that of all devices.
+  /// For each stage, the available-memory proportion of its device. Empty: all devices have the same one.
   std::vector<std::string> proportions = {};
 };
 

@@ -89,7 +89,7 @@ class SharedWork : public base::Progress {
   const ProcessAnswer& take_;
   const base::Progress& progress_;
   const numerics::Instances& instances_;
-  // cancelled() is const, but it is where the exchange happens.
+  // These are mutable because the exchange happens in cancelled(), which is const.
   mutable std::string waiting_;  ///< own answers since the last exchange
   mutable base::Status failed_;
   mutable bool stopped_ = false;

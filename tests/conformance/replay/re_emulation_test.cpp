@@ -416,7 +416,7 @@ TEST(BlockMoves, ASearchFindsTheBestSplitAndABlockMovesOnce) {
   const auto recording = recordingOf(*recorded);
   ASSERT_TRUE(recording.ok()) << recording.error().message;
   const replay::ChangeContext context{*recorded->profile, *recorded->catalog, &engineSchedules()};
-  // There are three splits into two stages.
+  // Four blocks can be split into two stages in three ways, so the test tries all of them.
   const std::vector<replay::Change> moves = replay::replannedSplit(context, *recording);
   std::vector<std::string> texts;
   for (const replay::Change& move : moves) texts.push_back(move.text());

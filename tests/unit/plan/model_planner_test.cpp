@@ -351,7 +351,7 @@ TEST(ModelPlan, KeepsSettingsOfSingleStages) {
   const std::string toml = plannedToml(plan, "source.toml");
   EXPECT_THAT(toml, HasSubstr("available_memory_proportion = 0.001"));
   expectWrittenPlanRuns(plan);
-  // The setting counts: the temporaries of a convolution do not fit into so little.
+  // The setting has an effect: with so little memory for temporaries, a convolution takes another plan.
   EXPECT_NE(plan.best.plan.best.samplesPerSecond,
             mustPlan(parsed(sampleText("mnist/pipelined", true))).best.plan.best.samplesPerSecond);
 }

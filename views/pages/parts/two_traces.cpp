@@ -21,7 +21,7 @@ geometry::TimeScale scaleOfTrace(const analysis::Catalog& catalog) {
   geometry::TimeScale scale;
   if (!catalog.devices.empty())
     scale.ticksPerSecond = std::max<std::int64_t>(1, catalog.devices.front().ticksPerSecond);
-  // Both sides show time, because their clocks may differ.
+  // Both sides show time instead of cycles, because the clocks of their devices may differ.
   scale.unit = catalog.target.tickMeaning == model::TickMeaning::cost ? geometry::TimeUnit::costUnits
                                                                       : geometry::TimeUnit::time;
   return scale;

@@ -39,7 +39,8 @@ def seed_everything(seed=None, workers=False):
     return seed
 
 
-# Arguments of Lightning's trainer for what this one does not have, with the values that ask for nothing.
+# Arguments of Lightning's trainer that this one does not support, with the values that are accepted because they
+# change nothing.
 _NOTHING = {
     "barebones": (False,), "benchmark": (None, False, True), "detect_anomaly": (False,), "deterministic": (None, False, True),
     "enable_model_summary": (None, False), "gradient_clip_algorithm": (None,), "inference_mode": (True,), "max_time": (None,),

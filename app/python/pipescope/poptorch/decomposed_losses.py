@@ -57,7 +57,7 @@ def _huber(x, target, delta=1.0):
 
 @_loss(F.binary_cross_entropy)
 def _binary_cross_entropy(x, target, weight=None):
-    # PyTorch, too, lets no logarithm become less than −100.
+    # PyTorch limits the logarithms to −100, so that a probability of 0 gives a finite loss.
     values = -(target * x.log().clamp(min=-100.0) + (1 - target) * (1 - x).log().clamp(min=-100.0))
     return values if weight is None else values * weight
 
