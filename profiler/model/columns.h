@@ -1,5 +1,5 @@
 #pragma once
-// Derives the tables of a profile from the row types in rows.h: their columns, their order and their storage.
+// Derives the tables of a profile from its row types: their columns, their order and their storage.
 #include <cstddef>
 #include <string>
 #include <type_traits>
