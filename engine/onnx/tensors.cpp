@@ -11,7 +11,7 @@ namespace pipescope::onnx {
 
 using base::badInput;
 using base::Result;
-using Proto = ::onnx::TensorProto;
+using TensorMessage = ::onnx::TensorProto;
 
 namespace {
 
@@ -21,23 +21,16 @@ struct TypePair {
 };
 /// Numbers of TensorProto.DataType that came with onnx 1.14, which Debian's library does not name.
 constexpr int kFloat8E4M3Fn = 17, kFloat8E4M3Fnuz = 18, kFloat8E5M2 = 19, kFloat8E5M2Fnuz = 20;
-constexpr TypePair kTypes[] = {{Proto::FLOAT, ElementType::float32},
-                               {Proto::FLOAT16, ElementType::float16},
-                               {Proto::BFLOAT16, ElementType::bfloat16},
-                               {Proto::DOUBLE, ElementType::float64},
-                               {Proto::INT8, ElementType::int8},
-                               {Proto::INT16, ElementType::int16},
-                               {Proto::INT32, ElementType::int32},
-                               {Proto::INT64, ElementType::int64},
-                               {Proto::UINT8, ElementType::uint8},
-                               {Proto::UINT16, ElementType::uint16},
-                               {Proto::UINT32, ElementType::uint32},
-                               {Proto::UINT64, ElementType::uint64},
-                               {Proto::BOOL, ElementType::boolean},
-                               {kFloat8E4M3Fn, ElementType::float8_143fn},
-                               {kFloat8E4M3Fnuz, ElementType::float8_143fnuz},
-                               {kFloat8E5M2, ElementType::float8_152},
-                               {kFloat8E5M2Fnuz, ElementType::float8_152fnuz}};
+constexpr TypePair kTypes[] = {
+    {TensorMessage::FLOAT, ElementType::float32},     {TensorMessage::FLOAT16, ElementType::float16},
+    {TensorMessage::BFLOAT16, ElementType::bfloat16}, {TensorMessage::DOUBLE, ElementType::float64},
+    {TensorMessage::INT8, ElementType::int8},         {TensorMessage::INT16, ElementType::int16},
+    {TensorMessage::INT32, ElementType::int32},       {TensorMessage::INT64, ElementType::int64},
+    {TensorMessage::UINT8, ElementType::uint8},       {TensorMessage::UINT16, ElementType::uint16},
+    {TensorMessage::UINT32, ElementType::uint32},     {TensorMessage::UINT64, ElementType::uint64},
+    {TensorMessage::BOOL, ElementType::boolean},      {kFloat8E4M3Fn, ElementType::float8_143fn},
+    {kFloat8E4M3Fnuz, ElementType::float8_143fnuz},   {kFloat8E5M2, ElementType::float8_152},
+    {kFloat8E5M2Fnuz, ElementType::float8_152fnuz}};
 
 /// Reads the elements of a typed list, each narrowed to T.
 template <class T, class List>
@@ -52,7 +45,7 @@ std::vector<std::byte> narrowed(const List& list) {
   return bytes;
 }
 
-std::vector<std::byte> typedData(const Proto& proto, ElementType element) {
+std::vector<std::byte> typedData(const TensorMessage& proto, ElementType element) {
   switch (element) {
     case ElementType::float32:
       return narrowed<float>(proto.float_data());
@@ -95,7 +88,7 @@ Result<std::int64_t> wholeNumber(const std::string& text, const std::string& wha
   return value;
 }
 
-Result<std::vector<std::byte>> externalData(const Proto& proto, const std::filesystem::path& folder,
+Result<std::vector<std::byte>> externalData(const TensorMessage& proto, const std::filesystem::path& folder,
                                             std::int64_t needed, const std::string& what) {
   std::string location;
   std::int64_t offset = 0, length = needed;
@@ -143,8 +136,8 @@ std::string nameOfDataType(int dataType) {
   for (const TypePair& pair : kTypes) {
     if (pair.onnx == dataType && graph::isFloat8(pair.ours)) return graph::toString(pair.ours);
   }
-  if (!Proto::DataType_IsValid(dataType)) return fmt::format("type {}", dataType);
-  std::string name = Proto::DataType_Name(static_cast<Proto::DataType>(dataType));
+  if (!TensorMessage::DataType_IsValid(dataType)) return fmt::format("type {}", dataType);
+  std::string name = TensorMessage::DataType_Name(static_cast<TensorMessage::DataType>(dataType));
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return name;
 }
@@ -161,17 +154,17 @@ int dataTypeOf(ElementType element) {
   for (const TypePair& pair : kTypes) {
     if (pair.ours == element) return pair.onnx;
   }
-  return Proto::UNDEFINED;
+  return TensorMessage::UNDEFINED;
 }
 
-Result<TensorValue> readTensor(const Proto& proto, const std::filesystem::path& folder,
+Result<TensorValue> readTensor(const TensorMessage& proto, const std::filesystem::path& folder,
                                const std::string& what) {
   PIPESCOPE_ASSIGN(const ElementType element, elementOf(proto.data_type(), what));
   if (proto.has_segment())
     return badInput(fmt::format("{} is stored in segments, which is not supported.", what));
   TensorValue value{{element, {proto.dims().begin(), proto.dims().end()}}, {}};
   PIPESCOPE_ASSIGN(const std::int64_t needed, bytesNeeded(value.type, what));
-  if (proto.data_location() == Proto::EXTERNAL) {
+  if (proto.data_location() == TensorMessage::EXTERNAL) {
     PIPESCOPE_ASSIGN(value.bytes, externalData(proto, folder, needed, what));
   } else if (proto.has_raw_data()) {
     const auto* raw = reinterpret_cast<const std::byte*>(proto.raw_data().data());
@@ -187,7 +180,7 @@ Result<TensorValue> readTensor(const Proto& proto, const std::filesystem::path& 
   return value;
 }
 
-void writeTensor(Proto& proto, const TensorType& type, std::span<const std::byte> bytes) {
+void writeTensor(TensorMessage& proto, const TensorType& type, std::span<const std::byte> bytes) {
   const std::string name = proto.name(), doc = proto.doc_string();
   proto.Clear();
   proto.set_name(name);

@@ -3,7 +3,8 @@
 namespace pipescope::pages {
 
 namespace {
-const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringLiteral("pipeline/colours"),
+const auto kGridKey = QStringLiteral("pipeline/as_grid"),
+           kPassColoursKey = QStringLiteral("pipeline/colours"),
            kCriticalKey = QStringLiteral("pipeline/critical");
 }  // namespace
 
@@ -13,7 +14,7 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner
                  tr("Shows passes over time, or a table with cells of equal width (G)"), kGridKey);
   colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
                     tr("Colours passes by micro-batch (light: forward, dark: backward) or by kind (M)"),
-                    kColoursKey);
+                    kPassColoursKey);
   space();
   addCalls();
   addSteps(tr("Pipeline"), tr("Next iteration of the pipeline"), tr("Previous iteration of the pipeline"));
@@ -29,7 +30,7 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, shell::Page& owner
   key(tr("By time or as a schedule grid"), {QKeySequence(QStringLiteral("G"))},
       [this] { turn(mode_, kGridKey); });
   key(tr("Colour by micro-batch or pass"), {QKeySequence(QStringLiteral("M"))},
-      [this] { turn(colours_, kColoursKey); });
+      [this] { turn(colours_, kPassColoursKey); });
 }
 
 void PipelineToolbar::addPath() {
