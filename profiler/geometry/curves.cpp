@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "profiler/geometry/time_axis.h"
+
 namespace pipescope::geometry {
 namespace {
 constexpr int kCurvesLeft = 76, kCurvesTop = 8, kCurvesBottom = 10, kCurvesRight = 8, kCurveGrid = 4,
@@ -59,8 +61,8 @@ void StepCurves::drawCurve(const StepCurve& curve, Shapes& shapes) const {
 
 Shapes StepCurves::draw(const TextMeasure& measure) const {
   Shapes shapes;
-  for (int i = 0; i <= kCurveGrid; ++i) {
-    const double value = most_ * i / kCurveGrid;
+  const double step = niceBytesStep(most_, kCurveGrid);
+  for (double value = 0; value <= most_; value += step) {
     const int y = yOf(value);
     shapes.lines.push_back({kCurvesLeft, y, width_ - kCurvesRight, y, ColourRole::dimmed});
     const std::string text = fitText(format_(value), kCurvesLeft - 8, measure);

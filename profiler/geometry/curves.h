@@ -1,5 +1,5 @@
 #pragma once
-// Curves of steps over each other, on one axis of indices and one of values.
+// Curves of steps over each other, on one axis of indices and one of bytes.
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace pipescope::geometry {
 
 struct StepCurve {
   ColourRole role = ColourRole::series;
-  std::vector<double> values;  ///< one for each index
+  std::vector<double> values;  ///< bytes at each index
   bool filled = false;         ///< the area below the curve is filled
 };
 

@@ -9,7 +9,7 @@
 namespace pipescope::geometry {
 namespace {
 
-constexpr int kFoldFrom = 900, kMostFolds = 16, kColumnGap = 170, kTurn = 30, kTurnStep = 7, kTurnLanes = 6;
+constexpr int kFoldFrom = 900, kMostFolds = 16, kColumnGap = 170, kTurn = 54, kTurnStep = 7, kTurnLanes = 6;
 constexpr int kNearEnd = 4;  // an arc may end this much above its box
 
 class GraphFolding {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 #include "profiler/geometry/graph_fold.h"
 
@@ -22,6 +22,11 @@ bool overlaps(const Box& a, const Box& b) {
 Box joined(const Box& a, const Box& b) {
   const int x = std::min(a.x, b.x), y = std::min(a.y, b.y);
   return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
+}
+
+Box withMargins(const Box& box) {
+  return {box.x - kRegionMargin, box.y - kRegionTop, box.width + 2 * kRegionMargin,
+          box.height + kRegionTop + kRegionMargin};
 }
 
 /// Far zooms of damaged sizes must not overflow.
@@ -78,42 +83,56 @@ Box GraphScene::boxOf(const GraphPlace& place, int box) const {
   return placed(place, layout_.boxes[static_cast<std::size_t>(box)]);
 }
 
-/// A region is drawn only where no box of another region lies within it.
-void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
-  std::map<int, Box> regions;
+std::vector<Box> GraphScene::groundsOf(int region) const {
+  constexpr std::size_t kMostParts = 64;  // joining them takes their number cubed
+  std::vector<Box> grounds;
+  Box whole;
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
-    if (boxes_[i].region < 0) continue;
-    const auto [known, isNew] = regions.try_emplace(boxes_[i].region, layout_.boxes[i]);
-    if (!isNew) known->second = joined(known->second, layout_.boxes[i]);
+    if (boxes_[i].region != region) continue;
+    grounds.push_back(withMargins(layout_.boxes[i]));
+    whole = grounds.size() == 1 ? grounds.front() : joined(whole, grounds.back());
   }
-  for (const auto& [region, box] : regions) {
-    const Box around{box.x - kRegionMargin, box.y - kRegionTop, box.width + 2 * kRegionMargin,
-                     box.height + kRegionTop + kRegionMargin};
-    bool alone = regions.size() > 1;
-    for (std::size_t i = 0; i < boxes_.size() && alone; ++i)
-      alone = boxes_[i].region == region || !overlaps(around, layout_.boxes[i]);
-    if (!alone) continue;
-    const Box ground = placed(place, around);
-    shapes.ground(ColourRole::dimmed, ground);
-    const int room = pixel((kRegionTop - 2) * place.scale);
-    const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
-    if (room >= kLowestText && !name.empty())
-      shapes.labels.push_back(
-          {{ground.x + 2, ground.y + 1, measure.width(name) + 8, room}, name, ColourRole::dimmed});
+  const auto isAlone = [&](const Box& ground) {
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      if (boxes_[i].region != region && overlaps(ground, layout_.boxes[i])) return false;
+    }
+    return true;
+  };
+  if (isAlone(whole)) return {whole};
+  for (std::size_t i = 0; i < grounds.size() && grounds.size() <= kMostParts;) {
+    std::size_t j = i + 1;
+    while (j < grounds.size() && !isAlone(joined(grounds[i], grounds[j]))) ++j;
+    if (j == grounds.size()) {
+      ++i;
+      continue;
+    }
+    grounds[i] = joined(grounds[i], grounds[j]);
+    grounds.erase(grounds.begin() + static_cast<std::ptrdiff_t>(j));
+    i = 0;
+  }
+  return grounds;
+}
+
+void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
+  std::set<int> regions;
+  for (const SceneBox& box : boxes_) {
+    if (box.region >= 0) regions.insert(box.region);
+  }
+  if (regions.size() < 2) return;
+  for (const int region : regions) {
+    for (const Box& around : groundsOf(region)) {
+      const Box ground = placed(place, around);
+      shapes.ground(ColourRole::dimmed, ground);
+      const int room = pixel((kRegionTop - 2) * place.scale);
+      const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
+      if (room >= kLowestText && !name.empty())
+        shapes.labels.push_back(
+            {{ground.x + 2, ground.y + 1, measure.width(name) + 8, room}, name, ColourRole::dimmed});
+    }
   }
 }
 
-void GraphScene::drawArcs(const GraphPlace& place, int width, int height, const TextMeasure& measure,
-                          Shapes& shapes) const {
-  const Box canvas{0, 0, width, height};
-  const bool labels = place.scale > kReadable && arcs_.size() < kFewArcLabels;
-  std::vector<Box> taken;
-  if (boxes_.size() < kFewArcLabels) {
-    for (std::size_t i = 0; i < boxes_.size(); ++i) taken.push_back(boxOf(place, static_cast<int>(i)));
-  }
-  const auto isFree = [&taken](const Box& box) {
-    return std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return overlaps(box, other); });
-  };
+void GraphScene::drawArcs(const GraphPlace& place, const Box& canvas, Shapes& shapes) const {
   for (std::size_t a = 0; a < arcs_.size(); ++a) {
     const auto& points = layout_.arcs[a];
     for (std::size_t i = 0; i + 1 < points.size(); ++i) {
@@ -129,25 +148,67 @@ void GraphScene::drawArcs(const GraphPlace& place, int width, int height, const 
       if (i + 2 == points.size() && place.scale > kSmallestHead) drawHead(line, shapes);
     }
   }
-  // Labels of cuts come first. A label that would lie over another one or over a box becomes shorter, or is
-  // left out.
+}
+
+std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t arc, int width) const {
+  std::vector<Line> lines;
+  const auto& points = layout_.arcs[arc];
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    lines.push_back({pixel(place.x + points[i].first * place.scale),
+                     pixel(place.y + points[i].second * place.scale),
+                     pixel(place.x + points[i + 1].first * place.scale),
+                     pixel(place.y + points[i + 1].second * place.scale), ColourRole::idle});
+  }
+  const auto length = [](const Line& line) {
+    return std::abs(line.x2 - line.x1) + std::abs(line.y2 - line.y1);
+  };
+  std::ranges::stable_sort(lines, [&](const Line& a, const Line& b) { return length(a) > length(b); });
+  std::vector<Box> places;
+  for (const Line& line : lines) {
+    for (const int part : {2, 1, 3}) {  // quarters of the line
+      const int x = line.x1 + (line.x2 - line.x1) * part / 4, y = line.y1 + (line.y2 - line.y1) * part / 4;
+      const int top = y - kLabelHeight / 2;
+      places.push_back({x + kArcLabelGap, top, width, kLabelHeight});
+      places.push_back({x - kArcLabelGap - width, top, width, kLabelHeight});
+    }
+  }
+  return places;
+}
+
+/// Labels of cuts come first. A label that would lie over another one, over a box or over a line of a cut
+/// goes to another place, becomes shorter, or is left out.
+void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,
+                               Shapes& shapes) const {
+  if (place.scale <= kReadable / 2 || arcs_.size() >= kFewArcLabels) return;
+  const bool all = place.scale > kReadable;
+  std::vector<Box> taken;
+  for (std::size_t i = 0; i < boxes_.size(); ++i) taken.push_back(boxOf(place, static_cast<int>(i)));
+  for (const Label& label : shapes.labels) taken.push_back(label.box);
+  for (const Line& line : shapes.lines) {
+    const bool straight = line.x1 == line.x2 || line.y1 == line.y2;
+    if (line.strong && straight)
+      taken.push_back({std::min(line.x1, line.x2) - 1, std::min(line.y1, line.y2) - 1,
+                       std::abs(line.x2 - line.x1) + 2, std::abs(line.y2 - line.y1) + 2});
+  }
+  const auto isFree = [&](const Box& box) {
+    return overlaps(box, canvas) &&
+           std::ranges::none_of(taken, [&](const Box& other) { return overlaps(box, other); });
+  };
+  const auto write = [&](std::size_t arc, const std::string& label) {
+    if (label.empty()) return false;
+    for (const Box& box : labelPlaces(place, arc, measure.width(label) + 6)) {
+      if (!isFree(box)) continue;
+      taken.push_back(box);
+      shapes.labels.push_back({box, label, ColourRole::idle, false});
+      return true;
+    }
+    return false;
+  };
   for (const bool strong : {true, false}) {
-    for (std::size_t a = 0; a < arcs_.size() && place.scale > kReadable / 2; ++a) {
-      const auto& points = layout_.arcs[a];
-      if (arcs_[a].strong != strong || points.size() < 2 || arcs_[a].label.empty() || (!labels && !strong))
-        continue;
-      const auto& [fx, fy] = points[0];
-      const auto& [tx, ty] = points[1];
-      const int x = pixel(place.x + (fx + tx) / 2.0 * place.scale),
-                y = pixel(place.y + (fy + ty) / 2.0 * place.scale);
+    for (std::size_t a = 0; a < arcs_.size(); ++a) {
+      if (arcs_[a].strong != strong || (!all && !strong)) continue;
       const bool small = place.scale < kNearlyFull && !arcs_[a].shortLabel.empty();
-      for (const std::string& label : {small ? std::string() : arcs_[a].label, arcs_[a].shortLabel}) {
-        const Box box{x + kArcLabelGap, y - kLabelHeight / 2, measure.width(label) + 6, kLabelHeight};
-        if (label.empty() || !overlaps(box, canvas) || !isFree(box)) continue;
-        taken.push_back(box);
-        shapes.labels.push_back({box, label, ColourRole::idle, false});
-        break;
-      }
+      if (small || !write(a, arcs_[a].label)) write(a, arcs_[a].shortLabel);
     }
   }
 }
@@ -174,7 +235,8 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
     if (!detail.empty())
       shapes.labels.push_back({{box.x, box.y + half, box.width, box.height - half}, std::move(detail), role});
   }
-  drawArcs(place, width, height, measure, shapes);
+  drawArcs(place, canvas, shapes);
+  drawArcLabels(place, canvas, measure, shapes);
   return shapes;
 }
 

@@ -47,9 +47,14 @@ class GraphScene {
   static constexpr double kUsualAspect = 3;  ///< of a canvas: tall graphs are folded for it
 
   void fold();
+  /// The grounds of a region. There are several if boxes of other regions lie between its own.
+  std::vector<Box> groundsOf(int region) const;
   void drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const;
-  void drawArcs(const GraphPlace& place, int width, int height, const TextMeasure& measure,
-                Shapes& shapes) const;
+  void drawArcs(const GraphPlace& place, const Box& canvas, Shapes& shapes) const;
+  void drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,
+                     Shapes& shapes) const;
+  /// Places for the label of an arc, best first: beside the middle of each of its lines, longest line first.
+  std::vector<Box> labelPlaces(const GraphPlace& place, std::size_t arc, int width) const;
 
   std::vector<SceneBox> boxes_;
   std::vector<SceneArc> arcs_;

@@ -141,6 +141,12 @@ double niceStep(double value) {
   return 10 * power;
 }
 
+double niceBytesStep(double largest, int count) {
+  double unit = 1;
+  while (largest / unit >= 1024) unit *= 1024;
+  return niceStep(std::max(largest / unit / count, 1e-3)) * unit;
+}
+
 std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing, Ticks origin) {
   const double perTick = scale.unit == TimeUnit::cycles
                              ? 1.0

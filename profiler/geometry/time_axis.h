@@ -45,5 +45,8 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
 
 /// The smallest number that is 1, 2 or 5 times a power of ten and not below `value` (> 0).
 double niceStep(double value);
+/// A step that is round in its binary unit, such as 100 KiB instead of 97.65625 KiB, and divides `largest`
+/// bytes into at most `count` parts.
+double niceBytesStep(double largest, int count);
 
 }  // namespace pipescope::geometry

@@ -26,7 +26,7 @@ std::string trimmed(std::string text) {
 std::vector<std::string> keysOf(const std::string& path) {
   std::vector<std::string> keys;
   std::string key;
-  bool bracket = false, afterBracket = false;
+  bool bracket = false, afterBracket = path.starts_with('[');
   for (const char c : path + ".") {
     const bool ends = bracket ? c == ']' : c == '.' || c == '[';
     if (!ends) {
@@ -84,8 +84,17 @@ class FigureFinder {
  public:
   explicit FigureFinder(const Check& check) : check_(check) {}
 
+  /// An index right behind the section's name means its table of the same name: `stages.0.share`.
   base::Result<std::vector<Figure>> find(const FigureJson& section, const FigureJson* baseline) {
-    PIPESCOPE_TRY(descend({check_.section, &section, baseline}, 0));
+    Figure start{check_.section, &section, baseline};
+    const std::string& first = check_.path.front();
+    const bool isIndex = first == "*" || first.find_first_not_of("0123456789") == std::string::npos;
+    if (isIndex && section.contains(check_.section) && section[check_.section].is_array()) {
+      const bool also = baseline != nullptr && baseline->contains(check_.section);
+      start = {joinedPath(check_.section, check_.section, false), &section[check_.section],
+               also ? &(*baseline)[check_.section] : nullptr};
+    }
+    PIPESCOPE_TRY(descend(start, 0));
     return std::move(found_);
   }
 
@@ -196,13 +205,13 @@ base::Result<Check> parseCheck(const std::string& text) {
   if (end == std::string::npos) return wrong("");
   Check check{text, {}, {}, text.substr(at, end - at), trimmed(text.substr(end)), false};
   const std::string left = trimmed(text.substr(0, at));
-  const std::size_t dot = left.find('.');
+  const std::size_t dot = left.find_first_of(".[");
   constexpr std::array kComparisons = {">", "<", ">=", "<=", "==", "!="};
   const bool known = std::any_of(kComparisons.begin(), kComparisons.end(),
                                  [&](const char* one) { return check.comparison == one; });
   if (!known || dot == std::string::npos) return wrong("");
   check.section = left.substr(0, dot);
-  check.path = keysOf(left.substr(dot + 1));
+  check.path = keysOf(left.substr(left[dot] == '.' ? dot + 1 : dot));
   if (check.section.empty() || check.path.empty()) return wrong("");
   const base::Result<Bound> bound = evaluateBound(check.bound, 1);
   if (!bound.ok()) return wrong(" " + bound.error().message);

@@ -39,6 +39,15 @@ int tickDecimals(const Table& table, std::size_t column, double ticksPerShownUni
   return decimals;
 }
 
+bool isChange(std::string_view key) {
+  return key.starts_with("delta") || key == "relative";
+}
+
+std::string signedText(const std::string& shown, const Cell& value) {
+  const bool above = shownNumber(value, 1).value_or(0) > 0;
+  return above && shown.find_first_of("123456789") != std::string::npos ? "+" + shown : shown;
+}
+
 std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals) {
   const auto value = shownNumber(cell, ticksPerShownUnit);
   if (format != Format::ticks || ticksPerShownUnit == 1 || !value)

@@ -2,6 +2,7 @@
 // Writes the numbers of one column of a table alike, so that their decimal points stand below each other.
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "profiler/sections/section.h"
 
@@ -18,6 +19,12 @@ std::string formatInColumn(const Cell& cell, Format format, double ticksPerShown
 
 /// How many decimals give a number of this size five significant digits; at most four.
 int significantDecimals(double largest);
+
+/// True for the key of a fact or column that has differences between two profiles.
+bool isChange(std::string_view key);
+/// Puts "+" before the text of a difference above 0. One that is written as 0 has no sign, whatever its exact
+/// value is.
+std::string signedText(const std::string& shown, const Cell& value);
 
 /// Inserts thousands separators: "110406.5" becomes "110,406.5". A number with an exponent stays.
 std::string groupedDigits(std::string number);

@@ -105,7 +105,7 @@ Table stageTableOf(const char* key, const char* title, const std::string& basis,
   Table table{key, title, basis, {}, {}};
   const auto column = [&](const char* when) { return std::string(when) + "_" + unit; };
   table.columns = {{"stage", "Stage", Format::index, ""},
-                   {"quantity", "Key", Format::plain, ""},
+                   {"quantity", "Key", Format::plain, "", false},
                    {"name", "What", Format::plain, ""},
                    {column("before"), "Before", format, ""},
                    {column("after"), "After", format, ""},

@@ -115,10 +115,15 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
     most = delta;
     largest = name;
   }
+  constexpr double kManyTimes = 10;  // large percentages are hard to read
+  const double ratio = *step.after / *step.before;
+  const std::string howMuch =
+      ratio >= kManyTimes
+          ? formatCell(ratio, Format::count) + " times as long"
+          : fmt::format("{:.1f} % {}", std::fabs(change) / *step.before * 100, change < 0 ? "less" : "more");
   std::string text = fmt::format(
-      "An iteration takes {} instead of {}: {:.1f} % {}. The largest change is in the time that is {}: {}{}.",
-      shown(*step.after), shown(*step.before), std::fabs(change) / *step.before * 100,
-      change < 0 ? "less" : "more", largest, most > 0 ? "+" : "", shown(most));
+      "An iteration takes {} instead of {}: {}. The largest change is in the time that is {}: {}{}.",
+      shown(*step.after), shown(*step.before), howMuch, largest, most > 0 ? "+" : "", shown(most));
   const Compared samples = compared(before, after, samplesOfStep);
   if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
     text +=

@@ -70,10 +70,11 @@ Table linkTable(const analysis::SystemUse& use, const Words& words) {
               {}};
   for (const analysis::LinkUse& link : use.links) {
     const bool ran = use.run.valid();
+    // Traces may record messages without their size.
+    const bool sized = words.bytes && (link.bytes.count > 0 || link.transfers == 0);
     table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond),
-                          ran && words.bytes ? Cell(link.bytes.count) : Cell(),
-                          ran ? Cell(link.transfers) : Cell(), ran ? Cell(link.share) : Cell(),
-                          rate(link.rate)});
+                          ran && sized ? Cell(link.bytes.count) : Cell(), ran ? Cell(link.transfers) : Cell(),
+                          ran ? Cell(link.share) : Cell(), rate(link.rate)});
   }
   return table;
 }

@@ -33,9 +33,11 @@ std::size_t shownRows(const Table& table) {
 std::string cellText(const Table& table, std::size_t row, std::size_t column, double ticksPerShownUnit,
                      int decimals) {
   const Format format = table.columns[column].format;
-  if (format == Format::ofRow && row < table.rowFormats.size())
-    return formatCell(table.rows[row][column], table.rowFormats[row], ticksPerShownUnit);
-  return formatInColumn(table.rows[row][column], format, ticksPerShownUnit, decimals);
+  const Cell& cell = table.rows[row][column];
+  const std::string shown = format == Format::ofRow && row < table.rowFormats.size()
+                                ? formatCell(cell, table.rowFormats[row], ticksPerShownUnit)
+                                : formatInColumn(cell, format, ticksPerShownUnit, decimals);
+  return isChange(table.columns[column].key) ? signedText(shown, cell) : shown;
 }
 
 /// The texts of a column. Numbers with as many digits as they need have their decimal points below each
@@ -95,9 +97,10 @@ std::string toText(const Section& section) {
   std::size_t width = 0;
   for (const Fact& fact : section.facts) width = std::max(width, widthOf(fact.label));
   for (const Fact& fact : section.facts) {
-    if (fact.inText)
-      text += "  " + padded(fact.label, width, false) + "  " +
-              formatCell(fact.value, fact.format, section.ticksPerShownUnit) + "\n";
+    if (!fact.inText) continue;
+    const std::string shown = formatCell(fact.value, fact.format, section.ticksPerShownUnit);
+    text += "  " + padded(fact.label, width, false) + "  " +
+            (isChange(fact.key) ? signedText(shown, fact.value) : shown) + "\n";
   }
   for (const Table& table : section.tables) {
     if (!table.rows.empty()) text += tableText(table, section.ticksPerShownUnit);

@@ -8,6 +8,7 @@
 
 #include "profiler/base/check.h"
 #include "profiler/base/file_kind.h"
+#include "profiler/sections/column_text.h"
 
 namespace pipescope::exporting {
 
@@ -138,7 +139,9 @@ void HtmlWriter::table(const sections::Table& table, double ticksPerShownUnit, s
       if (format == Format::ofRow && r < table.rowFormats.size()) format = table.rowFormats[r];
       Column column = table.columns[c];
       column.format = format;
-      const std::string value = formatCell(cell, format, ticksPerShownUnit);
+      const std::string shownValue = formatCell(cell, format, ticksPerShownUnit);
+      const std::string value =
+          sections::isChange(column.key) ? sections::signedText(shownValue, cell) : shownValue;
       const std::string style = isFigure(cell)             ? std::string("n") + styleOfChange(column, cell)
                                 : value.size() > kLongCell ? "long"
                                                            : "";

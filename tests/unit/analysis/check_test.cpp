@@ -111,6 +111,16 @@ TEST(Check, ReachesElementsAndParts) {
             "stages.by_category.vertex_code is 40 (--fail-if 'stages.by_category[*] > 10')");
 }
 
+TEST(Check, AnIndexBehindTheSectionMeansItsTable) {
+  const Section section = figures(0.25, 0.75);
+  for (const char* path : {"stages.1.share", "stages[1].share", "stages[*].share"}) {
+    const std::string check = std::string(path) + " > 0.5";
+    EXPECT_EQ(outcome(check, section), "stages.stages[1].share is 0.75 (--fail-if '" + check + "')");
+  }
+  EXPECT_EQ(outcome("stages.0.share > 0.5", section), "");
+  EXPECT_NE(outcome("stages.7.share > 0.5", section).find("there is no [7]"), std::string::npos);
+}
+
 TEST(Check, AFigureThatDoesNotExistIsAnError) {
   Section section = figures(-1, 0.75);
   EXPECT_EQ(outcome("stages.worst > 1", section),

@@ -169,6 +169,28 @@ TEST(Section, TimesOfAColumnHaveAsManyDecimals) {
   EXPECT_EQ(formatCell(std::int64_t{252'000'000}, Format::ticks, 1e6), "252");
 }
 
+TEST(Section, ChangesHaveASign) {
+  Section section{"s", "S", {}, {}, {}};
+  section.facts = {{"delta_cycles", "Change", std::int64_t{12}, Format::ticks},
+                   {"cycles", "Cycles", std::int64_t{12}, Format::ticks}};
+  Table table{"t", "T", "", {{"after_bytes", "After", Format::bytes}}, {}};
+  table.columns.push_back({"delta_bytes", "Change", Format::bytes});
+  table.columns.push_back({"delta", "Any", Format::ofRow});
+  table.columns.push_back({"relative", "÷ before", Format::fraction});
+  table.rows = {{std::int64_t{2}, std::int64_t{1024}, 0.5, 0.00001},
+                {std::int64_t{2}, std::int64_t{-3}, -0.5, 1.5},
+                {std::int64_t{2}, std::int64_t{0}, Cell(), Cell()}};
+  table.rowFormats = {Format::ratio, Format::ratio, Format::ratio};
+  section.tables = {table};
+  EXPECT_EQ(toText(section),
+            "S\n=\n  Change  +12\n  Cycles  12\n"
+            "\nT\n"
+            "   After     Change     Any  ÷ before\n"
+            "  2.00 B  +1.00 KiB  +0.500     0.0 %\n"
+            "  2.00 B    -3.00 B  -0.500  +150.0 %\n"
+            "  2.00 B        0 B       –         –\n");
+}
+
 TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
   EXPECT_EQ(toJson(small()), R"({
   "total_cycles": 1500,

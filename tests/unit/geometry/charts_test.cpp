@@ -1,6 +1,7 @@
 // Tests the charts of operations, comparisons and graphs: their areas, places and marks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -211,15 +212,52 @@ TEST(GraphScene, DrawsOnlyWhatCanBeSeen) {
   EXPECT_EQ(scene.draw(place, 800, 600, {}, 3).outlines.size(), 1U);
 }
 
-TEST(GraphScene, StagesAreRegionsUnlessTheyMix) {
-  const auto grounds = [](const std::vector<int>& regions) {
+TEST(GraphScene, StagesHaveGroundsOfTheirOwn) {
+  const auto grounds = [](const std::vector<int>& regions, const std::vector<SceneArc>& arcs) {
     std::vector<SceneBox> boxes;
     for (const int region : regions) boxes.push_back({"n", "", ColourRole::series, region, false});
-    const GraphScene scene(boxes, {{0, 1, "", false}, {1, 2, "", false}, {2, 3, "", false}});
-    return scene.draw(scene.whole(400, 400), 400, 400, {}, -1).grounds.size();
+    const GraphScene scene(boxes, arcs);
+    const GraphPlace all = scene.whole(400, 400);
+    const Shapes shapes = scene.draw(all, 400, 400, {}, -1);
+    // A ground is that of all boxes within it, so they must have one region.
+    for (const auto& [role, ground] : shapes.grounds) {
+      std::set<int> within;
+      for (std::size_t i = 0; i < regions.size(); ++i) {
+        if (overlap(ground, scene.boxOf(all, static_cast<int>(i)))) within.insert(regions[i]);
+      }
+      EXPECT_EQ(within.size(), 1U);
+    }
+    return shapes.grounds.size();
   };
-  EXPECT_EQ(grounds({0, 0, 1, 1}), 2U);
-  EXPECT_EQ(grounds({0, 1, 0, 1}), 0U) << "the rectangles would lie over each other";
+  const std::vector<SceneArc> chain = {{0, 1, "", false}, {1, 2, "", false}, {2, 3, "", false}};
+  EXPECT_EQ(grounds({0, 0, 1, 1}, chain), 2U);
+  EXPECT_EQ(grounds({0, 1, 0, 1}, chain), 4U) << "the rectangles would lie over each other";
+  EXPECT_EQ(grounds({0, 0, 0, 0}, chain), 0U) << "a single stage needs no ground";
+  // The labels of the last stage lie beside the stage before, as in a classifier.
+  EXPECT_EQ(grounds({0, 1, 2, 2}, {{0, 1, "", false}, {1, 3, "", false}, {2, 3, "", false}}), 4U);
+}
+
+TEST(GraphScene, CutsAroundTheEndOfAColumnHaveTheirLabels) {
+  std::vector<SceneBox> boxes;
+  std::vector<SceneArc> arcs;
+  for (int i = 0; i < 32; ++i) boxes.push_back({"encoder/layer", "Gemm", ColourRole::series, i / 8, false});
+  for (std::size_t i = 0; i + 1 < boxes.size(); ++i) {
+    const bool cut = boxes[i].region != boxes[i + 1].region;
+    arcs.push_back({i, i + 1, "1x2", cut, cut ? "786 KiB" : ""});
+  }
+  const GraphScene scene(boxes, arcs);
+  const Shapes shapes = scene.draw(scene.whole(1300, 480), 1300, 480, {}, -1);
+  const auto isCut = [](const Label& label) { return label.text == "786 KiB"; };
+  EXPECT_EQ(std::ranges::count_if(shapes.labels, isCut), 3);
+  // No line of a cut crosses the name of a stage.
+  for (const Label& label : shapes.labels) {
+    if (!label.text.starts_with("stage ")) continue;
+    for (const Line& line : shapes.lines) {
+      const Box around{std::min(line.x1, line.x2), std::min(line.y1, line.y2),
+                       std::abs(line.x2 - line.x1) + 1, std::abs(line.y2 - line.y1) + 1};
+      EXPECT_FALSE(line.strong && line.y1 == line.y2 && overlap(label.box, around)) << label.text;
+    }
+  }
 }
 
 /// A chain of boxes, laid out below each other.
@@ -286,6 +324,15 @@ TEST(GraphScene, LabelsLieNeitherOverBoxesNorOverEachOther) {
     labels.push_back(label.box);
   }
   EXPECT_GT(labels.size(), 10U);
+}
+
+TEST(StepCurves, TheAxisHasRoundNumbersOfBytes) {
+  const double most = 1.17 * 1024 * 1024 * 1024;
+  const auto shown = [](double bytes) { return std::to_string(std::llround(bytes / 1048576)) + " MiB"; };
+  const Shapes shapes = StepCurves({{ColourRole::counter, {0, most}}}, 400, 200, shown).draw({});
+  std::vector<std::string> labels;
+  for (const Label& label : shapes.labels) labels.push_back(label.text);
+  EXPECT_EQ(labels, (std::vector<std::string>{"0 MiB", "512 MiB", "1024 MiB"}));
 }
 
 TEST(StepCurves, AnAreaLiesBehindTheLine) {
