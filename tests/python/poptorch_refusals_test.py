@@ -93,6 +93,22 @@ class Refusals(unittest.TestCase):
             (poptorch.Error, r"\[9, 4\]: invalid batch dimension", lambda: train(2, on(0, 1), 4, rows=9)),
         ])
 
+    def test_how_replicas_differ(self):
+        def call(replicas, change):
+            options = poptorch.Options()
+            options.replicationFactor(replicas)
+            change(options)
+            return poptorch.inferenceModel(torch.nn.Linear(2, 1), options)(torch.ones(2, 2))
+
+        for sentence, change in (
+            (r"syncPattern\(SinglePipeline\) is not implemented for several replicas",
+             lambda options: options.syncPattern(poptorch.SyncPattern.SinglePipeline)),
+            (r"broadcastBuffers\(False\) is not implemented for several replicas",
+             lambda options: options.broadcastBuffers(False)),
+        ):
+            self.assertEqual(call(1, change).shape, (2, 1))  # one replica has none to differ from
+            self.refused([(NotImplementedError, sentence, lambda change=change: call(2, change))])
+
     def test_loaders(self):
         data, sampler = TensorDataset(torch.ones(10, 1)), BatchSampler(range(10), 2, True)
         self.refused([
