@@ -376,6 +376,18 @@ class Refusing(unittest.TestCase):
             def forward(self, x):
                 return [x, {3}]
 
+        class Spectral(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.utils.spectral_norm(torch.nn.Linear(4, 3))
+
+            def forward(self, x):
+                y = self.layer(x / 2)
+                return y, y.sum()
+
+        spectral = Spectral()
+        with self.assertRaisesRegex(poptorch.Error, r"Spectral cannot be traced at .*model_test\.py:\d+ .*operator div"):
+            poptorch.trainingModel(spectral, None, poptorch.optim.SGD(spectral.parameters(), 1))(torch.zeros(2, 4))
         with self.assertRaisesRegex(poptorch.Error, r"Fourier cannot be traced at .*model_test\.py:\d+ .*fft_fft"):
             poptorch.inferenceModel(Fourier())(torch.zeros(2, 4))
         with self.assertRaisesRegex(poptorch.Error, "tensors, tuples, lists and dictionaries of them, not set"):
