@@ -394,6 +394,23 @@ class Refusing(unittest.TestCase):
         poptorch.trainingModel(module, None, optimizer)(torch.tensor([[0.3, -0.4]]))
         self.assertTrue(torch.allclose(module.weight, torch.tensor([2.9634237, 4.0340906]), atol=1e-6))
 
+    def test_what_cannot_be_compiled_is_refused_with_its_line(self):
+        for function, kind in (
+            (lambda x: x[x > 0], "NonZero"),
+            (lambda x: torch.masked_select(x, x > 0), "NonZero"),
+            (lambda x: torch.unique(x), "Unique"),
+            (lambda x: torch.repeat_interleave(x, (x > 0).long()), "Expand"),
+        ):
+            class Shaped(torch.nn.Module):
+                def forward(self, x, function=function):
+                    return function(x)
+
+            line = function.__code__.co_firstlineno
+            with self.assertRaisesRegex(
+                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} "
+            ):
+                poptorch.inferenceModel(Shaped())(torch.tensor([1.0, -2.0, 3.0]))
+
     def test_what_cannot_be_traced_is_refused_with_its_line(self):
         class Fourier(torch.nn.Module):
             def forward(self, x):

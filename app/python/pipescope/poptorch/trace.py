@@ -68,10 +68,34 @@ def _operator_line(module, tensors, operator):
     # An argument that cannot be exported, such as `out`, is one more than other calls of the operator have.
     nodes = [node for node in graph.nodes() if node.kind() == operator]
     for node in sorted(nodes, key=lambda node: -len(list(node.inputs()))):
-        places = re.findall(r"(\S+)\((\d+)\): (\w+)", node.sourceRange())
+        places = re.findall(r"(\S+)\((\d+)\): ([\w<>]+)", node.sourceRange())
         places = [place for place in places if "/torch/" not in place[0] and "/poptorch/" not in place[0]]
         if places:
             return f"{places[0][0]}:{places[0][1]} ({places[0][2]})"
+    return ""
+
+
+#: Operators of PyTorch whose ONNX forms may be refused when they are compiled, by the ONNX operator.
+_SOURCES = {
+    "NonZero": ("nonzero", "index", "masked_select", "where", "argwhere", "nonzero_numpy"),
+    "Unique": ("unique", "_unique2", "unique_dim", "unique_consecutive"),
+    "Expand": ("repeat_interleave", "expand", "expand_as"),
+    "Range": ("arange",),
+    "Reshape": ("view", "reshape", "flatten", "unflatten"),
+    "Tile": ("repeat", "tile"),
+    "Slice": ("slice", "narrow"),
+}
+
+
+def line_of_refusal(module, traced, tensors, training, sentence):
+    """Return the line of the user's code that called the operator which a sentence of the compiler names, or ""."""
+    named = re.search(r"(?:^|: )\S+ (\w+): ", sentence)
+    if named is None:
+        return ""
+    with _FlatForward(module, traced, training):
+        for name in _SOURCES.get(named.group(1), (named.group(1).lower(),)):
+            if line := _operator_line(module, tensors, f"aten::{name}"):
+                return line
     return ""
 
 
