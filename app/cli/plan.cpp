@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 
 #include "app/cli/command.h"
 #include "app/cli/plan_frameworks.h"
@@ -11,8 +13,10 @@
 #include "app/cli/plan_report.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/instances.h"
 #include "app/run/request/plan_request.h"
 #include "app/run/request/planned_fixed.h"
+#include "engine/numerics/instance_module.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/schedules/schedule.h"
 #include "profiler/base/output_file.h"
@@ -92,14 +96,15 @@ FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
     split.devices.push_back(stage.device);
     if (stage.first > 0) split.starts.push_back(split.layers.back().front());
   }
+  if (planned.request.microBatches > 0) split.schedule = planned.request.schedule;
   return split;
 }
 
 FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
-  const plan::ModelPlan& model = planned.best.plan;
-  FrameworkSplit split{model.blocks, model.cuts, {}};
-  for (const plan::TriedStage& stage : model.best.stages) split.devices.push_back(stage.device);
-  for (std::size_t s = 1; s < model.blocks.size(); ++s) split.starts[s - 1] = model.blocks[s].front();
+  const plan::SplitPlan& best = planned.best.plan.best;
+  FrameworkSplit split{best.blocks, best.cuts, {}, best.tried.schedule};
+  for (const plan::TriedStage& stage : best.tried.stages) split.devices.push_back(stage.device);
+  for (std::size_t s = 1; s < best.blocks.size(); ++s) split.starts[s - 1] = best.blocks[s].front();
   return split;
 }
 
@@ -145,6 +150,26 @@ base::Result<config::Configuration> planConfigurationOf(const PlanOptions& optio
   return configuration;
 }
 
+/// If `pipescope poprun` started this process, its instances share the search. Otherwise null.
+base::Result<std::shared_ptr<const numerics::Instances>> planInstances(
+    const config::Configuration& configuration) {
+  PIPESCOPE_ASSIGN(const std::optional<app::Launch> launch, app::launchOf([](const char* name) {
+                     return static_cast<const char*>(std::getenv(name));
+                   }));
+  std::shared_ptr<const numerics::Instances> instances;
+  if (!launch) return instances;
+  PIPESCOPE_ASSIGN(instances, numerics::joinInstances());
+  PIPESCOPE_TRY(app::compareInstances(*instances, configuration));
+  return instances;
+}
+
+/// Frameworks that divide a model by its layers have no words for a cut within one. Megatron and torchtitan
+/// number the layers and keep what is around them at the ends.
+plan::CutLevel cutLevelOf(const std::string& framework) {
+  if (framework.empty() || framework == "poptorch") return plan::CutLevel::anywhere;
+  return framework == "deepspeed" ? plan::CutLevel::blocks : plan::CutLevel::numberedBlocks;
+}
+
 base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& command) {
   for (const char* flag : {"--micro-batches", "--schedule", "--chunks", "--bandwidth", "--memory",
                            "--micro-batch-size", "--stages"}) {
@@ -164,18 +189,20 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
     PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::plan,
                                     {{options.file}, options.overwrite, kOverwriteAdvice}));
   }
+  PIPESCOPE_ASSIGN(const std::shared_ptr<const numerics::Instances> instances, planInstances(configuration));
+  const bool speaks = instances == nullptr || instances->index() == 0;
   catchInterrupts();
-  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  const std::unique_ptr<base::Progress> progress = makeProgress(speaks ? options.progress : "off");
   const std::int64_t threads = configuration.integer("execution.threads");
   numerics::ThreadPool pool(threads > 0 ? static_cast<std::size_t>(threads)
                                         : numerics::ThreadPool::hardwareThreads());
-  // Frameworks that divide a model by its layers have no words for a cut within one.
-  const plan::CutLevel level = options.write.empty() || options.write == "poptorch" ? plan::CutLevel::anywhere
-                                                                                    : plan::CutLevel::blocks;
+  const plan::CutLevel level = cutLevelOf(options.write);
   const base::Result<app::ConfigurationPlan> planned =
-      app::planConfiguration(configuration, choices, options.start, pool, *progress, level);
+      app::planConfiguration(configuration, choices, options.start, pool, *progress, level, instances.get());
   finishProgress(*progress);
   if (!planned.ok()) return planned.error();
+  if (instances != nullptr) numerics::leaveInstances();
+  if (!speaks) return std::string();
   if (!options.output.empty())
     PIPESCOPE_TRY(writePlan(options, options.file, app::plannedToml(*planned, options.file)));
   if (!options.write.empty()) return writeForFramework(options.write, frameworkSplit(*planned));
@@ -183,7 +210,7 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
 }
 
 void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
-  command.add_option("config", options.file, "Configuration (TOML) whose model is to be divided");
+  command.add_option("config", options.file, "Configuration (TOML), or model (ONNX), that is to be divided");
   command
       .add_option("--devices", options.devices,
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
@@ -192,13 +219,13 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
       .add_option("--vary", options.vary,
                   "A key that the plan may choose: --vary schedule tries the usual values, --vary "
                   "micro_batch_size=2,4,8 or 1..64*2 these, --vary stages.available_memory_proportion sets "
-                  "it for each "
-                  "stage. The samples of a weight update stay the same; repeatable")
+                  "it for each stage, and --vary checkpoints chooses for each stage which results it keeps. "
+                  "The samples of a weight update stay the same; repeatable")
       ->allow_extra_args(false);
   command.add_option(
       "--start", options.start,
       "A plan to start from instead of [[stages]]: a pipeline layout of Megatron's (Ett|tt|ttL) or "
-      "the parts of DeepSpeed's PipelineModule ([0, 3, 8])");
+      "the parts of DeepSpeed's PipelineModule ([0, 3, 8]), or what --write prints for them");
   command
       .add_option("--set", options.settings,
                   "Set any key: --set training.gradient_accumulation=16; repeatable")
@@ -262,7 +289,8 @@ std::function<int()> setUpPlan(CLI::App& command) {
     }
     const base::Result<std::string> text =
         options->profile.empty() ? planFile(*options, command) : planProfile(*options, command);
-    return text.ok() ? print(*text) : fail(text.error());
+    if (!text.ok()) return fail(text.error());
+    return text->empty() ? static_cast<int>(kDone) : print(*text);
   };
 }
 

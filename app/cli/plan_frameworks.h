@@ -12,6 +12,7 @@ struct FrameworkSplit {
   std::vector<std::vector<std::string>> layers;  ///< by stage; empty if a stage ends within a layer
   std::vector<std::string> starts;               ///< what the stages after the first begin with
   std::vector<int> devices;                      ///< by stage
+  std::string schedule = {};                     ///< the name of the schedule
 };
 
 /// "megatron", "deepspeed", "torchtitan", "poptorch".

@@ -36,7 +36,7 @@ std::string rateText(const TriedPlan& tried) {
 /// Of samples per second, against the present plan.
 std::optional<double> gainOf(const ConfigurationPlan& planned) {
   if (!planned.present || planned.present->samplesPerSecond <= 0) return std::nullopt;
-  return planned.best.plan.best.samplesPerSecond / planned.present->samplesPerSecond - 1;
+  return planned.best.plan.best.tried.samplesPerSecond / planned.present->samplesPerSecond - 1;
 }
 
 std::size_t longestStage(const TriedPlan& tried) {
@@ -46,7 +46,7 @@ std::size_t longestStage(const TriedPlan& tried) {
 
 std::string gainSentence(const ConfigurationPlan& planned) {
   if (!planned.present) return "The present configuration cannot run: " + planned.presentRefusal;
-  const TriedPlan &now = *planned.present, &best = planned.best.plan.best;
+  const TriedPlan &now = *planned.present, &best = planned.best.plan.best.tried;
   if (now.value.missing > 0 && best.value.missing == 0)
     return "The plan fits, and the present configuration does not.";
   if (best.value.missing > now.value.missing)
@@ -62,6 +62,19 @@ std::string gainSentence(const ConfigurationPlan& planned) {
   return "The plan is " + much + " faster than the present configuration." + equal;
 }
 
+/// The plan against the split that counts blocks only. Empty: there is none.
+std::string equalBlocksSentence(const plan::ModelPlan& model) {
+  if (!model.equalBlocks || model.best.tried.stages.size() < 2) return "";
+  const TriedPlan &equal = *model.equalBlocks, &best = model.best.tried;
+  if (equal.cuts == best.cuts && equal.samplesPerSecond == best.samplesPerSecond)
+    return "The stages of the plan have equally many blocks, or one more.";
+  const std::string split = "Stages of equally many blocks would make " + rateText(equal);
+  if (equal.samplesPerSecond <= 0 || equal.value.missing != best.value.missing) return split + ".";
+  const double gain = 100 * (best.samplesPerSecond / equal.samplesPerSecond - 1);
+  if (gain < 0) return fmt::format("{}, {:.1f} % more than the plan.", split, 100 / (1 + gain / 100) - 100);
+  return fmt::format("{}; the plan is {:.1f} % faster.", split, gain);
+}
+
 std::string bandSentence(const ConfigurationPlan& planned) {
   if (!planned.errorBand) return "The device model of this system has not been checked against measurements.";
   return fmt::format(
@@ -74,7 +87,7 @@ std::string bandSentence(const ConfigurationPlan& planned) {
 
 /// What keeps the plan from being faster.
 std::string limitSentence(const ConfigurationPlan& planned) {
-  const TriedPlan& best = planned.best.plan.best;
+  const TriedPlan& best = planned.best.plan.best.tried;
   if (best.value.missing > 0) {
     return fmt::format("Memory limits the plan: the fullest device lacks {}. {}",
                        sections::formatCell(best.value.missing, Format::bytes),
@@ -102,7 +115,10 @@ std::string limitSentence(const ConfigurationPlan& planned) {
 }
 
 std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
-  std::vector<std::string> remarks{gainSentence(planned), limitSentence(planned), bandSentence(planned)};
+  std::vector<std::string> remarks{gainSentence(planned)};
+  if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
+    remarks.push_back(equal);
+  remarks.insert(remarks.end(), {limitSentence(planned), bandSentence(planned)});
   if (planned.runnerUp) {
     const std::string settings = settingsText(planned.runnerUpSettings);
     remarks.push_back(fmt::format("Runner-up: {}{}.", rateText(*planned.runnerUp),
@@ -172,17 +188,18 @@ std::string toText(const ConfigurationPlan& planned, const std::string& file) {
   const auto add = [&](const char* label, const std::string& value) {
     section.facts.push_back({"", label, value, Format::plain, ""});
   };
-  add("Plan", rateText(model.best));
+  add("Plan", rateText(model.best.tried));
   if (planned.present) add("Present", rateText(*planned.present));
   if (!planned.best.settings.empty()) add("Settings", settingsText(planned.best.settings));
-  add("Schedule", fmt::format("{}, {} micro-batches of {}, {} replica{}, recompute {}", model.best.schedule,
-                              model.best.microBatches, model.best.microBatchSize, model.best.replicas,
-                              model.best.replicas == 1 ? "" : "s", model.best.recompute));
+  const TriedPlan& tried = model.best.tried;
+  add("Schedule", fmt::format("{}, {} micro-batch{} of {}, {} replica{}, recompute {}", tried.schedule,
+                              tried.microBatches, tried.microBatches == 1 ? "" : "es", tried.microBatchSize,
+                              tried.replicas, tried.replicas == 1 ? "" : "s", tried.recompute));
   add("Tried",
       fmt::format("{} plan{} compiled and emulated{}", planned.compiled, planned.compiled == 1 ? "" : "s",
                   model.exact && planned.variants.size() == 1 ? ", which are all" : ""));
   if (planned.variants.size() > 1) section.tables.push_back(variantTable(planned));
-  section.tables.push_back(planTable("plan", "Stages of the plan", model.best));
+  section.tables.push_back(planTable("plan", "Stages of the plan", model.best.tried));
   if (planned.present) section.tables.push_back(planTable("present", "Stages at present", *planned.present));
   section.remarks = modelRemarks(planned);
   return sections::toText(section);
@@ -261,15 +278,18 @@ Json variantsJson(const ConfigurationPlan& planned) {
 
 std::string toJson(const ConfigurationPlan& planned) {
   const plan::ModelPlan& model = planned.best.plan;
-  Json json = triedJson(model.best);
-  json["cuts"] = model.cuts;
+  Json json = triedJson(model.best.tried);
+  json["cuts"] = model.best.cuts;
   json["settings"] = settingsJson(planned.best.settings);
   const std::optional<double> gain = gainOf(planned);
   json["gain"] = gain ? modelNumber(*gain) : Json();
   json["equal"] = gain ? Json(*gain > -kEqualPlans && *gain < kEqualPlans) : Json();
   json["error_band_p90"] = planned.errorBand ? modelNumber(*planned.errorBand) : Json();
-  json["limiting_stage"] = longestStage(model.best);
+  json["limiting_stage"] = longestStage(model.best.tried);
   json["balanced_samples_per_second"] = modelNumber(model.balancedSamplesPerSecond);
+  const std::optional<TriedPlan>& equal = model.equalBlocks;
+  json["equal_layers_samples_per_second"] = equal ? modelNumber(equal->samplesPerSecond) : Json();
+  json["equal_layers_missing_bytes"] = equal ? Json(equal->value.missing) : Json();
   json["exact"] = model.exact && planned.variants.size() == 1;
   json["plans_tried"] = planned.compiled;
   json["variants"] = variantsJson(planned);

@@ -68,11 +68,11 @@ base::Status importConfiguration(const CLI::App& command, PoprunOptions& options
   return {};
 }
 
-/// "run CONFIG" and "sweep CONFIG" are commands of this program, and a script needs Python.
+/// "run CONFIG", "sweep CONFIG" and "plan CONFIG" are commands of this program, and a script needs Python.
 std::vector<std::string> completeProgram(std::vector<std::string> program) {
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
   if (program.empty()) return program;
-  if (program.front() == "run" || program.front() == kSweep || program.front() == "plan")
+  if (program.front() == "run" || program.front() == kSweep || program.front() == kPlan)
     program.insert(program.begin(), kOwnProgram);
   if (program.front().ends_with(".py")) program.insert(program.begin(), "python3");
   return program;

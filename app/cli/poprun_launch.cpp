@@ -155,12 +155,12 @@ std::vector<std::string> wordsOf(const std::string& line) {
 
 namespace {
 
-/// Instances that share a sweep have no replicas. Each counts as one.
+/// Instances that share a sweep or a plan have no replicas. Each counts as one.
 base::Status completeSweep(PoprunRequest& request) {
   if (request.replicas != 1 || request.ipusPerReplica != 1 || request.linkDomains != 0)
     return badInput(
         "--num-replicas, --ipus-per-replica and --num-ilds say what a run uses, but the combinations of a "
-        "sweep have systems of their own: leave them out, and vary replication_factor.");
+        "sweep or a plan have systems of their own: leave them out, and vary replication_factor.");
   request.replicas = request.instances;
   return {};
 }
@@ -203,11 +203,12 @@ base::Status completePoprun(PoprunRequest& request) {
     return badInput(
         "--offline-mode compiles only, which `pipescope run` does not do: leave it out, or start a Python "
         "program.");
-  if (request.command() == "plan")
+  const std::string command = request.command();
+  if (command == kPlan && std::ranges::count(request.program, "--profile") > 0)
     return badInput(
-        "poprun does not divide a plan over instances: run `pipescope plan` alone, or emulate its "
-        "combinations with `pipescope poprun … sweep`.");
-  PIPESCOPE_TRY(request.command() == kSweep ? completeSweep(request) : checkSizes(request));
+        "A plan from costs alone takes less time than it takes to start instances: run `pipescope plan "
+        "--profile` without poprun.");
+  PIPESCOPE_TRY(command == kSweep || command == kPlan ? completeSweep(request) : checkSizes(request));
   if (request.outputFrom >= request.instances)
     return badInput(fmt::format("--only-output-from-instance is {}, but the instances are 0 to {}.",
                                 request.outputFrom, request.instances - 1));

@@ -10,8 +10,8 @@ namespace pipescope::cli {
 
 /// Stands for this program itself as the program of an instance.
 inline constexpr const char* kOwnProgram = "/proc/self/exe";
-/// The command whose combinations the instances share.
-inline constexpr const char* kSweep = "sweep";
+/// The commands whose combinations the instances share.
+inline constexpr const char *kSweep = "sweep", *kPlan = "plan";
 
 /// What is launched: `pipescope poprun [flags] PROGRAM …`.
 struct PoprunRequest {

@@ -153,14 +153,10 @@ base::Status refuseProfile(const std::string& file) {
       "{0} is a profile, not a configuration: `pipescope report {0}` prints what it holds.", file));
 }
 
-/// Reads a configuration. For an ONNX file, the configuration only names the model. Without a file, flags and
-/// the environment name it.
+/// Reads a configuration or an ONNX file. Without a file, flags and the environment name the model.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
   PIPESCOPE_TRY(refuseProfile(file));
-  if (!file.empty() && !file.ends_with(".onnx")) return app::readConfiguration(file);
-  PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));
-  if (!file.empty()) PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
-  return configuration;
+  return file.empty() ? app::parseConfiguration("", file) : app::readConfiguration(file);
 }
 
 /// Without a configuration file, the model is called after its file or its builder.

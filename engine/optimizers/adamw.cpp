@@ -1,6 +1,7 @@
 // AdamW (Loshchilov, Hutter: "Decoupled weight decay regularization", ICLR 2019), with bias correction:
 //   m ← β1·m + (1 − β1)·g,  v ← β2·v + (1 − β2)·g²,  u = (m / (1 − β1ᵗ)) / (√(v / (1 − β2ᵗ)) + ε),
 //   w ← w − learning_rate·(u + weight_decay·w)
+// Without bias_correction, m and v are not divided by 1 − βᵗ.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <cmath>
@@ -13,6 +14,7 @@ namespace {
 
 struct AdamWSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0.01;
+  bool biasCorrection = true;
 };
 
 using Values = Eigen::Map<Eigen::ArrayXf>;
@@ -47,8 +49,9 @@ class AdamW : public Optimizer {
     const auto beta1 = static_cast<float>(settings_.beta1), beta2 = static_cast<float>(settings_.beta2);
     const auto keep1 = static_cast<float>(1 - settings_.beta1),
                keep2 = static_cast<float>(1 - settings_.beta2);
-    const auto correction1 = static_cast<float>(1 - std::pow(settings_.beta1, t));
-    const auto correction2 = static_cast<float>(1 - std::pow(settings_.beta2, t));
+    const bool corrects = settings_.biasCorrection;
+    const float correction1 = corrects ? static_cast<float>(1 - std::pow(settings_.beta1, t)) : 1.0F;
+    const float correction2 = corrects ? static_cast<float>(1 - std::pow(settings_.beta2, t)) : 1.0F;
     const auto epsilon = static_cast<float>(settings_.epsilon),
                decay = u.decays ? static_cast<float>(settings_.weightDecay) : 0.0F;
     const auto rate = static_cast<float>(learningRate());
@@ -73,14 +76,14 @@ class AdamW : public Optimizer {
 };
 
 std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
-  return std::make_unique<AdamW>(
-      AdamWSettings{s.at("beta1"), s.at("beta2"), s.at("epsilon"), s.at("weight_decay")});
+  return std::make_unique<AdamW>(AdamWSettings{s.at("beta1"), s.at("beta2"), s.at("epsilon"),
+                                               s.at("weight_decay"), s.at("bias_correction") != 0});
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamw) {
-  registry.add({"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01)}, create});
+  registry.add({"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01), biasCorrection()}, create});
 }
 
 }  // namespace pipescope::optimizers

@@ -33,5 +33,12 @@ inline OptimizerSetting epsilon(double fallback, double least,
                                 const char* help = "Added to the root of the second moment.") {
   return {.name = "epsilon", .fallback = fallback, .least = least, .most = 1, .help = help};
 }
+inline OptimizerSetting biasCorrection() {
+  return {.name = "bias_correction",
+          .fallback = 1,
+          .most = 1,
+          .help = "Divide the moments by 1 - beta^t.",
+          .isSwitch = true};
+}
 
 }  // namespace pipescope::optimizers

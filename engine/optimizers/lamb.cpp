@@ -110,11 +110,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(lamb) {
                   .least = 1e-30,
                   .most = 1e30,
                   .help = "Larger norms of weights count as this."},
-                 {.name = "bias_correction",
-                  .fallback = 1,
-                  .most = 1,
-                  .help = "Divide the moments by 1 - beta^t.",
-                  .isSwitch = true}},
+                 biasCorrection()},
                 create});
 }
 

@@ -2,6 +2,8 @@
 // it:
 //   g ← g + weight_decay·w,  s ← α·s + (1 − α)·g²,  centered: a ← α·a + (1 − α)·g and d = √(s − a²) + ε,
 //   otherwise d = √s + ε;  b ← momentum·b + g / d,  w ← w − learning_rate·b
+// TensorFlow's variant (Keras' RMSprop) has d = √(s + ε) or √(s − a² + ε), and takes the rate into the
+// velocity: b ← momentum·b + learning_rate·g / d,  w ← w − b.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +20,8 @@ class RmsProp : public Optimizer {
         epsilon_(s.at("epsilon")),
         weightDecay_(s.at("weight_decay")),
         momentum_(s.at("momentum")),
-        centered_(s.at("centered") != 0) {}
+        centered_(s.at("centered") != 0),
+        tensorflow_(s.at("tensorflow_variant") != 0) {}
 
   std::string name() const override { return "rmsprop"; }
 
@@ -60,15 +63,16 @@ class RmsProp : public Optimizer {
         const float difference = variance - average[i] * average[i];
         variance = difference < 0 ? 0.0F : difference;
       }
-      float change = g / (std::sqrt(variance) + epsilon);
+      const float spread = tensorflow_ ? std::sqrt(variance + epsilon) : std::sqrt(variance) + epsilon;
+      float change = tensorflow_ ? rate * g / spread : g / spread;
       if (velocity) velocity[i] = change = momentum * velocity[i] + change;
-      u.weights[i] -= rate * change;
+      u.weights[i] -= tensorflow_ ? change : rate * change;
     }
   }
 
  private:
   double alpha_, epsilon_, weightDecay_, momentum_;
-  bool centered_;
+  bool centered_, tensorflow_;
 };
 
 std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
@@ -86,6 +90,10 @@ PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
                  {.name = "centered",
                   .most = 1,
                   .help = "Subtract the squared mean gradient from the mean square.",
+                  .isSwitch = true},
+                 {.name = "tensorflow_variant",
+                  .most = 1,
+                  .help = "Add epsilon under the root, and take the learning rate into the velocity.",
                   .isSwitch = true}},
                 create});
 }

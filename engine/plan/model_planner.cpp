@@ -68,19 +68,38 @@ class ModelPlanner {
   base::Status trySeeds() {
     // The model may have no split at all; then this says why.
     PIPESCOPE_ASSIGN(Cuts seed, splits_->shortestLongestStage());
-    if (level_ == CutLevel::blocks) {
+    if (level_ != CutLevel::anywhere) {
       PIPESCOPE_ASSIGN(seed, betweenBlocks(seed));
     }
     PIPESCOPE_TRY(compileCuts(seed));
-    const std::optional<Cuts> start = startCuts();
-    if (start && std::ranges::all_of(*start, [&](std::size_t u) { return mayBegin(u); }))
-      PIPESCOPE_TRY(compileCuts(*start));
+    for (const std::optional<Cuts>& cuts : {startCuts(), equalBlocks()}) {
+      if (cuts && std::ranges::all_of(*cuts, [&](std::size_t u) { return mayBegin(u); }))
+        PIPESCOPE_TRY(compileCuts(*cuts));
+    }
     return {};
   }
 
   /// Whether a stage may begin with the unit.
   bool mayBegin(std::size_t unit) const {
-    return unit == 0 || level_ == CutLevel::anywhere || splits_->blockOf(unit) != splits_->blockOf(unit - 1);
+    if (unit == 0 || level_ == CutLevel::anywhere) return true;
+    const std::string &block = splits_->blockOf(unit), &before = splits_->blockOf(unit - 1);
+    return block != before && (level_ == CutLevel::blocks || isNumbered(block) || isNumbered(before));
+  }
+  static bool isNumbered(const std::string& block) {
+    return !block.empty() && block.back() >= '0' && block.back() <= '9';
+  }
+
+  /// Stages that begin with blocks, with equally many blocks or one more.
+  std::optional<Cuts> equalBlocks() const {
+    std::vector<std::size_t> first;  // unit of each block
+    for (std::size_t u = 0; u < depths_.size(); ++u)
+      if (u == 0 || splits_->blockOf(u) != splits_->blockOf(u - 1)) first.push_back(u);
+    if (first.size() < stages_) return std::nullopt;
+    Cuts cuts;
+    for (std::size_t s = 0; s < stages_; ++s) cuts.push_back(first[s * first.size() / stages_]);
+    if (std::ranges::any_of(cuts, [&](std::size_t u) { return u > 0 && depths_[u] == SIZE_MAX; }))
+      return std::nullopt;
+    return cuts;
   }
 
   /// The cuts, each moved to the nearest border between blocks that leaves enough borders for the others.
@@ -277,39 +296,46 @@ class ModelPlanner {
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, splits_->applied(all[0]->cuts));
     PIPESCOPE_ASSIGN(const compile::Compilation compilation,
                      compile::compileSplit(request, executor_, &known_));
-    plan.best = tryOut(compilation);
-    plan.best.cuts = all[0]->cuts;
-    if (all.size() > 1) plan.runnerUp = *all[1];
-    for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(plan.best.cuts[s]));
-    nameBlocks(plan);
-    const std::vector<int> devices = compile::devicesOfSplit(splits_->problem(), plan.best.cuts);
-    if (devices != splits_->places().device) plan.devices = devices;
-    const std::optional<Value> estimate = table_->estimate(plan.best.cuts);
-    const std::int64_t balanced = table_->balanced(plan.best.cuts);
+    TriedPlan best = tryOut(compilation);
+    best.cuts = all[0]->cuts;
+    plan.best = splitPlan(best);
+    if (all.size() > 1) plan.runnerUp = splitPlan(*all[1]);
+    if (const std::optional<Cuts> equal = equalBlocks(); equal && tried_.contains(*equal))
+      plan.equalBlocks = tried_.at(*equal);
+    const std::optional<Value> estimate = table_->estimate(best.cuts);
+    const std::int64_t balanced = table_->balanced(best.cuts);
     if (estimate && balanced > 0) {
       plan.balancedSamplesPerSecond =
-          plan.best.samplesPerSecond * static_cast<double>(estimate->time) / static_cast<double>(balanced);
+          best.samplesPerSecond * static_cast<double>(estimate->time) / static_cast<double>(balanced);
     }
     plan.exact = exact;
     plan.compiled = static_cast<std::int64_t>(all.size());
     return plan;
   }
 
-  /// Names the blocks of the stages if every name stands for one block, which lies in one stage.
-  void nameBlocks(ModelPlan& plan) const {
+  SplitPlan splitPlan(const TriedPlan& tried) const {
+    SplitPlan plan{tried, {}, blocksOf(tried.cuts), {}};
+    for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(tried.cuts[s]));
+    const std::vector<int> devices = compile::devicesOfSplit(splits_->problem(), tried.cuts);
+    if (devices != splits_->places().device) plan.devices = devices;
+    return plan;
+  }
+
+  /// The blocks of the stages. Empty, unless every name stands for one block, which lies in one stage.
+  std::vector<std::vector<std::string>> blocksOf(const Cuts& cuts) const {
     const std::vector<std::string> blocks = compile::blocksOf(*request_.executables.front().forward);
     std::vector<std::vector<std::string>> named(stages_);
     std::set<std::string> seen;
     for (std::size_t s = 0; s < stages_; ++s) {
-      const std::size_t end = s + 1 < stages_ ? plan.best.cuts[s + 1] : depths_.size();
-      for (std::size_t u = plan.best.cuts[s]; u < end; ++u) {
+      const std::size_t end = s + 1 < stages_ ? cuts[s + 1] : depths_.size();
+      for (std::size_t u = cuts[s]; u < end; ++u) {
         const std::string& block = splits_->blockOf(u);
         if (std::ranges::find(named[s], block) != named[s].end()) continue;
-        if (!seen.insert(block).second || compile::blocksNamed(block, blocks).size() != 1) return;
+        if (!seen.insert(block).second || compile::blocksNamed(block, blocks).size() != 1) return {};
         named[s].push_back(block);
       }
     }
-    plan.blocks = std::move(named);
+    return named;
   }
 
   const compile::ModelRequest& request_;

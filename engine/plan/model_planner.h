@@ -10,15 +10,23 @@
 
 namespace pipescope::plan {
 
-struct ModelPlan {
-  TriedPlan best;
-  std::optional<TriedPlan> runnerUp;  ///< the best of the other splits that were compiled
+/// A split that was compiled and emulated, with what a configuration must say to get it.
+struct SplitPlan {
+  TriedPlan tried;
   /// The names of the operators with which the stages after the first begin.
   std::vector<std::string> cuts;
   /// By stage the model's blocks that it holds. Empty: a stage ends within a block.
   std::vector<std::vector<std::string>> blocks;
   /// By stage, where they differ from those that the schedule gives to stages.
   std::vector<int> devices;
+};
+
+struct ModelPlan {
+  SplitPlan best;
+  std::optional<SplitPlan> runnerUp;  ///< the best of the other splits that were compiled
+  /// Stages with equally many blocks, or one more. None: the model has fewer blocks than stages, or cannot be
+  /// split so.
+  std::optional<TriedPlan> equalBlocks;
   /// Samples per second, as estimated, if all stages took as long as their mean.
   double balancedSamplesPerSecond = 0;
   bool exact = false;         ///< all splits were compiled
@@ -37,6 +45,9 @@ struct ModelPlan {
 enum class CutLevel {
   anywhere,  ///< also within a block
   blocks,    ///< only with a block of the model, as frameworks want it that divide models by layers
+  /// Only with a block whose name ends in a number, or with the one that follows the last of them: what
+  /// precedes the numbered blocks stays in the first stage, and what follows them in the last one.
+  numberedBlocks,
 };
 
 /// Refused: phased strategies, what the compiler refuses, and fewer blocks than stages where only they may be

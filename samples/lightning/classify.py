@@ -69,7 +69,7 @@ def main():
                          callbacks=[EarlyStopping("val_acc", mode="max", stopping_threshold=0.98)])
     model = Classifier()
     trainer.fit(model, make_data(arguments.samples, 1), make_data(512, 2))
-    print(f"test accuracy {trainer.test(model, make_data(512, 3))[0]['test_acc']:0.4f}")
+    print(f"test accuracy {trainer.test(model, make_data(512, 3), verbose=False)[0]['test_acc']:0.4f}")
 
 
 if __name__ == "__main__":

@@ -277,8 +277,8 @@ class Trainers(unittest.TestCase):
                 trainer.fit(module, data(shuffle=True), data())
                 accuracy = trainer.callback_metrics["val_acc"]
                 self.assertGreater(accuracy, 0.5)
-                self.assertEqual(trainer.validate(module, data())[0]["val_acc"], accuracy)
-                self.assertEqual(trainer.test(module, data())[0]["test_acc"], accuracy)
+                self.assertEqual(trainer.validate(module, data(), verbose=False)[0]["val_acc"], accuracy)
+                self.assertEqual(trainer.test(module, data(), verbose=False)[0]["test_acc"], accuracy)
                 predicted = torch.cat(trainer.predict(module, data()))
                 self.assertTrue(torch.allclose(predicted, module(data().dataset.tensors[0]), atol=1e-5))
                 with open(os.path.join(folder, "lightning_logs", "version_0", "metrics.csv"), encoding="utf-8") as file:
@@ -291,6 +291,43 @@ class Trainers(unittest.TestCase):
                 loaded = Model.load_from_checkpoint(checkpoint.last_model_path)
                 self.assertTrue(torch.equal(loaded.layer.weight, module.layer.weight))
                 self.assertEqual(loaded.hparams["lr"], 0.1)
+
+    def test_evaluation_takes_the_module_and_the_checkpoint_of_the_fit(self):
+        class Worse(Model):
+            """Its weights are spoilt in the second epoch, so that the best checkpoint is not the last one."""
+
+            spoils = True
+
+            def validation_epoch_end(self, outputs):
+                if not self.spoils or self.trainer.current_epoch == 0:
+                    return super().validation_epoch_end(outputs)
+                with torch.no_grad():
+                    self.layer.weight.zero_()
+                self.log("val_acc", torch.tensor(0.0))
+
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint = ModelCheckpoint(dirpath=folder, monitor="val_acc", mode="max", save_last=True)
+            trainer = quiet(accelerator="cpu", devices=1, max_epochs=2, callbacks=[checkpoint])
+            module = Worse()
+            trainer.fit(module, data(), data())
+            module.spoils = False
+            best = checkpoint.best_model_score
+            shown = io.StringIO()
+            with contextlib.redirect_stdout(shown):
+                self.assertEqual(trainer.test(dataloaders=data())[0]["test_acc"], best)
+            self.assertIn(f"test test_acc: {float(best):.6g}", shown.getvalue())
+            shown = io.StringIO()
+            with contextlib.redirect_stdout(shown):
+                self.assertEqual(trainer.validate(module, data(), "best", verbose=False)[0]["val_acc"], best)
+                last = trainer.test(module, data(), ckpt_path="last", verbose=False)[0]["test_acc"]
+            self.assertNotEqual(last, best)
+            self.assertEqual(shown.getvalue(), "")
+            self.assertIsNone(trainer.predict(module, data(), return_predictions=False))
+            for path, other in (("best", quiet(accelerator="cpu")), ("last", quiet(accelerator="cpu"))):
+                with self.assertRaisesRegex(pl.MisconfigurationException, f'ckpt_path="{path}", but no such checkpoint'):
+                    other.test(module, data(), ckpt_path=path)
+            with self.assertRaisesRegex(pl.MisconfigurationException, "pass one, or call fit"):
+                quiet(accelerator="cpu").test(dataloaders=data())
 
     def test_training_continues_from_a_checkpoint(self):
         for accelerator in ("cpu", "ipu"):

@@ -266,9 +266,23 @@ class Sweeps(unittest.TestCase):
 
     def test_what_a_sweep_does_not_take_is_refused(self):
         done = poprun("--num-instances 2", "--num-replicas 2", program=self.sweep("x.csv", "1"))
-        self.assertIn("the combinations of a sweep have systems of their own", done.stderr)
-        done = poprun("--num-instances 2", program=["plan", "x.toml"])
-        self.assertIn("poprun does not divide a plan over instances", done.stderr)
+        self.assertIn("the combinations of a sweep or a plan have systems of their own", done.stderr)
+        done = poprun("--num-instances 2", program=["plan", "--profile", "x.csv"])
+        self.assertIn("without poprun", done.stderr)
+
+    def test_a_plan_is_that_of_one_process(self):
+        sample = os.path.join(os.environ["PIPESCOPE_SAMPLES"], "mnist", "pipelined.toml")
+        plan = ["plan", sample, "--vary", "stages=2,3,4", "--vary", "recompute=none,pipeline", "--vary",
+                "micro_batch_size=20,40", "--format", "json", "--progress", "off", "-o"]
+        one = subprocess.run([PIPESCOPE, *plan, self.path("one.toml")], check=True, capture_output=True, text=True)
+        done = poprun("--num-instances 3", program=[*plan, self.path("three.toml")])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(text_of(self.folder, "three.toml"), text_of(self.folder, "one.toml"))
+        alone, shared = json.loads(one.stdout), json.loads(done.stdout)
+        for key in ("samples_per_second", "settings", "cuts", "runner_up"):
+            self.assertEqual(shared[key], alone[key], key)
+        # Each instance leaves out what its own best plan beats, so it may search more of the variants.
+        self.assertEqual(len(shared["variants"]), 12)
 
 
 class Launching(unittest.TestCase):

@@ -305,8 +305,6 @@ class Refusing(unittest.TestCase):
             (NotImplementedError, "amsgrad", lambda: poptorch.optim.AdamW(module.parameters(), amsgrad=True)),
             (NotImplementedError, "maximize", lambda: torch.optim.SGD(module.parameters(), lr=1, maximize=True)),
             (NotImplementedError, "apart from", lambda: poptorch.optim.SGD(weights, 1, use_combined_accum=True)),
-            (NotImplementedError, "without bias", lambda: poptorch.optim.AdamW(weights, bias_correction=False)),
-            (NotImplementedError, "use_tf_variant", lambda: poptorch.optim.RMSprop(weights, use_tf_variant=True)),
             (NotImplementedError, "kept in float32", lambda: poptorch.optim.SGD(
                 module.parameters(), 1, velocity_accum_type=half)),
             (ValueError, "above 0", lambda: poptorch.optim.Adam(module.parameters(), loss_scaling=0)),
@@ -342,6 +340,35 @@ class Refusing(unittest.TestCase):
                 expected.backward()
                 optimizer.step()
 
+    def test_variants_of_rules_that_pytorch_lacks(self):
+        def adamw_step(w, g, state):
+            state["m"] = 0.9 * state.get("m", 0) + 0.1 * g
+            state["v"] = 0.999 * state.get("v", 0) + 0.001 * g * g
+            return w - 0.1 * (state["m"] / (state["v"].sqrt() + 1e-3) + 0.01 * w)
+
+        def rmsprop_step(w, g, state):  # as Keras does it
+            state["square"] = 0.9 * state.get("square", 0) + 0.1 * g * g
+            state["velocity"] = 0.5 * state.get("velocity", 0) + 0.1 * g / (state["square"] + 1e-3).sqrt()
+            return w - state["velocity"]
+
+        for make, step in (
+            (lambda p: poptorch.optim.AdamW(p, lr=0.1, eps=1e-3, bias_correction=False), adamw_step),
+            (lambda p: poptorch.optim.RMSprop(p, lr=0.1, alpha=0.9, eps=1e-3, momentum=0.5, use_tf_variant=True),
+             rmsprop_step),
+        ):
+            module, _, x, labels = scores()
+            other = Scores()
+            states = [{} for _ in other.parameters()]
+            model = poptorch.trainingModel(module, None, make(module.parameters()))
+            for _ in range(3):
+                expected = other(x, labels)[1]
+                self.assertAlmostEqual(model(x, labels)[1].item(), expected.item(), places=3)
+                other.zero_grad()
+                expected.backward()
+                with torch.no_grad():
+                    for weight, state in zip(other.parameters(), states):
+                        weight.copy_(step(weight, weight.grad, state))
+
     def test_gradients_are_clipped_as_by_pytorch(self):
         module, _, x, labels = scores()
         other = Scores()
@@ -367,6 +394,23 @@ class Refusing(unittest.TestCase):
         poptorch.trainingModel(module, None, optimizer)(torch.tensor([[0.3, -0.4]]))
         self.assertTrue(torch.allclose(module.weight, torch.tensor([2.9634237, 4.0340906]), atol=1e-6))
 
+    def test_what_cannot_be_compiled_is_refused_with_its_line(self):
+        for function, kind in (
+            (lambda x: x[x > 0], "NonZero"),
+            (lambda x: torch.masked_select(x, x > 0), "NonZero"),
+            (lambda x: torch.unique(x), "Unique"),
+            (lambda x: torch.repeat_interleave(x, (x > 0).long()), "Expand"),
+        ):
+            class Shaped(torch.nn.Module):
+                def forward(self, x, function=function):
+                    return function(x)
+
+            line = function.__code__.co_firstlineno
+            with self.assertRaisesRegex(
+                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} "
+            ):
+                poptorch.inferenceModel(Shaped())(torch.tensor([1.0, -2.0, 3.0]))
+
     def test_what_cannot_be_traced_is_refused_with_its_line(self):
         class Fourier(torch.nn.Module):
             def forward(self, x):
@@ -376,6 +420,18 @@ class Refusing(unittest.TestCase):
             def forward(self, x):
                 return [x, {3}]
 
+        class Spectral(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.utils.spectral_norm(torch.nn.Linear(4, 3))
+
+            def forward(self, x):
+                y = self.layer(x / 2)
+                return y, y.sum()
+
+        spectral = Spectral()
+        with self.assertRaisesRegex(poptorch.Error, r"Spectral cannot be traced at .*model_test\.py:\d+ .*operator div"):
+            poptorch.trainingModel(spectral, None, poptorch.optim.SGD(spectral.parameters(), 1))(torch.zeros(2, 4))
         with self.assertRaisesRegex(poptorch.Error, r"Fourier cannot be traced at .*model_test\.py:\d+ .*fft_fft"):
             poptorch.inferenceModel(Fourier())(torch.zeros(2, 4))
         with self.assertRaisesRegex(poptorch.Error, "tensors, tuples, lists and dictionaries of them, not set"):

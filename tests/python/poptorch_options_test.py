@@ -122,8 +122,7 @@ class Changing(unittest.TestCase):
             (NotImplementedError, "losses instead", lambda: options.Precision.enableFloatingPointExceptions(True)),
             (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToLoad(True)),
             (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToStore(True)),
-            (NotImplementedError, "share their buffers", lambda: options.broadcastBuffers(False)),
-            (NotImplementedError, "use Full", lambda: options.syncPattern(poptorch.SyncPattern.SinglePipeline)),
+            (ValueError, "not a valid SyncPattern", lambda: options.syncPattern(7)),
         ]
         for kind, sentence, call in refusals:
             with self.subTest(sentence), self.assertRaisesRegex(kind, sentence):

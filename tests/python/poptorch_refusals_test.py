@@ -93,6 +93,38 @@ class Refusals(unittest.TestCase):
             (poptorch.Error, r"\[9, 4\]: invalid batch dimension", lambda: train(2, on(0, 1), 4, rows=9)),
         ])
 
+    def test_functions_that_do_not_exist_say_what_to_use(self):
+        with self.assertRaisesRegex(AttributeError, "poptorch.ipu_print_tensor is not implemented.*another output"):
+            poptorch.ipu_print_tensor(torch.ones(1))
+        with self.assertRaisesRegex(AttributeError, "no attribute 'optims'"):
+            poptorch.optims  # noqa: B018
+        self.assertFalse(hasattr(poptorch, "custom_op"))
+
+    def test_a_model_knows_where_it_runs(self):
+        class Where(nn.Module):
+            def forward(self, x):
+                return poptorch.nop(x) * (2 if poptorch.isRunningOnIpu() else 3)
+
+        x = torch.ones(2, 1)
+        self.assertEqual(poptorch.inferenceModel(Where())(x).tolist(), [[2], [2]])
+        self.assertEqual(Where()(x).tolist(), [[3], [3]])
+
+    def test_how_replicas_differ(self):
+        def call(replicas, change):
+            options = poptorch.Options()
+            options.replicationFactor(replicas)
+            change(options)
+            return poptorch.inferenceModel(torch.nn.Linear(2, 1), options)(torch.ones(2, 2))
+
+        for sentence, change in (
+            (r"syncPattern\(SinglePipeline\) is not implemented for several replicas",
+             lambda options: options.syncPattern(poptorch.SyncPattern.SinglePipeline)),
+            (r"broadcastBuffers\(False\) is not implemented for several replicas",
+             lambda options: options.broadcastBuffers(False)),
+        ):
+            self.assertEqual(call(1, change).shape, (2, 1))  # one replica has none to differ from
+            self.refused([(NotImplementedError, sentence, lambda change=change: call(2, change))])
+
     def test_loaders(self):
         data, sampler = TensorDataset(torch.ones(10, 1)), BatchSampler(range(10), 2, True)
         self.refused([

@@ -1,6 +1,7 @@
 #include "app/run/request/configuration_keys.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/builders/builder_keys.h"
 #include "engine/compile/passes/pass_keys.h"
@@ -59,7 +60,12 @@ base::Result<config::Configuration> parseConfiguration(std::string_view toml, co
 }
 
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
-  return config::Configuration::read(configurationKeys(), file);
+  if (!file.ends_with(".onnx")) return config::Configuration::read(configurationKeys(), file);
+  PIPESCOPE_ASSIGN(config::Configuration configuration, parseConfiguration("", file));
+  PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
+  const std::string name = std::filesystem::path(file).stem().string();
+  PIPESCOPE_TRY(configuration.set("model.name", name, config::Origin::file));
+  return configuration;
 }
 
 base::Status applySettings(const std::vector<std::string>& settings, config::Configuration& configuration) {

@@ -24,8 +24,9 @@ config::KeyTable joinKeys(const KeyOwners& owners);
 /// The keys of all parts of this program. The first call makes the table.
 const config::KeyTable& configurationKeys();
 
-/// Call Configuration::parse and Configuration::read with these keys.
+/// Calls Configuration::parse with these keys.
 base::Result<config::Configuration> parseConfiguration(std::string_view toml, const std::string& file);
+/// Calls Configuration::read with these keys. For an ONNX file, the configuration only names the model.
 base::Result<config::Configuration> readConfiguration(const std::string& file);
 
 /// Applies the texts of --set, each key=value.

@@ -60,6 +60,9 @@ base::Result<PlanChoice> planChoice(const std::string& text) {
     return base::badInput(fmt::format("--vary {}: there is no key of this name{}", name,
                                       near.empty() ? "." : "; did you mean " + near + "?"));
   }
+  // Without values, the plan chooses which results it keeps.
+  if (key->path == "execution.checkpoints" && equals == std::string::npos)
+    return PlanChoice{"execution.recompute", {"checkpoints"}};
   PlanChoice choice{key->path, {}};
   if (equals != std::string::npos) {
     PIPESCOPE_ASSIGN(choice.values, variedValues(text));

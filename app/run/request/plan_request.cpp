@@ -9,11 +9,14 @@
 
 #include "app/run/request/accelerator.h"
 #include "app/run/request/checkpoint_choices.h"
+#include "app/run/request/checkpoint_search.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/plan_start.h"
+#include "app/run/request/plan_trial.h"
+#include "app/run/request/shared_variants.h"
 #include "app/run/request/stage_settings.h"
 #include "app/run/request/user_folders.h"
 #include "engine/compile/placement.h"
@@ -32,6 +35,7 @@ struct Variant {
   int stages = 1;
   int chunks = 1;           ///< stages on each device
   bool asksStages = false;  ///< the user gives the number of stages, with chunks
+  bool choosesCheckpoints = false;
   int devices() const { return std::max(1, stages / chunks); }
 };
 
@@ -58,13 +62,14 @@ class ConfigurationPlanner {
  public:
   ConfigurationPlanner(const Configuration& configuration, const std::vector<PlanChoice>& choices,
                        const std::string& start, base::Executor& executor, base::Progress& progress,
-                       plan::CutLevel level)
+                       plan::CutLevel level, const numerics::Instances* instances)
       : given_(configuration),
         choices_(choices),
         start_(start),
         executor_(executor),
         progress_(progress),
-        level_(level) {}
+        level_(level),
+        instances_(instances) {}
 
   base::Result<ConfigurationPlan> plan() {
     PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
@@ -81,20 +86,19 @@ class ConfigurationPlanner {
     result_.variants.resize(variants.size());
     for (std::size_t i = 0; i < variants.size(); ++i)
       result_.variants[i] = {variants[i].settings, variants[i].stages, std::nullopt, 0, {}};
-    std::size_t done = 0;
-    for (const Bounded& next : byBound(variants)) {
-      if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
-      PartOfProgress progress(progress_, done++, variants.size());
-      PIPESCOPE_TRY(tryVariant(variants[next.index], next, progress));
-    }
+    PIPESCOPE_TRY(search(variants));
+    if (instances_ != nullptr && instances_->index() > 0) return std::move(result_);
     if (!best_) {
       const std::string& refusal = result_.variants.front().refusal;
       return base::badInput(variants.size() > 1 ? "None of the variants can run. The first one: " + refusal
                                                 : refusal);
     }
-    result_.best = *std::move(best_);
-    addRunnerUp();
-    PIPESCOPE_TRY(chooseForStages());
+    if (choosesForStages()) {
+      PIPESCOPE_TRY(chooseForStages());
+    } else {
+      addRunnerUp();
+      result_.best = *std::move(best_);
+    }
     return std::move(result_);
   }
 
@@ -105,11 +109,72 @@ class ConfigurationPlanner {
     return chosen.configuration;
   }
 
+  /// A variant, with samples per second that none of its plans exceeds.
+  struct Bounded {
+    std::size_t index = 0;
+    double bound = std::numeric_limits<double>::infinity();
+  };
+
+  /// Searches the variants, or with instances this one's part of them.
+  base::Status search(const std::vector<Variant>& variants) {
+    const std::vector<Bounded> list = byBound(variants);
+    const std::size_t parts = instances_ == nullptr ? 1 : static_cast<std::size_t>(instances_->count());
+    const std::size_t own = instances_ == nullptr ? 0 : static_cast<std::size_t>(instances_->index());
+    for (std::size_t i = own; i < list.size(); i += parts) {
+      if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
+      PartOfProgress progress(progress_, i, list.size());
+      PIPESCOPE_TRY(tryVariant(variants[list[i].index], list[i], progress));
+    }
+    return parts > 1 ? join(variants, list) : base::Status();
+  }
+
+  /// Exchanges the results of the instances. The first instance then searches again the variants that count
+  /// and that others have searched.
+  base::Status join(const std::vector<Variant>& variants, const std::vector<Bounded>& list) {
+    std::vector<std::size_t> order;
+    for (const Bounded& each : list) order.push_back(each.index);
+    joinVariants(*instances_, order, result_.variants);
+    result_.compiled = instances_->sum(result_.compiled);
+    if (instances_->index() > 0) return {};
+    const std::int64_t compiled = result_.compiled;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const VariantResult &one = result_.variants[a], &other = result_.variants[b];
+      if (!one.value || !other.value) return one.value.has_value() && !other.value;
+      return isBetter(*one.value, one.samplesPerSecond, *other.value, other.samplesPerSecond);
+    });
+    best_ = second_ = checkpointed_ = std::nullopt;
+    base::SilentProgress silent;
+    bool checkpoints = false;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Variant& variant = variants[order[i]];
+      const bool firstOfThem = variant.choosesCheckpoints && !checkpoints;
+      checkpoints = checkpoints || variant.choosesCheckpoints;
+      if (i >= 2 && !firstOfThem) continue;
+      if (!result_.variants[order[i]].value) continue;
+      PIPESCOPE_TRY(tryVariant(variant, {order[i], std::numeric_limits<double>::infinity()}, silent));
+    }
+    result_.compiled = compiled;
+    return {};
+  }
+
   base::Status readStart(const Configuration& c) {
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
-    PIPESCOPE_ASSIGN(startStages_,
-                     stagesOfStart(start_, compile::blocksOf(*request.executables.front().forward)));
-    return {};
+    PIPESCOPE_ASSIGN(const StartPlan start,
+                     readStartPlan(start_, compile::blocksOf(*request.executables.front().forward)));
+    startStages_ = start.stages;
+    if (start.devices == 0 || c.text("execution.strategy") != "pipelined") return {};
+    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
+                     schedules::findSchedule(c.text("execution.schedule")));
+    PIPESCOPE_ASSIGN(const int chunks,
+                     schedules::chunksPerDevice(*schedule, static_cast<int>(c.integer("execution.chunks"))));
+    const std::size_t each = startStages_.size() / start.devices;
+    if (static_cast<std::size_t>(chunks) == each) return {};
+    return base::badInput(fmt::format(
+        "--start puts {} stages on {} device{}, {} on each, but schedule {} puts {} there: choose a schedule "
+        "with so many, such as --set execution.schedule={}{}, or leave --pipeline-model-parallel-size out.",
+        startStages_.size(), start.devices, start.devices == 1 ? "" : "s", each, schedule->name, chunks,
+        each > 1 ? "interleaved-1f1b --set execution.chunks=" : "1f1b",
+        each > 1 ? std::to_string(each) : std::string()));
   }
 
   void addPresent() {
@@ -168,7 +233,7 @@ class ConfigurationPlanner {
     if (given && std::ranges::none_of(choices, isStages)) choices.push_back({"execution.stages", {}});
     const bool asksStages = std::ranges::any_of(
         choices_, [&](const PlanChoice& choice) { return isStages(choice) && !choice.values.empty(); });
-    variants.front().asksStages = asksStages;
+    variants.front().asksStages = asksStages || !startStages_.empty();
     for (PlanChoice& choice : choices) {
       if (isStages(choice) && choice.values.empty()) {
         for (std::int64_t n = devices(c); n > 0; --n) {
@@ -216,6 +281,7 @@ class ConfigurationPlanner {
       if (request.ok()) lists = checkpointChoices(*request->executables.front().forward);
     }
     if (lists.empty()) return all.push_back(std::move(variant));
+    variant.choosesCheckpoints = true;
     for (const std::string& list : lists) {
       all.push_back(variant);
       all.back().settings.emplace_back("execution.checkpoints", list);
@@ -328,14 +394,58 @@ class ConfigurationPlanner {
     return devices;
   }
 
-  /// Lets the best plan choose what it may choose for each stage on its own.
+  bool choosesProportions() const {
+    return std::ranges::find(choices_, kStageProportion, &PlanChoice::key) != choices_.end();
+  }
+  bool choosesForStages() const { return choosesProportions() || checkpointed_; }
+
+  /// Lets the best plans choose what they may choose for each stage on its own. Then the best of them is the
+  /// plan, and the next one the runner-up. Which results are kept is searched for one plan; the others try
+  /// the same results.
   base::Status chooseForStages() {
+    std::vector<PlannedVariant> finalists;
+    if (checkpointed_) finalists.push_back(*checkpointed_);
+    for (const std::optional<PlannedVariant>* each : {&best_, &second_}) {
+      const bool isNew = *each && (!checkpointed_ || (*each)->settings != checkpointed_->settings ||
+                                   (*each)->stages != checkpointed_->stages);
+      if (isNew) finalists.push_back(**each);
+    }
+    if (best_->plan.runnerUp) {
+      finalists.push_back(*best_);
+      finalists.back().plan.best = *best_->plan.runnerUp;
+    }
+    std::optional<std::vector<std::string>> kept;
+    for (PlannedVariant& finalist : finalists) PIPESCOPE_TRY(chooseFor(finalist, kept));
+    std::ranges::stable_sort(finalists, [](const PlannedVariant& a, const PlannedVariant& b) {
+      const plan::TriedPlan &one = a.plan.best.tried, &other = b.plan.best.tried;
+      return isBetter(one.value, one.samplesPerSecond, other.value, other.samplesPerSecond);
+    });
+    result_.best = finalists.front();
+    for (const PlannedVariant& other : finalists) {
+      const plan::SplitPlan &split = other.plan.best, &best = result_.best.plan.best;
+      const bool same =
+          other.settings == result_.best.settings && split.cuts == best.cuts && split.devices == best.devices;
+      if (same) continue;
+      result_.runnerUp = split.tried;
+      result_.runnerUpSettings = other.settings;
+      break;
+    }
+    return {};
+  }
+
+  /// `kept`: the results that the first plan keeps, once they are known.
+  base::Status chooseFor(PlannedVariant& planned, std::optional<std::vector<std::string>>& kept) {
+    const TrialContext context{known_, executor_, progress_, result_.compiled};
+    if (planned.choosesCheckpoints) {
+      PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(planned.configuration, planned.stages));
+      PIPESCOPE_TRY(kept ? tryCheckpoints(*kept, request, context, planned)
+                         : chooseCheckpoints(request, context, planned));
+      if (!kept) kept = planned.configuration.texts("execution.checkpoints");
+    }
     for (const PlanChoice& choice : choices_) {
       if (choice.key != kStageProportion) continue;
-      PIPESCOPE_ASSIGN(const compile::ModelRequest request,
-                       requestOf(result_.best.configuration, result_.best.stages));
-      PIPESCOPE_TRY(chooseProportions(choice.values, request, known_, executor_, progress_, result_.best,
-                                      result_.compiled));
+      PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(planned.configuration, planned.stages));
+      PIPESCOPE_TRY(chooseProportions(choice.values, request, context, planned));
     }
     return {};
   }
@@ -344,17 +454,10 @@ class ConfigurationPlanner {
     std::vector<compile::StageRequest> start;
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(given, stages, &start));
     // A configuration gives settings to single stages in [[stages]], which hold whole blocks.
-    const bool forStages = !givenProportions(given).empty() ||
-                           std::ranges::find(choices_, kStageProportion, &PlanChoice::key) != choices_.end();
+    const bool forStages = !givenProportions(given).empty() || choosesProportions();
     return plan::planModel(request, start, known_, executor_, progress,
-                           forStages ? plan::CutLevel::blocks : level_);
+                           forStages && level_ == plan::CutLevel::anywhere ? plan::CutLevel::blocks : level_);
   }
-
-  /// A variant, with samples per second that none of its plans exceeds.
-  struct Bounded {
-    std::size_t index = 0;
-    double bound = std::numeric_limits<double>::infinity();
-  };
 
   /// The variants, the most promising ones first. A few are all searched, so their bounds are not needed.
   std::vector<Bounded> byBound(const std::vector<Variant>& variants) {
@@ -380,7 +483,8 @@ class ConfigurationPlanner {
     const base::Result<Configuration> c = configured(variant);
     VariantResult& entry = result_.variants[bounded.index];
     entry.settings = variant.settings;
-    if (best_ && best_->plan.best.value.missing == 0 && bounded.bound < best_->plan.best.samplesPerSecond) {
+    if (best_ && best_->plan.best.tried.value.missing == 0 &&
+        bounded.bound < best_->plan.best.tried.samplesPerSecond) {
       entry.refusal = fmt::format("Not searched: no split of it exceeds {:.6g} samples/s.", bounded.bound);
       return {};
     }
@@ -394,31 +498,35 @@ class ConfigurationPlanner {
       entry.refusal = found.error().message;
       return {};
     }
-    entry.value = found->best.value;
-    entry.samplesPerSecond = found->best.samplesPerSecond;
+    entry.value = found->best.tried.value;
+    entry.samplesPerSecond = found->best.tried.samplesPerSecond;
     result_.compiled += found->compiled;
-    PlannedVariant planned{variant.settings, variant.stages, std::move(found).value(), *c,
-                           givenProportions(*c)};
-    const plan::TriedPlan& tried = planned.plan.best;
-    const auto better = [&](const plan::TriedPlan& other) {
-      return isBetter(tried.value, tried.samplesPerSecond, other.value, other.samplesPerSecond);
+    PlannedVariant planned{variant.settings,         variant.stages,
+                           std::move(found).value(), *c,
+                           givenProportions(*c),     variant.choosesCheckpoints};
+    const auto better = [&](const std::optional<PlannedVariant>& other) {
+      if (!other) return true;
+      const plan::TriedPlan &tried = planned.plan.best.tried, &than = other->plan.best.tried;
+      return isBetter(tried.value, tried.samplesPerSecond, than.value, than.samplesPerSecond);
     };
-    if (!best_ || better(best_->plan.best)) {
+    if (planned.choosesCheckpoints && better(checkpointed_)) checkpointed_ = planned;
+    if (better(best_)) {
       if (best_) second_ = *std::move(best_);
       best_ = std::move(planned);
-    } else if (!second_ || better(second_->plan.best)) {
+    } else if (better(second_)) {
       second_ = std::move(planned);
     }
     return {};
   }
 
   void addRunnerUp() {
-    const std::optional<plan::TriedPlan>& own = result_.best.plan.runnerUp;
-    result_.runnerUp = own;
-    result_.runnerUpSettings = result_.best.settings;
+    const std::optional<plan::SplitPlan>& own = best_->plan.runnerUp;
+    if (own) result_.runnerUp = own->tried;
+    result_.runnerUpSettings = best_->settings;
     if (!second_) return;
-    const plan::TriedPlan& other = second_->plan.best;
-    if (own && !isBetter(other.value, other.samplesPerSecond, own->value, own->samplesPerSecond)) return;
+    const plan::TriedPlan& other = second_->plan.best.tried;
+    if (own && !isBetter(other.value, other.samplesPerSecond, own->tried.value, own->tried.samplesPerSecond))
+      return;
     result_.runnerUp = other;
     result_.runnerUpSettings = second_->settings;
   }
@@ -430,9 +538,11 @@ class ConfigurationPlanner {
   base::Executor& executor_;
   base::Progress& progress_;
   const plan::CutLevel level_;
+  const numerics::Instances* instances_;
   compile::LoweredStages known_;
-  ConfigurationPlan result_{.best = {{}, 1, {}, given_}};
+  ConfigurationPlan result_{.best = {{}, 1, {}, given_, {}, false}};
   std::optional<PlannedVariant> best_, second_;
+  std::optional<PlannedVariant> checkpointed_;  ///< the best one that may choose which results it keeps
 };
 
 }  // namespace
@@ -440,8 +550,9 @@ class ConfigurationPlanner {
 base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,
-                                                  base::Progress& progress, plan::CutLevel level) {
-  return ConfigurationPlanner(configuration, choices, start, executor, progress, level).plan();
+                                                  base::Progress& progress, plan::CutLevel level,
+                                                  const numerics::Instances* instances) {
+  return ConfigurationPlanner(configuration, choices, start, executor, progress, level, instances).plan();
 }
 
 }  // namespace pipescope::app

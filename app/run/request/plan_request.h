@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/config/configuration.h"
+#include "engine/numerics/instances.h"
 #include "engine/plan/model_planner.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
@@ -31,6 +32,7 @@ struct PlannedVariant {
   config::Configuration configuration;  ///< with the settings, but the stages are those of the original
   /// For each stage, the available-memory proportion of its device. Empty: all devices have the same one.
   std::vector<std::string> proportions = {};
+  bool choosesCheckpoints = false;  ///< the plan may choose which results it keeps
 };
 
 /// The best plan of one combination of choices.
@@ -59,13 +61,17 @@ struct ConfigurationPlan {
 /// Searches the splits of every combination of the choices but those that cannot be better than one that was
 /// found, by plan::mostSamplesPerSecond. Micro-batch size and gradient accumulation keep
 /// the samples of a weight update. Refused: systems whose costs are given, too many combinations, and models
-/// that no combination can run. `start` is tried as well, in the place of [[stages]] (plan_start.h); empty:
-/// the stages of the configuration are.
+/// that no combination can run. What single stages may choose on their own, their available-memory proportion
+/// and the results that they keep, is chosen for the best plans of the search, which then compete again.
+/// `start` is tried as well, in the place of [[stages]] (plan_start.h); empty:
+/// the stages of the configuration are. With `instances`, each of them searches a part of the combinations,
+/// and only the first one has the plan afterwards.
 base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,
                                                   base::Progress& progress,
-                                                  plan::CutLevel level = plan::CutLevel::anywhere);
+                                                  plan::CutLevel level = plan::CutLevel::anywhere,
+                                                  const numerics::Instances* instances = nullptr);
 
 /// The configuration of the best plan, as TOML that runs as planned.
 std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 namespace pipescope::app {
@@ -20,6 +21,55 @@ base::Error startFault(const std::string& text, const std::string& why) {
       "--start \"{}\": {}. Give a pipeline layout of Megatron's (\"Ett|tt|ttL\") or parts of DeepSpeed's "
       "(\"[0, 3, 8]\").",
       text, why));
+}
+
+/// A start without the words around it.
+struct StartText {
+  std::string plan;
+  std::optional<std::string> devices;  ///< what follows --pipeline-model-parallel-size
+};
+
+/// The lines of a text as one, without comments. Megatron's options may be spelt with underscores, as its
+/// Python code spells them.
+std::string withoutComments(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] == '#') continue;
+    all += (all.empty() ? "" : " ") + line.substr(first);
+  }
+  std::ranges::replace(all, '_', '-');
+  return all;
+}
+
+/// What stands between the name of an option and the next option.
+std::optional<std::string> valueAfter(const std::string& text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string rest = text.substr(at + name.size());
+  return rest.substr(0, rest.find(" --"));
+}
+
+/// Takes away what encloses a value on a command line or in a program: pipeline_layout="Et|tL",
+std::string bare(const std::string& value) {
+  constexpr const char* kAround = " \t\r=:,;\"'\\";
+  const std::size_t first = value.find_first_not_of(kAround), last = value.find_last_not_of(kAround);
+  return first == std::string::npos ? "" : value.substr(first, last - first + 1);
+}
+
+StartText startText(const std::string& text) {
+  const std::string all = withoutComments(text);
+  StartText start;
+  if (const auto size = valueAfter(all, "pipeline-model-parallel-size")) start.devices = bare(*size);
+  if (const auto layout = valueAfter(all, "pipeline-model-parallel-layout")) {
+    start.plan = bare(*layout);
+  } else {
+    const std::string parts = valueAfter(all, "parts").value_or(all);
+    const std::size_t end = parts.find(']');  // further lines of a program may follow
+    start.plan = bare(end == std::string::npos ? parts : parts.substr(0, end + 1));
+  }
+  return start;
 }
 
 /// Writes out the repetitions of a layout: "t*2|(tt|)*2" becomes "tt|tt|tt|".
@@ -142,14 +192,24 @@ base::Result<Stages> fromDeepSpeed(const std::string& text, const std::vector<st
 
 }  // namespace
 
-base::Result<Stages> stagesOfStart(const std::string& text, const std::vector<std::string>& blocks) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string::npos) return startFault(text, "it is empty");
-  const bool numbers = text[first] == '[' || (text[first] >= '0' && text[first] <= '9');
-  PIPESCOPE_ASSIGN(Stages stages, numbers ? fromDeepSpeed(text, blocks) : fromMegatron(text, blocks));
-  if (std::ranges::any_of(stages, [](const auto& stage) { return stage.blocks.empty(); }))
-    return startFault(text, "a stage has no block");
-  return stages;
+base::Result<StartPlan> readStartPlan(const std::string& text, const std::vector<std::string>& blocks) {
+  const StartText start = startText(text);
+  if (start.plan.empty()) return startFault(text, "it is empty");
+  const bool numbers = start.plan[0] == '[' || (start.plan[0] >= '0' && start.plan[0] <= '9');
+  StartPlan plan;
+  PIPESCOPE_ASSIGN(plan.stages,
+                   numbers ? fromDeepSpeed(start.plan, blocks) : fromMegatron(start.plan, blocks));
+  if (std::ranges::any_of(plan.stages, [](const auto& stage) { return stage.blocks.empty(); }))
+    return startFault(start.plan, "a stage has no block");
+  if (!start.devices) return plan;
+  const char *first = start.devices->data(), *end = first + start.devices->size();
+  const auto read = std::from_chars(first, end, plan.devices);
+  if (read.ec != std::errc() || read.ptr != end || plan.devices < 1)
+    return startFault(*start.devices, "--pipeline-model-parallel-size must be the number of devices");
+  if (plan.stages.size() % plan.devices != 0)
+    return startFault(start.plan, fmt::format("{} devices cannot hold {} stages in equal numbers",
+                                              plan.devices, plan.stages.size()));
+  return plan;
 }
 
 }  // namespace pipescope::app

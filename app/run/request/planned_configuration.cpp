@@ -70,7 +70,7 @@ std::string arraysOf(const Configuration& c) {
   return text;
 }
 
-std::string stagesOf(const plan::ModelPlan& plan, const std::vector<std::string>& proportions) {
+std::string stagesOf(const plan::SplitPlan& plan, const std::vector<std::string>& proportions) {
   std::string text;
   for (std::size_t s = 0; s < plan.blocks.size(); ++s) {
     text += fmt::format("\n[[stages]]\nblocks = {}\n", config::toToml(plan.blocks[s]));
@@ -87,7 +87,7 @@ std::string plannedToml(const ConfigurationPlan& planned, const std::string& sou
   const Configuration& c = planned.best.configuration;
   std::string name = source;
   for (char& character : name) character = static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
-  const plan::ModelPlan& plan = planned.best.plan;
+  const plan::SplitPlan& plan = planned.best.plan.best;
   std::string text = fmt::format("{} from {}.\n", base::kPlanTitle, name);
   std::string tables = tablesOf(c);
   if (plan.blocks.empty()) {

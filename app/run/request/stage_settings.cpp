@@ -6,8 +6,6 @@
 #include <charconv>
 #include <numeric>
 
-#include "engine/compile/model/model_compiler.h"
-
 namespace pipescope::app {
 namespace {
 
@@ -59,10 +57,9 @@ base::Status applyProportions(const std::vector<std::string>& values, const std:
 }
 
 base::Status chooseProportions(const std::vector<std::string>& values, const compile::ModelRequest& request,
-                               compile::LoweredStages& known, base::Executor& executor,
-                               base::Progress& progress, PlannedVariant& planned, std::int64_t& compiled) {
+                               const TrialContext& context, PlannedVariant& planned) {
   constexpr std::size_t kMostTrials = 400;
-  plan::TriedPlan& best = planned.plan.best;
+  plan::TriedPlan& best = planned.plan.best.tried;
   const std::size_t stages = best.stages.size(), trials = stages * values.size();
   if (trials > kMostTrials)
     return base::badInput(fmt::format(
@@ -73,23 +70,19 @@ base::Status chooseProportions(const std::vector<std::string>& values, const com
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t s) { return best.stages[s].time(); });
   planned.proportions.resize(stages);
-  compile::ModelRequest plain = request;
-  plain.layout.splitInto = 0;
-  plain.layout.cuts = planned.plan.cuts;
-  plain.layout.cutDevices.assign(planned.plan.devices.begin(), planned.plan.devices.end());
-  if (planned.plan.cuts.empty()) plain.layout.whole = true;
+  const compile::ModelRequest plain = withSplit(request, planned.plan.best);
   const std::vector<int> devices = devicesOf(best);
   for (const std::size_t s : order) {
     for (const std::string& value : values) {
-      if (progress.cancelled()) return base::cancelled("Stopped before the search was complete.");
-      progress.report(0.97, "trying settings of single stages");
       std::vector<std::string> changed = planned.proportions;
       changed[s] = value;
       compile::ModelRequest asked = plain;
       PIPESCOPE_TRY(applyProportions(changed, devices, asked));
-      const auto compilation = compile::compileModel(asked, executor, &known);
-      ++compiled;
-      if (!compilation.ok()) continue;
+      const base::Result<compile::Compilation> compilation = tryRequest(asked, context);
+      if (!compilation.ok()) {
+        if (compilation.error().kind == base::ErrorKind::cancelled) return compilation.error();
+        continue;
+      }
       plan::TriedPlan tried = plan::tryOut(*compilation);
       tried.cuts = best.cuts;
       if (!isBetterPlan(tried, best)) continue;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/run/request/plan_request.h"
+#include "app/run/request/plan_trial.h"
 
 namespace pipescope::app {
 
@@ -21,7 +22,6 @@ base::Status applyProportions(const std::vector<std::string>& values, const std:
 /// Tries the values for one stage after another, the longest first, and keeps what is better. The split stays
 /// as it is. Changes the plan, its settings and its proportions. Refused: more than 400 trials.
 base::Status chooseProportions(const std::vector<std::string>& values, const compile::ModelRequest& request,
-                               compile::LoweredStages& known, base::Executor& executor,
-                               base::Progress& progress, PlannedVariant& planned, std::int64_t& compiled);
+                               const TrialContext& context, PlannedVariant& planned);
 
 }  // namespace pipescope::app

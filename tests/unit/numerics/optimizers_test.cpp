@@ -79,6 +79,41 @@ TEST(AdamW, HonoursEverySetting) {
   }
 }
 
+TEST(AdamW, MayDoWithoutBiasCorrection) {
+  One one("adamw", {{"learning_rate", 0.1}, {"weight_decay", 0.01}, {"bias_correction", 0}});
+  double w = 1, m = 0, v = 0;
+  for (int t = 1; t <= 5; ++t) {
+    const double g = std::cos(t);
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+    w -= 0.1 * (m / (std::sqrt(v) + 1e-8) + 0.01 * w);
+    EXPECT_NEAR(one.update(static_cast<float>(g)), w, 1e-5) << t;
+  }
+}
+
+// TensorFlow's own test computes its rule so (rmsprop_update_numpy in rmsprop_test.py).
+TEST(RmsProp, HasTensorFlowsVariant) {
+  for (const double centered : {0.0, 1.0}) {
+    One one("rmsprop", {{"learning_rate", 0.02},
+                        {"alpha", 0.9},
+                        {"epsilon", 1e-2},
+                        {"momentum", 0.5},
+                        {"weight_decay", 0.1},
+                        {"centered", centered},
+                        {"tensorflow_variant", 1}});
+    double w = 1, mean = 0, square = 0, velocity = 0;
+    for (int t = 1; t <= 20; ++t) {
+      const double g = std::sin(t) + 0.1 * w;
+      square = 0.9 * square + 0.1 * g * g;
+      mean = 0.9 * mean + 0.1 * g;
+      const double spread = square + 1e-2 - centered * mean * mean;
+      velocity = 0.5 * velocity + 0.02 * g / std::sqrt(spread);
+      w -= velocity;
+      EXPECT_NEAR(one.update(static_cast<float>(std::sin(t))), w, 1e-5) << t;
+    }
+  }
+}
+
 TEST(AdamW, GivesTheSameBitsInRanges) {
   const std::size_t count = 1500;
   std::vector<float> gradients(count), whole(count, 1.0F), parts(count, 1.0F);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -67,9 +68,9 @@ void expectWrittenPlanRuns(const ConfigurationPlan& plan) {
   const auto compilation = compileRun(written);
   ASSERT_TRUE(compilation.ok()) << compilation.error().message << "\n" << toml;
   const plan::TriedPlan run = plan::tryOut(*compilation);
-  EXPECT_EQ(run.samplesPerSecond, plan.best.plan.best.samplesPerSecond) << toml;
-  EXPECT_EQ(run.value.time, plan.best.plan.best.value.time);
-  EXPECT_EQ(run.value.missing, plan.best.plan.best.value.missing);
+  EXPECT_EQ(run.samplesPerSecond, plan.best.plan.best.tried.samplesPerSecond) << toml;
+  EXPECT_EQ(run.value.time, plan.best.plan.best.tried.value.time);
+  EXPECT_EQ(run.value.missing, plan.best.plan.best.tried.value.missing);
 }
 
 constexpr const char* kOperators[] = {"layer1/pool",   "layer1/relu", "layer2/conv",
@@ -81,7 +82,7 @@ TEST(ModelPlan, IsTheBestOfAllSplitsOfTheTutorial) {
   const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)));
   ASSERT_TRUE(plan.present);
   EXPECT_TRUE(plan.best.plan.exact);
-  EXPECT_GT(plan.best.plan.best.samplesPerSecond, plan.present->samplesPerSecond);
+  EXPECT_GT(plan.best.plan.best.tried.samplesPerSecond, plan.present->samplesPerSecond);
   EXPECT_EQ(plan.present->samplesPerSecond, rateOf(parsed(sampleText("mnist/two_stages", true))));
   const Configuration plain = parsed(sampleText("mnist/two_stages", false));
   double best = 0;
@@ -91,8 +92,8 @@ TEST(ModelPlan, IsTheBestOfAllSplitsOfTheTutorial) {
     best = std::max(best, rateOf(cut));
   }
   // Cuts between blocks are preferred to others that gain less than 0.3 %.
-  EXPECT_LE(best, 1.003 * plan.best.plan.best.samplesPerSecond);
-  EXPECT_GE(best, plan.best.plan.best.samplesPerSecond);
+  EXPECT_LE(best, 1.003 * plan.best.plan.best.tried.samplesPerSecond);
+  EXPECT_GE(best, plan.best.plan.best.tried.samplesPerSecond);
   expectWrittenPlanRuns(plan);
 }
 
@@ -111,8 +112,8 @@ TEST(ModelPlan, KnowsMicroBatchesThatDiffer) {
     ASSERT_TRUE(cut.set("execution.cuts", std::vector<std::string>{name}, config::Origin::flag).ok());
     best = std::max(best, rateOf(cut));
   }
-  EXPECT_LE(best, 1.003 * plan.best.plan.best.samplesPerSecond);
-  EXPECT_GE(best, plan.best.plan.best.samplesPerSecond);
+  EXPECT_LE(best, 1.003 * plan.best.plan.best.tried.samplesPerSecond);
+  EXPECT_GE(best, plan.best.plan.best.tried.samplesPerSecond);
   EXPECT_LT(best, rateOf(parsed(sampleText("mnist/two_stages", true))));  // one of them is long
   expectWrittenPlanRuns(plan);
 }
@@ -129,9 +130,9 @@ TEST(ModelPlan, ChoosesWhatTheUserLetsItChoose) {
   const ConfigurationPlan plan = mustPlan(mnist, {"stages=1,2", "strategy"});
   EXPECT_EQ(plan.variants.size(), 4U);
   ASSERT_TRUE(plan.present);
-  EXPECT_GT(plan.best.plan.best.samplesPerSecond, plan.present->samplesPerSecond);
+  EXPECT_GT(plan.best.plan.best.tried.samplesPerSecond, plan.present->samplesPerSecond);
   // The samples of a weight update stay the same: 40 · 10 in the tutorial.
-  const plan::TriedPlan& best = plan.best.plan.best;
+  const plan::TriedPlan& best = plan.best.plan.best.tried;
   EXPECT_EQ(best.microBatchSize * best.microBatches * best.replicas, 400);
   expectWrittenPlanRuns(plan);
   ASSERT_TRUE(plan.runnerUp);
@@ -175,7 +176,7 @@ blocks = ["encoder/layer1..3", "head"]
   const ConfigurationPlan plan = mustPlan(bad);
   ASSERT_TRUE(plan.present);
   EXPECT_FALSE(plan.best.plan.exact);
-  EXPECT_GT(plan.best.plan.best.samplesPerSecond, 1.1 * plan.present->samplesPerSecond);
+  EXPECT_GT(plan.best.plan.best.tried.samplesPerSecond, 1.1 * plan.present->samplesPerSecond);
   EXPECT_EQ(plan.best.stages, 3);
   EXPECT_GT(plan.best.plan.balancedSamplesPerSecond, 0);
   EXPECT_TRUE(plan.errorBand);
@@ -196,13 +197,13 @@ TEST(ModelPlan, OfManyVariantsEqualsTheBestOfAllOneByOne) {
           const auto one = planned(
               mnist, {std::string("stages=") + stages, std::string("strategy=") + strategy,
                       std::string("micro_batch_size=") + size, std::string("recompute=") + recompute});
-          if (one.ok() && one->best.plan.best.value.missing == 0)
-            best = std::max(best, one->best.plan.best.samplesPerSecond);
+          if (one.ok() && one->best.plan.best.tried.value.missing == 0)
+            best = std::max(best, one->best.plan.best.tried.samplesPerSecond);
         }
       }
     }
   }
-  EXPECT_EQ(plan.best.plan.best.samplesPerSecond, best);
+  EXPECT_EQ(plan.best.plan.best.tried.samplesPerSecond, best);
   const auto isLeftOut = [](const VariantResult& each) { return each.refusal.starts_with("Not searched"); };
   EXPECT_TRUE(std::ranges::any_of(plan.variants, isLeftOut));
 }
@@ -218,7 +219,7 @@ blocks = ["embeddings", "encoder/layer0"]
 blocks = ["encoder/layer1..3", "head"]
 )"));
   EXPECT_GT(start, 0);
-  EXPECT_GE(plan->best.plan.best.samplesPerSecond, start);
+  EXPECT_GE(plan->best.plan.best.tried.samplesPerSecond, start);
   expectWrittenPlanRuns(*plan);
   const auto other = planned(parsed(kSmallBert), {}, "[0, 2, 9]");
   ASSERT_FALSE(other.ok());
@@ -230,7 +231,7 @@ TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
   ASSERT_TRUE(bert.set("system.devices", std::int64_t{4}, config::Origin::flag).ok());
   const ConfigurationPlan plan = mustPlan(bert);
   EXPECT_EQ(plan.variants.size(), 3U);  // 4, 2 and 1 stages
-  EXPECT_EQ(plan.best.plan.best.devices, 4);
+  EXPECT_EQ(plan.best.plan.best.tried.devices, 4);
   EXPECT_TRUE(plan.errorBand);
   expectWrittenPlanRuns(plan);
 }
@@ -240,9 +241,9 @@ TEST(ModelPlan, TakesThePlanThatLacksLeastIfNothingFits) {
   ASSERT_TRUE(large.set("training.micro_batch_size", std::int64_t{40'000}, config::Origin::flag).ok());
   const ConfigurationPlan plan = mustPlan(large);
   ASSERT_TRUE(plan.present);
-  EXPECT_GT(plan.best.plan.best.value.missing, 0);
-  EXPECT_LE(plan.best.plan.best.value.missing, plan.present->value.missing);
-  EXPECT_FALSE(plan.best.plan.best.overflow.empty());
+  EXPECT_GT(plan.best.plan.best.tried.value.missing, 0);
+  EXPECT_LE(plan.best.plan.best.tried.value.missing, plan.present->value.missing);
+  EXPECT_FALSE(plan.best.plan.best.tried.overflow.empty());
   expectWrittenPlanRuns(plan);
 }
 
@@ -294,12 +295,70 @@ blocks = ["encoder/layer2..3", "head"]
     EXPECT_EQ(variant.stages, 4) << variant.refusal;
     EXPECT_TRUE(variant.value || variant.refusal.starts_with("Not searched")) << variant.refusal;
   }
-  EXPECT_EQ(plan.best.plan.best.devices, 2);
-  EXPECT_EQ(plan.best.plan.best.stages.size(), 4U);
+  EXPECT_EQ(plan.best.plan.best.tried.devices, 2);
+  EXPECT_EQ(plan.best.plan.best.tried.stages.size(), 4U);
   expectWrittenPlanRuns(plan);
 }
 
+constexpr const char* kTwoStages = R"(
+[[stages]]
+blocks = ["embeddings", "encoder/layer0..1"]
+[[stages]]
+blocks = ["encoder/layer2..3", "head"]
+)";
+
+/// The last forward operator of each block but the last one.
+std::vector<std::string> endsOfBlocks(const Configuration& configuration) {
+  const auto compilation = compileRun(configuration);
+  EXPECT_TRUE(compilation.ok()) << compilation.error().message;
+  std::map<std::string, std::string> last;
+  std::vector<std::string> blocks;
+  for (const graph::Node& node : compilation->executables.front().graph->nodes()) {
+    if (node.pass != model::Pass::forward) continue;
+    if (!last.contains(node.block)) blocks.push_back(node.block);
+    last[node.block] = node.name;
+  }
+  std::vector<std::string> ends;
+  for (const std::string& block : blocks) ends.push_back(last[block]);
+  ends.pop_back();
+  return ends;
+}
+
+// No other choice of the blocks' results needs less memory, or is faster with as little.
 TEST(ModelPlan, ChoosesWhichResultsAreKept) {
+  Configuration tight = parsed(std::string(kSmallBert) + kTwoStages);
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  for (const char* batch : {"2", "2048"}) {
+    ASSERT_TRUE(tight.setText("training.micro_batch_size", batch, config::Origin::flag).ok());
+    const auto plan = planConfiguration(tight, {*planChoice("checkpoints")}, {}, executor, progress,
+                                        plan::CutLevel::blocks);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    expectWrittenPlanRuns(*plan);
+    Configuration changed = parsed(plannedToml(*plan, "source.toml"));
+    const std::vector<std::string> ends = endsOfBlocks(changed);
+    ASSERT_EQ(ends.size(), 5U);
+    std::set<std::int64_t> different;
+    for (unsigned subset = 0; subset < 1U << ends.size(); ++subset) {
+      std::vector<std::string> kept;
+      for (std::size_t i = 0; i < ends.size(); ++i)
+        if ((subset >> i & 1U) != 0) kept.push_back(ends[i]);
+      ASSERT_TRUE(changed.set("execution.recompute", std::string("auto"), config::Origin::flag).ok());
+      ASSERT_TRUE(changed.set("execution.checkpoints", kept, config::Origin::flag).ok());
+      const auto compilation = compileRun(changed);
+      ASSERT_TRUE(compilation.ok()) << compilation.error().message;
+      const plan::Value value = plan::tryOut(*compilation).value;
+      EXPECT_GE(value, plan->best.plan.best.tried.value) << subset;
+      different.insert(value.missing);
+    }
+    if (std::string(batch) == "2048") {
+      EXPECT_GT(different.size(), 1U) << "the choice changes the memory that is missing";
+    }
+  }
+}
+
+// With little memory, the plan keeps some results, and with much memory it computes nothing again.
+TEST(ModelPlan, ComparesCheckpointsWithOtherWaysToRecompute) {
   const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)), {"recompute"});
   std::set<std::string> kept;
   for (const VariantResult& variant : plan.variants) {
@@ -308,7 +367,65 @@ TEST(ModelPlan, ChoosesWhichResultsAreKept) {
     EXPECT_TRUE(variant.value || variant.refusal.starts_with("Not searched")) << variant.refusal;
   }
   EXPECT_EQ(kept.size(), 2U) << "all blocks, or every second one";
+  ASSERT_TRUE(plan.runnerUp);
+  EXPECT_LE(plan.runnerUp->samplesPerSecond, plan.best.plan.best.tried.samplesPerSecond);
   expectWrittenPlanRuns(plan);
+}
+
+// The runner-up has its own choice for each stage, too, so that the two can be compared.
+TEST(ModelPlan, GivesTheRunnerUpItsOwnProportions) {
+  Configuration tight = parsed(sampleText("mnist/pipelined", true));
+  ASSERT_TRUE(tight.setText("execution.available_memory_proportion", "0.001", config::Origin::flag).ok());
+  const ConfigurationPlan plan =
+      mustPlan(tight, {"stages.available_memory_proportion=0.001,0.6", "strategy=pipelined,sharded"});
+  ASSERT_TRUE(plan.runnerUp);
+  EXPECT_THAT(plan.runnerUpSettings,
+              testing::Contains(testing::Key(HasSubstr("available_memory_proportion"))));
+  EXPECT_LE(plan.runnerUp->samplesPerSecond, plan.best.plan.best.tried.samplesPerSecond);
+  expectWrittenPlanRuns(plan);
+}
+
+// The split that counts blocks is compared with the plan as it would run.
+TEST(ModelPlan, TellsWhatEquallyManyBlocksWouldMake) {
+  const Configuration bert = parsed(std::string(kSmallBert) + kTwoStages);
+  const ConfigurationPlan plan = mustPlan(bert);
+  ASSERT_TRUE(plan.best.plan.equalBlocks);
+  EXPECT_EQ(plan.best.plan.equalBlocks->samplesPerSecond, rateOf(bert));  // three blocks in each
+  EXPECT_GE(plan.best.plan.best.tried.samplesPerSecond, rateOf(bert) / 1.003);
+}
+
+// Megatron and torchtitan keep what is around the numbered layers in the first and the last stage.
+TEST(ModelPlan, CutsAroundNumberedBlocksOnlyIfAsked) {
+  const Configuration bert = parsed(std::string(kSmallBert) + kTwoStages);
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  const auto plan = planConfiguration(bert, {{"execution.stages", {"6"}}}, {}, executor, progress,
+                                      plan::CutLevel::numberedBlocks);
+  ASSERT_FALSE(plan.ok());  // pod4 has four devices
+  for (const char* stages : {"2", "3"}) {
+    const auto fewer = planConfiguration(bert, {{"execution.stages", {stages}}}, {}, executor, progress,
+                                         plan::CutLevel::numberedBlocks);
+    ASSERT_TRUE(fewer.ok()) << fewer.error().message;
+    const auto& blocks = fewer->best.plan.best.blocks;
+    ASSERT_FALSE(blocks.empty());
+    EXPECT_EQ(blocks.front().front(), "embeddings");
+    EXPECT_EQ(blocks.back().back(), "head");
+  }
+}
+
+TEST(ModelPlan, RefusesAStartOnOtherDevicesThanTheSchedules) {
+  const Configuration bert = parsed(kSmallBert);
+  const std::string start = "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et|t|t|tL";
+  const auto refused = planned(bert, {}, start);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("puts 4 stages on 2 devices, 2 on each, but schedule popart puts 1 there"));
+  Configuration interleaved = bert;
+  ASSERT_TRUE(interleaved.setText("execution.schedule", "interleaved-1f1b", config::Origin::flag).ok());
+  const auto plan = planned(interleaved, {}, start);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->best.stages, 4);
+  EXPECT_EQ(plan->best.plan.best.tried.devices, 2);
 }
 
 // Frameworks that divide models by layers want no cut within one.
@@ -323,7 +440,7 @@ blocks = ["encoder/layer0..3", "head"]
   base::SilentProgress progress;
   const auto plan = planConfiguration(bert, {}, {}, executor, progress, plan::CutLevel::blocks);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  ASSERT_EQ(plan->best.plan.blocks.size(), 2U);
+  ASSERT_EQ(plan->best.plan.best.blocks.size(), 2U);
   double best = 0;
   const std::vector<std::string> blocks{"embeddings",     "encoder/layer0", "encoder/layer1",
                                         "encoder/layer2", "encoder/layer3", "head"};
@@ -333,7 +450,7 @@ blocks = ["encoder/layer0..3", "head"]
     best = std::max(best, rateOf(parsed(std::string(kSmallBert) + "[[stages]]\nblocks = [" + stages[0] +
                                         "]\n[[stages]]\nblocks = [" + stages[1] + "]\n")));
   }
-  EXPECT_EQ(plan->best.plan.best.samplesPerSecond, best);
+  EXPECT_EQ(plan->best.plan.best.tried.samplesPerSecond, best);
   Configuration many = bert;
   ASSERT_TRUE(many.set("system.name", std::string("pod16"), config::Origin::flag).ok());
   ASSERT_TRUE(many.setText("training.gradient_accumulation", "16", config::Origin::flag).ok());
@@ -352,8 +469,8 @@ TEST(ModelPlan, KeepsSettingsOfSingleStages) {
   EXPECT_THAT(toml, HasSubstr("available_memory_proportion = 0.001"));
   expectWrittenPlanRuns(plan);
   // The setting has an effect: with so little memory for temporaries, a convolution takes another plan.
-  EXPECT_NE(plan.best.plan.best.samplesPerSecond,
-            mustPlan(parsed(sampleText("mnist/pipelined", true))).best.plan.best.samplesPerSecond);
+  EXPECT_NE(plan.best.plan.best.tried.samplesPerSecond,
+            mustPlan(parsed(sampleText("mnist/pipelined", true))).best.plan.best.tried.samplesPerSecond);
 }
 
 TEST(ModelPlan, ChoosesAProportionForEachStage) {
@@ -361,7 +478,7 @@ TEST(ModelPlan, ChoosesAProportionForEachStage) {
   ASSERT_TRUE(tight.setText("execution.available_memory_proportion", "0.001", config::Origin::flag).ok());
   const ConfigurationPlan before = mustPlan(tight);
   const ConfigurationPlan plan = mustPlan(tight, {"stages.available_memory_proportion=0.001,0.6"});
-  EXPECT_GT(plan.best.plan.best.samplesPerSecond, before.best.plan.best.samplesPerSecond);
+  EXPECT_GT(plan.best.plan.best.tried.samplesPerSecond, before.best.plan.best.tried.samplesPerSecond);
   EXPECT_THAT(plan.best.proportions, testing::Contains("0.6"));
   EXPECT_THAT(plan.best.settings, testing::Contains(testing::Key(HasSubstr("available_memory_proportion"))));
   expectWrittenPlanRuns(plan);

@@ -14,11 +14,11 @@ const std::vector<std::string> kBlocks{"embeddings",     "encoder/layer0", "enco
 
 /// The numbers of blocks of the stages; empty: refused.
 std::vector<std::size_t> sizesOf(const std::string& start) {
-  const auto stages = stagesOfStart(start, kBlocks);
+  const auto plan = readStartPlan(start, kBlocks);
   std::vector<std::size_t> sizes;
-  if (!stages.ok()) return sizes;
+  if (!plan.ok()) return sizes;
   std::vector<std::string> all;
-  for (const compile::StageRequest& stage : *stages) {
+  for (const compile::StageRequest& stage : plan->stages) {
     sizes.push_back(stage.blocks.size());
     all.insert(all.end(), stage.blocks.begin(), stage.blocks.end());
   }
@@ -27,8 +27,8 @@ std::vector<std::size_t> sizesOf(const std::string& start) {
 }
 
 std::string startRefusal(const std::string& start) {
-  const auto stages = stagesOfStart(start, kBlocks);
-  return stages.ok() ? "accepted" : stages.error().message;
+  const auto plan = readStartPlan(start, kBlocks);
+  return plan.ok() ? "accepted" : plan.error().message;
 }
 
 using Sizes = std::vector<std::size_t>;
@@ -44,6 +44,27 @@ TEST(PlanStart, ReadsMegatronsLayout) {
 TEST(PlanStart, ReadsDeepSpeedsParts) {
   EXPECT_EQ(sizesOf("[0, 3, 5, 8]"), (Sizes{3, 2, 3}));
   EXPECT_EQ(sizesOf("0,8"), (Sizes{8}));
+}
+
+// A line may come from a command line, a shell script, a program, or from what `plan --write` prints.
+TEST(PlanStart, ReadsLinesAsTheyAreCopied) {
+  EXPECT_EQ(sizesOf("--pipeline-model-parallel-layout \"Ett|tt|ttL\""), (Sizes{3, 2, 3}));
+  EXPECT_EQ(sizesOf("    --pipeline-model-parallel-layout='Ett|tt|ttL' \\"), (Sizes{3, 2, 3}));
+  EXPECT_EQ(sizesOf("--pipeline-model-parallel-layout \"'Ett|tt|ttL'\" --swiglu"), (Sizes{3, 2, 3}));
+  EXPECT_EQ(sizesOf("pipeline_model_parallel_layout: Ett|tt|ttL"), (Sizes{3, 2, 3}));
+  EXPECT_EQ(sizesOf("\"Ett|tt|ttL\""), (Sizes{3, 2, 3}));
+  const std::string printed =
+      "--pipeline-model-parallel-size 3\n--pipeline-model-parallel-layout \"Ett|tt|ttL\"\n";
+  EXPECT_EQ(sizesOf(printed), (Sizes{3, 2, 3}));
+  const auto plan = readStartPlan(printed, kBlocks);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->devices, 3U);
+  EXPECT_EQ(sizesOf("# The layers are: a, b.\nself.parts = [0, 3, 5, 8]\n"), (Sizes{3, 2, 3}));
+  EXPECT_EQ(sizesOf("parts=[0, 3, 5, 8],"), (Sizes{3, 2, 3}));
+  EXPECT_EQ(
+      sizesOf("# Layers: a, b.\nclass P(PipelineModule):\n    def _partition_layers(self, method):\n"
+              "        self.parts = [0, 3, 5, 8]\n        self._set_bounds(self.parts[0], self.parts[1])\n"),
+      (Sizes{3, 2, 3}));
 }
 
 TEST(PlanStart, RefusesWhatIsNoPlanOfTheModel) {
@@ -66,6 +87,11 @@ TEST(PlanStart, RefusesWhatIsNoPlanOfTheModel) {
   EXPECT_THAT(startRefusal("[1, 8]"), HasSubstr("must ascend"));
   EXPECT_THAT(startRefusal("[0, 3, 3, 8]"), HasSubstr("must ascend"));
   EXPECT_THAT(startRefusal("[0, three]"), HasSubstr("it is no list of numbers"));
+  EXPECT_THAT(startRefusal("# only a comment"), HasSubstr("it is empty"));
+  EXPECT_THAT(startRefusal("--pipeline-model-parallel-size two --pipeline-model-parallel-layout Ett|tt|ttL"),
+              HasSubstr("--pipeline-model-parallel-size must be the number of devices"));
+  EXPECT_THAT(startRefusal("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Ett|tt|ttL"),
+              HasSubstr("2 devices cannot hold 3 stages in equal numbers"));
 }
 
 }  // namespace

@@ -216,26 +216,53 @@ class Trainer:
     def _plain_options(self):
         return getattr(self.strategy, "training_opts", None) is None
 
-    def validate(self, model, dataloaders=None, datamodule=None, ckpt_path=None):
-        """Run validation_step over the loader. Returns [{name: value}] of what was logged."""
-        return self._evaluation(model, dataloaders, datamodule, ckpt_path, "validate", "validation", "val_dataloader")
+    def validate(self, model=None, dataloaders=None, ckpt_path=None, verbose=True, datamodule=None):
+        """Run validation_step over the loader. Returns [{name: value}] of what was logged, and prints it if `verbose`.
 
-    def test(self, model, dataloaders=None, datamodule=None, ckpt_path=None):
-        """Run test_step over the loader. Returns [{name: value}] of what was logged."""
-        return self._evaluation(model, dataloaders, datamodule, ckpt_path, "test", "test", "test_dataloader")
+        Without a module, the one of the stage before is taken, with the weights of its best checkpoint if there is one.
+        `ckpt_path` is a path, "best" or "last".
+        """
+        return self._evaluation(model, dataloaders, datamodule, ckpt_path, verbose, "validate", "validation")
 
-    def predict(self, model, dataloaders=None, datamodule=None, ckpt_path=None):
-        """Run predict_step over the loader. Returns the list of its results, one a call."""
+    def test(self, model=None, dataloaders=None, ckpt_path=None, verbose=True, datamodule=None):
+        """Run test_step over the loader, otherwise as validate()."""
+        return self._evaluation(model, dataloaders, datamodule, ckpt_path, verbose, "test", "test")
+
+    def predict(self, model=None, dataloaders=None, datamodule=None, return_predictions=None, ckpt_path=None):
+        """Run predict_step over the loader. Returns the list of its results, one a call, unless told not to."""
+        model, ckpt_path = self._evaluated(model, ckpt_path, "predict()")
         with self._stage(model, datamodule, "predict"):
             loader = self._loader(dataloaders, model, datamodule, "predict_dataloader", "predict()")
             if ckpt_path is not None:
                 self._restore(model, ckpt_path)
             stage = self._prepare_stage("predict", loader)
-            return self._steps(model, "predict", stage)
+            results = self._steps(model, "predict", stage)
+            return None if return_predictions is False else results
 
-    def _evaluation(self, model, dataloaders, datamodule, ckpt_path, name, stage, method):
+    def _evaluated(self, model, ckpt_path, name):
+        """Return the module to evaluate, and the path of the checkpoint to load or None."""
+        saved = self.checkpoint_callback
+        if model is None:
+            model = self.lightning_module
+            if model is None:
+                raise MisconfigurationException(f"{name} needs a LightningModule: pass one, or call fit() before.")
+            if ckpt_path is None and saved is not None:
+                ckpt_path = saved.best_model_path or None
+        if ckpt_path in ("best", "last"):
+            path = getattr(saved, f"{ckpt_path}_model_path", "")
+            if not path:
+                raise MisconfigurationException(
+                    f'{name} got ckpt_path="{ckpt_path}", but no such checkpoint was saved: add a ModelCheckpoint'
+                    f"{' with save_last=True' if ckpt_path == 'last' else ''}, and call fit() before."
+                )
+            ckpt_path = path
+        return model, ckpt_path
+
+    def _evaluation(self, model, dataloaders, datamodule, ckpt_path, verbose, name, stage):
+        model, ckpt_path = self._evaluated(model, ckpt_path, f"{name}()")
         with self._stage(model, datamodule, name):
-            loader = self._loader(dataloaders, model, datamodule, method, f"{name}()")
+            loader = self._loader(dataloaders, model, datamodule, f"{'val' if name == 'validate' else name}_dataloader",
+                                  f"{name}()")
             if ckpt_path is not None:
                 self._restore(model, ckpt_path)
             before = dict(self.callback_metrics)
@@ -243,6 +270,9 @@ class Trainer:
             self._evaluate(model, stage, self._prepare_stage(stage, loader))
             logged, self.callback_metrics = self.callback_metrics, {**before, **self.callback_metrics}
             self._flush()
+            if verbose and self.instance == 0:
+                for metric, value in logged.items():
+                    print(f"{name} {metric}: {float(value):.6g}")
             return [logged]
 
     def _prepare_stage(self, stage, loader):

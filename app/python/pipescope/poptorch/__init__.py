@@ -17,7 +17,7 @@ from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLo
 from .errors import Error
 from .log import setLogLevel
 from .model import PoplarExecutor, inferenceModel, load, trainingModel
-from .ops import identity_loss, recomputationCheckpoint
+from .ops import identity_loss, isRunningOnIpu, nop, recomputationCheckpoint
 from .options import Options, TensorLocationSettings
 from .strategies import (ParallelPhasedExecution, Phase, PipelinedExecution, SerialPhasedExecution, ShardedExecution,
                          Stage)
@@ -34,3 +34,24 @@ def ipuHardwareVersion():
 
 
 __all__ = [name for name in dir() if not name.startswith("_")]
+
+_ABSENT = {
+    "custom_op": "write the operator with functions of PyTorch",
+    "for_loop": "write the loop in Python, which is traced with its number of rounds",
+    "cond": "use torch.where, which computes both sides",
+    "ipu_print_tensor": "return the tensor as another output of the model",
+    "serializedMatMul": "use torch.matmul, and setAvailableMemoryProportion for its temporaries",
+    "set_available_memory": "use Options.setAvailableMemoryProportion, which holds for a whole IPU",
+    "MultiConv": "call the convolutions one after another",
+    "CPU": "compute on the host before or after the call",
+    "autocast": "call half() on the model",
+    "ctc_beam_search_decoder": "decode on the host, from the scores that the model returns",
+    "NameScope": "use Block, or modules with names",
+    "fps": "choose the points on the host",
+}
+
+
+def __getattr__(name):
+    if name in _ABSENT:
+        raise AttributeError(f"poptorch.{name} is not implemented on emulated IPUs: {_ABSENT[name]}.")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ import json
 import sys
 
 from .. import popdist
-from .enums import MeanReductionStrategy, OutputMode, ReductionType
+from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
 from .strategies import PipelinedExecution, PlacedStage
 
@@ -243,6 +243,22 @@ def _use_ipus(options, toml, traced, nodes, training, processes):
     return blocks, stages
 
 
+def _check_replicas(options, processes):
+    """Refuse what says how replicas differ. One replica has none to differ from, so there it has no effect."""
+    if options.replication_factor * processes == 1:
+        return
+    pattern = SyncPattern(options.sync_pattern)
+    if pattern != SyncPattern.Full:
+        raise NotImplementedError(
+            f"syncPattern({pattern.name}) is not implemented for several replicas, which synchronise with the host "
+            "together: use SyncPattern.Full."
+        )
+    if not options.broadcast_buffers:
+        raise NotImplementedError(
+            "broadcastBuffers(False) is not implemented for several replicas, which share their buffers: leave it out."
+        )
+
+
 def _use_cards(options, toml, processes):
     """Put a replica on each card of boxes with eight."""
     cards = options.replication_factor * processes
@@ -271,6 +287,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
             f"The options name {processes} processes, but this one was started alone: start them with `pipescope "
             f"poprun --num-instances {processes} {_program()}`."
         )
+    _check_replicas(options, processes)
     if options.cards:
         blocks, stages = {}, []
         _use_cards(options, toml, processes)

@@ -16,7 +16,7 @@ from .errors import Error
 from .log import logger
 from .options import Options
 from .structure import Structure
-from .trace import bind_arguments, trace
+from .trace import bind_arguments, line_of_refusal, trace
 
 
 class PoplarExecutor:
@@ -188,7 +188,13 @@ class PoplarExecutor:
             self._names_of_parameters(), self._frozen() if self._training else (),
             [name for name, parameter in self._module.named_parameters() if parameter.dim() == 0],
         )
-        self._program = interface.compile(toml, name, self._traced.onnx)
+        try:
+            self._program = interface.compile(toml, name, self._traced.onnx)
+        except ValueError as error:
+            line = line_of_refusal(self._module, self._traced, self._example, self._training, str(error))
+            if not line:
+                raise
+            raise ValueError(f"{type(self._module).__name__} cannot be compiled at {line}: {error}.") from error
         popdist._leave_at_exit()
         logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name,
                     len(outline["nodes"]), time.perf_counter() - begun, self._program.call_seconds(0))

@@ -40,6 +40,16 @@ def mark_loss(loss):
     return loss
 
 
+def isRunningOnIpu():
+    """Return True while a model runs for the emulated IPUs, which is when it is traced, and False on the host."""
+    return MarkedLosses.current is not None
+
+
+def nop(tensor):
+    """Return the tensor. PopTorch keeps its compiler from moving operators across a nop, but this one moves none."""
+    return tensor
+
+
 class Checkpoints:
     """The values that a model wants to keep, by the scope in which they are marked."""
 

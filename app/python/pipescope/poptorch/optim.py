@@ -60,26 +60,24 @@ class AdamW(_Settings, torch.optim.AdamW):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False, *,
                  loss_scaling=1.0, accum_type=None, first_order_momentum_accum_type=None,
                  second_order_momentum_accum_type=None, max_grad_norm=None, bias_correction=True):
-        if not bias_correction:
-            raise NotImplementedError("AdamW without bias correction is not implemented.")
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
         self._keep(loss_scaling, accum_type, max_grad_norm,
                    first_order_momentum_accum_type=first_order_momentum_accum_type,
                    second_order_momentum_accum_type=second_order_momentum_accum_type)
+        self.bias_correction = bias_correction
 
 
 class RMSprop(_Settings, torch.optim.RMSprop):
-    """RMSprop."""
+    """RMSprop. TensorFlow's variant adds eps under the root, and takes the rate into the velocity."""
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, *,
                  loss_scaling=1.0, accum_type=None, first_order_momentum_accum_type=None,
                  second_order_momentum_accum_type=None, use_tf_variant=False, max_grad_norm=None):
-        if use_tf_variant:
-            raise NotImplementedError("use_tf_variant=True is not implemented: epsilon is added to the root.")
         super().__init__(params, lr, alpha, eps, weight_decay, momentum, centered)
         self._keep(loss_scaling, accum_type, max_grad_norm,
                    first_order_momentum_accum_type=first_order_momentum_accum_type,
                    second_order_momentum_accum_type=second_order_momentum_accum_type)
+        self.use_tf_variant = use_tf_variant
 
 
 class LAMB(_Settings, torch.optim.Optimizer):
@@ -110,8 +108,13 @@ def _sgd(optimizer, group):
             "nesterov": bool(group["nesterov"]), "velocity_scaling": getattr(optimizer, "velocity_scaling", 1.0)}
 
 
+def _adamw(optimizer, group):
+    return {**_adam("AdamW", group), "bias_correction": bool(getattr(optimizer, "bias_correction", True))}
+
+
 def _rmsprop(optimizer, group):
-    return {"alpha": group["alpha"], "epsilon": group["eps"], "momentum": group["momentum"],
+    return {"tensorflow_variant": bool(getattr(optimizer, "use_tf_variant", False)),
+            "alpha": group["alpha"], "epsilon": group["eps"], "momentum": group["momentum"],
             "centered": bool(group["centered"]), "weight_decay": group["weight_decay"]}
 
 
@@ -125,7 +128,7 @@ def _lamb(optimizer, group):
 _FAMILIES = [
     (LAMB, "lamb", _lamb),
     (torch.optim.SGD, "sgd", _sgd),
-    (torch.optim.AdamW, "adamw", lambda optimizer, group: _adam("AdamW", group)),
+    (torch.optim.AdamW, "adamw", _adamw),
     (torch.optim.Adam, "adam", lambda optimizer, group: _adam("Adam", group)),
     (torch.optim.RMSprop, "rmsprop", _rmsprop),
 ]

@@ -121,10 +121,8 @@ class Options(OptionsGroup):
         return self._set("connection_type", ConnectionType(connection_type).value)
 
     def syncPattern(self, sync_pattern):
-        """Refused unless it is SyncPattern.Full: all replicas synchronise with the host together."""
-        if SyncPattern(sync_pattern) != SyncPattern.Full:
-            raise NotImplementedError(f"syncPattern({SyncPattern(sync_pattern)!s}) is not implemented: use Full.")
-        return self
+        """Choose which replicas synchronise with the host together. Several replicas have SyncPattern.Full only."""
+        return self._set("sync_pattern", SyncPattern(sync_pattern).value)
 
     def useIpuModel(self, use_model):
         """Take any number of IPUs, as Graphcore's model of an IPU does. Devices are always emulated."""
@@ -164,10 +162,8 @@ class Options(OptionsGroup):
     anchorMode = outputMode
 
     def broadcastBuffers(self, broadcast_buffers=True):
-        """Refused if False: all replicas share their buffers."""
-        if not broadcast_buffers:
-            raise NotImplementedError("broadcastBuffers(False) is not implemented: replicas share their buffers.")
-        return self
+        """Give each replica buffers of its own if False, which is refused for several replicas."""
+        return self._set("broadcast_buffers", bool(broadcast_buffers))
 
     def randomSeed(self, random_seed):
         """Seed the random numbers of the devices and the shuffling of data loaders."""

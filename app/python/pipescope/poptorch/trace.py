@@ -65,22 +65,51 @@ def _operator_line(module, tensors, operator):
         graph, _ = torch.jit._get_trace_graph(module, tuple(tensors), strict=False)[:2]
     except Exception:  # the trace only serves a better sentence
         return ""
-    for node in graph.nodes():
-        if node.kind() == operator:
-            places = re.findall(r"(\S+)\((\d+)\): (\w+)", node.sourceRange())
-            places = [place for place in places if "/torch/" not in place[0] and "/poptorch/" not in place[0]]
-            if places:
-                return f"{places[0][0]}:{places[0][1]} ({places[0][2]})"
+    # An argument that cannot be exported, such as `out`, is one more than other calls of the operator have.
+    nodes = [node for node in graph.nodes() if node.kind() == operator]
+    for node in sorted(nodes, key=lambda node: -len(list(node.inputs()))):
+        places = re.findall(r"(\S+)\((\d+)\): ([\w<>]+)", node.sourceRange())
+        places = [place for place in places if "/torch/" not in place[0] and "/poptorch/" not in place[0]]
+        if places:
+            return f"{places[0][0]}:{places[0][1]} ({places[0][2]})"
+    return ""
+
+
+#: Operators of PyTorch whose ONNX forms may be refused when they are compiled, by the ONNX operator.
+_SOURCES = {
+    "NonZero": ("nonzero", "index", "masked_select", "where", "argwhere", "nonzero_numpy"),
+    "Unique": ("unique", "_unique2", "unique_dim", "unique_consecutive"),
+    "Expand": ("repeat_interleave", "expand", "expand_as"),
+    "Range": ("arange",),
+    "Reshape": ("view", "reshape", "flatten", "unflatten"),
+    "Tile": ("repeat", "tile"),
+    "Slice": ("slice", "narrow"),
+}
+
+
+def line_of_refusal(module, traced, tensors, training, sentence):
+    """Return the line of the user's code that called the operator which a sentence of the compiler names, or ""."""
+    named = re.search(r"(?:^|: )\S+ (\w+): ", sentence)
+    if named is None:
+        return ""
+    with _FlatForward(module, traced, training):
+        for name in _SOURCES.get(named.group(1), (named.group(1).lower(),)):
+            if line := _operator_line(module, tensors, f"aten::{name}"):
+                return line
     return ""
 
 
 def _refuse(module, tensors, error):
     text = re.split(r" Please feel free| ?\[Caused by|\n", str(error))[0].rstrip(". ")
     operator = re.search(r"aten::\w+", text)
+    argument = re.search(r"for argument '\w+' of node '_?([a-z]+)", text)
     exporter = re.match(r"Unsupported: ONNX export of operator (.*)|Exporting the operator '(\S+)'", text)
     if exporter:
         text = f"the operator {exporter.group(1) or exporter.group(2)} is not supported"
-    line = _operator_line(module, tensors, operator.group()) if operator else ""
+    if argument:
+        text = f"an argument of the operator {argument.group(1)} is not supported, such as out="
+    name = operator.group() if operator else f"aten::{argument.group(1)}" if argument else None
+    line = _operator_line(module, tensors, name) if name else ""
     line = line or user_line(traceback.extract_tb(error.__traceback__))
     where = f" at {line}" if line else ""
     raise Error(f"{type(module).__name__} cannot be traced{where}: {text}.") from error
