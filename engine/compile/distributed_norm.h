@@ -8,9 +8,10 @@
 namespace pipescope::compile {
 
 /// Returns the forward graph of training with the statistics of every batch norm taken over groups of
-/// `replicas` replicas. The sums of x and of (x − mean)² are added up over the group (ReplicaSum), and so are
-/// the sums of the backward pass. The running variance is the unbiased variance of the whole group. A group
-/// of one replica changes nothing.
+/// `replicas` replicas. The means of x and x² are added up over the group (ReplicaSum) in one collective, and
+/// so are the sums of the backward pass (C: PopLibs, poplin/Norms.cpp). Statistics are float32, whatever the
+/// type of x. The running variance is the unbiased variance of the whole group. A group of one replica
+/// changes nothing.
 base::Result<graph::Graph> distributeBatchNorm(const graph::Graph& forward, std::int64_t replicas,
                                                const ops::OperatorRegistry& registry);
 

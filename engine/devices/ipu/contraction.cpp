@@ -104,6 +104,12 @@ class Builder {
       exchange("PreArrange/Place", costs_.arrangeExchange, everywhere(costs_.arrangeBytes),
                piecesOf(costs_.arrangeBytes));
     }
+    // Products that are repeated for the steps of a sequence carry gradients back through the same weights,
+    // which are arranged once, before the first (C: popnn, Lstm.cpp and Gru.cpp, preArrangeMatMulInputRHS).
+    const ConvForm& form = plan_.form;
+    const bool weightsOnly = form.swapped && form.arrangeInput && !form.arrangeWeights &&
+                             form.unpadded.pass == ProductPass::inputGradient;
+    for (std::size_t i = first; i < work_.steps.size(); ++i) work_.steps[i].once = weightsOnly;
     arrangeFirst_ = first;
     work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
   }

@@ -30,7 +30,7 @@ struct ProgramStep {
   std::string name;       ///< its part of the name path: "Convolve"
   TileRuns cycles;        ///< of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
-  bool once = false;      ///< in Work that is repeated, this step follows the last repetition only
+  bool once = false;      ///< in Work that is repeated, this step runs once, before or after all repetitions
   /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
   /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;

@@ -249,26 +249,46 @@ std::vector<Work> stepProducts(const RecurrentPlan& plan, ElementType type, Cont
 
 }  // namespace
 
+namespace {
+
+/// Takes the part of each step out of a sequence, or puts it there, with `each` elements. (C: popnn, Lstm.cpp
+/// and Gru.cpp slice and update the sequences dynamically in their loop over time.)
+Work sliceOfSteps(const RecurrentPlan& plan, ElementType type, std::int64_t each, const std::string& label) {
+  return {Gather{1, each, plan.time, type}, plan.time * plan.directions, label};
+}
+Work updateOfSteps(const RecurrentPlan& plan, ElementType type, std::int64_t each, const std::string& label) {
+  return {Scatter{1, each, plan.time, false, type}, plan.time * plan.directions, label};
+}
+
+}  // namespace
+
 std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
                                 const std::vector<Work>& cell) {
   const ElementType type = call.input(0).element;
   const std::int64_t steps = plan.time * plan.directions;
-  std::vector<Work> work = stepProducts(plan, type, Contraction::Phase::forward, "Product");
+  std::vector<Work> work{sliceOfSteps(plan, type, plan.batch * plan.input, "Input")};
+  for (Work& product : stepProducts(plan, type, Contraction::Phase::forward, "Product"))
+    work.push_back(std::move(product));
   if (call.has(3))
     work.push_back({Map{MapFunction::add, plan.batch * plan.width(), 2, type, true}, steps, "Bias"});
   for (Work each : cell) {
     each.repeat = steps;
     work.push_back(std::move(each));
   }
+  work.push_back(updateOfSteps(plan, type, plan.batch * plan.hidden, "Output"));
   return work;
 }
 
+/// The activated gates, and the state before and after each step, are kept from the forward pass (C: popnn's
+/// intermediates). The kernel computes them again instead, which takes less memory.
 std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentPlan& plan,
                                         const std::vector<Work>& cell) {
   using Phase = Contraction::Phase;
   const ElementType type = call.input(0).element;
   const std::int64_t steps = plan.time * plan.directions, width = plan.width();
-  std::vector<Work> work = recurrentWork(call, plan, cell);  // the gradient computes the gates again
+  std::vector<Work> work{sliceOfSteps(plan, type, plan.batch * plan.hidden, "OutputGradient"),
+                         sliceOfSteps(plan, type, plan.batch * (width + 2 * plan.hidden), "Intermediates"),
+                         sliceOfSteps(plan, type, plan.batch * plan.input, "Input")};
   for (Work each : cell) {
     each.repeat = steps;
     each.label += "Gradient";
@@ -276,6 +296,7 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
   }
   for (Work& product : stepProducts(plan, type, Phase::inputGradient, "InputGradient"))
     work.push_back(std::move(product));
+  work.push_back(updateOfSteps(plan, type, plan.batch * plan.input, "InputGradientOfStep"));
   // Each step adds to the gradients of the weights.
   for (Work& product : stepProducts(plan, type, Phase::weightGradient, "WeightGradient"))
     work.push_back(std::move(product));

@@ -166,8 +166,9 @@ std::vector<Work> batchNormWork(const OperatorCall& call) {
     work.push_back({Map{MapFunction::scaledAdd, channels, 2, type, false}, 2, "Running"});
   }
   work.push_back({Map{MapFunction::rsqrt, channels, 1, type, false}, 1, "InverseDeviation"});
+  // The mean is part of what is added (C: popart's batchnormx.cpp, popnn::bn::batchNormalise).
   work.push_back({Map{MapFunction::multiply, channels, 2, type, true}, 1, "Factor"});
-  work.push_back({Map{MapFunction::subtract, all, 2, type, true}, 1, "Centre"});
+  work.push_back({Map{MapFunction::scaledAdd, channels, 2, type, false}, 1, "Addend"});
   work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"});
   work.push_back({Map{MapFunction::add, all, 2, type, true}, 1, "Bias"});
   return work;
@@ -290,16 +291,28 @@ Result<Kernel> batchNormGradientKernel(const OperatorCall& call) {
   });
 }
 
+/// x̂ is computed again, and the sums are taken once for the gradients by scale and bias and once for dx (C:
+/// popart's batchnormx.cpp; PopLibs, popnn/BatchNorm.cpp and poplin/Norms.cpp). Given statistics have no
+/// gradient, so dx is dy times a factor.
 std::vector<Work> batchNormGradientWork(const OperatorCall& call) {
   const BatchNormPlan plan = *batchNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
-  std::vector<Work> work{
-      {Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
-      {Reduce{ReduceFunction::sum, channels, plan.perChannel(), false, type}, 1, "GradBias"},
-      {Reduce{ReduceFunction::sum, channels, plan.perChannel(), false, type}, 1, "GradScale"},
-      {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
-  if (!call.has(3)) work.push_back({Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"});
+  const Work product{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
+      sums{Reduce{ReduceFunction::sum, 2 * channels, plan.perChannel(), false, type}, 1, "Sums"};
+  std::vector<Work> work{{Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
+                         {Map{MapFunction::multiply, all, 2, type, true}, 1, "Whiten"},
+                         {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};
+  if (call.has(3)) {
+    work.insert(work.end(), {product, sums});
+  } else {
+    work.insert(work.end(), {product, product, sums, sums});
+    work.push_back({Map{MapFunction::copy, all, 1, type, false}, 1, "Copy"});
+    work.push_back({Map{MapFunction::multiply, all, 2, type, false}, 1, "VarianceGradient"});
+    work.push_back({Map{MapFunction::add, all, 2, type, true}, 1, "MeanGradient"});
+    work.push_back({Map{MapFunction::scaledAdd, all, 2, type, true}, 1, "AddGradients"});
+  }
+  work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 1, "InverseDeviation"});
   return work;
 }
 

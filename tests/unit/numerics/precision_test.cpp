@@ -441,7 +441,7 @@ TEST(BatchNorm, RefusesGroupsThatDoNotDivide) {
       numerics::Session::create(graph, ops::standardOperators(), optimizer("sgd"), executor, options);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().message,
-            "norm/sum sums over groups of 2 replicas, but there are 3; they must divide into groups");
+            "norm/moments sums over groups of 2 replicas, but there are 3; they must divide into groups");
   EXPECT_EQ(compile::distributeBatchNorm(normModel(2), 0, ops::standardOperators()).error().message,
             "a batch norm over 0 replicas; give at least 1");
   options.replicas = 0;

@@ -1,6 +1,12 @@
-// Compares the training of whole systems, from four chips to 256, with published rates, and prints each point
+// Compares the training of whole systems, from 16 chips to 256, with published rates, and prints each point
 // with its error (ln emulated / measured). Configurations are those of the published programs; the data is
 // synthetic. No constant of the device models was chosen by these points.
+//
+// The rates of MLPerf are those of training alone, computed from the time stamps of the published logs
+// (github.com/mlcommons/training_results_v1.1 and _v2.0, Graphcore/results): for ResNet-50 the images of the
+// calls of an epoch over the time of an epoch without a checkpoint, for BERT the sequences of the weight
+// updates between two evaluations over the time between them. The rates over whole runs are up to 8 % lower,
+// because they include checkpoints and evaluations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,8 +54,7 @@ double judge(const std::string& name, double ours, double theirs, double within 
 
 /// github.com/mlcommons/training_results_v1.1, Graphcore's mk2_resnet50_mlperf_pod16_lars. Its pipeline runs
 /// all stages on one IPU, one after another, and so only sets checkpoints. Pairs of replicas share the
-/// statistics of batch norms there (BN_span), which is left out here: shared norms are not emulated in
-/// float16.
+/// statistics of batch norms (BN_span).
 const char* const kResnet = R"(
 [model]
 builder = "resnet"
@@ -70,6 +75,7 @@ checkpoints = ["layer1/block0/relu", "layer1/block2/relu", "layer2/block0/relu",
 optimizer = "lars"
 learning_rate = 0.1
 accumulator = "float16"
+norm_replicas = 2
 )";
 
 double imagesPerSecond(const char* system, int replicas, int microBatch, int accumulation) {
@@ -80,14 +86,19 @@ double imagesPerSecond(const char* system, int replicas, int microBatch, int acc
 }
 
 TEST(SystemPoints, ResNet50OfMlperf) {
-  const double pod16 = judge("ResNet-50, POD16 (MLPerf 1.1)", imagesPerSecond("pod16", 16, 20, 10), 29469),
-               pod64 = judge("ResNet-50, POD64 (MLPerf 1.1)", imagesPerSecond("pod64", 64, 20, 3), 108015),
+  const double pod16 = judge("ResNet-50, POD16 (MLPerf 1.1)", imagesPerSecond("pod16", 16, 20, 10), 29620),
+               pod64 = judge("ResNet-50, POD64 (MLPerf 1.1)", imagesPerSecond("pod64", 64, 20, 3), 107100),
+               pod128 =
+                   judge("ResNet-50, POD128 (MLPerf 1.1)", imagesPerSecond("pod128", 128, 20, 2), 185700),
+               pod256 =
+                   judge("ResNet-50, POD256 (MLPerf 1.1)", imagesPerSecond("pod256", 256, 20, 2), 347800),
                bow16 = judge("ResNet-50, Bow Pod16 (MLPerf 2.0)", imagesPerSecond("bow-pod16", 16, 22, 10),
-                             43146),
+                             42880),
                bow256 = judge("ResNet-50, Bow Pod256 (MLPerf 2.0)", imagesPerSecond("bow-pod256", 256, 20, 2),
-                              421575, 0.40);
-  std::printf("8.7 %-68s %+.3f and %+.3f\n", "scaling to the 16-chip point: POD64, Bow Pod256", pod64 - pod16,
-              bow256 - bow16);
+                              449900);
+  std::printf("8.7 %-68s %+.3f, %+.3f, %+.3f and %+.3f\n",
+              "scaling to the 16-chip point: POD64, POD128, POD256, Bow Pod256", pod64 - pod16,
+              pod128 - pod16, pod256 - pod16, bow256 - bow16);
   EXPECT_LE(std::abs(pod64 - pod16), 0.07);
 }
 
@@ -127,6 +138,13 @@ Cuts cutsOf(const std::vector<HalfLayers>& placement) {
 
 /// BERT as PopART's programs train it: embeddings and scores on IPU 0 with one table, gradients summed in
 /// float16, the optimizer's state shared out over replicas, and activations kept at the end of each layer.
+///
+/// The program is serial: for each weight update it fetches samples, calls the device and waits
+/// (bert_process_data of bert.py). How long it takes is not published. On the four Bow pods, a weight update
+/// takes 1,332, 638, 494 and 357 ms for 263, 103, 71 and 43 slots of the pipeline in which stages run forward
+/// and backward: 4.4 ms for each slot and 177 ms besides (least squares, within 5 ms). Emulated collectives
+/// and updates are about 40 ms of these. The rest is stated for the host, so the points on Bow pods chose it
+/// and are printed as such; those on POD16 and POD64 did not.
 const char* const kBert = R"(
 [model]
 builder = "bert"
@@ -145,6 +163,9 @@ shard_optimizer = true
 optimizer = "lamb"
 learning_rate = 1e-4
 accumulator = "float16"
+[host]
+seconds_per_step = 0.137
+reads_results = true
 )";
 const Changes kLarge{
     {"model.layers", "24"}, {"model.hidden", "1024"}, {"model.heads", "16"}, {"model.feed_forward", "4096"}};
@@ -196,10 +217,11 @@ TEST(SystemPoints, BertLargeOfMlperf) {
       30912,   2,
       96,      8,
       0.25,    kClipped};
-  judge("BERT-Large, packs of 512, POD16 (MLPerf 1.1)", 2 * samplesPerSecond(pod16, kLarge), 1422);
-  judge("BERT-Large, packs of 512, POD64 (MLPerf 1.1)", 2 * samplesPerSecond(pod64, kLarge), 4530, 0.25);
+  judge("BERT-Large, packs of 512, POD16 (MLPerf 1.1)", 2 * samplesPerSecond(pod16, kLarge), 1527);
+  judge("BERT-Large, packs of 512, POD64 (MLPerf 1.1)", 2 * samplesPerSecond(pod64, kLarge), 4743);
 }
 
+/// One placement on four systems, which chose the host's time of a step.
 TEST(SystemPoints, BertLargeOnBow) {
   BertPoint bow{
       "bow-pod16", {{1, 3, 3}, {2, 3, 3}, {3, 3, 3}, {4, 4, 3}, {5, 3, 4}, {6, 4, 3}, {7, 3, 4}, {0, 1, 1}},
@@ -208,11 +230,21 @@ TEST(SystemPoints, BertLargeOnBow) {
       256,         2,
       1,           {{"training.clip_norm", "100"}},
       47};
-  judge("BERT-Large, packs of 512, Bow Pod16 (MLPerf 2.0)", 2 * samplesPerSecond(bow, kLarge), 2259);
-  bow.system = "bow-pod256";
-  bow.accumulation = 36;
-  bow.replicas = 32;
-  judge("BERT-Large, packs of 512, Bow Pod256 (MLPerf 2.0)", 2 * samplesPerSecond(bow, kLarge), 18735, 0.38);
+  const struct {
+    const char *system, *name;
+    int accumulation, replicas;
+    double measured, within;
+  } points[] = {{"bow-pod16", "Bow Pod16", 256, 2, 2307, 0.1},
+                {"bow-pod64", "Bow Pod64", 96, 8, 7215, 0.1},
+                {"bow-pod128", "Bow Pod128", 64, 16, 12450, 0.1},
+                {"bow-pod256", "Bow Pod256", 36, 32, 19360, 0.1}};
+  for (const auto& point : points) {
+    bow.system = point.system;
+    bow.accumulation = point.accumulation;
+    bow.replicas = point.replicas;
+    judge(fmt::format("BERT-Large, packs of 512, {} (MLPerf 2.0), chose the host", point.name),
+          2 * samplesPerSecond(bow, kLarge), point.measured, point.within);
+  }
 }
 
 /// Graphcore's performance page; configurations pretrain_large_128.json, pretrain_large_384.json and

@@ -92,11 +92,12 @@ TEST_P(Target, CyclesOfOtherKinds) {
   }
 }
 
-/// A model's own LSTM and GRU compute the gates again for their gradients, and copy nothing between steps;
-/// popnn's layers keep the gates. The bound is the error that this makes today, rounded up.
+/// A model's own LSTM and GRU slice the sequence at each step and keep the gates for their gradients, as
+/// popnn's layers do. All of them are too fast; a GRU more than an LSTM. The bound is the error that this
+/// makes today, rounded up.
 TEST_P(Target, CyclesOfRecurrentLayers) {
   for (const char* kind : {"lstm", "gru"})
-    EXPECT_LE(errors(GetParam().first, kind, Quantity::cycles).errors.worst, 0.32) << kind;
+    EXPECT_LE(errors(GetParam().first, kind, Quantity::cycles).errors.worst, 0.28) << kind;
 }
 
 TEST_P(Target, Memory) {
