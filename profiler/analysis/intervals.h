@@ -32,9 +32,13 @@ class Intervals {
 
   /// Returns the union as ascending intervals that do not touch.
   std::vector<Interval> joined() const {
-    std::vector<Interval> sorted = all_, result;
-    std::sort(sorted.begin(), sorted.end());
-    for (const Interval& next : sorted) {
+    std::vector<Interval> sorted, result;
+    const bool ascending = std::is_sorted(all_.begin(), all_.end());
+    if (!ascending) {
+      sorted = all_;
+      std::sort(sorted.begin(), sorted.end());
+    }
+    for (const Interval& next : ascending ? all_ : sorted) {
       if (!result.empty() && next.first <= result.back().second) {
         result.back().second = std::max(result.back().second, next.second);
       } else {
@@ -67,6 +71,24 @@ void forEachFreePart(const std::vector<Intervals::Interval>& taken, base::Ticks 
     at = std::max(at, next->second);
   }
   if (at < end) part(at, end);
+}
+
+/// Returns the time of `what` that `taken` leaves free. Both are as joined() returns them.
+inline base::Ticks freeLength(const std::vector<Intervals::Interval>& taken,
+                              const std::vector<Intervals::Interval>& what) {
+  base::Ticks length;
+  auto next = taken.begin();
+  for (const auto& [start, end] : what) {
+    base::Ticks at = start;
+    while (next != taken.end() && next->second <= at) ++next;
+    for (; next != taken.end() && next->first < end; ++next) {
+      if (next->first > at) length += next->first - at;
+      at = std::max(at, next->second);
+      if (next->second > end) break;  // It may reach into the next one.
+    }
+    if (at < end) length += end - at;
+  }
+  return length;
 }
 
 /// Returns the time during which both sets are active.

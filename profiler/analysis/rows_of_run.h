@@ -12,6 +12,10 @@ template <class Row>
 Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const model::Run& run) {
   std::vector<Row> found;
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  std::int64_t most = 0;
+  for (const model::BlockInfo& block : blocks)
+    if (mayMeet(block, run.start, run.end)) most += block.rows;
+  found.reserve(static_cast<std::size_t>(most));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
     // wrong.

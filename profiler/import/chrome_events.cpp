@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "profiler/import/text_mending.h"
+#include "profiler/import/trace_tables.h"
 
 namespace pipescope::importing {
 namespace {
@@ -29,21 +30,18 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 struct ChromeEvents::Parser {
-  Parser(TraceTables& fileTables, Receive to) : tables(fileTables), receive(std::move(to)) {}
+  explicit Parser(const std::vector<std::string>& namesOfArguments) : ownArguments(namesOfArguments) {}
 
-  TraceTables& tables;
-  Receive receive;
+  const std::vector<std::string> ownArguments;
   od::parser parser;
-  std::string lastProcessKey, lastThreadKey;
-  ProcessId lastProcess;
-  ThreadId lastThread;
+  ParsedWindow* window = nullptr;  // that receives the events
 
   // The members of the event that is being parsed.
   struct Members {
     char phase = 0;
     std::string_view time, duration;  // number texts
     std::string_view name, category, metadataText;
-    std::string process, thread, identity;
+    std::string_view process, thread, identity;
     bool hasProcess = false, hasThread = false, hasIdentity = false;
     std::vector<std::pair<std::string, double>> series;  // numbers among the arguments
     std::optional<std::int64_t> sortIndex;
@@ -61,15 +59,10 @@ struct ChromeEvents::Parser {
   }
 
   /// A key of a process or thread: a number or a text.
-  static bool keyText(od::value& value, std::string& key) {
+  static bool keyText(od::value& value, std::string_view& key) {
     od::json_type type{};
     if (value.type().get(type) != simdjson::SUCCESS) return false;
-    std::string_view text;
-    if (type == od::json_type::string) {
-      if (value.get_string().get(text) != simdjson::SUCCESS) return false;
-      key.assign(text);
-      return true;
-    }
+    if (type == od::json_type::string) return value.get_string().get(key) == simdjson::SUCCESS;
     if (type == od::json_type::object) {  // {"local": "0x1"}, of flow ids
       od::object object;
       if (value.get_object().get(object) != simdjson::SUCCESS) return false;
@@ -80,11 +73,14 @@ struct ChromeEvents::Parser {
       }
       return false;
     }
-    key.assign(trimmed(value.raw_json_token()));
+    key = trimmed(value.raw_json_token());
     return type == od::json_type::number;
   }
 
   static std::optional<std::int64_t> wholeNumber(std::string_view text) {
+    std::int64_t plain = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), plain);
+    if (wrong == std::errc() && end == text.data() + text.size()) return plain;
     // parseTime reads decimals and exponents exactly.
     const auto number = parseTime(text, 1);
     if (!number || *number > std::numeric_limits<std::int64_t>::max() ||
@@ -105,7 +101,7 @@ struct ChromeEvents::Parser {
       }
       return;
     }
-    const auto known = tables.argumentNamed(key);
+    const auto known = argumentNamed(key, ownArguments);
     if (known) {
       od::json_type type{};
       if (value.type().get(type) != simdjson::SUCCESS) return;
@@ -115,7 +111,7 @@ struct ChromeEvents::Parser {
         if (const auto number = wholeNumber(text)) {
           members.event.add({*known, false, *number});
         } else {
-          members.event.add({*known, true, tables.names.add(text).value});
+          members.event.add({*known, true, window->name(text).value});
         }
       } else if (type == od::json_type::number) {
         if (const auto number = wholeNumber(trimmed(value.raw_json_token())))
@@ -133,47 +129,75 @@ struct ChromeEvents::Parser {
     }
   }
 
-  simdjson::error_code member(od::field& field) {
-    std::string_view key;
-    if (const auto failed = field.unescaped_key().get(key)) return failed;
-    od::value& value = field.value();
-    if (key == "ph") {
-      std::string_view text;
-      if (const auto failed = value.get_string().get(text)) return failed;
-      members.phase = text.size() == 1 ? text[0] : '?';
-    } else if (key == "ts") {
-      if (!numberText(value, members.time)) members.time = {};
-    } else if (key == "dur") {
-      if (!numberText(value, members.duration)) members.duration = {};
-    } else if (key == "name") {
-      od::json_type type{};
-      if (const auto failed = value.type().get(type)) return failed;
-      if (type == od::json_type::string) return value.get_string().get(members.name);
-    } else if (key == "cat") {
-      od::json_type type{};
-      if (const auto failed = value.type().get(type)) return failed;
-      if (type == od::json_type::string) return value.get_string().get(members.category);
-    } else if (key == "pid") {
-      members.hasProcess = keyText(value, members.process);
-    } else if (key == "tid") {
-      members.hasThread = keyText(value, members.thread);
-    } else if (key == "id" || key == "id2" || key == "bind_id") {
-      if (!members.hasIdentity) members.hasIdentity = keyText(value, members.identity);
-    } else if (key == "args") {
-      od::json_type type{};
-      if (const auto failed = value.type().get(type)) return failed;
-      if (type != od::json_type::object) return simdjson::SUCCESS;
-      od::object arguments;
-      if (const auto failed = value.get_object().get(arguments)) return failed;
-      for (auto entry : arguments) {
-        od::field inner;
-        if (const auto failed = std::move(entry).get(inner)) return failed;
-        std::string_view name;
-        if (const auto failed = inner.unescaped_key().get(name)) return failed;
-        argument(name, inner.value());
-      }
+  /// The name of a member. Nearly all have no escapes and are used as they stand.
+  static simdjson::error_code keyOf(od::field& field, std::string_view& key) {
+    const char* const raw = field.key().raw();
+    const char* end = raw;
+    while (*end != '"' && *end != '\\') ++end;  // The JSON text has a closing quote.
+    if (*end == '\\') return field.unescaped_key().get(key);
+    key = std::string_view(raw, static_cast<std::size_t>(end - raw));
+    return simdjson::SUCCESS;
+  }
+
+  static simdjson::error_code textOf(od::value& value, std::string_view& text) {
+    od::json_type type{};
+    if (const auto failed = value.type().get(type)) return failed;
+    return type == od::json_type::string ? value.get_string().get(text) : simdjson::SUCCESS;
+  }
+
+  simdjson::error_code phase(od::value& value) {
+    std::string_view text;
+    if (const auto failed = value.get_string().get(text)) return failed;
+    members.phase = text.size() == 1 ? text[0] : '?';
+    return simdjson::SUCCESS;
+  }
+
+  simdjson::error_code arguments(od::value& value) {
+    od::json_type type{};
+    if (const auto failed = value.type().get(type)) return failed;
+    if (type != od::json_type::object) return simdjson::SUCCESS;
+    od::object all;
+    if (const auto failed = value.get_object().get(all)) return failed;
+    for (auto entry : all) {
+      od::field field;
+      if (const auto failed = std::move(entry).get(field)) return failed;
+      std::string_view name;
+      if (const auto failed = keyOf(field, name)) return failed;
+      argument(name, field.value());
     }
     return simdjson::SUCCESS;
+  }
+
+  simdjson::error_code member(od::field& field) {
+    std::string_view key;
+    if (const auto failed = keyOf(field, key)) return failed;
+    od::value& value = field.value();
+    // The length tells most names apart.
+    switch (key.size()) {
+      case 2:
+        if (key == "ph") return phase(value);
+        if (key == "ts" && !numberText(value, members.time)) members.time = {};
+        if (key == "id") identity(value);
+        break;
+      case 3:
+        if (key == "dur" && !numberText(value, members.duration)) members.duration = {};
+        if (key == "pid") members.hasProcess = keyText(value, members.process);
+        if (key == "tid") members.hasThread = keyText(value, members.thread);
+        if (key == "cat") return textOf(value, members.category);
+        if (key == "id2") identity(value);
+        break;
+      case 4:
+        if (key == "name") return textOf(value, members.name);
+        if (key == "args") return arguments(value);
+        break;
+      default:
+        if (key == "bind_id") identity(value);
+    }
+    return simdjson::SUCCESS;
+  }
+
+  void identity(od::value& value) {
+    if (!members.hasIdentity) members.hasIdentity = keyText(value, members.identity);
   }
 
   simdjson::error_code readMembers(od::object object) {
@@ -192,44 +216,27 @@ struct ChromeEvents::Parser {
   }
 
   void locate(TraceEvent& event) {
-    if (!members.hasProcess) members.process.clear();
-    if (!members.hasThread) members.thread.clear();
-    if (!lastProcess.valid() || members.process != lastProcessKey) {
-      lastProcess = tables.process(members.process);
-      lastProcessKey = members.process;
-      lastThread = {};
-    }
-    if (!lastThread.valid() || members.thread != lastThreadKey) {
-      lastThread = tables.thread(lastProcess, members.thread);
-      lastThreadKey = members.thread;
-    }
-    event.process = lastProcess;
-    event.thread = lastThread;
+    event.process = window->process(members.hasProcess ? members.process : std::string_view());
+    event.thread = window->thread(event.process, members.hasThread ? members.thread : std::string_view());
   }
 
   static bool isAsynchronous(EventKind kind) {
     return kind == EventKind::asyncBegin || kind == EventKind::asyncInstant || kind == EventKind::asyncEnd;
   }
 
-  /// An asynchronous event may end on another thread than it began, so all of a category share a row of their
-  /// process.
-  void locateAsynchronous(TraceEvent& event) {
-    const std::string_view category = members.category.empty() ? "events" : members.category;
-    event.thread = tables.thread(event.process, "asynchronous " + std::string(category));
-    TraceThread& thread = tables.threads[event.thread];
-    if (thread.name.empty()) thread.name = thread.key;
-  }
-
   void metadata() {
+    using About = ParsedWindow::About;
+    constexpr std::pair<std::string_view, About> kAbout[] = {{"process_name", About::processName},
+                                                             {"process_labels", About::processLabels},
+                                                             {"process_sort_index", About::processOrder},
+                                                             {"thread_name", About::threadName},
+                                                             {"thread_sort_index", About::threadOrder}};
     TraceEvent& event = members.event;
     locate(event);
-    TraceProcess& process = tables.processes[event.process];
-    TraceThread& thread = tables.threads[event.thread];
-    if (members.name == "process_name") process.name = trimmed(members.metadataText);
-    if (members.name == "process_labels") process.labels = trimmed(members.metadataText);
-    if (members.name == "process_sort_index") process.sortIndex = members.sortIndex.value_or(0);
-    if (members.name == "thread_name") thread.name = trimmed(members.metadataText);
-    if (members.name == "thread_sort_index") thread.sortIndex = members.sortIndex.value_or(0);
+    for (const auto& [name, about] : kAbout)
+      if (members.name == name)
+        window->describe(about, event.process, event.thread, trimmed(members.metadataText),
+                         members.sortIndex.value_or(0));
   }
 
   static std::optional<EventKind> kindOf(char phase) {
@@ -271,13 +278,13 @@ struct ChromeEvents::Parser {
   bool setTimes(TraceEvent& event) {
     const auto time = parseTime(members.time, kPicosecondsPerMicrosecond);
     if (!time) {
-      tables.findings.add("An event has no time that can be read and is left out.");
+      window->findings.add("An event has no time that can be read and is left out.");
       return false;
     }
-    if (!tables.origin) tables.origin = *time;
-    const Picoseconds relative = *time - *tables.origin;
+    if (!window->origin) window->origin = *time;
+    const Picoseconds relative = *time - *window->origin;
     if (relative > kFarthest || relative < -kFarthest) {
-      tables.findings.add("An event lies more than 50 days from the first event and is left out.");
+      window->findings.add("An event lies more than 50 days from the first event and is left out.");
       return false;
     }
     event.time = static_cast<std::int64_t>(relative);
@@ -287,11 +294,11 @@ struct ChromeEvents::Parser {
                         ? Picoseconds{0}
                         : parseTime(members.duration, kPicosecondsPerMicrosecond).value_or(-1);
     if (duration < 0) {
-      tables.findings.add("An event has a negative or unreadable duration; it is kept with length 0.");
+      window->findings.add("An event has a negative or unreadable duration; it is kept with length 0.");
       duration = 0;
     }
     if (duration > kFarthest) {
-      tables.findings.add("An event lasts more than 50 days and is left out.");
+      window->findings.add("An event lasts more than 50 days and is left out.");
       return false;
     }
     event.duration = static_cast<std::int64_t>(duration);
@@ -300,55 +307,55 @@ struct ChromeEvents::Parser {
 
   /// Numbers stand for themselves, because a trace may have millions of them; other texts get negative
   /// numbers.
-  std::int64_t identityOf(const std::string& text) {
+  std::int64_t identityOf(std::string_view text) {
     const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     std::int64_t number = 0;
     const char* const first = text.data() + (hexadecimal ? 2 : 0);
     const char* const last = text.data() + text.size();
     const auto [end, failed] = std::from_chars(first, last, number, hexadecimal ? 16 : 10);
     if (failed == std::errc() && end == last && number >= 0) return number;
-    return -2 - tables.names.add(text).value;
+    return identityOfText(window->name(text));
   }
 
-  base::Status finishEvent() {
-    if (members.phase == 'M') {
-      metadata();
-      return {};
-    }
+  void finishEvent() {
+    if (members.phase == 'M') return metadata();
     TraceEvent& event = members.event;
     const auto kind = kindOf(members.phase);
     if (!kind) {
-      tables.findings.add(
+      window->findings.add(
           "An event is of a phase that is not imported (object snapshots, marks) and is left out.");
-      return {};
+      return;
     }
     event.kind = *kind;
-    if (!setTimes(event)) return {};
+    if (!setTimes(event)) return;
     locate(event);
-    if (isAsynchronous(event.kind)) locateAsynchronous(event);
-    event.name = tables.names.add(members.name);
-    event.category = tables.names.add(members.category);
+    // An asynchronous event may end on another thread than it began, so all of a category share a row of
+    // their process.
+    if (isAsynchronous(event.kind))
+      event.thread = window->asynchronousThread(
+          event.process, members.category.empty() ? std::string_view("events") : members.category);
+    event.name = window->name(members.name);
+    event.category = window->name(members.category);
     event.id = members.hasIdentity ? identityOf(members.identity) : -1;
     event.value = 0;
     if (event.kind == EventKind::counter) return counter(event);
     if (event.kind == EventKind::instant && members.name == "[memory]") return memory(event);
-    return receive(event);
+    window->add(event);
   }
 
   /// A counter with several series becomes one counter for each.
-  base::Status counter(TraceEvent& event) {
+  void counter(TraceEvent& event) {
     const std::string name(members.name);
     for (const auto& [series, value] : members.series) {
       if (members.series.size() > 1)
-        event.name = tables.names.add(name.empty() ? series : name + ", " + series);
+        event.name = window->newName(name.empty() ? series : name + ", " + series);
       event.value = value;
-      PIPESCOPE_TRY(receive(event));
+      window->add(event);
     }
-    return {};
   }
 
   /// PyTorch's profiler states in such an event what the allocator of a device holds afterwards.
-  base::Status memory(TraceEvent& event) {
+  void memory(TraceEvent& event) {
     double device = -1;
     for (const auto& [key, value] : members.series)
       if (key == "Device Id" && value < kMostDevices) device = value;
@@ -359,76 +366,75 @@ struct ChromeEvents::Parser {
     for (const auto& [key, value] : members.series) {
       if (key != "Total Allocated" && key != "Total Reserved") continue;
       event.name =
-          tables.names.add((key == "Total Allocated" ? "allocated memory" : "reserved memory") + where);
+          window->newName((key == "Total Allocated" ? "allocated memory" : "reserved memory") + where);
       event.value = value;
-      PIPESCOPE_TRY(receive(event));
+      window->add(event);
     }
-    return {};
+  }
+
+  simdjson::error_code readAlone(const simdjson::padded_string& text) {
+    od::document document;
+    od::object object;
+    auto failed = parser.iterate(text).get(document);
+    if (!failed) failed = document.get_object().get(object);
+    return failed ? failed : readMembers(object);
   }
 
   /// Parses one event by itself, after damage was found in its window.
-  base::Status parseAlone(std::string_view text) {
+  void parseAlone(std::string_view text) {
     simdjson::padded_string padded(text);
-    od::document document;
-    od::object object;
-    auto failed = parser.iterate(padded).get(document);
-    if (!failed) failed = document.get_object().get(object);
-    if (!failed) failed = readMembers(object);
+    auto failed = readAlone(padded);
     if (failed) {
       std::string mended(text);
       mendText(mended);
       mendEscapes(mended);
       padded = simdjson::padded_string(mended);
-      failed = parser.iterate(padded).get(document);
-      if (!failed) failed = document.get_object().get(object);
-      if (!failed) failed = readMembers(object);
+      failed = readAlone(padded);
     }
     if (failed) {
-      tables.findings.add("An event is no valid JSON and is left out.");
-      return {};
+      window->findings.add("An event is no valid JSON and is left out.");
+      return;
     }
-    return finishEvent();
+    finishEvent();
   }
 
-  base::Status parseWindow(JsonWindows::Window& window) {
+  void parseWindow(JsonWindows::Window& text) {
     std::size_t done = 0;
-    bool damaged = false;
+    text.text.reserve(text.text.size() + simdjson::SIMDJSON_PADDING);
     {
-      window.text.reserve(window.text.size() + simdjson::SIMDJSON_PADDING);
       od::document document;
       od::array events;
-      damaged =
-          parser.iterate(window.text.data(), window.text.size(), window.text.capacity()).get(document) !=
-              simdjson::SUCCESS ||
-          document.get_array().get(events) != simdjson::SUCCESS;
-      if (!damaged) {
+      const bool whole =
+          parser.iterate(text.text.data(), text.text.size(), text.text.capacity()).get(document) ==
+              simdjson::SUCCESS &&
+          document.get_array().get(events) == simdjson::SUCCESS;
+      if (whole) {
         for (auto element : events) {
           od::object object;
           if (element.get_object().get(object) != simdjson::SUCCESS ||
-              readMembers(object) != simdjson::SUCCESS) {
-            damaged = true;
+              readMembers(object) != simdjson::SUCCESS)
             break;
-          }
           ++done;
-          PIPESCOPE_TRY(finishEvent());
+          finishEvent();
         }
       }
     }
-    if (!damaged) return {};
-    for (; done < window.events.size(); ++done) {
-      const auto [offset, size] = window.events[done];
-      PIPESCOPE_TRY(parseAlone(std::string_view(window.text).substr(offset, size)));
+    if (done == text.events.size()) return;
+    window->keepCopies();
+    for (; done < text.events.size(); ++done) {
+      const auto [offset, size] = text.events[done];
+      parseAlone(std::string_view(text.text).substr(offset, size));
     }
-    return {};
   }
 };
 
-ChromeEvents::ChromeEvents(TraceTables& tables, Receive receive)
-    : parser_(std::make_unique<Parser>(tables, std::move(receive))) {}
+ChromeEvents::ChromeEvents(const std::vector<std::string>& ownArguments)
+    : parser_(std::make_unique<Parser>(ownArguments)) {}
 ChromeEvents::~ChromeEvents() = default;
 
-base::Status ChromeEvents::parse(JsonWindows::Window& window) {
-  return parser_->parseWindow(window);
+void ChromeEvents::parse(JsonWindows::Window& window, ParsedWindow& events) {
+  parser_->window = &events;
+  parser_->parseWindow(window);
 }
 
 }  // namespace pipescope::importing

@@ -1,26 +1,25 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "profiler/import/json_windows.h"
-#include "profiler/import/trace_tables.h"
+#include "profiler/import/parsed_window.h"
 
 namespace pipescope::importing {
 
 /// Parses the events of Chrome's trace event format, which PyTorch's profiler also writes. Times of the
 /// format are in microseconds (Google: "Trace Event Format").
-///
-/// Metadata events fill the tables. Each other event goes to `receive`. An event that cannot be used is
-/// counted in the tables' findings.
 class ChromeEvents {
  public:
-  using Receive = std::function<base::Status(const TraceEvent&)>;
-  ChromeEvents(TraceTables& tables, Receive receive);
+  /// `ownArguments` are names of further arguments that events keep (Rules::ownArguments).
+  explicit ChromeEvents(const std::vector<std::string>& ownArguments);
   ~ChromeEvents();
 
-  /// Parses all events of a window. `window.text` is changed. Only errors of `receive` are errors.
-  base::Status parse(JsonWindows::Window& window);
+  /// Parses all events of a window. Events and metadata go to `events`; what cannot be used is counted in its
+  /// findings. The text of the window is changed. `events` refers to texts in the window and in this parser,
+  /// so merge it before either is used again.
+  void parse(JsonWindows::Window& window, ParsedWindow& events);
 
  private:
   struct Parser;

@@ -13,23 +13,6 @@
 namespace pipescope::importing {
 namespace {
 
-/// The part of an event that every event has, as it stands in memory and in runs. Arguments follow it.
-struct PackedEvent {
-  std::int64_t time, duration, id;
-  double value;
-  std::int32_t process, thread, name, category;
-  std::uint8_t kind, argumentCount;
-};
-static_assert(std::is_trivially_copyable_v<PackedEvent> && std::is_trivially_copyable_v<ArgumentValue>);
-
-PackedEvent packed(const TraceEvent& event) {
-  const auto narrow = [](auto id) { return static_cast<std::int32_t>(id.value); };
-  return {event.time,         event.duration,         event.id,
-          event.value,        narrow(event.process),  narrow(event.thread),
-          narrow(event.name), narrow(event.category), static_cast<std::uint8_t>(event.kind),
-          event.argumentCount};
-}
-
 /// Reads an event from its packed bytes and returns their number.
 std::size_t unpack(const char* bytes, TraceEvent& event) {
   PackedEvent from;
@@ -91,6 +74,34 @@ std::size_t EventSorter::Held::size() const {
   return bytes.size() + keys.size() * sizeof(Key);
 }
 
+/// Sorts what consists of a few ascending runs, as the rows of several threads one after the other, by
+/// merging the runs. `spare` is memory that is used again.
+template <class Key>
+void sortRuns(std::span<Key> keys, std::vector<Key>& spare) {
+  constexpr std::size_t kFewRuns = 64;
+  std::vector<std::size_t> begins = {0};
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    if (!(keys[i] < keys[i - 1])) continue;
+    if (begins.size() == kFewRuns) return std::sort(keys.begin(), keys.end());
+    begins.push_back(i);
+  }
+  while (begins.size() > 1) {
+    spare.resize(std::max(spare.size(), keys.size()));
+    std::vector<std::size_t> merged;
+    for (std::size_t r = 0; r < begins.size(); r += 2) {
+      const auto place = [&](std::size_t run) {
+        return static_cast<std::ptrdiff_t>(run < begins.size() ? begins[run] : keys.size());
+      };
+      const auto first = keys.begin();
+      std::merge(first + place(r), first + place(r + 1), first + place(r + 1), first + place(r + 2),
+                 spare.begin() + place(r));
+      merged.push_back(begins[r]);
+    }
+    std::copy_n(spare.begin(), keys.size(), keys.begin());
+    begins = std::move(merged);
+  }
+}
+
 /// Most traces state the events of each thread in the order of time, so threads are told apart first.
 void EventSorter::Held::sort() {
   std::int32_t threads = 0, least = 0;
@@ -109,12 +120,9 @@ void EventSorter::Held::sort() {
   std::vector<Key> sorted(keys.size());
   std::vector<std::size_t> next(ends.begin(), ends.end() - 1);
   for (const Key& key : keys) sorted[next[static_cast<std::size_t>(key.thread)]++] = key;
-  for (std::size_t t = 0; t + 1 < ends.size(); ++t) {
-    const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(ends[t]),
-               last = sorted.begin() + static_cast<std::ptrdiff_t>(ends[t + 1]);
-    if (!std::is_sorted(first, last)) std::sort(first, last);
-  }
-  keys = std::move(sorted);
+  std::swap(keys, sorted);
+  for (std::size_t t = 0; t + 1 < ends.size(); ++t)
+    sortRuns(std::span(keys).subspan(ends[t], ends[t + 1] - ends[t]), sorted);
 }
 
 /// A sorted run in a temporary file.
@@ -163,15 +171,16 @@ EventSorter::EventSorter(std::filesystem::path folder, Limits limits)
 EventSorter::~EventSorter() = default;
 
 base::Status EventSorter::add(const TraceEvent& event) {
-  const PackedEvent head = packed(event);
-  const std::size_t argumentBytes = event.argumentCount * sizeof(ArgumentValue);
-  held_.keys.push_back(
-      {event.time, event.duration, head.thread, static_cast<std::uint32_t>(held_.bytes.size())});
+  return add(packed(event), argumentsOf(event));
+}
+
+base::Status EventSorter::add(const PackedEvent& event, std::span<const ArgumentValue> arguments) {
   const std::size_t at = held_.bytes.size();
-  held_.bytes.resize(at + sizeof head + argumentBytes);
-  std::memcpy(held_.bytes.data() + at, &head, sizeof head);
-  if (argumentBytes > 0)
-    std::memcpy(held_.bytes.data() + at + sizeof head, event.arguments.data(), argumentBytes);
+  held_.keys.push_back({event.time, event.duration, event.thread, static_cast<std::uint32_t>(at)});
+  held_.bytes.resize(at + sizeof event + arguments.size_bytes());
+  std::memcpy(held_.bytes.data() + at, &event, sizeof event);
+  if (!arguments.empty())
+    std::memcpy(held_.bytes.data() + at + sizeof event, arguments.data(), arguments.size_bytes());
   ++count_;
   if (held_.size() >= limits_.memoryBytes) return spill(held_);
   return {};

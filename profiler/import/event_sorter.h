@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiler/base/result.h"
+#include "profiler/import/packed_event.h"
 #include "profiler/import/trace_event.h"
 
 namespace pipescope::importing {
@@ -26,6 +27,8 @@ class EventSorter {
   ~EventSorter();
 
   base::Status add(const TraceEvent& event);
+  /// `arguments` are as many as the event states.
+  base::Status add(const PackedEvent& event, std::span<const ArgumentValue> arguments);
   std::int64_t size() const { return count_; }
   /// Writes what is held to a temporary file if it takes more than `bytes`, to make room for other traces.
   base::Status holdAtMost(std::size_t bytes);

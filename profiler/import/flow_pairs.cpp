@@ -128,7 +128,7 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     if (device != deviceOf.end() && !deviceOf.contains(transfer.fromLane))
       queues.try_emplace(device->second, recorder, device->second)
           .first->second.add(transfer.start, transfer.end);
-    return ++written % kPairsOfCommit == 0 ? recorder.commitIfDue() : base::Status();
+    return ++written % kPairsOfCommit == 0 ? recorder.commitIfDue(true) : base::Status();
   }));
   for (auto& [device, queue] : queues) queue.finish();
   return {};

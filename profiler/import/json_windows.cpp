@@ -3,20 +3,118 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <bit>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace pipescope::importing {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
 
-/// Bytes outside of strings that matter for the depth.
-constexpr std::array<bool, 256> kNested = [] {
-  std::array<bool, 256> nested{};
-  for (const unsigned char c : {'"', '{', '}', '[', ']'}) nested[c] = true;
-  return nested;
-}();
+/// Where the characters that matter stand in 64 bytes of JSON; bit i stands for byte i.
+struct JsonMasks {
+  std::uint64_t quotes = 0, backslashes = 0, opening = 0, closing = 0;
+};
+constexpr std::size_t kMaskBytes = 64;
+
+/// Sets this bit in a bracket's code, and both kinds of brackets are the same.
+constexpr char kBraceBit = 0x20;
+
+#if defined(__SSE2__)
+JsonMasks jsonMasksOf(const char* bytes) {
+  constexpr std::size_t kVectorBytes = 16;
+  JsonMasks masks;
+  for (std::size_t i = 0; i < kMaskBytes; i += kVectorBytes) {
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+    const __m128i braces = _mm_or_si128(text, _mm_set1_epi8(kBraceBit));
+    const auto equal = [i](__m128i vector, char c) {
+      const auto bits =
+          static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(vector, _mm_set1_epi8(c))));
+      return std::uint64_t{bits} << i;
+    };
+    masks.quotes |= equal(text, '"');
+    masks.backslashes |= equal(text, '\\');
+    masks.opening |= equal(braces, '{');
+    masks.closing |= equal(braces, '}');
+  }
+  return masks;
+}
+#else
+JsonMasks jsonMasksOf(const char* bytes) {
+  JsonMasks masks;
+  for (std::size_t i = 0; i < kMaskBytes; ++i) {
+    const char c = bytes[i], brace = static_cast<char>(c | kBraceBit);
+    masks.quotes |= std::uint64_t{c == '"'} << i;
+    masks.backslashes |= std::uint64_t{c == '\\'} << i;
+    masks.opening |= std::uint64_t{brace == '{'} << i;
+    masks.closing |= std::uint64_t{brace == '}'} << i;
+  }
+  return masks;
+}
+#endif
+
+/// Bit i of the result is the parity of the bits 0 … i.
+std::uint64_t parities(std::uint64_t bits) {
+  for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+/// Finds the end of an object or array, piece by piece.
+class NestingScan {
+ public:
+  /// Returns the number of bytes up to the end of the object, or all of them if it does not end there.
+  std::size_t pass(std::string_view text) {
+    std::size_t i = 0;
+    while (!ended_ && i + kMaskBytes <= text.size()) i += passBlock(text.data() + i);
+    return ended_ ? i : i + passBytes(text.substr(i));
+  }
+  bool ended() const { return ended_; }
+
+ private:
+  std::size_t passBlock(const char* bytes) {
+    const JsonMasks masks = jsonMasksOf(bytes);
+    if (masks.backslashes != 0 || escaped_) return passBytes({bytes, kMaskBytes});
+    const std::uint64_t strings = parities(masks.quotes) ^ (inString_ ? ~std::uint64_t{0} : 0);
+    const std::uint64_t opening = masks.opening & ~strings, closing = masks.closing & ~strings;
+    inString_ = (strings >> (kMaskBytes - 1)) != 0;
+    if (std::popcount(closing) < depth_) {
+      depth_ += std::popcount(opening) - std::popcount(closing);
+      return kMaskBytes;
+    }
+    for (std::uint64_t both = opening | closing; both != 0; both &= both - 1) {
+      const int place = std::countr_zero(both);
+      depth_ += (opening >> static_cast<unsigned>(place) & 1U) != 0 ? 1 : -1;
+      ended_ = depth_ == 0;
+      if (ended_) return static_cast<std::size_t>(place) + 1;
+    }
+    return kMaskBytes;
+  }
+
+  std::size_t passBytes(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (inString_) {
+        inString_ = escaped_ || c != '"';
+        escaped_ = !escaped_ && c == '\\';
+      } else if (c == '"') {
+        inString_ = true;
+      } else if (c == '{' || c == '[') {
+        ++depth_;
+      } else if ((c == '}' || c == ']') && --depth_ == 0) {
+        ended_ = true;
+        return i + 1;
+      }
+    }
+    return text.size();
+  }
+
+  std::int64_t depth_ = 0;
+  bool inString_ = false, escaped_ = false, ended_ = false;
+};
 
 bool isSpace(int c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -74,44 +172,13 @@ void JsonWindows::begin() {
 bool JsonWindows::skipNested(std::size_t mostBytes, bool& kept) {
   kept = true;
   std::size_t start = at_ - keep_;  // relative to keep_, because fill() may move both
-  std::int64_t depth = 0;
-  bool inString = false, escaped = false;
+  NestingScan scan;
   for (;;) {
-    if (at_ == buffer_.size()) {
-      if (kept && at_ - (keep_ + start) > mostBytes) kept = false;
-      if (!kept) keep_ = at_, start = 0;
-      if (!fill()) return false;
-    }
-    const char* const data = buffer_.data();
-    const std::size_t end = buffer_.size();
-    std::size_t i = at_;
-    while (i < end) {
-      if (inString) {
-        if (escaped) {
-          escaped = false;
-          ++i;
-          continue;
-        }
-        while (i < end && data[i] != '"' && data[i] != '\\') ++i;
-        if (i == end) break;
-        (data[i] == '"' ? inString : escaped) = data[i] != '"';
-        ++i;
-        continue;
-      }
-      while (i < end && !kNested[static_cast<unsigned char>(data[i])]) ++i;
-      if (i == end) break;
-      const char c = data[i++];
-      if (c == '"') {
-        inString = true;
-      } else if (c == '{' || c == '[') {
-        ++depth;
-      } else if ((c == '}' || c == ']') && --depth == 0) {
-        at_ = i;
-        if (at_ - (keep_ + start) > mostBytes) kept = false;
-        return true;
-      }
-    }
-    at_ = end;
+    at_ += scan.pass(std::string_view(buffer_).substr(at_));
+    if (kept && at_ - (keep_ + start) > mostBytes) kept = false;
+    if (scan.ended()) return true;
+    if (!kept) keep_ = at_, start = 0;
+    if (!fill()) return false;
   }
 }
 

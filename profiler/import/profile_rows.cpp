@@ -284,7 +284,7 @@ struct ProfileRows::TraceRows {
       recorder().add(step);
     }
     lane.steps.clear();
-    return recorder().commitIfDue();
+    return recorder().commitIfDue(true);
   }
 
   base::Status flow(const TraceEvent& event, std::size_t level) {

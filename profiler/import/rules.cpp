@@ -23,6 +23,7 @@ constexpr std::string_view kFacts[] = {"device", "lane", "stage",   "chunk", "re
                                        "pass",   "kind", "message", "group", "engine",  "block"};
 /// Combinations of annotations and arguments whose meanings are kept.
 constexpr std::size_t kMostKnown = 100'000;
+constexpr std::size_t kRecent = 1024;
 
 std::string lowerCase(std::string_view text) {
   std::string lower(text);
@@ -403,7 +404,7 @@ RuleMatcher::Known RuleMatcher::match(const TraceEvent& event, std::span<const N
   return known;
 }
 
-const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const NameId> annotations) {
+const RuleMatcher::Known& RuleMatcher::knownOf(const TraceEvent& event, std::span<const NameId> annotations) {
   key_.thread = event.thread;
   key_.name = event.name;
   key_.category = event.category;
@@ -420,7 +421,23 @@ const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const N
     if (known_.size() >= kMostKnown && !key_.context.empty()) known_.clear();
     found = known_.emplace(key_, match(event, annotations)).first;
   }
-  const Known& known = found->second;
+  return found->second;
+}
+
+const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const NameId> annotations) {
+  const Known* recent = nullptr;
+  if (rules_.usesAnnotations_ || !rules_.matchedArguments_.empty()) {
+    recent = &knownOf(event, annotations);
+  } else {
+    const auto place = static_cast<std::size_t>(event.name.value * 7 + event.thread.value) % kRecent;
+    recent_.resize(kRecent);
+    Recent& own = recent_[place];
+    if (own.known == nullptr || own.name != event.name || own.thread != event.thread ||
+        own.category != event.category)
+      own = {event.thread, event.name, event.category, &knownOf(event, annotations)};
+    recent = own.known;
+  }
+  const Known& known = *recent;
   if (known.fromArguments.empty()) return known.meaning;
   meaning_ = known.meaning;
   for (const auto& [fact, argument] : known.fromArguments) {

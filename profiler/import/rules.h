@@ -107,6 +107,7 @@ class RuleMatcher {
     std::size_t operator()(const Key& key) const;
   };
   struct Match;
+  const Known& knownOf(const TraceEvent& event, std::span<const NameId> annotations);
   Known match(const TraceEvent& event, std::span<const NameId> annotations) const;
   void add(const Rules::Rule& rule, const Match& found, std::map<std::string_view, bool>& stated,
            Known& known) const;
@@ -115,6 +116,13 @@ class RuleMatcher {
   const Rules& rules_;
   const TraceTables& tables_;
   std::unordered_map<Key, Known, Hash> known_;
+  /// What was asked for lately. It is quicker to find, but only where no pattern asks for a context.
+  struct Recent {
+    ThreadId thread;
+    NameId name, category;
+    const Known* known = nullptr;
+  };
+  std::vector<Recent> recent_;
   Key key_;
   Meaning meaning_;
 };

@@ -80,6 +80,8 @@ constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;
 
 /// Finds an argument by a name under which PyTorch, CUDA's and ROCm's tracers, Megatron and others state it.
 std::optional<Argument> argumentNamed(std::string_view name);
+/// The same, or the i-th of further arguments that rules use (Rules::ownArguments).
+std::optional<Argument> argumentNamed(std::string_view name, const std::vector<std::string>& own);
 /// All these names, separated by commas, for messages.
 std::string argumentNames();
 

@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "profiler/import/chakra_trace.h"
-#include "profiler/import/chrome_events.h"
+#include "profiler/import/chrome_trace.h"
 #include "profiler/import/gaudi_csv.h"
 #include "profiler/import/perfetto_trace.h"
 
@@ -33,42 +33,6 @@ void addBaseTime(TraceTables& tables) {
   if (const auto time = parseTime(base->second, 1000)) *tables.origin += *time;
 }
 
-/// False if the text holds no events.
-base::Result<bool> readJson(const TraceFile& file, ByteSource& bytes, TraceData& data,
-                            base::Executor& executor, base::Progress& progress) {
-  ChromeEvents events(data.tables, [&](const TraceEvent& event) { return data.add(event); });
-  JsonWindows windows(bytes);
-  // While a window is parsed, the next one is read and cut.
-  JsonWindows::Window current, following;
-  bool more = windows.next(current);
-  while (more) {
-    bool another = false;
-    base::Status parsed, written;
-    data.events.setAside();
-    executor.parallelFor(2, [&](std::size_t part) {
-      if (part == 0) {
-        parsed = events.parse(current);
-      } else {
-        another = windows.next(following);
-        written = data.events.writeAside();
-      }
-    });
-    PIPESCOPE_TRY(parsed);
-    PIPESCOPE_TRY(written);
-    progress.report(file.fraction(), "reading " + file.name);
-    if (progress.cancelled()) return base::cancelled("The import was stopped.");
-    std::swap(current, following);
-    more = another;
-  }
-  if (!windows.foundEvents()) return false;
-  data.tables.members = windows.members();
-  addBaseTime(data.tables);
-  for (const std::string& finding : windows.findings()) data.tables.findings.add(finding);
-  if (windows.oversizedEvents() > 0)
-    data.tables.findings.add("An event is larger than 16 MB and is left out.", windows.oversizedEvents());
-  return true;
-}
-
 }  // namespace
 
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
@@ -77,24 +41,28 @@ TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
 }
 
-base::Status TraceData::add(const TraceEvent& event) {
+base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentValue> arguments) {
+  const NameId category(event.category);
+  const auto find = [arguments](Argument wanted) -> const ArgumentValue* {
+    const auto found = std::ranges::find(arguments, wanted, &ArgumentValue::argument);
+    return found == arguments.end() ? nullptr : &*found;
+  };
   firstTime = std::min(firstTime, event.time);
   lastTime = std::max(lastTime, event.time + event.duration);
-  const auto size = static_cast<std::size_t>(event.category.value) + 1;
+  const auto size = static_cast<std::size_t>(event.category) + 1;
   if (categoryKinds_.size() < size) categoryKinds_.resize(size);
-  CategoryKind& kind = categoryKinds_[event.category];
-  if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(event.category));
-  if (kind == CategoryKind::annotation) annotations_.insert(event.name);
+  CategoryKind& kind = categoryKinds_[category];
+  if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(category));
+  if (kind == CategoryKind::annotation) annotations_.insert(NameId(event.name));
   if (kind == CategoryKind::pass)
-    ownExport_ =
-        ownExport_ || (event.find(Argument::stage) != nullptr &&
-                       event.find(Argument::microBatch) != nullptr && event.find(Argument::step) != nullptr);
+    ownExport_ = ownExport_ || (find(Argument::stage) != nullptr && find(Argument::microBatch) != nullptr &&
+                                find(Argument::step) != nullptr);
   if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator) {
-    markAccelerator(event.process);
-    const ArgumentValue* correlation = correlated_ ? nullptr : event.find(Argument::correlation);
+    markAccelerator(ProcessId(event.process));
+    const ArgumentValue* correlation = correlated_ ? nullptr : find(Argument::correlation);
     correlated_ = correlated_ || (correlation != nullptr && !correlation->text && correlation->value > 0);
   }
-  return events.add(event);
+  return events.add(event, arguments);
 }
 
 void TraceData::markAccelerator(ProcessId process) {
@@ -137,8 +105,13 @@ base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
     PIPESCOPE_TRY(reader(bytes, *data, {file.name, file.fraction, progress}));
     return data;
   }
-  PIPESCOPE_ASSIGN(const bool known, readJson(file, bytes, *data, executor, progress));
-  if (!known) data.reset();
+  PIPESCOPE_ASSIGN(const bool known,
+                   readChrome(bytes, *data, executor, {file.name, file.fraction, progress}));
+  if (!known) {
+    data.reset();
+  } else {
+    addBaseTime(data->tables);
+  }
   return data;
 }
 

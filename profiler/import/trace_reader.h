@@ -28,7 +28,8 @@ struct TraceData {
   std::int64_t lastTime = std::numeric_limits<std::int64_t>::min();
 
   bool empty() const { return events.size() == 0; }
-  base::Status add(const TraceEvent& event);
+  base::Status add(const TraceEvent& event) { return add(packed(event), argumentsOf(event)); }
+  base::Status add(const PackedEvent& event, std::span<const ArgumentValue> arguments);
   /// True if the process stands for an accelerator: it holds kernels and copies, and its threads are queues.
   bool isAccelerator(ProcessId process) const;
   void markAccelerator(ProcessId process);

@@ -20,10 +20,7 @@ ThreadId TraceTables::thread(ProcessId process, std::string_view key) {
 }
 
 std::optional<Argument> TraceTables::argumentNamed(std::string_view name) const {
-  if (const auto known = importing::argumentNamed(name)) return known;
-  for (std::size_t i = 0; i < ownArguments.size(); ++i)
-    if (ownArguments[i] == name) return static_cast<Argument>(kKnownArguments + i);
-  return std::nullopt;
+  return importing::argumentNamed(name, ownArguments);
 }
 
 }  // namespace pipescope::importing

@@ -6,12 +6,15 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -33,17 +36,54 @@ using Clock = std::chrono::steady_clock;
   std::exit(1);
 }
 
-/// Two threads, as the command line uses.
+/// Two threads that take what comes next, as those of the command line.
 class TwoThreads : public base::Executor {
  public:
+  ~TwoThreads() override {
+    call(nullptr, 0);
+    other_.join();
+  }
   std::size_t threads() const override { return 2; }
   void parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) override {
-    std::thread other([&] {
-      for (std::size_t i = 1; i < count; i += 2) body(i);
-    });
-    for (std::size_t i = 0; i < count; i += 2) body(i);
-    other.join();
+    call(&body, count);
+    take();
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return idle_; });
   }
+
+ private:
+  void call(const std::function<void(std::size_t)>* body, std::size_t count) {
+    {
+      const std::lock_guard lock(mutex_);
+      body_ = body;
+      count_ = count;
+      next_ = 0;
+      idle_ = false;
+    }
+    wake_.notify_one();
+  }
+  void take() {
+    for (std::size_t i = next_++; i < count_; i = next_++) (*body_)(i);
+  }
+  void work() {
+    for (std::unique_lock lock(mutex_);;) {
+      wake_.wait(lock, [this] { return !idle_; });
+      if (body_ == nullptr) return;
+      lock.unlock();
+      take();
+      lock.lock();
+      idle_ = true;
+      done_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const std::function<void(std::size_t)>* body_ = nullptr;
+  std::size_t count_ = 0;
+  std::atomic<std::size_t> next_ = 0;
+  bool idle_ = true;
+  std::thread other_{[this] { work(); }};
 };
 
 /// A trace as PyTorch's profiler writes it: threads with nested operators, and kernels with their launches.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -17,43 +18,76 @@ std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space) {
   return row == nullptr ? 0 : std::clamp<std::int64_t>(row->units, 0, kMostUnits);
 }
 
+/// The rows of one memory space in an executable, and the units that each of them describes.
+using UnitRows = std::vector<const model::UnitMemory*>;
+
+/// Calls add(row, first, end) with the range of units of each row, as far as the space has them. False: there
+/// is no row.
 template <class Add>
-Result<bool> forEachUnitRun(const model::ProfileSource& source, const Catalog& catalog,
-                            model::ExecutableId executable, model::MemorySpaceId space, Add add) {
-  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
-  const std::int64_t units = memoryUnitsOf(catalog, space);
-  bool any = false;
-  for (const model::UnitMemory& row : *rows) {
-    if (row.executable != executable || row.space != space) continue;
-    const std::int64_t first = std::clamp<std::int64_t>(row.firstUnit, 0, units);
-    const std::int64_t end = first + std::clamp<std::int64_t>(row.unitCount, 0, units - first);
-    add(row, first, end);
-    any = true;
+bool forEachUnitRun(const UnitRows& rows, std::int64_t units, Add add) {
+  for (const model::UnitMemory* row : rows) {
+    const std::int64_t first = std::clamp<std::int64_t>(row->firstUnit, 0, units);
+    add(*row, first, first + std::clamp<std::int64_t>(row->unitCount, 0, units - first));
   }
-  return any;
+  return !rows.empty();
+}
+
+UnitRows unitRowsOf(const std::vector<model::UnitMemory>& rows, model::ExecutableId executable,
+                    model::MemorySpaceId space) {
+  UnitRows own;
+  for (const model::UnitMemory& row : rows)
+    if (row.executable == executable && row.space == space) own.push_back(&row);
+  return own;
+}
+
+UnitUse unitUseOf(const UnitRows& rows, std::int64_t units) {
+  UnitUse use;
+  for (auto* column : {&use.includingGaps, &use.excludingGaps, &use.alwaysLive, &use.notAlwaysLive})
+    column->assign(static_cast<std::size_t>(units), 0);
+  const bool any =
+      forEachUnitRun(rows, units, [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+        for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u) {
+          base::addWrapped(use.includingGaps[u], row.bytes.count);
+          if (row.category == kMemoryGap) continue;
+          base::addWrapped(use.excludingGaps[u], row.bytes.count);
+          base::addWrapped((row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u], row.bytes.count);
+        }
+      });
+  return any ? use : UnitUse();
+}
+
+/// Where most memory is not always live: the number of the step among those of its memory space, and the
+/// bytes.
+struct LivePeak {
+  std::int64_t steps = 0, step = -1;
+  Bytes bytes;
+};
+
+/// The peaks of all memory spaces, in one pass over the steps.
+Result<std::map<model::MemorySpaceId, LivePeak>> livePeaks(const model::ProfileSource& source,
+                                                           model::ExecutableId executable) {
+  std::map<model::MemorySpaceId, LivePeak> peaks;
+  LivePeak* peak = nullptr;
+  model::MemorySpaceId space;
+  PIPESCOPE_TRY(forAllRows<model::LivenessStep>(source, [&](const model::LivenessStep& row) {
+    if (row.executable != executable) return;
+    if (peak == nullptr || row.space != space) peak = &peaks[row.space];
+    space = row.space;
+    if (peak->step < 0 || row.notAlwaysLive > peak->bytes) {
+      peak->step = peak->steps;
+      peak->bytes = row.notAlwaysLive;
+    }
+    ++peak->steps;
+  }));
+  return peaks;
 }
 
 }  // namespace
 
 Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
                         model::ExecutableId executable, model::MemorySpaceId space) {
-  UnitUse use;
-  const auto units = static_cast<std::size_t>(memoryUnitsOf(catalog, space));
-  for (auto* column : {&use.includingGaps, &use.excludingGaps, &use.alwaysLive, &use.notAlwaysLive})
-    column->assign(units, 0);
-  PIPESCOPE_ASSIGN(
-      const bool any,
-      forEachUnitRun(
-          source, catalog, executable, space,
-          [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-            for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u) {
-              base::addWrapped(use.includingGaps[u], row.bytes.count);
-              if (row.category == kMemoryGap) continue;
-              base::addWrapped(use.excludingGaps[u], row.bytes.count);
-              base::addWrapped((row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u], row.bytes.count);
-            }
-          }));
-  return any ? use : UnitUse();
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
+  return unitUseOf(unitRowsOf(*rows, executable, space), memoryUnitsOf(catalog, space));
 }
 
 Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source,
@@ -61,18 +95,15 @@ Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const
                                                                            model::ExecutableId executable,
                                                                            model::MemorySpaceId space) {
   std::map<std::string, std::vector<std::int64_t>> use;
-  const auto units = static_cast<std::size_t>(memoryUnitsOf(catalog, space));
-  PIPESCOPE_TRY(([&]() -> base::Status {
-    const auto done = forEachUnitRun(source, catalog, executable, space,
-                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-                                       auto& column = use[row.category];
-                                       column.resize(units, 0);
-                                       for (auto u = static_cast<std::size_t>(first);
-                                            u < static_cast<std::size_t>(end); ++u)
-                                         base::addWrapped(column[u], row.bytes.count);
-                                     });
-    return done.ok() ? base::Status() : base::Status(done.error());
-  }()));
+  const std::int64_t units = memoryUnitsOf(catalog, space);
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
+  forEachUnitRun(unitRowsOf(*rows, executable, space), units,
+                 [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                   auto& column = use[row.category];
+                   column.resize(static_cast<std::size_t>(units), 0);
+                   for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u)
+                     base::addWrapped(column[u], row.bytes.count);
+                 });
   return use;
 }
 
@@ -81,14 +112,22 @@ Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& cat
   Liveness result;
   PIPESCOPE_ASSIGN(const UnitUse use, unitUse(source, catalog, executable, space));
   for (const std::int64_t bytes : use.alwaysLive) result.alwaysLive += Bytes(bytes);
-  PIPESCOPE_ASSIGN(const model::Rows<model::LivenessStep> rows, source.rows<model::LivenessStep>());
-  for (const model::LivenessStep& row : *rows) {
-    if (row.executable != executable || row.space != space) continue;
-    result.steps.push_back({row.index, row.program, row.pass, row.notAlwaysLive, row.maxUnitNotAlwaysLive});
-    const auto here = static_cast<std::int64_t>(result.steps.size()) - 1;
-    if (result.peakStep < 0 ||
-        row.notAlwaysLive > result.steps[static_cast<std::size_t>(result.peakStep)].notAlwaysLive)
-      result.peakStep = here;
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::LivenessStep>());
+  const std::size_t column = columnOf<model::LivenessStep>("memory_space");
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].rows > 0) {  // A damaged block has no rows. Reading it gives the error.
+      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::LivenessStep>(b));
+      if (column < ranges.size() && !ranges[column].mayHold(space.value)) continue;
+    }
+    PIPESCOPE_ASSIGN(const model::Rows<model::LivenessStep> rows, source.block<model::LivenessStep>(b));
+    for (const model::LivenessStep& row : *rows) {
+      if (row.executable != executable || row.space != space) continue;
+      result.steps.push_back({row.index, row.program, row.pass, row.notAlwaysLive, row.maxUnitNotAlwaysLive});
+      const auto here = static_cast<std::int64_t>(result.steps.size()) - 1;
+      if (result.peakStep < 0 ||
+          row.notAlwaysLive > result.steps[static_cast<std::size_t>(result.peakStep)].notAlwaysLive)
+        result.peakStep = here;
+    }
   }
   return result;
 }
@@ -99,8 +138,8 @@ bool isOnDevice(const model::MemorySpace& space) {
 
 namespace {
 
-Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Catalog& catalog,
-                                  model::ExecutableId executable, const model::MemorySpace& space) {
+DeviceMemory deviceMemory(const Catalog& catalog, const model::MemorySpace& space, const UnitRows& rows,
+                          const LivePeak& peak) {
   DeviceMemory memory;
   memory.index = static_cast<int>(space.device.value);
   if (const model::Device* device = catalog.device(space.device)) memory.name = device->name;
@@ -108,7 +147,8 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
   memory.space = space.id;
   memory.units = space.units;
   memory.bytesPerUnit = space.bytesPerUnit;
-  PIPESCOPE_ASSIGN(const UnitUse use, unitUse(source, catalog, executable, space.id));
+  const std::int64_t units = memoryUnitsOf(catalog, space.id);
+  const UnitUse use = unitUseOf(rows, units);
   for (std::size_t u = 0; u < use.includingGaps.size(); ++u) {
     memory.total += Bytes(use.excludingGaps[u]);
     memory.totalIncludingGaps += Bytes(use.includingGaps[u]);
@@ -122,20 +162,13 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
       memory.worstUnit = static_cast<std::int64_t>(u);
     }
   }
-  PIPESCOPE_TRY(([&]() -> base::Status {
-    const auto done = forEachUnitRun(source, catalog, executable, space.id,
-                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-                                       const Bytes bytes = row.bytes * (end - first);
-                                       memory.byRegion[row.region] += bytes;
-                                       if (row.category != kMemoryGap)
-                                         memory.byCategory[row.category] += bytes;
-                                     });
-    return done.ok() ? base::Status() : base::Status(done.error());
-  }()));
-  PIPESCOPE_ASSIGN(const Liveness live, liveness(source, catalog, executable, space.id));
-  memory.peakStep = live.peakStep;
-  if (live.peakStep >= 0)
-    memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
+  forEachUnitRun(rows, units, [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+    const Bytes bytes = row.bytes * (end - first);
+    memory.byRegion[row.region] += bytes;
+    if (row.category != kMemoryGap) memory.byCategory[row.category] += bytes;
+  });
+  memory.peakStep = peak.step;
+  if (peak.step >= 0) memory.notAlwaysLivePeak = peak.bytes;
   // The capacity of the host is not modelled.
   memory.fits = !space.device.valid() || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
   return memory;
@@ -148,9 +181,16 @@ Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog
   Memory result;
   std::set<model::DeviceId> own;  // of the first replica
   for (const model::Stage* stage : catalog.stagesOf(executable)) own.insert(stage->device);
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
+  std::map<model::MemorySpaceId, UnitRows> rowsOf;
+  for (const model::UnitMemory& row : *rows)
+    if (row.executable == executable) rowsOf[row.space].push_back(&row);
+  PIPESCOPE_ASSIGN(const auto peaks, livePeaks(source, executable));
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     if (space.device.valid() && !own.empty() && !own.contains(space.device)) continue;
-    PIPESCOPE_ASSIGN(const DeviceMemory device, deviceMemory(source, catalog, executable, space));
+    const auto peak = peaks.find(space.id);
+    const DeviceMemory device =
+        deviceMemory(catalog, space, rowsOf[space.id], peak == peaks.end() ? LivePeak() : peak->second);
     if (device.totalIncludingGaps.count == 0) continue;
     (isOnDevice(space) ? result.devices : result.others).push_back(device);
     if (!isOnDevice(space)) continue;

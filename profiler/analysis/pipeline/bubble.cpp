@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "profiler/analysis/intervals.h"
+#include "profiler/analysis/placements_by_id.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -17,11 +19,13 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, const std::vector<model:
   Bubble bubble;
   const TimeSpan whole = flushOf(placements);
   if (whole.end <= whole.start || devices.empty()) return bubble;
-  std::vector<model::Placement> passes;
-  for (const model::Placement& p : placements) {
-    if (model::isComputePass(p.pass) && devices.contains(p.device)) passes.push_back(p);
-  }
-  const TimeSpan steady = steadyPart(passes);
+  const auto computes = [&](const model::Placement& p) {
+    return model::isComputePass(p.pass) && devices.contains(p.device);
+  };
+  std::vector<model::Placement> passes;  // if not all are
+  const bool all = std::ranges::all_of(placements, computes);
+  if (!all) std::ranges::copy_if(placements, std::back_inserter(passes), computes);
+  const TimeSpan steady = steadyPart(all ? placements : passes);
   double up = 0, mid = 0, down = 0, exchange = 0;
   for (const model::Placement& p : placements) {
     const TimeSpan span{at(p.start), at(p.end)};
@@ -36,14 +40,14 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, const std::vector<model:
     if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
       exchange += TimeSpan{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
   }
-  const double all = (whole.end - whole.start) * static_cast<double>(devices.size());
+  const double deviceTime = (whole.end - whole.start) * static_cast<double>(devices.size());
   const auto lost = [&](double from, double to, double busy) {
-    return ((to - from) * static_cast<double>(devices.size()) - busy) / all;
+    return ((to - from) * static_cast<double>(devices.size()) - busy) / deviceTime;
   };
   bubble.rampUp = lost(whole.start, steady.start, up);
   bubble.steady = lost(steady.start, steady.end, mid);
   bubble.rampDown = lost(steady.end, whole.end, down);
-  bubble.exchange = exchange / all;
+  bubble.exchange = exchange / deviceTime;
   return bubble;
 }
 
@@ -66,31 +70,43 @@ double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iterat
 
 }  // namespace
 
-TimeSpan steadyPart(const std::vector<model::Placement>& passes) {
+namespace {
+
+/// The time in which each slot's devices do all that they ever do; empty: there are no slots.
+TimeSpan steadySlots(const std::vector<model::Placement>& passes) {
+  TimeSpan steady;
+  if (std::ranges::none_of(passes, [](const model::Placement& p) { return p.slot >= 0; })) return steady;
   std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
   std::map<int, std::map<model::DeviceId, std::set<std::pair<int, bool>>>> slots;
   std::map<int, TimeSpan> slotSpans;
-  std::map<model::DeviceId, TimeSpan> deviceSpans;
   for (const model::Placement& p : passes) {
     const std::pair kind{p.stage, p.pass == model::Pass::forward};
     kinds[p.device].insert(kind);
-    deviceSpans[p.device].widen(p);
     if (p.slot < 0) continue;
     slots[p.slot][p.device].insert(kind);
     slotSpans[p.slot].widen(p);
   }
-  TimeSpan steady;
   for (const auto& [slot, doing] : slots) {
     if (doing != kinds) continue;
     steady.start = std::min(steady.start, slotSpans[slot].start);
     steady.end = std::max(steady.end, slotSpans[slot].end);
   }
+  return steady;
+}
+
+}  // namespace
+
+TimeSpan steadyPart(const std::vector<model::Placement>& passes) {
+  TimeSpan steady = steadySlots(passes);
   if (!steady.empty() || passes.empty()) return steady;
+  PerDevice<TimeSpan> deviceSpans;
+  for (const model::Placement& p : passes) deviceSpans[p.device].widen(p);
   steady = flushOf(passes);
-  for (const auto& [device, span] : deviceSpans) {
+  deviceSpans.forEach([&steady](const TimeSpan& span) {
+    if (span.start > span.end) return;  // nothing runs there
     steady.start = std::max(steady.start, span.start);
     steady.end = std::min(steady.end, span.end);
-  }
+  });
   if (steady.end < steady.start) steady.start = steady.end = (steady.start + steady.end) / 2;
   return steady;
 }

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "profiler/analysis/pipeline/waits.h"
-#include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -39,9 +38,6 @@ class PathParts {
 
   Result<Parts> make(const model::Run& run) {
     PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
-    PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements,
-                     rowsOfRun<model::Placement>(side_.source, run));
-    for (const model::Placement& row : placements) segmentOf_[row.id] = row.segment;
     PIPESCOPE_TRY(readShares(path));
     std::int64_t total = 0;
     for (const CriticalLink& link : path) {
@@ -68,28 +64,35 @@ class PathParts {
     if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);
   }
 
+  /// What counts of a step.
+  struct PathStep {
+    Ticks offset, ticks;
+    model::ProgramId program;
+  };
+
   base::Status readShares(const std::vector<CriticalLink>& path) {
-    std::map<model::SegmentId, std::vector<model::Step>> steps;
+    std::unordered_map<model::SegmentId, std::vector<PathStep>> steps;
     for (const CriticalLink& link : path) {
-      if (link.kind == CriticalLink::Kind::placement) steps[segmentOf_[link.placement]];
+      if (link.kind == CriticalLink::Kind::placement) steps[link.segment];
     }
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, side_.source.blocks<model::Step>());
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, side_.source.block<model::Step>(b));
       for (const model::Step& row : *rows) {
-        if (const auto found = steps.find(row.segment); found != steps.end()) found->second.push_back(row);
+        if (const auto found = steps.find(row.segment); found != steps.end())
+          found->second.push_back({row.offset, row.ticks, row.program});
       }
     }
     for (auto& [segment, rows] : steps) shares_[segment] = sharesOf(rows);
     return {};
   }
 
-  Shares sharesOf(std::vector<model::Step>& steps) {
+  Shares sharesOf(std::vector<PathStep>& steps) {
     std::stable_sort(steps.begin(), steps.end(),
                      [](const auto& a, const auto& b) { return a.offset < b.offset; });
     std::map<std::string, std::int64_t> sums;
     Ticks reached;
-    for (const model::Step& step : steps) {
+    for (const PathStep& step : steps) {
       const Ticks from = std::max(step.offset, reached), to = step.offset + step.ticks;
       if (to <= from) continue;
       base::addWrapped(sums[pathOf(step.program)], (to - from).count);
@@ -122,7 +125,7 @@ class PathParts {
     if (link.kind != CriticalLink::Kind::placement) {
       return count(link.kind == CriticalLink::Kind::call ? "call" : "transfer", "", length);
     }
-    for (const auto& [operation, ticks] : shares_[segmentOf_[link.placement]]) {
+    for (const auto& [operation, ticks] : shares_[link.segment]) {
       const std::int64_t part =
           std::min(ticks, length);  // the steps of a damaged segment may be longer than it
       count("placement", operation, part);
@@ -135,8 +138,7 @@ class PathParts {
   const std::int64_t ticksPerSecond_;
   const bool byOperator_, anywhere_;
   Parts parts_;
-  std::unordered_map<model::PlacementId, model::SegmentId> segmentOf_;
-  std::map<model::SegmentId, Shares> shares_;
+  std::unordered_map<model::SegmentId, Shares> shares_;
   std::unordered_map<std::int64_t, std::string> names_;
 };
 

@@ -1,7 +1,7 @@
 #include "profiler/analysis/pipeline/pass_medians.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "profiler/analysis/rows_of_run.h"
@@ -9,12 +9,41 @@
 namespace pipescope::analysis {
 namespace {
 
-std::optional<double> medianOf(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
+/// Lengths of the passes of one kind, in pieces.
+class PassLengths {
+ public:
+  void add(std::int32_t iteration, std::int32_t microBatch, double ticks) {
+    const std::pair pass(iteration, microBatch);
+    if (!pieces_.empty() && pieces_.back().first == pass) {
+      pieces_.back().second += ticks;
+    } else {
+      pieces_.emplace_back(pass, ticks);
+    }
+  }
+
+  std::optional<double> median() {
+    if (pieces_.empty()) return std::nullopt;
+    const auto earlier = [](const Piece& a, const Piece& b) { return a.first < b.first; };
+    if (!std::is_sorted(pieces_.begin(), pieces_.end(), earlier))
+      std::stable_sort(pieces_.begin(), pieces_.end(), earlier);
+    std::vector<double> lengths;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (i > 0 && pieces_[i].first == pieces_[i - 1].first) {
+        lengths.back() += pieces_[i].second;
+      } else {
+        lengths.push_back(pieces_[i].second);
+      }
+    }
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    if (lengths.size() % 2 == 1) return *middle;
+    return (*std::max_element(lengths.begin(), middle) + *middle) / 2;
+  }
+
+ private:
+  using Piece = std::pair<std::pair<std::int32_t, std::int32_t>, double>;  // iteration and micro-batch, ticks
+  std::vector<Piece> pieces_;
+};
 
 }  // namespace
 
@@ -24,21 +53,16 @@ Result<std::map<int, PassMedians>> passMedians(const model::ProfileSource& sourc
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return medians;
   PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
-  // A pass may consist of several placements: stage, forward, iteration, micro-batch → ticks.
-  std::map<std::tuple<int, bool, int, int>, double> passes;
+  std::map<int, std::pair<PassLengths, PassLengths>> lengths;  // by stage, of forward and backward
   for (const model::Placement& p : placements) {
     const bool forward = p.pass == model::Pass::forward;
     const bool backward = p.pass == model::Pass::backward || p.pass == model::Pass::weightGradient;
-    if (p.replica == 0 && p.stage >= 0 && p.microBatch >= 0 && (forward || backward))
-      passes[{p.stage, forward, p.iteration, p.microBatch}] += static_cast<double>((p.end - p.start).count);
+    if (p.replica != 0 || p.stage < 0 || p.microBatch < 0 || (!forward && !backward)) continue;
+    auto& own = lengths[p.stage];
+    (forward ? own.first : own.second)
+        .add(p.iteration, p.microBatch, static_cast<double>((p.end - p.start).count));
   }
-  std::map<int, std::pair<std::vector<double>, std::vector<double>>> lengths;
-  for (const auto& [key, ticks] : passes) {
-    auto& [forward, backward] = lengths[std::get<0>(key)];
-    (std::get<1>(key) ? forward : backward).push_back(ticks);
-  }
-  for (auto& [stage, both] : lengths)
-    medians[stage] = {medianOf(std::move(both.first)), medianOf(std::move(both.second))};
+  for (auto& [stage, both] : lengths) medians[stage] = {both.first.median(), both.second.median()};
   return medians;
 }
 

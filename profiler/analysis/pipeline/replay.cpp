@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "profiler/analysis/placements_by_id.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -23,15 +25,23 @@ double costOf(const ReplayTask& task, const std::vector<StageCost>& costs) {
 Replay::Replay(const std::vector<model::Placement>& iteration, int stages, model::ScheduleKind kind,
                std::set<int> pipeStarts)
     : stages_(stages), kind_(kind), pipeStarts_(std::move(pipeStarts)) {
-  std::vector<const model::Placement*> sorted;
+  PerDevice<std::vector<const model::Placement*>> byDevice;
   for (const model::Placement& p : iteration) {
     if (model::isComputePass(p.pass) && p.stage >= 0 && p.stage < stages && p.microBatch >= 0)
-      sorted.push_back(&p);
+      byDevice[p.device].push_back(&p);
   }
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
-    return std::tie(a->device, a->start, a->id) < std::tie(b->device, b->start, b->id);
+  byDevice.forEach([this](std::vector<const model::Placement*>& list) {
+    const auto earlier = [](const auto* a, const auto* b) {
+      return std::tie(a->start, a->id) < std::tie(b->start, b->id);
+    };
+    if (!std::is_sorted(list.begin(), list.end(), earlier)) std::sort(list.begin(), list.end(), earlier);
+    addTasks(list);
   });
-  for (const model::Placement* p : sorted) {
+}
+
+/// Adds the tasks of one device, in the order of their starts.
+void Replay::addTasks(const std::vector<const model::Placement*>& placements) {
+  for (const model::Placement* p : placements) {
     const ReplayTask task{static_cast<int>(p->device.value), p->stage, p->microBatch, p->slot,
                           kindOf(p->pass)};
     const ReplayTask* last = tasks_.empty() ? nullptr : &tasks_.back();

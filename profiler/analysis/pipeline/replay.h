@@ -34,6 +34,7 @@ class Replay {
   const std::vector<ReplayTask>& tasks() const { return tasks_; }
 
  private:
+  void addTasks(const std::vector<const model::Placement*>& placements);
   double bySlots(const std::vector<StageCost>& costs) const;
   double byDependencies(const std::vector<StageCost>& costs) const;
   /// Index of the awaited task in a table of end times; −1: the task waits for nothing.

@@ -30,6 +30,10 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   const std::set<model::DeviceId> own = rows.devices();
   std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
   std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });
+  std::map<int, std::size_t> counts;
+  for (const model::Placement& p : rows.placements) ++counts[p.iteration];
+  for (const auto& [iteration, count] : counts)
+    if (iteration >= 0) rows.iterations[iteration].reserve(count);
   for (const model::Placement& p : rows.placements) {
     if (p.iteration >= 0) rows.iterations[p.iteration].push_back(p);
   }

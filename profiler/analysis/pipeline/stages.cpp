@@ -9,6 +9,7 @@
 #include "profiler/analysis/pipeline/replay.h"
 #include "profiler/analysis/pipeline/replica_rows.h"
 #include "profiler/analysis/pipeline/stage_operations.h"
+#include "profiler/analysis/placements_by_id.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -126,14 +127,11 @@ void compareStages(StagesReport& report) {
 
 void addWaits(const ReplicaRows& rows, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
-  std::map<std::pair<std::int64_t, model::WaitCause>, double> sums;
+  PerDevice<std::map<model::WaitCause, double>> sums;
   for (const model::Wait& wait : rows.waits)
-    sums[{wait.device.value, wait.cause}] += static_cast<double>((wait.end - wait.start).count) / iterations;
-  for (StageReport& stage : report.stages) {
-    for (const auto& [key, ticks] : sums) {
-      if (key.first == stage.device) stage.waits[key.second] += ticks;
-    }
-  }
+    sums[wait.device][wait.cause] += static_cast<double>((wait.end - wait.start).count) / iterations;
+  for (StageReport& stage : report.stages)
+    if (const auto* own = sums.find(model::DeviceId(stage.device))) stage.waits = *own;
 }
 
 /// Largest ÷ mean over the devices that hold a stage; none if all take no time.

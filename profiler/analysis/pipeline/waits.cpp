@@ -4,13 +4,41 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "profiler/analysis/pipeline/measured_waits.h"
+#include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
+
+namespace {
+
+/// What the waits of a group have in common.
+struct WaitKey {
+  model::DeviceId device, waitedForDevice;
+  int waitedForStage = -1;
+  model::WaitCause cause = model::WaitCause::fill;
+  std::string reason;
+  auto operator<=>(const WaitKey&) const = default;
+};
+struct WaitKeyHash {
+  std::size_t operator()(const WaitKey& key) const {
+    std::size_t hash = std::hash<std::string>()(key.reason);
+    for (const std::int64_t part : {key.device.value, key.waitedForDevice.value,
+                                    std::int64_t{key.waitedForStage}, static_cast<std::int64_t>(key.cause)})
+      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15ULL, hash ^= hash >> 32U;
+    return hash;
+  }
+};
+struct WaitSum {
+  std::int64_t ticks = 0, count = 0, blocked = 0;
+};
+
+}  // namespace
 
 Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
                                           model::ExecutableId executable) {
@@ -19,10 +47,9 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
   if (run == nullptr) return groups;
   PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, *run));
   PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
-  std::map<model::PlacementId, int> stageOf;
+  const PlacementsById byId(placements);
   std::set<int> iterations;
   for (const model::Placement& placement : placements) {
-    stageOf[placement.id] = placement.stage;
     if (placement.iteration >= 0 || !catalog.measured()) iterations.insert(placement.iteration);
   }
   std::optional<MeasuredWaits> measured;
@@ -31,27 +58,29 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
   if (measured)
     for (const model::Placement& placement : placements)
       if (placement.stage >= 0) firstStage.try_emplace(placement.device, placement.stage);
-  struct Sum {
-    std::int64_t ticks = 0, count = 0, blocked = 0;
-  };
-  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause, std::string>, Sum> sums;
+  std::unordered_map<WaitKey, WaitSum, WaitKeyHash> unordered;
   for (const model::Wait& wait : waits) {
-    const auto placement = stageOf.find(wait.waitedFor);
+    const model::Placement* const placement = byId.find(wait.waitedFor);
     const auto device = firstStage.find(wait.waitedForDevice);
-    const int stage = placement != stageOf.end()   ? placement->second
+    const int stage = placement != nullptr         ? placement->stage
                       : device != firstStage.end() ? device->second
                                                    : -1;
-    Sum& sum = sums[{wait.device, wait.waitedForDevice, stage, wait.cause,
-                     measured ? measured->reasonOf(wait) : std::string()}];
+    WaitSum& sum = unordered[{wait.device, wait.waitedForDevice, stage, wait.cause,
+                              measured ? measured->reasonOf(wait) : std::string()}];
     base::addWrapped(sum.ticks, (wait.end - wait.start).count);
     if (measured) base::addWrapped(sum.blocked, measured->blockedDuring(wait).count);
     ++sum.count;
   }
+  const std::map<WaitKey, WaitSum> sums(unordered.begin(), unordered.end());
   const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));
   const double length = static_cast<double>((run->end - run->start).count);
   for (const auto& [key, sum] : sums) {
     WaitGroup group;
-    std::tie(group.device, group.waitedForDevice, group.waitedForStage, group.cause, group.reason) = key;
+    group.device = key.device;
+    group.waitedForDevice = key.waitedForDevice;
+    group.waitedForStage = key.waitedForStage;
+    group.cause = key.cause;
+    group.reason = key.reason;
     group.ticksPerIteration = static_cast<double>(sum.ticks) * perIteration;
     group.countPerIteration = static_cast<double>(sum.count) * perIteration;
     group.blockedPerIteration = static_cast<double>(sum.blocked) * perIteration;
@@ -72,17 +101,26 @@ class PathFinder {
   /// `measured`: gaps of a recorded run for which the trace gives no cause are the host's.
   PathFinder(const std::vector<model::Placement>& placements, const std::vector<model::Wait>& waits,
              bool measured)
-      : measured_(measured) {
-    for (const model::Placement& p : placements) {
-      byId_[p.id] = &p;
-      byDevice_[p.device].push_back(&p);
-    }
-    for (const model::Wait& w : waits) waitsByEnd_[{w.device, w.end}] = &w;
-    for (auto& [device, list] : byDevice_) {
-      std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
+      : byId_(placements), measured_(measured) {
+    for (const model::Placement& p : placements) byDevice_[p.device].push_back(&p);
+    for (const model::Wait& w : waits) waitsByEnd_[w.device].push_back(&w);
+    byDevice_.forEach([](std::vector<const model::Placement*>& list) {
+      const auto earlier = [](const auto* a, const auto* b) {
         return std::tie(a->start, a->end) < std::tie(b->start, b->end);
-      });
-    }
+      };
+      if (!std::is_sorted(list.begin(), list.end(), earlier)) std::sort(list.begin(), list.end(), earlier);
+    });
+    waitsByEnd_.forEach([](std::vector<const model::Wait*>& list) {
+      const auto earlier = [](const auto* a, const auto* b) { return a->end < b->end; };
+      if (!std::is_sorted(list.begin(), list.end(), earlier))
+        std::stable_sort(list.begin(), list.end(), earlier);
+      // Of waits that end together, the last one counts.
+      std::reverse(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end(),
+                             [](const auto* a, const auto* b) { return a->end == b->end; }),
+                 list.end());
+      std::reverse(list.begin(), list.end());
+    });
   }
 
   /// The placement whose end let `placement` start. Null: it waited for the host's call.
@@ -91,14 +129,15 @@ class PathFinder {
     if (before != nullptr && before->end == placement.start) return before;
     // Transfers may lie between the last wait and the start. A wait for the device's own copies does not say
     // which other device was late.
-    for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
-      const model::Wait& wait = *(--it)->second;
-      if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
-      const auto waitedFor = byId_.find(wait.waitedFor);
+    const std::span<const model::Wait* const> waits = waitsUntil(placement.device, placement.start);
+    for (auto it = waits.rbegin(); it != waits.rend(); ++it) {
+      const model::Wait& wait = **it;
+      if (before != nullptr && wait.start < before->end) break;
+      const model::Placement* const waitedFor = byId_.find(wait.waitedFor);
       if (wait.cause == model::WaitCause::host && measured_) continue;
-      if (wait.cause == model::WaitCause::host)  // a copy on another lane of the device, or the call
-        return waitedFor == byId_.end() ? nullptr : waitedFor->second;
-      if (waitedFor != byId_.end() && waitedFor->second->device != placement.device) return waitedFor->second;
+      // a copy on another lane of the device, or the call
+      if (wait.cause == model::WaitCause::host) return waitedFor;
+      if (waitedFor != nullptr && waitedFor->device != placement.device) return waitedFor;
     }
     return before;
   }
@@ -106,18 +145,25 @@ class PathFinder {
   /// The part of the time before a placement in which its device waits for the host of a recorded run.
   Ticks hostBefore(const model::Placement& placement, Ticks from) const {
     Ticks host;
-    for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start});
-         measured_ && it != waitsByEnd_.begin();) {
-      const model::Wait& wait = *(--it)->second;
-      if (wait.device != placement.device || wait.end <= from) break;
-      if (wait.cause == model::WaitCause::host) host += wait.end - std::max(wait.start, from);
-    }
+    if (!measured_) return host;
+    const std::span<const model::Wait* const> waits = waitsUntil(placement.device, placement.start);
+    for (auto it = waits.rbegin(); it != waits.rend() && (*it)->end > from; ++it)
+      if ((*it)->cause == model::WaitCause::host) host += (*it)->end - std::max((*it)->start, from);
     return host;
   }
 
  private:
+  /// The waits of a device that end at `time` or before, in the order of their ends.
+  std::span<const model::Wait* const> waitsUntil(model::DeviceId device, Ticks time) const {
+    const auto* const all = waitsByEnd_.find(device);
+    if (all == nullptr) return {};
+    const auto end = std::upper_bound(all->begin(), all->end(), time,
+                                      [](Ticks until, const auto* wait) { return until < wait->end; });
+    return {all->begin(), end};
+  }
+
   const model::Placement* previousOnDevice(const model::Placement& placement) const {
-    const auto& list = byDevice_.at(placement.device);
+    const auto& list = *byDevice_.find(placement.device);
     const auto here = std::lower_bound(list.begin(), list.end(), placement.start,
                                        [](const auto* p, Ticks start) { return p->start < start; });
     for (auto it = here; it != list.begin();) {
@@ -127,9 +173,9 @@ class PathFinder {
     return nullptr;
   }
 
-  std::map<model::PlacementId, const model::Placement*> byId_;
-  std::map<model::DeviceId, std::vector<const model::Placement*>> byDevice_;
-  std::map<std::pair<model::DeviceId, Ticks>, const model::Wait*> waitsByEnd_;
+  const PlacementsById byId_;
+  PerDevice<std::vector<const model::Placement*>> byDevice_;
+  PerDevice<std::vector<const model::Wait*>> waitsByEnd_;
   const bool measured_;
 };
 
@@ -155,7 +201,7 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
     if (end > start)
       path.push_back({kind, p.device, start, end,
                       kind == CriticalLink::Kind::placement ? p.id : model::PlacementId(), p.stage, p.pass,
-                      p.microBatch});
+                      p.microBatch, p.segment});
   };
   const model::Placement *current = &*last, *next = nullptr;
   // In a damaged file, placements may wait for each other in a circle. The path therefore must go back in

@@ -33,6 +33,7 @@ struct CriticalLink {
   int stage = -1;
   model::Pass pass = model::Pass::forward;
   int microBatch = -1;
+  model::SegmentId segment;  ///< of the placement that the link is, or belongs to
 };
 
 /// What the critical path consists of, in ticks.

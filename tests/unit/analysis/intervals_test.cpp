@@ -27,6 +27,8 @@ TEST(Intervals, CountEveryMomentOnce) {
     EXPECT_EQ(one.unionLength(), Ticks(static_cast<std::int64_t>(inOne.size()))) << round;
     EXPECT_EQ(commonLength(one, other), Ticks(both)) << round;
     EXPECT_EQ(one.empty(), inOne.empty());
+    const auto alone = static_cast<std::int64_t>(inOther.size()) - both;
+    EXPECT_EQ(freeLength(one.joined(), other.joined()), Ticks(alone)) << round;
   }
 }
 

@@ -60,6 +60,29 @@ TEST(EventSorter, SortsInMemory) {
   expectSorted({});
 }
 
+TEST(EventSorter, MergesAFewAscendingStretches) {
+  EventSorter sorter(testing::TempDir());
+  std::vector<std::int64_t> expected;
+  for (std::int64_t stretch = 0; stretch < 7; ++stretch) {
+    for (std::int64_t i = 0; i < 100 + 13 * stretch; ++i) {
+      TraceEvent event;
+      event.thread = ThreadId(0);
+      event.time = 10 * i + 3 * stretch;
+      expected.push_back(event.time);
+      ASSERT_TRUE(sorter.add(event).ok());
+    }
+  }
+  std::sort(expected.begin(), expected.end());
+  std::vector<std::int64_t> found;
+  ASSERT_TRUE(sorter
+                  .visit([&](const TraceEvent& event) -> base::Status {
+                    found.push_back(event.time);
+                    return {};
+                  })
+                  .ok());
+  EXPECT_EQ(found, expected);
+}
+
 TEST(EventSorter, SortsByWayOfTemporaryFiles) {
   expectSorted({.memoryBytes = 4096, .readBytes = 64});
 }

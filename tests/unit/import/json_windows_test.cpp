@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <random>
 
 namespace pipescope::importing {
 namespace {
@@ -74,6 +75,41 @@ TEST(JsonWindows, DoesNotDependOnWhereReadsEnd) {
     EXPECT_EQ(parts.events, whole.events) << bytes;
     EXPECT_EQ(parts.members, whole.members) << bytes;
     EXPECT_TRUE(parts.findings.empty());
+  }
+}
+
+/// A JSON object whose strings hold brackets, quotes and backslashes.
+std::string randomObject(std::mt19937& random, int depth = 0) {
+  constexpr const char* kPieces[] = {"{", "}", "[", "]", R"(\")", R"(\\)", "a", " ", "\xC3\xA4", ":"};
+  const auto string = [&] {
+    std::string text = "\"";
+    for (std::uint32_t i = random() % 90; i > 0; --i)
+      text += kPieces[random() % (random() % 3 == 0 ? 10 : 7)];
+    return text + '"';
+  };
+  std::string object = "{";
+  for (std::uint32_t i = random() % 4; i > 0; --i) {
+    if (object.size() > 1) object += ", ";
+    object += string() + ":";
+    const std::uint32_t kind = depth < 3 ? random() % 3 : 0;
+    object += kind == 0   ? string()
+              : kind == 1 ? randomObject(random, depth + 1)
+                          : "[" + randomObject(random, depth + 1) + "]";
+  }
+  return object + "}";
+}
+
+TEST(JsonWindows, CutsWhatStringsHoldAtAnyPlace) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 300; ++round) {
+    Texts events;
+    std::string list = "[";
+    for (int i = 0; i < 6; ++i) {
+      events.push_back(randomObject(random));
+      ASSERT_TRUE(nlohmann::json::accept(events.back())) << events.back();
+      list += (i > 0 ? "," : "") + events.back();
+    }
+    EXPECT_EQ(cut(list + "]", 1 + random() % 200).events, events) << list;
   }
 }
 
