@@ -30,7 +30,7 @@ struct PlanOptions {
   std::vector<std::string> vary, settings;
   int stages = 0, microBatches = 0, chunks = 0, devices = 0;
   std::int64_t microBatchSize = 1;
-  bool overwrite = false;
+  bool overwrite = false, present = false;
 };
 
 /// A number of bytes with a unit or without one: "16e9", "16 GB", "16GiB", "12.5GB/s".
@@ -109,7 +109,7 @@ FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
 }
 
 base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag : {"--devices", "--vary", "--set", "--start"}) {
+  for (const char* flag : {"--devices", "--vary", "--set", "--start", "--present"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));
@@ -170,6 +170,25 @@ plan::CutLevel cutLevelOf(const std::string& framework) {
   return framework == "deepspeed" ? plan::CutLevel::blocks : plan::CutLevel::numberedBlocks;
 }
 
+std::size_t threadsOf(const config::Configuration& configuration) {
+  const std::int64_t threads = configuration.integer("execution.threads");
+  return threads > 0 ? static_cast<std::size_t>(threads) : numerics::ThreadPool::hardwareThreads();
+}
+
+/// Compiles and emulates the configuration as it is.
+base::Result<std::string> showPresent(const PlanOptions& options, const CLI::App& command) {
+  for (const char* flag : {"--devices", "--vary", "--start", "--output", "--overwrite", "--write"}) {
+    if (command.count(flag) == 0) continue;
+    return base::badInput(fmt::format(
+        "{} is about a plan that is searched, but --present searches none: leave one of them out.",
+        std::string_view(flag) == "--output" ? "-o" : flag));
+  }
+  PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
+  numerics::ThreadPool pool(threadsOf(configuration));
+  PIPESCOPE_ASSIGN(const plan::TriedPlan present, app::presentPlan(configuration, pool));
+  return options.format == "json" ? toJson(present) : toText(present, options.file);
+}
+
 base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& command) {
   for (const char* flag : {"--micro-batches", "--schedule", "--chunks", "--bandwidth", "--memory",
                            "--micro-batch-size", "--stages"}) {
@@ -179,6 +198,7 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
                     "lets the plan choose it.",
                     flag));
   }
+  if (options.present) return showPresent(options, command);
   PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
   std::vector<app::PlanChoice> choices;
   for (const std::string& text : options.vary) {
@@ -193,9 +213,7 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   const bool speaks = instances == nullptr || instances->index() == 0;
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(speaks ? options.progress : "off");
-  const std::int64_t threads = configuration.integer("execution.threads");
-  numerics::ThreadPool pool(threads > 0 ? static_cast<std::size_t>(threads)
-                                        : numerics::ThreadPool::hardwareThreads());
+  numerics::ThreadPool pool(threadsOf(configuration));
   const plan::CutLevel level = cutLevelOf(options.write);
   const base::Result<app::ConfigurationPlan> planned =
       app::planConfiguration(configuration, choices, options.start, pool, *progress, level, instances.get());
@@ -230,6 +248,9 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
       .add_option("--set", options.settings,
                   "Set any key: --set training.gradient_accumulation=16; repeatable")
       ->allow_extra_args(false);
+  command.add_flag(
+      "--present", options.present,
+      "Show the configuration as it is, without a search: the time and the memory of each stage");
   command.add_option("--progress", options.progress, "How to show progress on standard error")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

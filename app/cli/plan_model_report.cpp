@@ -39,6 +39,12 @@ std::optional<double> gainOf(const ConfigurationPlan& planned) {
   return planned.best.plan.best.tried.samplesPerSecond / planned.present->samplesPerSecond - 1;
 }
 
+std::string scheduleText(const TriedPlan& tried) {
+  return fmt::format("{}, {} micro-batch{} of {}, {} replica{}, recompute {}", tried.schedule,
+                     tried.microBatches, tried.microBatches == 1 ? "" : "es", tried.microBatchSize,
+                     tried.replicas, tried.replicas == 1 ? "" : "s", tried.recompute);
+}
+
 std::size_t longestStage(const TriedPlan& tried) {
   const auto longest = std::ranges::max_element(tried.stages, {}, &TriedStage::time);
   return static_cast<std::size_t>(longest - tried.stages.begin());
@@ -157,6 +163,18 @@ sections::Table planTable(const char* key, const char* title, const TriedPlan& t
   return table;
 }
 
+/// The memory of each stage's device. Stages on one device share it.
+void addMemoryColumns(const TriedPlan& tried, sections::Table& table) {
+  table.columns.push_back({"fullest_unit", "Fullest unit", Format::bytes, "tile or card"});
+  table.columns.push_back({"filled", "Filled", Format::fraction, "of that unit"});
+  for (std::size_t s = 0; s < tried.stages.size(); ++s) {
+    const TriedStage& stage = tried.stages[s];
+    table.rows[s].emplace_back(stage.used);
+    table.rows[s].push_back(
+        stage.room > 0 ? Cell(static_cast<double>(stage.used) / static_cast<double>(stage.room)) : Cell());
+  }
+}
+
 /// The best plan of each variant, the best variant first.
 sections::Table variantTable(const ConfigurationPlan& planned) {
   sections::Table table{"variants", "Variants", "the best plan of each", {}, {}};
@@ -192,9 +210,7 @@ std::string toText(const ConfigurationPlan& planned, const std::string& file) {
   if (planned.present) add("Present", rateText(*planned.present));
   if (!planned.best.settings.empty()) add("Settings", settingsText(planned.best.settings));
   const TriedPlan& tried = model.best.tried;
-  add("Schedule", fmt::format("{}, {} micro-batch{} of {}, {} replica{}, recompute {}", tried.schedule,
-                              tried.microBatches, tried.microBatches == 1 ? "" : "es", tried.microBatchSize,
-                              tried.replicas, tried.replicas == 1 ? "" : "s", tried.recompute));
+  add("Schedule", scheduleText(tried));
   add("Tried",
       fmt::format("{} plan{} compiled and emulated{}", planned.compiled, planned.compiled == 1 ? "" : "s",
                   model.exact && planned.variants.size() == 1 ? ", which are all" : ""));
@@ -230,6 +246,8 @@ Json stagesJson(const TriedPlan& tried) {
     json["host_ms"] = ms(stage.host);
     json["activation_bytes"] = stage.activations;
     json["parameter_bytes"] = stage.parameters;
+    json["fullest_unit_bytes"] = stage.used;
+    json["unit_capacity_bytes"] = stage.room;
     json["missing_bytes"] = stage.missing;
     all.push_back(std::move(json));
   }
@@ -275,6 +293,23 @@ Json variantsJson(const ConfigurationPlan& planned) {
 }
 
 }  // namespace
+
+std::string toText(const TriedPlan& present, const std::string& file) {
+  sections::Section section{"plan", fmt::format("{} as it is", file), {}, {}, {}};
+  section.facts.push_back({"", "Present", rateText(present), Format::plain, ""});
+  section.facts.push_back({"", "Schedule", scheduleText(present), Format::plain, ""});
+  section.tables.push_back(planTable("present", "Stages", present));
+  addMemoryColumns(present, section.tables.back());
+  section.remarks = present.overflow;
+  return sections::toText(section);
+}
+
+std::string toJson(const TriedPlan& present) {
+  Json json = triedJson(present);
+  json["limiting_stage"] = longestStage(present);
+  json["remarks"] = present.overflow;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string toJson(const ConfigurationPlan& planned) {
   const plan::ModelPlan& model = planned.best.plan;

@@ -56,12 +56,19 @@ void start(QObject* owner, const QString& program, const Found& found,
 
 }  // namespace
 
+QStringList sampleFolders() {
+  const QDir beside(QCoreApplication::applicationDirPath());
+  QStringList folders;
+  for (const char* place : {"../share/pipescope/samples", "../../samples", "../samples", PIPESCOPE_SAMPLES})
+    folders << beside.filePath(QLatin1String(place));
+  return folders;
+}
+
 DemoPlaces demoPlaces() {
   const QDir beside(QCoreApplication::applicationDirPath());
   DemoPlaces places;
   places.program = beside.filePath(QStringLiteral("pipescope"));
-  for (const char* place : {"../share/pipescope/samples", "../../samples", "../samples", PIPESCOPE_SAMPLES})
-    places.samples << beside.filePath(QLatin1String(place));
+  places.samples = sampleFolders();
   places.folder = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
   return places;
 }

@@ -15,6 +15,8 @@ struct DemoPlaces {
   QStringList samples;  ///< folders to search for mnist/pipelined.toml, in this order
   QString folder;       ///< folder for the profile; created if it is missing
 };
+/// The folders in which the samples may be: beside the installed program, or in the source.
+QStringList sampleFolders();
 /// The files and folders for the running program.
 DemoPlaces demoPlaces();
 

@@ -19,6 +19,7 @@
 #include "app/gui/open_profile.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
+#include "app/gui/workbench_services.h"
 #include "app/run/orders/replay_schedules.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
@@ -31,6 +32,7 @@
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
 #include "views/shell/style.h"
+#include "views/workbench/workbench.h"
 
 namespace pipescope::gui {
 namespace {
@@ -106,19 +108,9 @@ class Windows {
                               .toStdString());
   }
 
+  /// A window with the profile and the page that the command line names.
   shell::MainWindow& add(const QString& profile) {
-    const auto opening = std::make_shared<Opening>();
-    windows_.push_back(std::make_unique<shell::MainWindow>(
-        pages_, palette_, [opening](const std::string& path) { return opening->open(path); }));
-    shell::MainWindow& window = *windows_.back();
-    opening->show(window);
-    QObject::connect(&window, &QObject::destroyed, [opening] { opening->stop(); });
-    QObject::connect(qApp, &QCoreApplication::aboutToQuit, &window, [opening] { opening->stop(); });
-    QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
-    QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
-    window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
-      makeDemo(&window, demoPlaces(), done);
-    });
+    shell::MainWindow& window = addPlain();
     if (!options_.page.isEmpty()) window.showPage(options_.page);
     if (profile.isEmpty()) return window;
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
@@ -133,7 +125,57 @@ class Windows {
     return window;
   }
 
+  /// A window without a profile.
+  shell::MainWindow& addPlain() {
+    const auto opening = std::make_shared<Opening>();
+    windows_.push_back(std::make_unique<shell::MainWindow>(
+        pages_, palette_, [opening](const std::string& path) { return opening->open(path); }));
+    shell::MainWindow& window = *windows_.back();
+    opening->show(window);
+    QObject::connect(&window, &QObject::destroyed, [opening] { opening->stop(); });
+    QObject::connect(qApp, &QCoreApplication::aboutToQuit, &window, [opening] { opening->stop(); });
+    QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
+    QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
+    QObject::connect(&window, &shell::MainWindow::newRunRequested, &window, [this] { workbench().newRun(); });
+    QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window, [this, &window] {
+      const shell::ProfileSnapshot* snapshot = window.session().snapshot();
+      if (snapshot != nullptr) workbench().edit(window.session().path(), snapshot->catalog->configuration);
+    });
+    window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
+      makeDemo(&window, demoPlaces(), done);
+    });
+    return window;
+  }
+
  private:
+  /// The workbench, shown in front. All windows share it.
+  workbench::Workbench& workbench() {
+    if (!workbench_) {
+      workbench_ = std::make_unique<workbench::Workbench>(palette_, workbenchServices());
+      QObject::connect(workbench_.get(), &workbench::Workbench::openWanted, workbench_.get(),
+                       [this](const QString& profile) { openBeside(profile); });
+      QObject::connect(
+          workbench_.get(), &workbench::Workbench::compareWanted, workbench_.get(),
+          [this](const QString& former, const QString& profile) { openBeside(profile).compareWith(former); });
+    }
+    workbench_->show();
+    workbench_->raise();
+    workbench_->activateWindow();
+    return *workbench_;
+  }
+
+  /// The window that shows the profile: one that does already, or a new one.
+  shell::MainWindow& openBeside(const QString& profile) {
+    const auto found = std::find_if(windows_.begin(), windows_.end(),
+                                    [&](const auto& window) { return window->session().path() == profile; });
+    shell::MainWindow& window = found != windows_.end() ? **found : addPlain();
+    if (found == windows_.end()) window.open(profile);
+    window.show();
+    window.raise();
+    window.activateWindow();
+    return window;
+  }
+
   /// Destroys a closed window and its profile after the close event has been handled.
   void forget(shell::MainWindow& window) {
     const auto found =
@@ -160,6 +202,7 @@ class Windows {
   shell::Palette& palette_;
   shell::PageRegistry pages_;
   std::vector<std::unique_ptr<shell::MainWindow>> windows_;
+  std::unique_ptr<workbench::Workbench> workbench_;
 };
 
 base::OutputRules pictureRules(const Options& options) {

@@ -67,6 +67,8 @@ class KeysTest : public WindowTest {
     ASSERT_TRUE((*writer)->commit(rows).ok());
     ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
     newWindows = std::make_unique<QSignalSpy>(window.get(), &shell::MainWindow::newWindowRequested);
+    newRuns = std::make_unique<QSignalSpy>(window.get(), &shell::MainWindow::newRunRequested);
+    runsAgain = std::make_unique<QSignalSpy>(window.get(), &shell::MainWindow::runAgainRequested);
   }
 
   /// Opens the profile on a page, in a window that is too low for all rows of the trace.
@@ -195,7 +197,7 @@ class KeysTest : public WindowTest {
     say(static_cast<int>(window->windowState()));
     say(window->session().isOpening());
     say(window->findBar()->isVisible());
-    say(newWindows->count());
+    for (const auto* asked : {&newWindows, &newRuns, &runsAgain}) say((*asked)->count());
     say(static_cast<int>(palette->theme()));
     seen << shell::Settings().value(QStringLiteral("time_unit")).toString();
     for (const QDialog* dialog : window->findChildren<QDialog*>()) {
@@ -260,7 +262,7 @@ class KeysTest : public WindowTest {
 
   QTemporaryDir folder;
   QString path;
-  std::unique_ptr<QSignalSpy> newWindows;
+  std::unique_ptr<QSignalSpy> newWindows, newRuns, runsAgain;
 };
 
 TEST_F(KeysTest, NoKeyOfAPageIsDeadAfterOpening) {

@@ -52,6 +52,11 @@ Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(open);
   buttons->addWidget(demo_);
+  auto* run = new QPushButton(tr("New run…"), column);
+  run->setMinimumSize(110, 34);
+  run->setToolTip(tr("Edit a configuration and run it on emulated devices"));
+  connect(run, &QPushButton::clicked, this, &Home::newRunRequested);
+  buttons->addWidget(run);
   buttons->addStretch();
   layout->addLayout(buttons);
   connect(demo_, &QPushButton::clicked, this, &Home::demoRequested);

@@ -27,6 +27,7 @@ class Home : public QWidget {
  Q_SIGNALS:
   void openRequested();
   void demoRequested();
+  void newRunRequested();
   void fileChosen(const QString& path);
 
  private:

@@ -154,6 +154,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   connect(menus_, &WindowMenus::recentCleared, home_, &Home::refresh);
   connect(home_, &Home::openRequested, dialogs_, &WindowDialogs::chooseFile);
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
+  connect(home_, &Home::newRunRequested, this, &MainWindow::newRunRequested);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
   outer_ = new QStackedWidget(this);
   outer_->addWidget(home_);

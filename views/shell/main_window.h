@@ -70,6 +70,9 @@ class MainWindow : public QMainWindow {
 
  Q_SIGNALS:
   void newWindowRequested();
+  void newRunRequested();
+  /// The settings of the window's profile are wanted in the workbench.
+  void runAgainRequested();
   void closed();
 
  protected:

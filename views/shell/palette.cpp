@@ -141,12 +141,14 @@ QString Palette::styleSheet() const {
              "QStatusBar::item { border: none; }"
              "QLabel[colour=\"muted\"] { color: %5; }"
              "QLabel[colour=\"link\"] { color: %9; }"
+             "QLabel[colour=\"error\"] { color: %10; }"
              "QTabWidget::pane { border: none; }"
              "QTabBar::tab { padding: 5px 14px; border: none; color: %5; background: transparent; }"
              "QTabBar::tab:selected { color: %1; border-bottom: 2px solid %8; }"
              "QTabBar::tab:hover { color: %1; }")
              .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted),
-                  name(Ui::grid), name(Ui::selection), name(Ui::accent), name(Ui::link)) +
+                  name(Ui::grid), name(Ui::selection), name(Ui::accent), name(Ui::link))
+             .arg(name(Ui::error)) +
          scrollBars();
 }
 

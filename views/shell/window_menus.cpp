@@ -51,6 +51,10 @@ void WindowMenus::makeActions() {
                    [this] { window_.session().reload(); });
   demoAction_ = actions_.add(file, tr("Open the &demo profile"), {}, [this] { window_.openDemo(); });
   demoAction_->setEnabled(false);
+  actions_.add(file, tr("New r&un…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))},
+               [this] { Q_EMIT window_.newRunRequested(); });
+  runAgain_ = actions_.add(file, tr("Edit and run a&gain…"), {QKeySequence(QStringLiteral("Ctrl+Shift+R"))},
+                           [this] { Q_EMIT window_.runAgainRequested(); });
   picture_ = actions_.add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
                           [this] { window_.saveCurrentPicture(false); });
   wholePicture_ = actions_.add(file, tr("Save picture of the &whole chart…"),
@@ -143,6 +147,7 @@ void WindowMenus::enable() {
   reload_->setEnabled(!window_.session().path().isEmpty());
   link_->setEnabled(file);
   compare_->setEnabled(any);
+  runAgain_->setEnabled(any && !snapshot->catalog->configuration.empty());
   report_->setEnabled(any && window_.session().executable().valid());
   comparisonReport_->setEnabled(any && window_.comparison().snapshot() != nullptr);
   picture_->setEnabled(any);

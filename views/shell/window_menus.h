@@ -45,6 +45,7 @@ class WindowMenus : public QObject {
   QMenu* recent_ = nullptr;
   QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr, *switchUnit_ = nullptr;
   QAction *compare_ = nullptr, *report_ = nullptr, *comparisonReport_ = nullptr;
+  QAction* runAgain_ = nullptr;
   QAction *reload_ = nullptr, *demoAction_ = nullptr, *picture_ = nullptr, *wholePicture_ = nullptr,
           *link_ = nullptr, *findAction_ = nullptr;
   QList<QAction*> themeActions_, pageActions_;

@@ -1,5 +1,10 @@
 #include "app/run/request/compile_run.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
 #include "app/run/request/accelerator.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/fixed_configuration.h"
@@ -10,27 +15,49 @@
 #include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
+namespace {
 
-base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
-                                              compile::LoweredStages* known) {
+/// A configuration that has passed all checks before compilation.
+struct CheckedRun {
+  std::variant<compile::FixedRun, compile::ModelRequest> request;
+  std::optional<std::string> notice;
+};
+
+base::Result<CheckedRun> checkedRun(const config::Configuration& given) {
   PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
   PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
   const config::Configuration& c = chosen.configuration;
   const std::string& system = c.text("system.name");
   if (devices::hasGivenCosts(system, userConfigurationFolder())) {
-    PIPESCOPE_ASSIGN(const compile::FixedRun run, fixedRun(c));
-    return compile::compileFixed(run);
+    PIPESCOPE_ASSIGN(compile::FixedRun run, fixedRun(c));
+    return CheckedRun{std::move(run), std::nullopt};
   }
   if (!c.tables("fixed.stages").empty()) {
     return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " + system +
                           ".");
   }
   PIPESCOPE_TRY(checkConfiguration(c));
-  PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
+  PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
+  return CheckedRun{std::move(request), chosen.notice};
+}
+
+}  // namespace
+
+base::Status checkRun(const config::Configuration& configuration) {
+  PIPESCOPE_ASSIGN([[maybe_unused]] const CheckedRun checked, checkedRun(configuration));
+  return {};
+}
+
+base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
+                                              compile::LoweredStages* known) {
+  PIPESCOPE_ASSIGN(const CheckedRun checked, checkedRun(given));
+  if (const auto* fixed = std::get_if<compile::FixedRun>(&checked.request))
+    return compile::compileFixed(*fixed);
+  const auto& request = std::get<compile::ModelRequest>(checked.request);
   base::SerialExecutor serial;
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
                    compile::compileModel(request, executor == nullptr ? serial : *executor, known));
-  if (chosen.notice) compilation.notices.push_back(*chosen.notice);
+  if (checked.notice) compilation.notices.push_back(*checked.notice);
   return compilation;
 }
 

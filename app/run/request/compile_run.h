@@ -7,6 +7,10 @@
 
 namespace pipescope::app {
 
+/// Checks a configuration as compileRun() does before it compiles: the choice of the system, each key beside
+/// the others, and the model's graph. It reads the ONNX file of the model, but no data.
+base::Status checkRun(const config::Configuration& configuration);
+
 /// Validates a configuration and compiles its executables before it reads any data. Every error message names
 /// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel; `known`
 /// remembers what they made of stages, for further compilations. The result depends on neither.

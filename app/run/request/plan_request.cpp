@@ -29,6 +29,21 @@ namespace {
 
 using config::Configuration;
 
+base::Result<Configuration> resolved(const Configuration& given) {
+  PIPESCOPE_ASSIGN(const Configuration defaults, withModelDefaults(given));
+  PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
+  return chosen.configuration;
+}
+
+base::Status checkDivisible(const Configuration& c) {
+  const std::string& system = c.text("system.name");
+  if (!devices::hasGivenCosts(system, userConfigurationFolder())) return {};
+  return base::badInput(fmt::format(
+      "System {} has costs that are given for whole stages, so there is nothing to divide: plan from the "
+      "costs of layers with --profile, or choose another system.",
+      system));
+}
+
 /// One combination of choices.
 struct Variant {
   std::vector<PlanSetting> settings;
@@ -73,12 +88,7 @@ class ConfigurationPlanner {
 
   base::Result<ConfigurationPlan> plan() {
     PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
-    if (devices::hasGivenCosts(chosen.text("system.name"), userConfigurationFolder())) {
-      return base::badInput(fmt::format(
-          "System {} has costs that are given for whole stages, so there is nothing to divide: plan from the "
-          "costs of layers with --profile, or choose another system.",
-          chosen.text("system.name")));
-    }
+    PIPESCOPE_TRY(checkDivisible(chosen));
     if (!start_.empty()) PIPESCOPE_TRY(readStart(chosen));
     addErrorBand(chosen);
     addPresent();
@@ -103,12 +113,6 @@ class ConfigurationPlanner {
   }
 
  private:
-  static base::Result<Configuration> resolved(const Configuration& given) {
-    PIPESCOPE_ASSIGN(const Configuration defaults, withModelDefaults(given));
-    PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
-    return chosen.configuration;
-  }
-
   /// A variant, with samples per second that none of its plans exceeds.
   struct Bounded {
     std::size_t index = 0;
@@ -546,6 +550,13 @@ class ConfigurationPlanner {
 };
 
 }  // namespace
+
+base::Result<plan::TriedPlan> presentPlan(const Configuration& configuration, base::Executor& executor) {
+  PIPESCOPE_ASSIGN(const Configuration chosen, resolved(configuration));
+  PIPESCOPE_TRY(checkDivisible(chosen));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor));
+  return plan::tryOut(compilation);
+}
 
 base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,

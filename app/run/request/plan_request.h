@@ -73,6 +73,11 @@ base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& c
                                                   plan::CutLevel level = plan::CutLevel::anywhere,
                                                   const numerics::Instances* instances = nullptr);
 
+/// Compiles and emulates the configuration as it is. Refused: systems whose costs are given, and what the
+/// compiler refuses.
+base::Result<plan::TriedPlan> presentPlan(const config::Configuration& configuration,
+                                          base::Executor& executor);
+
 /// The configuration of the best plan, as TOML that runs as planned.
 std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);
 

@@ -1,0 +1,468 @@
+// Tests the form, the stages and the predictions of the workbench.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMouseEvent>
+#include <QToolButton>
+
+#include "views/workbench/key_field.h"
+#include "views/workbench/key_value.h"
+#include "views/workbench/predictor.h"
+#include "window_test.h"
+#include "workbench_fixture.h"
+
+namespace pipescope::testing {
+namespace {
+
+using workbench::Draft;
+using workbench::Setting;
+using workbench::StagePlaces;
+
+std::shared_ptr<const workbench::Keys> allKeys() {
+  static const auto keys = std::make_shared<const workbench::Keys>(gui::workbenchServices().keys);
+  return keys;
+}
+
+std::string settingsText(const std::vector<Setting>& settings) {
+  std::string text;
+  for (const Setting& each : settings)
+    text += (each.path + QStringLiteral(" = ") + each.value).toStdString() + "\n";
+  return text;
+}
+
+QString prediction(const QByteArray& stages) {
+  return QStringLiteral(
+             "{\"stages\": [%1], \"samples_per_second\": 1000, \"fits\": true, \"missing_bytes\": 0, "
+             "\"schedule\": \"popart\", \"devices\": 2, \"replicas\": 1, \"limiting_stage\": 0, \"remarks\": "
+             "[]}")
+      .arg(QString::fromUtf8(stages));
+}
+
+class WorkbenchFormTest : public WorkbenchTest {
+ protected:
+  void drag(const QPoint& from, const QPoint& to, bool release = true) const {
+    workbench::StageBoard* board = window->board();
+    QTest::mousePress(board, Qt::LeftButton, {}, from);
+    hold(from + QPoint(30, 0));
+    hold(to);
+    if (release) QTest::mouseRelease(board, Qt::LeftButton, {}, to);
+  }
+  /// Moves the mouse with the button held.
+  void hold(const QPoint& at) const {
+    QMouseEvent move(QEvent::MouseMove, at, window->board()->mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
+                     {});
+    QApplication::sendEvent(window->board(), &move);
+  }
+  QString value(const char* path) const { return window->draft().value(QLatin1String(path)); }
+};
+
+TEST(WorkbenchDraft, EverySampleIsReadWrittenAndAccepted) {
+  const auto presets = gui::presetsIn({QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")});
+  ASSERT_GE(presets.size(), 10U);
+  const QTemporaryDir folder;
+  for (const workbench::Preset& preset : presets) {
+    const auto settings = gui::readSettings(preset.file);
+    ASSERT_TRUE(settings.ok()) << settings.error().message;
+    EXPECT_FALSE(preset.doc.isEmpty()) << preset.name.toStdString();
+    Draft draft(allKeys());
+    EXPECT_TRUE(draft.assign(*settings).isEmpty()) << preset.name.toStdString();
+    const auto problems = gui::checkSettings(draft.settings());
+    EXPECT_TRUE(problems.empty()) << preset.name.toStdString() << ": "
+                                  << problems.front().sentence.toStdString();
+    QFile copy(folder.filePath(QStringLiteral("copy.toml")));
+    ASSERT_TRUE(copy.open(QIODevice::WriteOnly));
+    copy.write(draft.toml().toUtf8());
+    copy.close();
+    const auto again = gui::readSettings(copy.fileName());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(settingsText(*again), settingsText(*settings)) << preset.name.toStdString();
+  }
+}
+
+TEST(WorkbenchDraft, TypedTextsBecomeToml) {
+  const auto key = [](workbench::ValueType type, const QStringList& choices = {}) {
+    workbench::KeyRow row;
+    row.type = type;
+    row.choices = choices;
+    return row;
+  };
+  using workbench::tomlOf;
+  using workbench::typedText;
+  using workbench::ValueType;
+  const auto words = key(ValueType::integer, {QStringLiteral("auto")});
+  EXPECT_EQ(tomlOf(words, QStringLiteral(" 12 ")), QStringLiteral("12"));
+  EXPECT_EQ(tomlOf(words, QStringLiteral("auto")), QStringLiteral("\"auto\""));
+  EXPECT_EQ(typedText(words, QStringLiteral("-1")), QStringLiteral("auto"));
+  EXPECT_EQ(tomlOf(key(ValueType::integer), QStringLiteral("007")), QStringLiteral("7"));
+  EXPECT_EQ(tomlOf(key(ValueType::integer), QStringLiteral("1.5")), QStringLiteral("\"1.5\""));
+  EXPECT_EQ(tomlOf(key(ValueType::real), QStringLiteral(".5")), QStringLiteral("0.5"));
+  EXPECT_EQ(tomlOf(key(ValueType::real), QStringLiteral("3e-5")), QStringLiteral("3e-5"));
+  EXPECT_EQ(tomlOf(key(ValueType::real), QStringLiteral("nan")), QStringLiteral("\"nan\""));
+  EXPECT_EQ(tomlOf(key(ValueType::text), QStringLiteral("a \"b\" \\ \n")),
+            QStringLiteral("\"a \\\"b\\\" \\\\ \\u000a\""));
+  EXPECT_EQ(workbench::unquoted(QStringLiteral("\"a \\\"b\\\" \\\\ \\u000a\"")),
+            QStringLiteral("a \"b\" \\ \n"));
+  EXPECT_EQ(tomlOf(key(ValueType::integers), QStringLiteral("1, 28,28")), QStringLiteral("[1, 28, 28]"));
+  EXPECT_EQ(tomlOf(key(ValueType::integers), QStringLiteral("1, x")), QStringLiteral("\"1, x\""));
+  EXPECT_EQ(tomlOf(key(ValueType::texts), QStringLiteral("B1, B2")), QStringLiteral("[\"B1\", \"B2\"]"));
+  EXPECT_EQ(tomlOf(key(ValueType::texts), QStringLiteral("[\"a,b\"]")), QStringLiteral("[\"a,b\"]"));
+  EXPECT_EQ(typedText(key(ValueType::texts), QStringLiteral("[\"B1\", \"B2\"]")), QStringLiteral("B1, B2"));
+  EXPECT_EQ(typedText(key(ValueType::texts), QStringLiteral("[\"a,b\"]")), QStringLiteral("[\"a,b\"]"));
+}
+
+TEST(WorkbenchDraft, ARecordedRunGivesItsSettingsBack) {
+  const std::vector<model::ConfigurationEntry> options = {{"system.name", "\"pod4\"", "file"},
+                                                          {"system.accelerator", "\"hpu\"", "flag"},
+                                                          {"system.devices", "-1", "file"},
+                                                          {"execution.schedule", "\"popart\"", "file"},
+                                                          {"execution.strategy", "\"sharded\"", "flag"},
+                                                          {"execution.instances", "2", "flag"},
+                                                          {"training.epochs", "3", "default"},
+                                                          {"training.loss", "\"model\"", "model"},
+                                                          {"training.micro_batch_size", "4", "environment"}};
+  // The accelerator had replaced the system, and the strategy the schedule.
+  EXPECT_EQ(settingsText(workbench::settingsOfRun(options, *allKeys())),
+            "system.accelerator = \"hpu\"\nsystem.devices = \"auto\"\nexecution.strategy = \"sharded\"\n"
+            "training.micro_batch_size = 4\n");
+}
+
+TEST(WorkbenchDraft, RelativePathsStartAtTheFolderOfTheProgram) {
+  Draft draft(allKeys());
+  draft.assign({{QStringLiteral("model.onnx"), QStringLiteral("\"a b/m.onnx\"")},
+                {QStringLiteral("data.directory"), QStringLiteral("\"/data\"")}});
+  EXPECT_EQ(settingsText(draft.settings()), "model.onnx = \"" + QDir::currentPath().toStdString() +
+                                                "/a b/m.onnx\"\ndata.directory = \"/data\"\n");
+  EXPECT_EQ(draft.value(QStringLiteral("model.onnx")), QStringLiteral("\"a b/m.onnx\"")) << "as it was typed";
+}
+
+TEST(WorkbenchDraft, BlocksMoveBetweenStages) {
+  const auto parsed = workbench::parsePrediction(
+      prediction("{\"layers\": [\"A\", \"B\"], \"device\": 0}, {\"layers\": [\"C\"], \"device\": 1}")
+          .toUtf8());
+  ASSERT_TRUE(parsed.ok());
+  Draft draft(allKeys());
+  draft.assign({{QStringLiteral("execution.layers_per_stage"), QStringLiteral("[2, 1]")}});
+  const StagePlaces places = workbench::placesOf(draft, *parsed);
+  EXPECT_FALSE(places.namesDevices);
+  workbench::apply(workbench::withBlockIn(places, QStringLiteral("B"), 1), draft);
+  EXPECT_EQ(draft.toml(),
+            QStringLiteral("[[stages]]\nblocks = [\"A\"]\n\n[[stages]]\nblocks = [\"B\", \"C\"]\n"));
+  // A stage without blocks goes.
+  const StagePlaces one = workbench::withBlockIn(places, QStringLiteral("C"), 0);
+  ASSERT_EQ(one.stages.size(), 1U);
+  EXPECT_EQ(one.stages[0].blocks,
+            QStringList({QStringLiteral("A"), QStringLiteral("B"), QStringLiteral("C")}));
+  // A new stage lies beside the one that its block leaves.
+  const StagePlaces three = workbench::withBlockAlone(places, QStringLiteral("A"), 2);
+  ASSERT_EQ(three.stages.size(), 3U);
+  EXPECT_EQ(three.stages[0].blocks, QStringList(QStringLiteral("A")));
+  EXPECT_EQ(workbench::withBlockAlone(places, QStringLiteral("C"), 2), places) << "it is alone already";
+  workbench::apply(workbench::withStageOn(places, 1, 3), draft);
+  EXPECT_EQ(
+      draft.toml(),
+      QStringLiteral(
+          "[[stages]]\nblocks = [\"A\", \"B\"]\ndevice = 0\n\n[[stages]]\nblocks = [\"C\"]\ndevice = 3\n"));
+  EXPECT_EQ(workbench::withBlockIn(places, QStringLiteral("B"), 7), places) << "there is no such stage";
+}
+
+TEST(WorkbenchDraft, AStageThatBeginsWithinABlockStays) {
+  const auto parsed = workbench::parsePrediction(
+      prediction("{\"layers\": [\"A\"], \"device\": 0}, {\"layers\": [\"B/stage1\"], \"device\": 1}")
+          .toUtf8());
+  Draft draft(allKeys());
+  EXPECT_TRUE(whyFixed(workbench::placesOf(draft, *parsed)).isEmpty()) << "a block may have such a name";
+  draft.set(QStringLiteral("execution.stages"), QStringLiteral("2"));
+  EXPECT_TRUE(whyFixed(workbench::placesOf(draft, *parsed)).contains(QStringLiteral("within the block B.")));
+}
+
+class WorkbenchCommandsTest : public WindowTest {};
+
+TEST_F(WorkbenchCommandsTest, TheWindowAsksForTheWorkbench) {
+  QSignalSpy fresh(window.get(), &shell::MainWindow::newRunRequested),
+      again(window.get(), &shell::MainWindow::runAgainRequested);
+  for (QPushButton* each : window->home()->findChildren<QPushButton*>())
+    if (each->text() == QStringLiteral("New run…")) QTest::mouseClick(each, Qt::LeftButton);
+  EXPECT_EQ(fresh.count(), 1);
+  const auto action = [&]() -> QAction* {
+    for (const auto& entry : window->actions().entries())
+      if (entry.what == QStringLiteral("Edit and run again")) return entry.action;
+    return nullptr;
+  };
+  ASSERT_NE(action(), nullptr);
+  EXPECT_FALSE(action()->isEnabled()) << "there is no profile";
+  open(ProfileFixture().profile());
+  ASSERT_TRUE(action()->isEnabled());
+  action()->trigger();
+  EXPECT_EQ(again.count(), 1);
+  open(std::make_shared<record::MemoryProfile>());
+  EXPECT_FALSE(action()->isEnabled()) << "the profile holds no options";
+}
+
+TEST_F(WorkbenchFormTest, ASampleShowsItsSettingsStagesAndPrediction) {
+  services.presets = [] { return gui::presetsIn({QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")}); };
+  show();
+  EXPECT_TRUE(window->summary().startsWith(QStringLiteral("There are no settings yet")));
+  EXPECT_FALSE(button("Start run")->isEnabled());
+  auto* samples = window->findChild<QComboBox*>();
+  ASSERT_TRUE(waitFor([&] { return samples->count() > 10; }));
+  const int mnist = samples->findText(QStringLiteral("mnist/two_stages"));
+  ASSERT_GT(mnist, 0);
+  EXPECT_TRUE(
+      samples->itemData(mnist, Qt::ToolTipRole).toString().startsWith(QStringLiteral("The PopTorch")));
+  samples->setCurrentIndex(mnist);
+  Q_EMIT samples->activated(mnist);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(value("training.epochs"), QStringLiteral("3"));
+  EXPECT_EQ(window->form()->field(QStringLiteral("execution.seed")), nullptr) << "it has its default";
+  ASSERT_EQ(window->board()->places().stages.size(), 2U);
+  EXPECT_EQ(window->board()->places().stages[1].blocks,
+            QStringList({QStringLiteral("B3"), QStringLiteral("B4")}));
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("samples/s · fits · stage")))
+      << window->summary().toStdString();
+  EXPECT_EQ(window->board()->figures(0).size(), 2);
+  EXPECT_TRUE(button("Start run")->isEnabled());
+}
+
+TEST_F(WorkbenchFormTest, WrongValuesAreSaidWhileTyping) {
+  showSample("mnist/two_stages.toml");
+  type("training.epochs", "many");
+  ASSERT_TRUE(settle());
+  const auto said = [&](const char* path) { return window->form()->field(QLatin1String(path))->problem(); };
+  EXPECT_TRUE(said("training.epochs").contains(QStringLiteral("must be a whole number")))
+      << said("training.epochs").toStdString();
+  EXPECT_FALSE(button("Start run")->isEnabled());
+  type("training.micro_batch_size", "0");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(said("training.micro_batch_size").contains(QStringLiteral("must be between")))
+      << said("training.micro_batch_size").toStdString();
+  EXPECT_FALSE(said("training.epochs").isEmpty()) << "both are wrong";
+  type("training.epochs", "2");
+  type("training.micro_batch_size", "8");
+  type("stages[1].device", "x");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(said("stages[1].device").contains(QStringLiteral("must be a whole number")))
+      << said("stages[1].device").toStdString();
+  type("stages[1].device", "1");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(button("Start run")->isEnabled());
+  EXPECT_TRUE(said("training.epochs").isEmpty());
+  // Settings that contradict each other: the sentence is at the first one that it names.
+  addSetting("execution.checkpoints");
+  type("execution.checkpoints", "layer1/*");
+  addSetting("recompute");
+  auto* recompute =
+      qobject_cast<QComboBox*>(window->form()->field(QStringLiteral("execution.recompute"))->editor());
+  ASSERT_NE(recompute, nullptr);
+  recompute->setCurrentText(QStringLiteral("none"));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(said("execution.checkpoints").contains(QStringLiteral("keeps them all")))
+      << said("execution.checkpoints").toStdString();
+}
+
+TEST_F(WorkbenchFormTest, ARefusalOfTheCompilerIsSaid) {
+  showSample("mnist/two_stages.toml");
+  type("stages[0].blocks", "B1, B9");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("B9"))) << window->summary().toStdString();
+}
+
+TEST_F(WorkbenchFormTest, SettingsAreAddedAndTakenBack) {
+  showSample("mnist/two_stages.toml");
+  addSetting("seed");
+  ASSERT_NE(window->form()->field(QStringLiteral("execution.seed")), nullptr);
+  EXPECT_EQ(value("execution.seed"), QStringLiteral("42"));
+  EXPECT_TRUE(window->form()->field(QStringLiteral("execution.seed"))->editor()->hasFocus());
+  const auto answer = [&] {
+    for (const QLabel* label : window->form()->findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains(QStringLiteral("no "))) return label->text();
+    return QString();
+  };
+  addSetting("execution.sched");
+  EXPECT_TRUE(answer().contains(QStringLiteral("There is no setting execution.sched")))
+      << answer().toStdString();
+  addSetting("training.momentum");
+  EXPECT_TRUE(answer().contains(QStringLiteral("has no meaning with training.optimizer")))
+      << answer().toStdString();
+  addSetting("stages[]");
+  EXPECT_EQ(window->draft().count(QStringLiteral("stages")), 3);
+  const auto click = [&](const QString& name) {
+    for (QToolButton* each : window->form()->findChildren<QToolButton*>())
+      if (each->accessibleName() == name) return QTest::mouseClick(each, Qt::LeftButton);
+    FAIL() << name.toStdString();
+  };
+  click(QStringLiteral("Remove stages[2]"));
+  EXPECT_EQ(window->draft().count(QStringLiteral("stages")), 2);
+  ASSERT_TRUE(waitFor([&] { return window->form()->field(QStringLiteral("stages[2].blocks")) == nullptr; }));
+  click(QStringLiteral("Back to the default of execution.seed"));
+  EXPECT_FALSE(window->draft().given(QStringLiteral("execution.seed")));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, ADraggedBlockChangesThePredictionBeforeItIsDropped) {
+  showSample("mnist/two_stages.toml");
+  workbench::StageBoard* board = window->board();
+  const QStringList before = board->figures(1);
+  const QString summary = window->summary();
+  drag(board->cardRect(QStringLiteral("B3")).center(), board->stageRect(0).center(), false);
+  EXPECT_TRUE(board->isDragging());
+  EXPECT_EQ(board->places().stages[0].blocks.size(), 3);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(board->figures(1), before);
+  EXPECT_TRUE(board->figures(1)[0].contains(QStringLiteral(" %"))) << board->figures(1)[0].toStdString();
+  EXPECT_NE(window->summary(), summary);
+  EXPECT_EQ(value("stages[0].blocks"), QStringLiteral("[\"B1\", \"B2\"]")) << "it is not dropped yet";
+  picture("workbench_drag");
+  // Esc gives up.
+  QTest::keyClick(board, Qt::Key_Escape);
+  EXPECT_FALSE(board->isDragging());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->summary(), summary);
+  drag(board->cardRect(QStringLiteral("B3")).center(), board->stageRect(0).center());
+  EXPECT_EQ(value("stages[0].blocks"), QStringLiteral("[\"B1\", \"B2\", \"B3\"]"));
+  EXPECT_EQ(value("stages[1].device"), QStringLiteral("1"));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("from the start")))
+      << window->summary().toStdString();
+}
+
+TEST_F(WorkbenchFormTest, BlocksGetAStageOfTheirOwnAndStagesAnotherDevice) {
+  showSample("mnist/two_stages.toml");
+  workbench::StageBoard* board = window->board();
+  drag(board->cardRect(QStringLiteral("B4")).center(), board->newDeviceRect().center());
+  EXPECT_EQ(value("stages[2].blocks"), QStringLiteral("[\"B4\"]"));
+  EXPECT_EQ(value("stages[2].device"), QStringLiteral("2"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(board->figures(2).size(), 2);
+  drag(board->headRect(2).center(), board->newDeviceRect().center());
+  EXPECT_EQ(value("stages[2].device"), QStringLiteral("3"));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->summary().isEmpty());
+  // What is dropped beside everything stays where it was.
+  const QString toml = window->draft().toml();
+  drag(board->cardRect(QStringLiteral("B2")).center(), QPoint(board->stageRect(0).left(), 2));
+  EXPECT_EQ(window->draft().toml(), toml);
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, TheKeyboardMovesBlocks) {
+  showSample("mnist/two_stages.toml");
+  workbench::StageBoard* board = window->board();
+  board->setFocus();
+  EXPECT_EQ(board->marked(), QStringLiteral("B1"));
+  QTest::keyClick(board, Qt::Key_Right);
+  EXPECT_EQ(board->marked(), QStringLiteral("B3"));
+  QTest::keyClick(board, Qt::Key_Left, Qt::ControlModifier);
+  EXPECT_EQ(value("stages[0].blocks"), QStringLiteral("[\"B1\", \"B2\", \"B3\"]"));
+  ASSERT_TRUE(settle());
+  QTest::keyClick(board, Qt::Key_Insert);
+  EXPECT_EQ(value("stages[1].blocks"), QStringLiteral("[\"B3\"]"));
+  EXPECT_EQ(window->draft().count(QStringLiteral("stages")), 3);
+  QTest::keyClick(board, Qt::Key_Up);
+  EXPECT_EQ(board->marked(), QStringLiteral("B2"));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, GivenCostsAreNotPredicted) {
+  showSample("fixed/imbalanced.toml");
+  EXPECT_TRUE(window->summary().startsWith(QStringLiteral("The costs of the stages are given")));
+  EXPECT_TRUE(button("Start run")->isEnabled());
+  EXPECT_TRUE(window->board()->places().stages.empty());
+}
+
+TEST_F(WorkbenchFormTest, AFailedPredictionIsASentence) {
+  services.program = folder.filePath(QStringLiteral("missing"));
+  showSample("mnist/two_stages.toml");
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("cannot be started")))
+      << window->summary().toStdString();
+  const auto said = [&](const QByteArray& text) {
+    workbench::Predictor predictor(script(text));
+    QSignalSpy failed(&predictor, &workbench::Predictor::failed);
+    predictor.predict(QStringLiteral("x"));
+    EXPECT_TRUE(waitFor([&] { return failed.count() == 1; }));
+    return failed[0][1].toString();
+  };
+  EXPECT_EQ(said("cat > /dev/null; kill -9 $$\n"), QStringLiteral("The prediction ended early."));
+  EXPECT_EQ(said("cat > /dev/null; echo 'note: x' >&2; echo 'pipescope: /dev/stdin: No.' >&2; exit 2\n"),
+            QStringLiteral("No."));
+  EXPECT_TRUE(
+      said("cat > /dev/null; echo '{\"stages\": 3}'\n").contains(QStringLiteral("different versions")));
+  EXPECT_TRUE(said("cat > /dev/null; echo nonsense\n").contains(QStringLiteral("cannot be read")));
+}
+
+TEST_F(WorkbenchFormTest, ANewerQuestionEndsThePresentPrediction) {
+  const QByteArray answer = prediction("{\"layers\": [\"A\"], \"device\": 0}").toUtf8();
+  workbench::Predictor predictor(
+      script("read line\nif [ \"$line\" = slow ]; then exec sleep 600; fi\necho '" + answer +
+             "'\necho x >> " + folder.filePath(QStringLiteral("calls")).toUtf8() + "\n"));
+  qRegisterMetaType<workbench::Prediction>("pipescope::workbench::Prediction");
+  QSignalSpy answered(&predictor, &workbench::Predictor::answered),
+      failed(&predictor, &workbench::Predictor::failed);
+  predictor.predict(QStringLiteral("slow\n"));
+  EXPECT_TRUE(predictor.isBusy());
+  predictor.predict(QStringLiteral("quick\n"));
+  ASSERT_TRUE(waitFor([&] { return answered.count() == 1; }));
+  EXPECT_EQ(answered[0][0].toString(), QStringLiteral("quick\n"));
+  EXPECT_EQ(failed.count(), 0);
+  // The same question is answered from memory.
+  predictor.predict(QStringLiteral("quick\n"));
+  ASSERT_TRUE(waitFor([&] { return answered.count() == 2; }));
+  QFile calls(folder.filePath(QStringLiteral("calls")));
+  ASSERT_TRUE(calls.open(QIODevice::ReadOnly));
+  EXPECT_EQ(calls.readAll(), QByteArray("x\n"));
+}
+
+TEST_F(WorkbenchFormTest, AConfigurationThatCannotBeReadIsASentence) {
+  show();
+  window->openConfiguration(folder.filePath(QStringLiteral("missing.toml")));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("Cannot read the configuration")))
+      << window->notice().toStdString();
+  window->edit({}, {});
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("holds no options")))
+      << window->notice().toStdString();
+  window->edit(QStringLiteral("old.pop"), {{"training.epochs", "2", "file"}, {"training.warp", "1", "file"}});
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notice().contains(
+      QStringLiteral("does not know these settings, and leaves them out: training.warp")));
+}
+
+TEST_F(WorkbenchFormTest, ASavedConfigurationOpensAgain) {
+  showSample("mnist/two_stages.toml");
+  const QString file = folder.filePath(QStringLiteral("kept.toml")), toml = window->draft().toml();
+  window->saveConfiguration(file);
+  ASSERT_TRUE(waitFor([&] { return window->notice().startsWith(QStringLiteral("Wrote")); }));
+  window->newRun();
+  EXPECT_TRUE(window->draft().settings().empty());
+  window->openConfiguration(file);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->draft().toml(), toml);
+  // A file that somebody else wrote stays.
+  QFile other(folder.filePath(QStringLiteral("other.toml")));
+  ASSERT_TRUE(other.open(QIODevice::WriteOnly));
+  other.write("# mine\n");
+  other.close();
+  window->saveConfiguration(other.fileName());
+  ASSERT_TRUE(waitFor([&] { return window->notice().contains(QStringLiteral("other.toml")); }));
+  ASSERT_TRUE(other.open(QIODevice::ReadOnly));
+  EXPECT_EQ(other.readAll(), QByteArray("# mine\n"));
+}
+
+TEST_F(WorkbenchFormTest, Pictures) {
+  services.presets = [] { return gui::presetsIn({QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")}); };
+  showSample("bert_large/pipelined.toml");
+  EXPECT_EQ(window->board()->places().stages.size(), 13U);
+  EXPECT_EQ(window->board()->places().order.size(), 26);
+  picture("workbench_bert");
+  window->resize(3840, 2160);
+  picture("workbench_large");
+  palette->setTheme(shell::Theme::dark);
+  window->resize(1024, 700);
+  QCoreApplication::processEvents();
+  picture("workbench_small_dark");
+  EXPECT_GE(window->form()->width(), 250);
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,16 @@
+#pragma once
+// What a user types for a key, and its TOML.
+#include <QString>
+
+#include "views/workbench/services.h"
+
+namespace pipescope::workbench {
+
+/// The value as the user edits it: texts without quotes, lists without brackets, words in place of the
+/// numbers that stand for them.
+QString typedText(const KeyRow& key, const QString& toml);
+/// The TOML of what was typed. What is no number becomes a text in quotes, so that the check of the
+/// configuration can say what is wrong with it.
+QString tomlOf(const KeyRow& key, const QString& typed);
+
+}  // namespace pipescope::workbench

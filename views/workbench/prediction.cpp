@@ -1,0 +1,52 @@
+#include "views/workbench/prediction.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+namespace pipescope::workbench {
+namespace {
+
+QStringList textsIn(const QJsonValue& value) {
+  QStringList texts;
+  for (const QJsonValue& each : value.toArray()) texts << each.toString();
+  return texts;
+}
+
+PredictedStage stageIn(const QJsonObject& json) {
+  PredictedStage stage;
+  const auto number = [&](const char* key) { return json[QLatin1String(key)].toDouble(); };
+  stage.blocks = textsIn(json[QStringLiteral("layers")]);
+  stage.device = json[QStringLiteral("device")].toInt();
+  stage.forwardMs = number("forward_ms");
+  stage.recomputeMs = number("recompute_ms");
+  stage.backwardMs = number("backward_ms");
+  stage.hostMs = number("host_ms");
+  stage.usedBytes = static_cast<qint64>(number("fullest_unit_bytes"));
+  stage.roomBytes = static_cast<qint64>(number("unit_capacity_bytes"));
+  stage.missingBytes = static_cast<qint64>(number("missing_bytes"));
+  return stage;
+}
+
+}  // namespace
+
+base::Result<Prediction> parsePrediction(const QByteArray& bytes) {
+  const QJsonObject json = QJsonDocument::fromJson(bytes).object();
+  const QJsonArray stages = json[QStringLiteral("stages")].toArray();
+  if (stages.isEmpty())
+    return base::badInput(
+        "The prediction cannot be read: the program pipescope and the window may have different versions.");
+  Prediction prediction;
+  for (const QJsonValue& stage : stages) prediction.stages.push_back(stageIn(stage.toObject()));
+  prediction.samplesPerSecond = json[QStringLiteral("samples_per_second")].toDouble();
+  prediction.fits = json[QStringLiteral("fits")].toBool();
+  prediction.missingBytes = static_cast<qint64>(json[QStringLiteral("missing_bytes")].toDouble());
+  prediction.limitingStage = json[QStringLiteral("limiting_stage")].toInt(-1);
+  prediction.devices = json[QStringLiteral("devices")].toInt();
+  prediction.replicas = json[QStringLiteral("replicas")].toInt(1);
+  prediction.schedule = json[QStringLiteral("schedule")].toString();
+  prediction.remarks = textsIn(json[QStringLiteral("remarks")]);
+  return prediction;
+}
+
+}  // namespace pipescope::workbench

@@ -1,0 +1,38 @@
+#pragma once
+// What a configuration would take, as `pipescope plan --present --format json` says it.
+#include <QByteArray>
+#include <QMetaType>
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::workbench {
+
+/// One stage. Times are those of a micro-batch; memory is that of the fullest unit (tile, card) of the
+/// stage's device.
+struct PredictedStage {
+  QStringList blocks;
+  int device = 0;
+  double forwardMs = 0, recomputeMs = 0, backwardMs = 0, hostMs = 0;
+  qint64 usedBytes = 0, roomBytes = 0, missingBytes = 0;
+  double milliseconds() const { return forwardMs + recomputeMs + backwardMs + hostMs; }
+};
+
+struct Prediction {
+  std::vector<PredictedStage> stages;
+  double samplesPerSecond = 0;
+  bool fits = true;
+  qint64 missingBytes = 0;
+  int limitingStage = -1;
+  int devices = 0, replicas = 1;
+  QString schedule;
+  QStringList remarks;
+};
+
+base::Result<Prediction> parsePrediction(const QByteArray& json);
+
+}  // namespace pipescope::workbench
+
+Q_DECLARE_METATYPE(pipescope::workbench::Prediction)

@@ -1,0 +1,61 @@
+#pragma once
+#include <QScrollArea>
+#include <QWidget>
+#include <vector>
+
+#include "views/workbench/draft.h"
+
+class QCheckBox;
+class QGridLayout;
+class QLabel;
+class QLineEdit;
+class QStringListModel;
+class QVBoxLayout;
+
+namespace pipescope::shell {
+class Palette;
+}
+
+namespace pipescope::workbench {
+
+class KeyField;
+
+/// The settings of a draft as a form. It shows the settings that are given; a search adds others.
+class SettingsForm : public QWidget {
+  Q_OBJECT
+
+ public:
+  SettingsForm(const shell::Palette& palette, Draft& draft, QWidget* parent = nullptr);
+  /// Shows the draft again after something else has changed it.
+  void refresh();
+  /// Shows each sentence at its setting. Returns the sentences that belong to no setting that is shown.
+  QStringList setProblems(const std::vector<Problem>& problems);
+  /// Null: the setting is not shown.
+  KeyField* field(const QString& path) const;
+  QLineEdit* search() const { return search_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void addTyped();
+  void addSetting(const QString& path);
+  QGridLayout* group(const QString& title, const QString& array, int index);
+  void addRow(QGridLayout& grid, const KeyRow& key, const QString& path);
+  /// The settings that may still be added, with entries of arrays.
+  QStringList addable() const;
+  /// The same with a sentence about each.
+  QStringList offers() const;
+
+  const shell::Palette& palette_;
+  Draft& draft_;
+  QLineEdit* search_;
+  QLabel* answer_;
+  QStringListModel* offers_;
+  QScrollArea* area_;
+  QWidget* rows_ = nullptr;
+  QVBoxLayout* column_ = nullptr;
+  std::vector<KeyField*> fields_;
+};
+
+}  // namespace pipescope::workbench

@@ -1,0 +1,95 @@
+#include "views/workbench/stage_figures.h"
+
+#include <QObject>
+#include <cmath>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::workbench {
+namespace {
+
+/// Smaller changes, in percent or percentage points, are not shown.
+constexpr double kLeastChange = 0.05;
+
+QString tr(const char* text) {
+  return QObject::tr(text);
+}
+
+QString timeText(double milliseconds) {
+  return QString::fromStdString(sections::formatCell(milliseconds / 1e3, sections::Format::seconds));
+}
+
+QString bytesText(qint64 bytes) {
+  return QString::fromStdString(sections::formatCell(std::int64_t{bytes}, sections::Format::bytes));
+}
+
+/// "+12.0" or "-3.1"; empty where too little has changed.
+QString signedText(double change) {
+  if (std::abs(change) < kLeastChange) return {};
+  return QStringLiteral("%1%2").arg(change > 0 ? QStringLiteral("+") : QString()).arg(change, 0, 'f', 1);
+}
+
+/// The change in percent.
+QString changeText(double now, double before) {
+  const QString change = before > 0 ? signedText(100 * (now / before - 1)) : QString();
+  return change.isEmpty() ? change : tr("%1 %").arg(change);
+}
+
+}  // namespace
+
+double fillOf(const PredictedStage& stage) {
+  return stage.roomBytes > 0 ? static_cast<double>(stage.usedBytes) / static_cast<double>(stage.roomBytes)
+                             : 0;
+}
+
+QStringList stageFigures(const std::optional<Prediction>& prediction, const std::optional<Prediction>& before,
+                         int stage) {
+  const auto index = static_cast<std::size_t>(stage);
+  if (!prediction || stage < 0 || index >= prediction->stages.size()) return {};
+  const PredictedStage& now = prediction->stages[index];
+  QStringList lines = {timeText(now.milliseconds()),
+                       now.missingBytes > 0 ? tr("lacks %1").arg(bytesText(now.missingBytes))
+                       : now.roomBytes > 0  ? tr("%1 % full").arg(100 * fillOf(now), 0, 'f', 1)
+                                            : tr("memory unknown")};
+  if (!before || index >= before->stages.size()) return lines;
+  const PredictedStage& old = before->stages[index];
+  if (const QString change = changeText(now.milliseconds(), old.milliseconds()); !change.isEmpty())
+    lines[0] += QStringLiteral("  ") + change;
+  const QString was = tr("%1 %").arg(100 * fillOf(old), 0, 'f', 1);
+  if (now.missingBytes <= 0 && !signedText(100 * (fillOf(now) - fillOf(old))).isEmpty())
+    lines[1] += tr("  (was %1)").arg(was);
+  return lines;
+}
+
+QString stageTip(const StagePlace& place, int stage, const std::optional<Prediction>& prediction) {
+  QString tip = tr("Stage %1 on device %2: %3")
+                    .arg(stage)
+                    .arg(place.device)
+                    .arg(place.blocks.join(QStringLiteral(", ")));
+  if (!prediction || stage >= static_cast<int>(prediction->stages.size())) return tip;
+  const PredictedStage& predicted = prediction->stages[static_cast<std::size_t>(stage)];
+  tip += tr("\nPer micro-batch: forward %1, recompute %2, backward %3, host "
+            "copies %4")
+             .arg(timeText(predicted.forwardMs), timeText(predicted.recomputeMs),
+                  timeText(predicted.backwardMs), timeText(predicted.hostMs));
+  if (predicted.roomBytes > 0)
+    tip += tr("\nFullest unit of the device: %1 of %2")
+               .arg(bytesText(predicted.usedBytes), bytesText(predicted.roomBytes));
+  return tip;
+}
+
+QString predictionSentence(const Prediction& prediction, std::optional<double> start) {
+  QString sentence = tr("%1 samples/s")
+                         .arg(QString::fromStdString(
+                             sections::formatCell(prediction.samplesPerSecond, sections::Format::amount)));
+  if (const QString change = changeText(prediction.samplesPerSecond, start.value_or(0)); !change.isEmpty())
+    sentence += tr(" (%1 from the start)").arg(change);
+  sentence += prediction.fits ? tr(" · fits") : tr(" · does not fit");
+  if (prediction.stages.size() > 1) sentence += tr(" · stage %1 limits").arg(prediction.limitingStage);
+  sentence += tr(" · %1 · %2 device(s)").arg(prediction.schedule).arg(prediction.devices);
+  if (!prediction.fits && !prediction.remarks.isEmpty())
+    sentence += QLatin1Char('\n') + prediction.remarks.front().section(QLatin1Char('\n'), 0, 0);
+  return sentence;
+}
+
+}  // namespace pipescope::workbench

@@ -1,0 +1,98 @@
+#pragma once
+#include <QMainWindow>
+#include <memory>
+#include <optional>
+
+#include "views/workbench/draft.h"
+#include "views/workbench/predictor.h"
+#include "views/workbench/stage_places.h"
+
+class QLabel;
+
+namespace pipescope::shell {
+class NoticeBar;
+class Palette;
+}  // namespace pipescope::shell
+
+namespace pipescope::pages {
+class Panel;
+}
+
+namespace pipescope::workbench {
+
+class RunList;
+class SettingsForm;
+class StageBoard;
+class WorkbenchTools;
+
+/// A window in which configurations are edited and run. Settings are on the left, stages on the right, and
+/// the runs below them.
+class Workbench : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  Workbench(shell::Palette& palette, Services services, QWidget* parent = nullptr);
+  ~Workbench() override;
+
+  /// Begins with no settings.
+  void newRun();
+  /// Begins with the settings of a recorded run. New runs are compared with it; `profile` may be empty.
+  void edit(const QString& profile, const std::vector<model::ConfigurationEntry>& options);
+  /// Begins with a configuration file.
+  void openConfiguration(const QString& file);
+  /// Writes the settings as a configuration file.
+  void saveConfiguration(const QString& file);
+  void startRun();
+
+  const Draft& draft() const { return *draft_; }
+  SettingsForm* form() const { return form_; }
+  StageBoard* board() const { return board_; }
+  RunList* runs() const { return runs_; }
+  QString notice() const;
+  /// The sentence above the stages: what is predicted, or why nothing is.
+  QString summary() const;
+  /// True when nothing is checked or predicted.
+  bool isSettled() const;
+
+ Q_SIGNALS:
+  void openWanted(const QString& profile);
+  void compareWanted(const QString& former, const QString& profile);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  void makeLayout();
+  QWidget* makeStages();
+  void makeActions();
+  void fillPresets();
+  /// Takes other settings. The predicted speed of these is what changes are compared with.
+  void begin(const std::vector<Setting>& settings, const QString& former);
+  void settingsChanged();
+  void check();
+  void applyCheck(const std::vector<Problem>& problems);
+  void predict();
+  void showPrediction(const QString& toml, const Prediction& prediction);
+  void showFailure(const QString& toml, const QString& sentence);
+  void takeStages(const StagePlaces& places);
+  void say(const QString& sentence, bool isError);
+  void followPalette();
+
+  shell::Palette& palette_;
+  Services services_;
+  std::unique_ptr<Draft> draft_;
+  QString former_, trialToml_;
+  std::optional<double> startingRate_;
+  bool checking_ = false, stale_ = false, wrong_ = false, closing_ = false, reading_ = false;
+  int beginnings_ = 0;  ///< how often other settings were taken
+
+  shell::NoticeBar* notice_ = nullptr;
+  WorkbenchTools* tools_ = nullptr;
+  SettingsForm* form_ = nullptr;
+  QLabel* summary_ = nullptr;
+  StageBoard* board_ = nullptr;
+  Predictor* predictor_ = nullptr;
+  RunList* runs_ = nullptr;
+};
+
+}  // namespace pipescope::workbench
