@@ -8,8 +8,17 @@
 #include "app/run/request/user_folders.h"
 #include "engine/compile/model/model_compiler.h"
 #include "engine/devices/system_registry.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::app {
+namespace {
+
+base::Result<compile::ModelRequest> requestOf(const config::Configuration& c) {
+  PIPESCOPE_HOST_SPAN(span, "compiler", "read the model");
+  return modelRequest(c);
+}
+
+}  // namespace
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
                                               compile::LoweredStages* known) {
@@ -26,7 +35,7 @@ base::Result<compile::Compilation> compileRun(const config::Configuration& given
                           ".");
   }
   PIPESCOPE_TRY(checkConfiguration(c));
-  PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
+  PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(c));
   base::SerialExecutor serial;
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
                    compile::compileModel(request, executor == nullptr ? serial : *executor, known));
