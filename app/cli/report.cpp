@@ -135,7 +135,8 @@ base::Result<std::string> printedSections(const ReportOptions& options, const Op
   const bool whole = options.sections.empty();
   for (const std::string& name : whole ? allSections() : options.sections) {
     const sections::SectionDefinition* definition = sections::sectionRegistry().find(name);
-    const bool shown = definition == nullptr || !definition->recordedOnly || profile.catalog->measured();
+    const bool shown = definition == nullptr ||
+                       (!definition->onlyAlone && (!definition->recordedOnly || profile.catalog->measured()));
     if (whole && options.format == "text" && !shown) continue;
     PIPESCOPE_ASSIGN(Section section, makeNamed(name, *profile.context));
     made.push_back(std::move(section));

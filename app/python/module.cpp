@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "app/python/columns.h"
+#include "app/python/host_module.h"
 #include "app/python/interface_module.h"
 #include "app/python/interruptible.h"
 #include "app/run/execute/run.h"
@@ -377,6 +378,8 @@ PYBIND11_MODULE(_pipescope, m) {
   auto interface = m.def_submodule(
       "interface", "Compile a model, attach to emulated devices, call: what app/run/interface is in C++.");
   defineInterface(interface);
+  auto host = m.def_submodule("host", "What pipescope.trace is written on: spans of the host.");
+  defineHost(host);
   m.def("openReport", &openReport, py::arg("path"), "Opens the profile at `path` and returns a Report.");
   m.def("digits", &digits, py::arg("train") = 60'000, py::arg("test") = 10'000, py::arg("seed") = 1,
         "Returns a folder with generated digits in MNIST's format. Draws them if they are not in the cache.");

@@ -8,6 +8,7 @@
 #include "engine/data/image_file.h"
 #include "engine/data/labelled_images.h"
 #include "profiler/base/check.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::data {
 namespace {
@@ -79,12 +80,17 @@ class ImageFolder : public LabelledImages {
  private:
   ImageFolder() = default;
   graph::Shape sampleShape() const override { return shape_; }
+  base::Result<Image> decoded(const fs::path& file) const {
+    PIPESCOPE_HOST_SPAN(span, "data", "decode an image");
+    return readImage(file, shape_[0]);
+  }
   base::Status readImages(std::span<const std::int64_t> indices, std::span<float> samples,
                           std::span<std::int32_t> labels) const override {
     const auto width = static_cast<std::size_t>(graph::elementCount(shape_));
     for (std::size_t row = 0; row < indices.size(); ++row) {
       const auto& [file, label] = files_.at(static_cast<std::size_t>(indices[row]));
-      PIPESCOPE_ASSIGN(const Image image, readImage(file, shape_[0]));
+      PIPESCOPE_ASSIGN(const Image image, decoded(file));
+      PIPESCOPE_HOST_SPAN(span, "data", "resize and normalise an image");
       const std::vector<std::uint8_t> pixels = fitted(image, shape_[2], shape_[1]);
       std::ranges::transform(pixels, samples.begin() + static_cast<std::ptrdiff_t>(row * width),
                              [this](std::uint8_t byte) { return table_[byte]; });

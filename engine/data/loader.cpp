@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "profiler/base/check.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::data {
 
@@ -70,6 +71,7 @@ class Loader::Worker {
   const std::string& warning() const { return warning_; }
 
   base::Result<std::optional<Batch>> next(const base::Progress& progress) {
+    PIPESCOPE_HOST_SPAN(span, "waiting", "wait for a batch");
     std::unique_lock lock(mutex_);
     while (!stopped_ && !ready_ && !failure_ && !finished_) {
       if (progress.cancelled()) break;
@@ -94,6 +96,7 @@ class Loader::Worker {
 
  private:
   void run() {
+    record::nameHostThread("data reader");
     try {
       produce();
     } catch (const std::bad_alloc&) {
@@ -112,8 +115,7 @@ class Loader::Worker {
 
   void produce() {
     for (std::int64_t epoch = options_.firstEpoch; epoch < options_.firstEpoch + options_.epochs; ++epoch) {
-      const std::vector<std::int64_t> order =
-          epochOrder(dataset_->size(), options_.seed, epoch, options_.shuffle);
+      const std::vector<std::int64_t> order = orderOf(epoch);
       const std::int64_t start =
           rangeOf(dataset_->size(), options_.shape.rows(), options_.partition, epoch, options_.shuffle).first;
       for (std::int64_t call = 0; call < calls_; ++call) {
@@ -135,8 +137,14 @@ class Loader::Worker {
     changed_.notify_all();
   }
 
+  std::vector<std::int64_t> orderOf(std::int64_t epoch) const {
+    PIPESCOPE_HOST_SPAN(span, "data", "shuffle");
+    return epochOrder(dataset_->size(), options_.seed, epoch, options_.shuffle);
+  }
+
   /// Waits until the caller has taken the previous batch. Returns false if the loader must stop.
   bool waitForRoom() {
+    PIPESCOPE_HOST_SPAN(span, "waiting", "wait until a batch is taken");
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopped_ || !ready_; });
     return !stopped_;
@@ -144,6 +152,7 @@ class Loader::Worker {
 
   /// If the loader stops midway, the batch is incomplete and the caller drops it.
   base::Status readRows(std::span<const std::int64_t> indices, Batch& batch) {
+    PIPESCOPE_HOST_SPAN(span, "data", "prepare a batch");
     std::vector<std::size_t> widths;
     for (const Field& field : fields_) {
       const std::int64_t most = std::numeric_limits<std::int64_t>::max() / graph::sizeOf(field.type.element);
@@ -157,6 +166,7 @@ class Loader::Worker {
       const std::size_t rows = std::min(static_cast<std::size_t>(rowsPerRead), indices.size() - row);
       for (std::size_t f = 0; f < parts.size(); ++f)
         parts[f] = std::span(batch.fields[f]).subspan(row * widths[f], rows * widths[f]);
+      PIPESCOPE_HOST_SPAN(reading, "data", "read rows");
       PIPESCOPE_TRY(dataset_->read(indices.subspan(row, rows), parts));
     }
     return {};

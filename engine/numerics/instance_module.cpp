@@ -2,8 +2,39 @@
 
 #include <dlfcn.h>
 
+#include "profiler/record/host_span.h"
+
 namespace pipescope::numerics {
 namespace {
+
+/// Adds the time that this process spends with the others to the timeline of the host.
+class TracedInstances : public Instances {
+ public:
+  explicit TracedInstances(const Instances& joined) : joined_(joined) {}
+  int count() const override { return joined_.count(); }
+  int index() const override { return joined_.index(); }
+  std::string host(int index) const override { return joined_.host(index); }
+  double waitedSeconds() const override { return joined_.waitedSeconds(); }
+  void sumInOrder(std::span<const std::span<float>> parts) const override {
+    PIPESCOPE_HOST_SPAN(span, "instances", "sum gradients");
+    joined_.sumInOrder(parts);
+  }
+  std::int64_t sum(std::int64_t value) const override {
+    PIPESCOPE_HOST_SPAN(span, "instances", "sum a number");
+    return joined_.sum(value);
+  }
+  void broadcast(std::span<std::byte> bytes) const override {
+    PIPESCOPE_HOST_SPAN(span, "instances", "broadcast");
+    joined_.broadcast(bytes);
+  }
+  std::vector<std::byte> gather(std::span<const std::byte> bytes) const override {
+    PIPESCOPE_HOST_SPAN(span, "instances", "gather");
+    return joined_.gather(bytes);
+  }
+
+ private:
+  const Instances& joined_;
+};
 
 struct InstanceModule {
   void* library = nullptr;
@@ -37,7 +68,7 @@ base::Result<std::shared_ptr<const Instances>> joinInstances() {
   const auto join = functionOf<const Instances* (*)()>(module.library, "pipescope_join_instances");
   const Instances* joined = join == nullptr ? nullptr : join();
   if (joined == nullptr) return base::internalError("MPI does not start.");
-  module.instances = std::shared_ptr<const Instances>(joined, [](const Instances*) {});
+  module.instances = std::make_shared<const TracedInstances>(*joined);
   return module.instances;
 }
 

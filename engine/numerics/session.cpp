@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/numerics/values.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::numerics {
 
@@ -239,6 +240,7 @@ void Session::collect(const Bindings& bindings, std::size_t microBatch, std::siz
 }
 
 Status Session::runTask(const Rows& rows, std::size_t first, std::size_t slot, Keep keep, Results& results) {
+  PIPESCOPE_HOST_SPAN(span, "numerics", "micro-batch");
   if (!program_.exchanges()) {
     std::unique_ptr<Worker> worker = takeWorker();
     const Bindings bindings = bind(rows, first, slot, *worker);
@@ -265,6 +267,7 @@ Status Session::runTask(const Rows& rows, std::size_t first, std::size_t slot, K
 }
 
 Status Session::runWave(const Rows& rows, std::size_t first, std::size_t count, Keep keep, Results& results) {
+  PIPESCOPE_HOST_SPAN(span, "numerics", "micro-batches");
   const std::size_t each = program_.exchanges() ? replicas() : 1;
   statuses_.assign(count / each, Status());
   const auto body = [&](std::size_t task) {
@@ -330,6 +333,7 @@ Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
   for (std::size_t first = 0; first < microBatches_; first += slots) {
     const std::size_t count = std::min(slots, microBatches_ - first);
     PIPESCOPE_TRY(runWave(rows, first, count, keep, results));
+    PIPESCOPE_HOST_SPAN(span, "numerics", "update weights");
     updater_->accumulate(first, count, microBatches_, steps_ + 1);
     moveStates(first, count);
   }

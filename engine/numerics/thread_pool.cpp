@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 
 #include "profiler/base/check.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::numerics {
 namespace {
@@ -38,7 +40,12 @@ void callBody(const std::function<void(std::size_t)>& body, std::size_t index) {
 ThreadPool::ThreadPool(std::size_t threads) {
   PIPESCOPE_CHECK(threads >= 1, "a thread pool needs a thread");
   if (threads <= hardwareThreads()) looks_ = kLooks;
-  for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  for (std::size_t i = 1; i < threads; ++i) {
+    workers_.emplace_back([this, i] {
+      record::nameHostThread("worker " + std::to_string(i));
+      work();
+    });
+  }
 }
 
 ThreadPool::~ThreadPool() {

@@ -99,7 +99,7 @@ base::Result<std::string> contentHash(const ProfileSource& source, base::Progres
   Hash hash;
   base::Status status;
   forEachRowType([&]<class Row>() {
-    if constexpr (!std::is_same_v<Row, LevelNode> && !std::is_same_v<Row, Note>) {
+    if constexpr (!std::is_same_v<Row, LevelNode> && !std::is_same_v<Row, Note> && !kIsOfHost<Row>) {
       if (status.ok()) status = addTable<Row>(source, progress, hash);
     }
   });

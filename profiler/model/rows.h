@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "profiler/model/executable_rows.h"
+#include "profiler/model/host_rows.h"
 #include "profiler/model/memory_rows.h"
 #include "profiler/model/run_rows.h"
 #include "profiler/model/setup_rows.h"
@@ -14,6 +15,7 @@ using AllRows =
     std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
                UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
-               LevelNode, CompilerPass, StepUnits, VariableUnits, Edge, VertexUse>;
+               LevelNode, CompilerPass, StepUnits, VariableUnits, Edge, VertexUse, HostThread, HostName,
+               HostSpan, HostSeries, HostSample>;
 
 }  // namespace pipescope::model

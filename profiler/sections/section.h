@@ -111,6 +111,7 @@ struct SectionDefinition {
   int order = 0;  ///< position in the output of `report` without --section
   std::function<base::Result<Section>(const Context&)> make;
   bool recordedOnly = false;  ///< emulated runs have nothing to show here, so a whole report leaves it out
+  bool onlyAlone = false;     ///< a whole report leaves it out, because its figures differ from run to run
 };
 
 class SectionRegistry {

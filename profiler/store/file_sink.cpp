@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/record/host_span.h"
 #include "profiler/store/coder_threads.h"
 #include "profiler/store/format.h"
 
@@ -132,7 +133,10 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   for (std::span<model::RowSet> left(sets); !left.empty();) {
     const std::span<model::RowSet> group = left.first(setsAtOnce(left));
     const bool any = std::ranges::any_of(group, [](const model::RowSet& rows) { return !rows.empty(); });
-    if (!failed && result.ok() && any) result = writer->prepare(group);
+    if (!failed && result.ok() && any) {
+      PIPESCOPE_HOST_SPAN(span, "profiler", "code rows");
+      result = writer->prepare(group);
+    }
     giveBack(group);
     left = left.subspan(group.size());
   }
@@ -238,7 +242,10 @@ void FileSink::Impl::join() {
 }
 
 FileSink::FileSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
-  impl_->thread = std::thread([state = impl_.get()] { state->work(); });
+  impl_->thread = std::thread([state = impl_.get()] {
+    record::nameHostThread("profile writer");
+    state->work();
+  });
 }
 
 FileSink::~FileSink() {

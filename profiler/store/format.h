@@ -14,12 +14,22 @@ namespace pipescope::store {
 /// "PScp" in the SQLite header's application_id.
 inline constexpr std::uint32_t kApplicationId = base::kProfileId;
 
-/// Format 0.x: a file can only be opened by a program with the same minor. Raise the minor when tables,
-/// columns or codecs change.
+/// Raise the minor when tables, columns or codecs change. Where only tables in blocks were added at the end,
+/// older files can still be read, and do not have these tables.
 inline constexpr int kFormatMajor = 0;
-inline constexpr int kFormatMinor = 8;
+inline constexpr int kFormatMinor = 9;
+inline constexpr int kOldestReadMinor = 8;
 /// The SQLite header's user_version: 1000 · major + minor.
 inline constexpr std::uint32_t kUserVersion = 1000 * kFormatMajor + kFormatMinor;
+inline constexpr std::uint32_t kOldestReadVersion = 1000 * kFormatMajor + kOldestReadMinor;
+/// True if this program reads files of the format.
+constexpr bool isRead(std::uint32_t userVersion) {
+  return userVersion >= kOldestReadVersion && userVersion <= kUserVersion;
+}
+/// Number of tables in files of a format that is read.
+constexpr std::size_t tableCountOf(std::uint32_t userVersion) {
+  return userVersion == kOldestReadVersion ? model::tableIndexOf<model::HostThread>() : model::kTableCount;
+}
 /// "0.1" for 1.
 std::string formatName(std::uint32_t userVersion);
 

@@ -58,12 +58,12 @@ base::Status checkHeader(const std::string& path, const FileHeader& header) {
         "open it with PopVision, or run the model with pipescope.",
         path));
   }
-  if (header.userVersion != kUserVersion) {
-    return base::badInput(
-        fmt::format("{} is a profile of format {}, and pipescope {} reads format {} only. Open it with the "
-                    "pipescope that wrote it, "
-                    "or run again.",
-                    path, formatName(header.userVersion), base::version(), formatName(kUserVersion)));
+  if (!isRead(header.userVersion)) {
+    return base::badInput(fmt::format(
+        "{} is a profile of format {}, and pipescope {} reads formats {} and {} only. Open it with "
+        "the pipescope that wrote it, or run again.",
+        path, formatName(header.userVersion), base::version(), formatName(kOldestReadVersion),
+        formatName(kUserVersion)));
   }
   if (header.usesWal) {
     return base::badInput(path +

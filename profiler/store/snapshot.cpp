@@ -92,10 +92,12 @@ base::Status loadState(Database& database, Snapshot& snapshot) {
   return {};
 }
 
-base::Status loadTables(Database& database, Snapshot& snapshot) {
-  for (TableContent& table : snapshot.tables) {
+/// `known` tables belong to the format of the file; those after them are empty.
+base::Status loadTables(Database& database, std::size_t known, Snapshot& snapshot) {
+  for (std::size_t place = 0; place < snapshot.tables.size(); ++place) {
+    TableContent& table = snapshot.tables[place];
     table.totals = {};
-    table.problem = "its entry in store_table is damaged or missing";
+    table.problem = place < known ? "its entry in store_table is damaged or missing" : "";
   }
   PIPESCOPE_ASSIGN(Statement rows,
                    database.prepare("SELECT \"number\", \"name\", \"rows\", \"blocks\", "
@@ -112,6 +114,12 @@ base::Status loadTables(Database& database, Snapshot& snapshot) {
     TableTotals totals{row.integer(), row.integer(), row.crc()};
     const std::uint32_t crc = row.crc();
     if (!row.valid() || number < 0 || number >= static_cast<std::int64_t>(model::kTableCount)) continue;
+    if (number >= static_cast<std::int64_t>(known)) {
+      snapshot.damage.push_back(
+          fmt::format("the file has a table {}, which its format does not have: the number of its format is "
+                      "damaged",
+                      name));
+    }
     const auto place = static_cast<std::size_t>(number);
     const bool plain = model::tables()[place].storage == model::Storage::plain;
     const bool possible = totals.rows >= 0 && totals.blocks >= 0 &&
@@ -259,7 +267,8 @@ base::Result<Snapshot> loadSnapshot(Database& database, const Snapshot* earlier)
   snapshot.damage.clear();
   PIPESCOPE_TRY(loadState(database, snapshot));
   PIPESCOPE_TRY(nameMissingEnd(database, snapshot));
-  PIPESCOPE_TRY(loadTables(database, snapshot));
+  PIPESCOPE_ASSIGN(const FileHeader header, database.header());
+  PIPESCOPE_TRY(loadTables(database, tableCountOf(header.userVersion), snapshot));
   PIPESCOPE_TRY(loadBlocks(database, snapshot));
   for (TableContent& table : snapshot.tables) nameHoles(table);
   return snapshot;

@@ -44,8 +44,8 @@ std::string headOf(const std::filesystem::path& path) {
   return head;
 }
 
-/// True if a file that cannot be opened was a profile of this format. It begins with a header, and the
-/// definitions of its tables follow. Either of them may be damaged or cut off.
+/// True if a file that cannot be opened was a profile of a format that is read. It begins with a header, and
+/// the definitions of its tables follow. Either of them may be damaged or cut off.
 bool wasProfile(const std::filesystem::path& path) {
   constexpr std::size_t kHeaderBytes = 100, kVersionAt = 60;
   const std::string head = headOf(path);
@@ -55,7 +55,7 @@ bool wasProfile(const std::filesystem::path& path) {
   std::uint32_t version = 0;
   for (std::size_t i = 0; i < 4; ++i)
     version = version << 8U | static_cast<unsigned char>(head[kVersionAt + i]);
-  return version == kUserVersion;
+  return isRead(version);
 }
 
 }  // namespace

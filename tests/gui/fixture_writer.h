@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "fixture_host.h"
 #include "profile_fixture.h"
 #include "profiler/record/recorder.h"
 
@@ -90,6 +91,7 @@ class ProfileFixture::Writer {
   std::vector<Clock> clocks_;
   Ticks now_;
   int runs_ = 0;
+  std::unique_ptr<FixtureHost> host_;  ///< null: the profile does not tell what the host did
   std::int64_t steps_ = 0;
   model::CounterId loss_;
 };

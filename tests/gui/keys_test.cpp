@@ -14,6 +14,7 @@
 #include "views/shell/find_bar.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/graph_canvas.h"
+#include "views/timeline/host_canvas.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -106,7 +107,8 @@ class KeysTest : public WindowTest {
                                                      {QStringLiteral("Memory"), QStringLiteral("memory")},
                                                      {QStringLiteral("Liveness"), QStringLiteral("liveness")},
                                                      {QStringLiteral("Programs"), QStringLiteral("programs")},
-                                                     {QStringLiteral("Graph"), QStringLiteral("graph")}};
+                                                     {QStringLiteral("Graph"), QStringLiteral("graph")},
+                                                     {QStringLiteral("Host"), QStringLiteral("host")}};
     const auto found = pages.find(group);
     return found == pages.end() ? QString() : found->second;
   }
@@ -125,6 +127,7 @@ class KeysTest : public WindowTest {
       }
     }
     if (auto* canvas = child<timeline::GraphCanvas>()) prepareGraph(*canvas, key);
+    if (auto* canvas = child<timeline::HostCanvas>()) prepareHost(*canvas);
     if (key.group == QStringLiteral("Programs")) Q_EMIT child<pages::TreeTable>()->rowActivated(3);
     if (key.group == QStringLiteral("Liveness")) prepareLiveness(key);
     if (key.group == QStringLiteral("Memory")) {  // one key selects a tile, the other none
@@ -142,6 +145,21 @@ class KeysTest : public WindowTest {
     if (!key.what.startsWith(QStringLiteral("Show the group"))) return;
     QTest::keyClick(&canvas, Qt::Key_Return);
     settle();
+  }
+
+  /// Selects the second call's span on the main thread, which has neighbours, a parent and children, and
+  /// shows the middle third of the time.
+  void prepareHost(timeline::HostCanvas& canvas) {
+    const analysis::HostTimeline& line = *canvas.scene().timeline();
+    const base::Ticks third(line.end.count / 3);
+    canvas.zoomTo(third, third + third);
+    int calls = 0;
+    for (std::size_t i = 0; i < line.lanes[0].spans.size(); ++i) {
+      const auto name = static_cast<std::size_t>(line.lanes[0].spans[i].name);
+      if (line.names[name].name == "compute a call" && ++calls == 2)
+        canvas.select(geometry::HostHit{geometry::HostHit::Kind::span, 0, i});
+    }
+    ASSERT_GE(calls, 2);
   }
 
   void prepareLiveness(const HelpKey& key) {
@@ -231,6 +249,11 @@ class KeysTest : public WindowTest {
       for (const double place : {canvas->place().scale, canvas->place().x, canvas->place().y}) say(place);
       say(canvas->selected());
       say(canvas->boxes());
+    }
+    if (const auto* canvas = child<timeline::HostCanvas>()) {
+      say(static_cast<qlonglong>(canvas->view().start().count));
+      say(canvas->view().span());
+      say(canvas->selected() ? static_cast<int>(canvas->selected()->index) : -1);
     }
     if (const auto* chart = child<pages::Chart>()) say(chart->mark());
     return seen.join(QLatin1Char('|'));

@@ -58,6 +58,7 @@ const std::vector<StageDescription>& stageDescriptions() {
 }  // namespace
 
 ProfileFixture::Writer::Writer(const FixtureOptions& options) : options_(options), recorder_(*profile) {
+  if (!options_.imported) host_ = std::make_unique<FixtureHost>(recorder_);
   addSystem();
   addConfiguration();
   clocks_.resize(static_cast<std::size_t>(options_.stages));
@@ -66,6 +67,7 @@ ProfileFixture::Writer::Writer(const FixtureOptions& options) : options_(options
   loss_ = recorder_.add(model::Counter{{}, training_.id, {}, "loss", ""});
   for (int i = 0; i < options_.runs; ++i) addRun(training_);
   if (options_.inference) addRun(inference_);
+  if (host_ && options_.finish) host_->addTraining();
   addOutcomes();
 }
 
@@ -413,6 +415,7 @@ void ProfileFixture::Writer::addRun(const FixtureExecutable& executable) {
   run.wallStartNs = runs_ * 900'000'000LL;
   run.wallEndNs = run.wallStartNs + 850'000'000LL;
   recorder_.add(run);
+  if (host_) host_->addCall(run.wallStartNs / 1'000'000, run.wallEndNs / 1'000'000);
   if (executable.training) recorder_.add(model::CounterSample{loss_, now_, id, 2.3 / (1 + runs_)});
 }
 

@@ -7,6 +7,7 @@
 #include "app/run/io/metrics_file.h"
 #include "engine/data/batch_order.h"
 #include "engine/numerics/aligned_buffer.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::app {
 
@@ -79,6 +80,7 @@ base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
 base::Status InferenceRunner::computeCall(RunContext& context, const data::Batch& batch,
                                           const std::string& name, std::int64_t epoch, Score& score) {
   PIPESCOPE_ASSIGN(const run::CallResult result, call(context, {name, feeder_->inputs(batch)}));
+  PIPESCOPE_HOST_SPAN(span, "run", "metrics of a call");
   CallMetrics metrics(facts_, scores_, loss_);
   metrics.add(result, feeder_->labels(batch));
   correct_ += metrics.correct();
@@ -107,6 +109,7 @@ void InferenceRunner::addInstances(const numerics::Instances& instances, Score& 
 base::Result<InferenceRunner::Score> InferenceRunner::pass(
     RunContext& context, const std::string& kind, std::int64_t epoch,
     const std::function<void(double, const std::string&)>& report) {
+  PIPESCOPE_HOST_SPAN(span, "run", "test pass");
   const std::string prefix = epoch > 0 ? fmt::format("{} epoch {} ", kind, epoch) : kind + " ";
   if (!computes()) return emulateOnly(context, prefix, report);
   data::LoaderOptions options;

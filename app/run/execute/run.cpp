@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "app/run/execute/fixed_calls.h"
@@ -10,6 +13,7 @@
 #include "app/run/execute/train.h"
 #include "app/run/request/data_choice.h"
 #include "engine/numerics/instance_module.h"
+#include "profiler/record/host_trace.h"
 #include "profiler/store/profile_path.h"
 
 namespace pipescope::app {
@@ -75,8 +79,42 @@ base::Status checkOutputs(const config::Configuration& c, const std::string& out
   return {};
 }
 
+/// True if the profile tells what the host does.
+bool recordsHost(const run::Options& whole, const RunOptions& options) {
+  return !options.output.empty() && whole.configuration().text("execution.record") != "off";
+}
+
+/// Adds what the other instances did to the profile, which the first instance writes. All call it together.
+base::Status joinHosts(run::Device& device, const numerics::Instances& instances) {
+  static_cast<void>(instances.sum(0));  // All instances leave it at nearly the same time.
+  std::int64_t now = device.wallNow();
+  const std::vector<std::byte> clocks = instances.gather(std::as_bytes(std::span(&now, 1)));
+  std::vector<std::byte> own = instances.index() == 0 ? std::vector<std::byte>() : device.packHost();
+  auto size = static_cast<std::int64_t>(own.size());
+  const std::vector<std::byte> sizes = instances.gather(std::as_bytes(std::span(&size, 1)));
+  const auto numberOf = [](const std::vector<std::byte>& all, int index) {
+    std::int64_t number = 0;
+    std::memcpy(&number, all.data() + static_cast<std::size_t>(index) * sizeof number, sizeof number);
+    return number;
+  };
+  std::int64_t largest = 0;
+  for (int i = 0; i < instances.count(); ++i) largest = std::max(largest, numberOf(sizes, i));
+  own.resize(static_cast<std::size_t>(largest));
+  const std::vector<std::byte> all = instances.gather(own);
+  for (int i = 1; i < instances.count() && instances.index() == 0; ++i) {
+    const auto packed = std::span(all).subspan(static_cast<std::size_t>(i * largest),
+                                               static_cast<std::size_t>(numberOf(sizes, i)));
+    PIPESCOPE_TRY(device.addHost(packed, fmt::format("instance {} on {}", i, instances.host(i)),
+                                 numberOf(clocks, 0) - numberOf(clocks, i)));
+  }
+  return {};
+}
+
 base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& given,
                                    base::Progress& progress) {
+  record::nameHostThread("main");
+  std::shared_ptr<record::HostTrace> host;
+  if (recordsHost(whole, given)) host = std::make_shared<record::HostTrace>();
   PIPESCOPE_ASSIGN(const auto program, run::Program::compile(whole, progress));
   RunOptions options = given;
   // Only the first instance writes files.
@@ -88,7 +126,7 @@ base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& 
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration, rules));
   const std::vector<std::string> notices = dataNotices(*program);
   PIPESCOPE_ASSIGN(const auto device, run::Device::create(program, {options.output, options.commandLine,
-                                                                    options.rules, notices}));
+                                                                    options.rules, notices, host}));
   RunResult result;
   result.notices = program->notices();
   result.notices.insert(result.notices.end(), notices.begin(), notices.end());
@@ -105,6 +143,7 @@ base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& 
   RunContext context{setup, *device, result, metrics};
   base::Status status = runs ? runExecutables(context, prepared) : base::Status();
   if (const base::Status finished = metrics.finish(); status.ok()) status = finished;
+  if (status.ok() && host && program->instances()) status = joinHosts(*device, *program->instances());
   PIPESCOPE_TRY(device->finish(status));
   result.cancelled = !status.ok();
   result.written = device->isWritten();

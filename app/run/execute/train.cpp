@@ -9,6 +9,7 @@
 #include "app/run/io/data_source.h"
 #include "app/run/request/training_options.h"
 #include "engine/data/batch_order.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::app {
 namespace {
@@ -44,6 +45,7 @@ class Training : public ExecutableRun {
     if (!computes()) return emulateOnly();
     addCounters();
     const std::int64_t begun = context.device.wallNow();
+    PIPESCOPE_HOST_SPAN(span, "run", "training");
     PIPESCOPE_TRY(callAll());
     addOutcomes(context.device.wallNow() - begun);
     PIPESCOPE_TRY(compareReplicas());
@@ -78,6 +80,7 @@ class Training : public ExecutableRun {
 
   base::Status validate(std::int64_t epoch) {
     if (interval_ == 0 || epoch % interval_ != 0) return {};
+    PIPESCOPE_HOST_SPAN(span, "run", "validation");
     if (computes()) PIPESCOPE_TRY(validation_->executable().copyWeights(*executable_));
     const auto report = [&](double, const std::string& what) {
       context_->progress.report(fraction_, fmt::format("epoch {}/{}  {}", epoch, epochs_, what));
@@ -96,6 +99,7 @@ class Training : public ExecutableRun {
   }
 
   base::Status emulateOnly() {
+    PIPESCOPE_HOST_SPAN(span, "emulator", "emulate all calls");
     for (std::int64_t call = 0; call < calls_ * epochs_; ++call) {
       PIPESCOPE_TRY(run::checkCancelled(context_->progress));
       report(call, calls_, "");
@@ -178,6 +182,7 @@ class Training : public ExecutableRun {
       if (!batch) return {};
       if (call == 0) report(0, calls, "");
       PIPESCOPE_TRY(callOnce(*batch, call, calls));
+      if ((call + 1) % calls == 0) PIPESCOPE_TRY(validate((call + 1) / calls));
     }
   }
 
@@ -190,6 +195,7 @@ class Training : public ExecutableRun {
     PIPESCOPE_ASSIGN(const run::CallResult result,
                      executable_->call(context_->device, request, context_->progress));
     if (result.diverged) return notFinite(call, calls, *result.diverged);
+    PIPESCOPE_HOST_SPAN(span, "run", "metrics of a call");
     CallMetrics metrics(facts_, scores_);
     metrics.add(result, feeder_->labels(batch));
     if (const auto& instances = setup_.program->instances())
@@ -206,7 +212,7 @@ class Training : public ExecutableRun {
     std::string shown = finalLoss_ ? fmt::format("loss {:.4f}", *finalLoss_) : "";
     if (finalAccuracy_) shown += fmt::format("  accuracy {:.2f} %", *finalAccuracy_ * 100);
     report(call + 1, calls, shown);
-    return (call + 1) % calls == 0 ? validate((call + 1) / calls) : base::Status();
+    return {};
   }
 
   /// The learning rate and the loss scale are those of the last update of the call.

@@ -88,9 +88,14 @@ struct Device::Impl {
   std::vector<std::string> notices;
   std::unique_ptr<Emulation> emulation;
   Clock::time_point started;
+  std::shared_ptr<record::HostTrace> host;  ///< null: the profile does not tell what the host does
   bool attached = false, loaded = false, finished = false;
   /// By executable: the counters of addInstanceSeconds().
   std::map<std::size_t, std::vector<model::CounterId>> instanceCounters;
+
+  void recordHost() {
+    if (file && host) host->record(emulation->recorder, started);
+  }
 };
 
 Device::Device(std::shared_ptr<const Program> program, std::unique_ptr<Impl> impl)
@@ -113,6 +118,8 @@ base::Result<std::unique_ptr<Device>> Device::create(std::shared_ptr<const Progr
     PIPESCOPE_ASSIGN(impl->file, store::FileSink::create(output, sink));
     impl->path = output;
   }
+  impl->host = profile.host;
+  if (!impl->host && level != emulate::RecordLevel::off) impl->host = std::make_shared<record::HostTrace>();
   record::Sink& sink = impl->file ? static_cast<record::Sink&>(*impl->file) : impl->none;
   impl->emulation = std::make_unique<Emulation>(program->compilation(), sink, level);
   return std::unique_ptr<Device>(new Device(std::move(program), std::move(impl)));
@@ -145,6 +152,7 @@ base::Status Device::attach() {
 base::Status Device::detach() {
   if (!impl_->attached) return base::badInput("The program is not attached to its devices.");
   impl_->attached = false;
+  impl_->recordHost();
   return impl_->emulation->recorder.commit();
 }
 
@@ -157,6 +165,9 @@ base::Status Device::finish(const base::Status& how) {
   if (impl_->finished || !impl_->loaded) return how;
   impl_->finished = true;
   record::Recorder& recorder = impl_->emulation->recorder;
+  impl_->recordHost();
+  if (impl_->file && impl_->host) impl_->host->recordLimits(recorder);
+  impl_->host.reset();
   if (how.ok()) {
     PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
     return checkPeaks(impl_->emulation->recorded);
@@ -190,6 +201,7 @@ base::Result<model::Run> Device::emulate(std::size_t executable, const std::stri
       base::LogLevel::debug,
       fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host", recorded.name, run.samples,
                   (recorded.end - recorded.start).count, static_cast<double>(wallEnd - wallStart) * 1e-6));
+  if (impl_->file && impl_->host) impl_->host->recordIfDue(emulation.recorder, impl_->started);
   PIPESCOPE_TRY(emulation.recorder.commitIfDue(!program_->computes()));
   return recorded;
 }
@@ -200,6 +212,17 @@ double Device::seconds(base::Ticks ticks) const {
 
 std::int64_t Device::wallNow() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - impl_->started).count();
+}
+
+std::vector<std::byte> Device::packHost() {
+  return impl_->host ? impl_->host->pack(impl_->started) : std::vector<std::byte>();
+}
+
+base::Status Device::addHost(std::span<const std::byte> packed, const std::string& instance,
+                             std::int64_t shiftNs) {
+  if (!impl_->file || !impl_->host) return {};
+  return impl_->host->recordPacked(impl_->emulation->recorder, packed, instance,
+                                   std::chrono::nanoseconds(shiftNs));
 }
 
 model::CounterId Device::addCounter(std::size_t executable, const std::string& name,

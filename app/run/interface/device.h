@@ -2,12 +2,14 @@
 // The emulated devices of a program: attach to them, let executables run on them, and get a profile.
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "app/run/interface/program.h"
 #include "profiler/base/output_file.h"
 #include "profiler/model/rows.h"
+#include "profiler/record/host_trace.h"
 
 namespace pipescope::run {
 
@@ -18,6 +20,8 @@ struct ProfileRequest {
   base::OutputRules rules = {};
   /// Sentences for the reader of the profile, besides those of the program.
   std::vector<std::string> notices = {};
+  /// What the host has done so far, such as compiling. Null: the profile tells what it does from now on.
+  std::shared_ptr<record::HostTrace> host = {};
 };
 
 class Device {
@@ -50,6 +54,10 @@ class Device {
   double seconds(base::Ticks ticks) const;
   /// Nanoseconds since the program was loaded.
   std::int64_t wallNow() const;
+  /// What this process has done since the program was loaded, for the profile of another instance.
+  std::vector<std::byte> packHost();
+  /// Adds what packHost() of another instance gave to the profile. Its clock was `shiftNs` behind this one.
+  base::Status addHost(std::span<const std::byte> packed, const std::string& instance, std::int64_t shiftNs);
 
   /// A counter of an executable in the profile, such as its loss, and a value of it at the end of a call.
   model::CounterId addCounter(std::size_t executable, const std::string& name, const std::string& unit);

@@ -13,6 +13,7 @@
 #include "app/run/request/training_options.h"
 #include "engine/numerics/values.h"
 #include "engine/ops/standard_operators.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::run {
 
@@ -58,6 +59,7 @@ Status Executable::makeSession() {
   const config::Configuration& c = program_->configuration();
   const compile::CompiledExecutable& compiled = program_->compilation().executables[index_];
   const bool training = info().kind == model::ExecutableKind::training;
+  PIPESCOPE_HOST_SPAN(span, "numerics", "prepare the model");
   PIPESCOPE_TRY(checkMemory(*program_, index_));
   numerics::SessionOptions options = app::inferenceOptions(c);
   std::unique_ptr<optimizers::Optimizer> optimizer;
@@ -170,6 +172,14 @@ std::vector<double> Executable::gatherSeconds(double own) const {
   return seconds;
 }
 
+/// Calls that compute nothing take microseconds, so they are not measured one by one.
+Result<model::Run> Executable::emulate(Device& device, const std::string& name, std::int64_t begun,
+                                       std::int64_t ended) const {
+  if (!computes()) return device.emulate(index_, name, begun, ended);
+  PIPESCOPE_HOST_SPAN(span, "emulator", "emulate a call");
+  return device.emulate(index_, name, begun, ended);
+}
+
 Result<CallResult> Executable::call(Device& device, const CallRequest& request, base::Progress& progress) {
   PIPESCOPE_TRY(checkDevice(device));
   CallResult result;
@@ -178,12 +188,13 @@ Result<CallResult> Executable::call(Device& device, const CallRequest& request, 
   if (computes()) {
     begun = device.wallNow();
     const double waited = waitedSeconds();
+    PIPESCOPE_HOST_SPAN(span, "numerics", "compute a call");
     PIPESCOPE_TRY(compute(request, progress, result));
     ended = device.wallNow();
     if (result.diverged) return result;
     instanceSeconds = gatherSeconds(static_cast<double>(ended - begun) * 1e-9 - (waitedSeconds() - waited));
   }
-  PIPESCOPE_ASSIGN(result.run, device.emulate(index_, request.name, begun, ended));
+  PIPESCOPE_ASSIGN(result.run, emulate(device, request.name, begun, ended));
   device.addInstanceSeconds(index_, result.run, instanceSeconds);
   result.emulatedSeconds = device.seconds(result.run.end - result.run.start);
   return result;
@@ -329,6 +340,7 @@ double Executable::gradientNorm() const {
 
 Status Executable::save(const std::string& path) const {
   PIPESCOPE_TRY(needsWeights());
+  PIPESCOPE_HOST_SPAN(span, "data", "save weights");
   if (path.ends_with(".onnx"))
     return app::saveOnnxWeights(program_->configuration(), impl_->session->parameters(), path);
   return app::saveWeights(path, *impl_->session);
@@ -336,6 +348,7 @@ Status Executable::save(const std::string& path) const {
 
 Status Executable::load(const std::string& path) {
   PIPESCOPE_TRY(needsWeights());
+  PIPESCOPE_HOST_SPAN(span, "data", "load weights");
   return app::loadWeights(path, *impl_->session);
 }
 

@@ -109,6 +109,8 @@ class Executable {
   Executable(std::shared_ptr<const Program> program, std::size_t index);
   base::Status makeSession();
   base::Status compute(const CallRequest& request, const base::Progress& progress, CallResult& result);
+  base::Result<model::Run> emulate(Device& device, const std::string& name, std::int64_t begun,
+                                   std::int64_t ended) const;
   base::Status changeOptimizer(int group, const std::map<std::string, double>& changes);
   void setLearningRate(double rate);
   bool allFinite() const;

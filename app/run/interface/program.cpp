@@ -10,6 +10,7 @@
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::run {
 
@@ -37,6 +38,7 @@ base::Result<std::shared_ptr<const Program>> Program::compile(const Options& opt
                                                               base::Progress& progress,
                                                               std::shared_ptr<base::Executor> threads) {
   progress.report(0, "compiling");
+  PIPESCOPE_HOST_SPAN(span, "compiler", "compile");
   PIPESCOPE_ASSIGN(const config::Configuration defaults, app::withModelDefaults(options.configuration()));
   PIPESCOPE_ASSIGN(app::ChosenSystem chosen, app::chooseSystem(defaults));
   config::Configuration& configuration = chosen.configuration;
@@ -45,7 +47,10 @@ base::Result<std::shared_ptr<const Program>> Program::compile(const Options& opt
   PIPESCOPE_TRY(app::checkWeightFiles(configuration));
   if (!threads) threads = makeThreads(configuration.integer("execution.threads"));
   PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get()));
-  app::addFitAdvice(configuration, compilation, *threads);
+  {
+    PIPESCOPE_HOST_SPAN(advice, "compiler", "look for what would fit");
+    app::addFitAdvice(configuration, compilation, *threads);
+  }
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return std::shared_ptr<const Program>(
       new Program(std::move(configuration), std::move(threads), std::move(compilation), options.instances()));

@@ -8,6 +8,7 @@
 #include "engine/data/dataset_registry.h"
 #include "engine/data/digit_cache.h"
 #include "engine/data/prefix_dataset.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::app {
 namespace {
@@ -54,6 +55,7 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
                                                             data::DataSplit split, const DataNeeds& needs,
                                                             base::Progress& progress,
                                                             base::Executor& executor) {
+  PIPESCOPE_HOST_SPAN(span, "data", "open the data");
   PIPESCOPE_ASSIGN(const DataChoice choice, chooseData(c, split, needs, progress, executor));
   PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened, data::openDataset(choice.format, choice.request));
   std::shared_ptr<const data::Dataset> whole = std::move(opened);
@@ -69,6 +71,7 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
 base::Result<std::int64_t> countData(const config::Configuration& c, data::DataSplit split,
                                      const DataNeeds& needs, base::Progress& progress,
                                      base::Executor& executor) {
+  PIPESCOPE_HOST_SPAN(span, "data", "count the data");
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit > 0) return limit;
   const std::string name = datasetName(c, needs);

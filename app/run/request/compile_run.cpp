@@ -13,9 +13,15 @@
 #include "app/run/request/user_folders.h"
 #include "engine/compile/model/model_compiler.h"
 #include "engine/devices/system_registry.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::app {
 namespace {
+
+base::Result<compile::ModelRequest> requestOf(const config::Configuration& c) {
+  PIPESCOPE_HOST_SPAN(span, "compiler", "read the model");
+  return modelRequest(c);
+}
 
 /// A configuration that has passed all checks before compilation.
 struct CheckedRun {
@@ -37,7 +43,7 @@ base::Result<CheckedRun> checkedRun(const config::Configuration& given) {
                           ".");
   }
   PIPESCOPE_TRY(checkConfiguration(c));
-  PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
+  PIPESCOPE_ASSIGN(compile::ModelRequest request, requestOf(c));
   return CheckedRun{std::move(request), chosen.notice};
 }
 

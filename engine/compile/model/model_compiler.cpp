@@ -21,6 +21,7 @@
 #include "engine/devices/system_registry.h"
 #include "engine/ops/standard_operators.h"
 #include "engine/schedules/phases.h"
+#include "profiler/record/host_span.h"
 
 namespace pipescope::compile {
 
@@ -55,6 +56,7 @@ class ModelCompiler {
 
  private:
   base::Status add(const ExecutableRequest& asked) {
+    PIPESCOPE_HOST_SPAN(span, "compiler", "compile an executable");
     const bool training = asked.kind == model::ExecutableKind::training;
     PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training));
     PassRunner passes = makePasses(staged.stages);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "profiler/store/notes.h"
+#include "profiler/store/verify.h"
 #include "store_testing.h"
 
 namespace pipescope::store::testing {
@@ -62,9 +64,48 @@ TEST(Reader, RefusesOtherFormats) {
     writeProfile(path, {});
     runSql(path, std::string("PRAGMA user_version = ") + version);
     expectUnreadable(path, std::string("is a profile of format ") + name +
-                               ", and pipescope 0.1.0 reads format 0.8 only. Open it with "
+                               ", and pipescope 0.1.0 reads formats 0.8 and 0.9 only. Open it with "
                                "the pipescope that wrote it, or run again.");
   }
+}
+
+/// Makes a file of format 0.8 of one that has no rows of the host.
+void makeOlder(const fs::path& path) {
+  runSql(path, "DELETE FROM store_table WHERE number >= " +
+                   std::to_string(model::tableIndexOf<model::HostThread>()));
+  runSql(path, "PRAGMA user_version = 8");
+}
+
+TEST(Reader, ReadsFilesOfTheFormatWithoutTheHost) {
+  const Folder folder;
+  const fs::path path = folder / "older.pop";
+  model::RowSet rows = makeRowSet(3, 0);
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (model::kIsOfHost<Row>) rows.of<Row>().clear();
+  });
+  writeProfile(path, {rows});
+  makeOlder(path);
+  EXPECT_EQ(readProfile(path), render(rows));
+  base::SilentProgress progress;
+  const auto verified = verify(path, progress);
+  ASSERT_OK(verified);
+  EXPECT_FALSE(verified->isDamaged());
+  ASSERT_OK(writeNotes(path, {{0, {}, {}, {}, "still an older file"}}));
+  EXPECT_EQ(selectNumbers(path, "PRAGMA user_version"), std::vector<std::int64_t>{8});
+  EXPECT_OK(ProfileReader::open(path));
+}
+
+TEST(Reader, NamesTablesThatTheFormatOfAFileDoesNotHave) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(3, 0)});
+  runSql(path, "PRAGMA user_version = 8");
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  ASSERT_FALSE((*reader)->damage().empty());
+  EXPECT_EQ((*reader)->damage()[0],
+            "the file has a table host_thread, which its format does not have: the number of its format is "
+            "damaged");
 }
 
 TEST(Reader, RefusesWalMode) {
@@ -80,14 +121,14 @@ TEST(Reader, RefusesHostileSchemas) {
     const char* sql;
     const char* sentence;
   } cases[] = {
-      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.8"},
+      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.9"},
       {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
       {"CREATE TRIGGER t AFTER INSERT ON lane BEGIN DELETE FROM device; END", "has a trigger (t)"},
       {"CREATE TEMP TABLE unused(x); CREATE VIRTUAL TABLE f USING fts5(x)", "has a virtual table (f)"},
       {"CREATE INDEX i ON device(name)", "has another definition of table device (i)"},
       {"ALTER TABLE device ADD COLUMN extra", "has another definition of table device (device)"},
       {"DROP TABLE device; CREATE TABLE device(id)", "has another definition of table device (device)"},
-      {"DROP TABLE device", "tables, unlike a profile of format 0.8"},
+      {"DROP TABLE device", "tables, unlike a profile of format 0.9"},
   };
   for (const auto& [sql, sentence] : cases) {
     const Folder folder;

@@ -1,0 +1,193 @@
+// Tests the page about the host by mouse and keyboard.
+#include <QComboBox>
+#include <QLabel>
+#include <QTabWidget>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QTreeView>
+#include <map>
+
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/tree_table.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/host_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using geometry::HostHit;
+using pages::DataTable;
+using pages::FactGrid;
+using timeline::HostCanvas;
+
+class HostPageTest : public WindowTest {
+ protected:
+  void openHost(const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), QStringLiteral("host"));
+  }
+  HostCanvas& canvas() const { return *child<HostCanvas>(); }
+  const analysis::HostTimeline& line() const { return *canvas().scene().timeline(); }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title() == title) return found;
+    }
+    return nullptr;
+  }
+  QString fact(const QString& name) const { return child<FactGrid>()->value(name); }
+  /// The n-th span of this name on the main thread, counted from 1.
+  HostHit span(const char* name, int number = 1) const {
+    const analysis::HostLane& lane = line().lanes[0];
+    for (std::size_t i = 0; i < lane.spans.size(); ++i) {
+      if (line().names[static_cast<std::size_t>(lane.spans[i].name)].name == name && --number == 0)
+        return {HostHit::Kind::span, 0, i};
+    }
+    ADD_FAILURE() << "no such span: " << name;
+    return {};
+  }
+  QPoint middleOf(const HostHit& hit) const { return canvas().rectOf(hit).center(); }
+  std::int64_t rowsShown() const { return table(QStringLiteral("Names"))->shown()->rowCount(); }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(HostPageTest, TheTableCountsTheSpansOfEachName) {
+  openHost();
+  std::map<std::string, std::int64_t> counts;
+  const auto names = fixture->profile()->rows<model::HostName>();
+  for (const model::HostSpan& row : **fixture->profile()->rows<model::HostSpan>())
+    counts[(**names)[static_cast<std::size_t>(row.name.value)].name] += row.end > row.start ? 1 : 0;
+  std::erase_if(counts, [](const auto& each) { return each.second == 0; });
+  DataTable* shown = table(QStringLiteral("Names"));
+  ASSERT_NE(shown, nullptr);
+  ASSERT_EQ(shown->shown()->rowCount(), static_cast<int>(counts.size()));
+  for (const auto& cells : shown->model()->table().rows)
+    EXPECT_EQ(std::get<std::int64_t>(cells[2]), counts[std::get<std::string>(cells[1])]);
+  picture("host");
+}
+
+TEST_F(HostPageTest, AClickSelectsASpanAndSaysWhatItIs) {
+  openHost();
+  const HostHit call = span("compute a call", 2);
+  QTest::mouseClick(canvas().viewport(), Qt::LeftButton, {}, middleOf(call));
+  ASSERT_TRUE(canvas().selected().has_value());
+  EXPECT_EQ(*canvas().selected(), call);
+  EXPECT_EQ(fact(QStringLiteral("Name")), QStringLiteral("compute a call"));
+  EXPECT_EQ(fact(QStringLiteral("Thread")), QStringLiteral("main"));
+  EXPECT_EQ(fact(QStringLiteral("Length")), QStringLiteral("850 ms"));
+  EXPECT_EQ(fact(QStringLiteral("Within")), QStringLiteral("training → compute a call"));
+  EXPECT_EQ(fact(QStringLiteral("Call")), QStringLiteral("training call 2"));
+  EXPECT_EQ(child<QTabWidget>()->tabText(child<QTabWidget>()->currentIndex()), QStringLiteral("Details"));
+  QTest::keyClick(&canvas(), Qt::Key_Up);
+  EXPECT_EQ(fact(QStringLiteral("Name")), QStringLiteral("training"));
+  QTest::keyClick(&canvas(), Qt::Key_Escape);
+  EXPECT_FALSE(canvas().selected().has_value());
+}
+
+TEST_F(HostPageTest, TheTablesFollowTheVisibleTime) {
+  openHost();
+  const std::int64_t all = rowsShown();
+  const auto [start, end] = canvas().scene().timesOf(span("update weights"));
+  canvas().zoomTo(start, end);
+  ASSERT_TRUE(waitFor([&] { return rowsShown() < all; }));
+  EXPECT_LT(canvas().view().span(), static_cast<double>(line().end.count) / 10);
+  QTest::keyClick(&canvas(), Qt::Key_0);
+  ASSERT_TRUE(waitFor([&] { return rowsShown() == all; }));
+}
+
+TEST_F(HostPageTest, WheelDragAndOverviewMoveTheView) {
+  openHost();
+  const geometry::TimeView all = canvas().view();
+  QTest::mouseDClick(canvas().viewport(), Qt::LeftButton, {}, middleOf(span("compute a call", 3)));
+  const geometry::TimeView zoomed = canvas().view();
+  EXPECT_LT(zoomed.span(), all.span() / 2);
+  QTest::mousePress(canvas().viewport(), Qt::LeftButton, {}, {500, HostCanvas::kHead + 40});
+  dragTo(canvas().viewport(), {600, HostCanvas::kHead + 40});
+  QTest::mouseRelease(canvas().viewport(), Qt::LeftButton, {}, {600, HostCanvas::kHead + 40});
+  EXPECT_LT(canvas().view().start(), zoomed.start());
+  QTest::mouseClick(canvas().viewport(), Qt::LeftButton, {}, {HostCanvas::kGutter + 2, 15});
+  EXPECT_EQ(canvas().view().start().count, 0);
+  EXPECT_NEAR(canvas().view().span(), zoomed.span(), 2);
+}
+
+TEST_F(HostPageTest, ANameIsChosenInTheTableOrTheList) {
+  openHost();
+  auto* names = child<QComboBox>();
+  ASSERT_NE(names, nullptr);
+  EXPECT_EQ(canvas().only(), -1);
+  Q_EMIT table(QStringLiteral("Names"))->rowActivated(0);
+  EXPECT_GE(canvas().only(), 0);
+  EXPECT_EQ(names->currentIndex(), canvas().only() + 1);
+  // The classes of lengths add up to the spans of the name.
+  double sum = 0;
+  for (const geometry::Bar& bar : child<timeline::BarChart>()->bars()) sum += bar.total();
+  EXPECT_EQ(sum, static_cast<double>(
+                     std::get<std::int64_t>(table(QStringLiteral("Names"))->model()->table().rows[0][2])));
+  choose(names, 0);
+  EXPECT_EQ(canvas().only(), -1);
+}
+
+TEST_F(HostPageTest, TheCallTreeHasTheThreadsAsRoots) {
+  openHost();
+  auto* tree = child<pages::TreeTable>();
+  ASSERT_NE(tree, nullptr);
+  const QAbstractItemModel* rows = tree->shown();
+  ASSERT_EQ(rows->rowCount(), 3);
+  QStringList roots;
+  for (int i = 0; i < 3; ++i) roots << rows->index(i, 0).data().toString();
+  roots.sort();
+  EXPECT_EQ(roots,
+            QStringList({QStringLiteral("data reader"), QStringLiteral("main"), QStringLiteral("worker 1")}));
+}
+
+TEST_F(HostPageTest, FindGoesFromSpanToSpan) {
+  openHost();
+  shell::Page* page = window->currentPage();
+  EXPECT_EQ(page->find(QStringLiteral("UPDATE"), 0), QStringLiteral("1 of 16"));
+  const auto first = canvas().selected();
+  EXPECT_EQ(page->find(QStringLiteral("UPDATE"), 1), QStringLiteral("2 of 16"));
+  EXPECT_NE(canvas().selected(), first);
+  EXPECT_EQ(page->find(QStringLiteral("UPDATE"), -1), QStringLiteral("1 of 16"));
+  EXPECT_EQ(canvas().selected(), first);
+  EXPECT_EQ(page->find(QStringLiteral("no such name"), 0), QStringLiteral("nothing found"));
+}
+
+TEST_F(HostPageTest, ThePointerSaysWhatIsThere) {
+  openHost();
+  hover(canvas().viewport(), middleOf(span("wait for a batch")));
+  const QImage with = canvas().grab().toImage();
+  hover(canvas().viewport(), QPoint(20, HostCanvas::kHead + 20));
+  EXPECT_NE(with, canvas().grab().toImage());
+}
+
+TEST_F(HostPageTest, AGrowingProfileKeepsTheView) {
+  openHost({.finish = false});
+  const auto [start, end] = canvas().scene().timesOf(span("update weights"));
+  canvas().zoomTo(start, end);
+  const geometry::TimeView before = canvas().view();
+  const std::size_t calls = line().calls.size();
+  fixture->addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return line().calls.size() > calls; }));
+  EXPECT_EQ(canvas().view(), before);
+}
+
+TEST_F(HostPageTest, WithoutRecordedSpansASentenceSaysWhy) {
+  openHost({.imported = true});
+  EXPECT_TRUE(window->currentPage()->notice().contains(QStringLiteral("trace of another tool")))
+      << window->currentPage()->notice().toStdString();
+}
+
+TEST_F(HostPageTest, OtherKindsOfProfilesAreShown) {
+  for (const FixtureOptions& options : {FixtureOptions{.fixed = true}, FixtureOptions{.overflow = true},
+                                        FixtureOptions{.inference = false}}) {
+    openHost(options);
+    EXPECT_TRUE(window->currentPage()->notice().isEmpty()) << window->currentPage()->notice().toStdString();
+    EXPECT_GT(line().spanCount(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::testing

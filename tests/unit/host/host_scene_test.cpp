@@ -1,0 +1,133 @@
+// Tests what the timeline of the host draws and what lies at a point of it.
+#include "profiler/geometry/host_scene.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::geometry {
+namespace {
+
+using Kind = HostHit::Kind;
+
+/// Two threads: main with an outer span and two in it, a worker with many short ones and an event; one call
+/// and one curve. 1000 ns on 1000 pixels.
+std::shared_ptr<const analysis::HostTimeline> sampleTimeline() {
+  model::RowSet rows;
+  rows.of<model::HostThread>() = {{model::HostThreadId(0), "", "main"},
+                                  {model::HostThreadId(1), "instance 1", "worker"}};
+  rows.of<model::HostName>() = {{model::HostNameId(0), "run", "outer"},
+                                {model::HostNameId(1), "data", "inner"},
+                                {model::HostNameId(2), "own", "short"}};
+  const auto add = [&](std::int64_t thread, std::int64_t name, std::int64_t start, std::int64_t end) {
+    rows.of<model::HostSpan>().push_back(
+        {model::HostThreadId(thread), model::HostNameId(name), Ticks(start), Ticks(end)});
+  };
+  add(0, 1, 100, 300);
+  add(0, 1, 400, 600);
+  add(0, 0, 0, 1000);
+  for (std::int64_t i = 0; i < 10'000; ++i) add(1, 2, i / 10, i / 10);
+  add(1, 2, 200, 800);
+  model::Run run;
+  run.id = model::RunId(0);
+  run.name = "training call 1";
+  run.wallStartNs = 100;
+  run.wallEndNs = 900;
+  rows.of<model::Run>().push_back(run);
+  rows.of<model::HostSeries>() = {{model::HostSeriesId(0), "queue", "length", "items"}};
+  for (const auto& [time, value] : {std::pair(0, 1.0), std::pair(500, 4.0)})
+    rows.of<model::HostSample>().push_back({model::HostSeriesId(0), Ticks(time), value});
+  record::MemoryProfile profile;
+  EXPECT_TRUE(profile.commit(rows).ok());
+  base::SilentProgress progress;
+  return *analysis::hostTimeline(profile, progress);
+}
+
+struct HostSceneTest : ::testing::Test {
+  HostScene scene{sampleTimeline()};
+  TimeView view{Ticks(0), Ticks(1000), 1000};
+  const HostScene::Band& band(std::size_t i) const { return scene.bands().at(i); }
+};
+
+TEST_F(HostSceneTest, CallsThreadsAndCurvesLieBelowEachOther) {
+  ASSERT_EQ(scene.bands().size(), 4u);
+  EXPECT_EQ(band(0).kind, HostScene::Band::Kind::calls);
+  EXPECT_EQ(band(1).height, 2 * HostScene::kRow) << "two nested rows";
+  EXPECT_EQ(band(2).height, 2 * HostScene::kRow) << "one row of spans and one of events";
+  EXPECT_EQ(band(3).kind, HostScene::Band::Kind::curve);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_GT(band(i).y, band(i - 1).y + band(i - 1).height);
+}
+
+TEST_F(HostSceneTest, APointGivesWhatIsDrawnThere) {
+  EXPECT_EQ(scene.hit(view, 0, 500, band(0).y + 5), (HostHit{Kind::call, 0, 0}));
+  EXPECT_FALSE(scene.hit(view, 0, 50, band(0).y + 5));
+  EXPECT_EQ(scene.hit(view, 0, 50, band(1).y + 5), (HostHit{Kind::span, 0, 0}));
+  EXPECT_EQ(scene.hit(view, 0, 150, band(1).y + HostScene::kRow + 5), (HostHit{Kind::span, 0, 1}));
+  EXPECT_FALSE(scene.hit(view, 0, 350, band(1).y + HostScene::kRow + 5));
+  EXPECT_EQ(scene.hit(view, 0, 500, band(2).y + HostScene::kRow + 5)->kind, Kind::event);
+  EXPECT_EQ(scene.hit(view, 0, 700, band(3).y + 5), (HostHit{Kind::curve, 0, 1}));
+  EXPECT_EQ(scene.hit(view, 0, 300, band(3).y + 5), (HostHit{Kind::curve, 0, 0}));
+  EXPECT_FALSE(scene.hit(view, 0, 500, scene.height() + 100));
+}
+
+TEST_F(HostSceneTest, EveryHitLiesInItsBox) {
+  for (int y = 0; y < scene.height(); y += 3) {
+    for (int x = 0; x < 1000; x += 7) {
+      const auto hit = scene.hit(view, 0, x, y);
+      if (!hit || hit->kind == Kind::curve) continue;
+      const Box box = scene.boxOf(view, 0, *hit);
+      EXPECT_TRUE(x >= box.x - 3 && x <= box.right() + 3) << x << " " << y;
+      EXPECT_TRUE(y >= box.y - 1 && y <= box.bottom() + 1) << x << " " << y;
+    }
+  }
+}
+
+TEST_F(HostSceneTest, TheCostOfADrawingDependsOnPixels) {
+  const Shapes shapes = scene.draw(view, 0, 1000, {});
+  EXPECT_LT(shapes.fillCount(), 500u) << "10,000 events share at most a flag every three pixels";
+  EXPECT_TRUE(std::ranges::any_of(shapes.labels, [](const Label& label) { return label.text == "outer"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(shapes.labels, [](const Label& label) { return label.text == "training call 1"; }));
+  EXPECT_GT(scene.overview(TimeView(Ticks(0), Ticks(1000), 300), 28).fillCount(), 1u);
+}
+
+TEST_F(HostSceneTest, OtherNamesAreDimmed) {
+  const Shapes shapes = scene.draw(view, 0, 1000, {}, 1);
+  EXPECT_FALSE(shapes.fills[static_cast<std::size_t>(ColourRole::dimmed)].empty());
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(scene.roleOfChannel("data"))].size(), 2u);
+  EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(scene.roleOfChannel("run"))].empty());
+}
+
+TEST_F(HostSceneTest, ArrowsGoAlongRowsAndIntoSpans) {
+  const HostHit outer = *scene.first();
+  const HostHit inner = *scene.inward(outer, 1);
+  EXPECT_EQ(inner, (HostHit{Kind::span, 0, 1}));
+  const HostHit next = *scene.neighbour(inner, 1);
+  EXPECT_EQ(scene.timesOf(next).first.count, 400);
+  EXPECT_EQ(*scene.neighbour(next, -1), inner);
+  EXPECT_FALSE(scene.neighbour(next, 1));
+  EXPECT_EQ(*scene.inward(next, -1), outer);
+  EXPECT_FALSE(scene.inward(outer, -1));
+  EXPECT_FALSE(scene.inward(inner, 1));
+}
+
+TEST_F(HostSceneTest, AnItemIsFoundAgainInALongerTimeline) {
+  const HostHit inner{Kind::span, 0, 1};
+  EXPECT_EQ(scene.find({Kind::span, 0, 0}, scene.timesOf(inner)), inner) << "something came before it";
+  EXPECT_FALSE(scene.find(inner, {Ticks(1), Ticks(2)}));
+  EXPECT_FALSE(scene.find({Kind::span, 7, 0}, scene.timesOf(inner)));
+  EXPECT_EQ(scene.find({Kind::call, 0, 0}, scene.timesOf({Kind::call, 0, 0})), (HostHit{Kind::call, 0, 0}));
+}
+
+TEST_F(HostSceneTest, PipescopesOwnChannelsHaveTheSameColourInEveryProfile) {
+  const HostScene other(std::make_shared<const analysis::HostTimeline>());
+  for (const char* channel : {"numerics", "data", "emulator", "compiler", "run", "profiler", "instances"})
+    EXPECT_EQ(scene.roleOfChannel(channel), other.roleOfChannel(channel)) << channel;
+  EXPECT_NE(scene.roleOfChannel("own"), scene.roleOfChannel("data"));
+  EXPECT_EQ(scene.roleOfChannel("waiting"), ColourRole::waitHost);
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

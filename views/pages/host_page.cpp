@@ -1,0 +1,371 @@
+// Shows what the host did in wall time: calls, the spans of its threads, series, statistics and call tree.
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "profiler/sections/host_tables.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/host_details.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/tree_table.h"
+#include "views/shell/page.h"
+#include "views/shell/picture.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/host_canvas.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::pages {
+namespace {
+
+using analysis::HostTimeline;
+using geometry::HostHit;
+
+/// What the tables show of a part of the time.
+struct HostSums {
+  std::vector<analysis::HostNameUse> uses;
+  std::vector<analysis::HostTreeNode> tree;
+};
+using HostSumsPointer = std::shared_ptr<const HostSums>;
+
+HostSumsPointer sumsOf(const HostTimeline& timeline, std::optional<analysis::HostRange> range) {
+  return std::make_shared<const HostSums>(
+      HostSums{analysis::hostNameUses(timeline, range), analysis::hostCallTree(timeline, range)});
+}
+
+QString wall(base::Ticks time) {
+  return text(geometry::formatDuration(time, timeline::HostCanvas::scale()));
+}
+
+}  // namespace
+
+class HostPage : public shell::Page {
+ public:
+  explicit HostPage(shell::PageContext& context) : Page(context) {
+    auto* tools = new ToolRow(context, this);
+    addTools(*tools);
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(tools);
+    auto* splitter = new QSplitter(Qt::Vertical, content);
+    splitter->setChildrenCollapsible(false);
+    auto* upper = new QWidget(splitter);
+    auto* upperLayout = new QVBoxLayout(upper);
+    upperLayout->setContentsMargins(0, 0, 0, 0);
+    upperLayout->setSpacing(2);
+    canvas_ = new timeline::HostCanvas(context.palette, upper);
+    legend_ = new timeline::Legend(context.palette, upper);
+    upperLayout->addWidget(canvas_, 1);
+    upperLayout->addWidget(legend_);
+    splitter->addWidget(upper);
+    splitter->addWidget(makeTabs());
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    splitter->setSizes({420, 300});
+    layout->addWidget(splitter, 1);
+    setContent(content);
+    setKeyWidget(canvas_);
+    shell::addPictureAction(
+        *upper, [this] { return picture(); }, QStringLiteral("host"), context);
+    canvas_->setDescriber([this](const HostHit& hit) { return hostCallout(*timeline_, hit); });
+    connect(canvas_, &timeline::HostCanvas::selectionChanged, this, &HostPage::showSelection);
+    wait_.setSingleShot(true);
+    wait_.setInterval(kQuietMs);
+    connect(&wait_, &QTimer::timeout, this, &HostPage::readSums);
+    connect(canvas_, &timeline::HostCanvas::viewChanged, this, [this] {
+      if (timeline_) wait_.start();
+    });
+    describeKeys();
+  }
+
+  shell::Picture picture() override {
+    shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
+    made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
+    return made;
+  }
+
+  QString find(const QString& wanted, int direction) override {
+    if (!timeline_) return Page::find(wanted, direction);
+    if (wanted != wanted_) found_ = -1;
+    wanted_ = wanted;
+    std::vector<HostHit> hits = hitsOf(wanted);
+    if (hits.empty()) return tr("nothing found");
+    const int count = static_cast<int>(hits.size());
+    found_ = found_ < 0 ? 0 : (found_ + direction + count) % count;
+    canvas_->select(hits[static_cast<std::size_t>(found_)]);
+    return tr("%L1 of %L2").arg(found_ + 1).arg(count);
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      PIPESCOPE_ASSIGN(std::shared_ptr<const HostTimeline> read,
+                       analysis::hostTimeline(job.source, job.progress));
+      const HostSumsPointer sums = sumsOf(*read, {});
+      PIPESCOPE_ASSIGN(const sections::Section section,
+                       sectionNamed("host", {job.source, job.catalog, job.executable}));
+      return Apply([this, read, sums, lacks = text(section.lacks)] { apply(read, sums, lacks); });
+    };
+  }
+
+  void forget() override { fresh_ = true; }
+
+ private:
+  static constexpr int kQuietMs = 120;  ///< the tables follow when the view has rested for so long
+  static constexpr std::size_t kMostFound = 100'000;
+
+  void addTools(ToolRow& tools) {
+    names_ = tools.combo({tr("All names")}, tr("Name"),
+                         tr("Dims all other names, and shows the lengths of this one"));
+    names_->setMinimumContentsLength(22);
+    connect(names_, qOverload<int>(&QComboBox::activated), this, [this](int at) { choose(at - 1); });
+    tools.space();
+    tools.button(QStringLiteral("zoom_in"), tr("Show less time (W)"), [this] { canvas_->zoomBy(1.6); });
+    tools.button(QStringLiteral("zoom_out"), tr("Show more time (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
+    tools.button(QStringLiteral("fit"), tr("Show everything (0)"), [this] { canvas_->zoomToAll(); });
+    tools.stretch();
+    span_ = new shell::ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, &tools);
+    tools.add(span_, 1);
+    tools.pictureButton();
+  }
+
+  QWidget* makeTabs() {
+    tabs_ = new QTabWidget(this);
+    tabs_->setDocumentMode(true);
+    tabs_->setMinimumHeight(150);
+    const auto padded = [&](QWidget* inner, const QString& title) {
+      auto* page = new QWidget(tabs_);
+      auto* layout = new QVBoxLayout(page);
+      layout->setContentsMargins(12, 6, 12, 8);
+      layout->addWidget(inner);
+      tabs_->addTab(page, title);
+    };
+    const auto scrolled = [&](QWidget* inner, const QString& title) {
+      auto* area = new QScrollArea(tabs_);
+      area->setFrameShape(QFrame::NoFrame);
+      area->setWidgetResizable(true);
+      area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+      area->setWidget(inner);
+      tabs_->addTab(area, title);
+    };
+    table_ = new DataTable(context_.palette, tabs_);
+    table_->setFilterVisible(true);
+    padded(table_, tr("Names"));
+    tree_ = new TreeTable(context_.palette, tabs_);
+    padded(tree_, tr("Call tree"));
+    lengths_ = new timeline::BarChart(context_.palette, tabs_);
+    scrolled(lengths_, tr("Lengths"));
+    details_ = new FactGrid(context_.palette, tabs_);
+    scrolled(details_, tr("Details"));
+    series_ = new DataTable(context_.palette, tabs_);
+    padded(series_, tr("Series"));
+    connect(table_, &DataTable::rowActivated, this, [this](int row) {
+      if (sums_ && row >= 0 && row < static_cast<int>(sums_->uses.size()))
+        choose(sums_->uses[static_cast<std::size_t>(row)].name);
+    });
+    connect(tree_, &TreeTable::rowActivated, this, [this](int row) {
+      if (sums_ && row >= 0 && row < static_cast<int>(sums_->tree.size()))
+        choose(sums_->tree[static_cast<std::size_t>(row)].name);
+    });
+    return tabs_;
+  }
+
+  void describeKeys() {
+    const QString group = tr("Host");
+    context_.actions.describe(group, tr("Select the next or previous span of the row"), tr("→  ←  ·  .  ,"));
+    context_.actions.describe(group, tr("Select the span around it, or the first one in it"), tr("↑  ↓"));
+    context_.actions.describe(group, tr("Zoom to the selected span"), tr("F  ·  double click"));
+    context_.actions.describe(group, tr("Zoom, pan, or show everything"),
+                              tr("W  S  A  D  0  ·  Ctrl+wheel, drag"));
+  }
+
+  void apply(std::shared_ptr<const HostTimeline> read, HostSumsPointer sums, const QString& lacks) {
+    timeline_ = std::move(read);
+    if (timeline_->empty()) {
+      canvas_->setTimeline(nullptr, false);
+      return showInstead(lacks);
+    }
+    canvas_->setTimeline(timeline_, !fresh_);
+    fresh_ = false;
+    found_ = -1;
+    fillNames();
+    fillLegend();
+    fillSeries();
+    if (canvas_->view().span() < static_cast<double>(timeline_->end.count)) return readSums();
+    showSums(std::move(sums), {});
+  }
+
+  void fillNames() {
+    const int only = canvas_->only();
+    names_->clear();
+    names_->addItem(tr("All names"));
+    for (const analysis::HostLabel& label : timeline_->names)
+      names_->addItem(QStringLiteral("%1: %2").arg(text(label.channel), text(label.name)));
+    names_->setCurrentIndex(only + 1);
+  }
+
+  void fillLegend() {
+    std::vector<timeline::LegendEntry> entries;
+    std::set<std::string> seen;
+    for (const analysis::HostLabel& label : timeline_->names) {
+      if (!seen.insert(label.channel).second) continue;
+      entries.push_back({text(label.channel), canvas_->scene().roleOfChannel(label.channel)});
+    }
+    legend_->setEntries(std::move(entries));
+  }
+
+  void fillSeries() {
+    series_->setTable(sections::hostSeriesTable(*timeline_));
+    tabs_->setTabVisible(tabs_->count() - 1, !timeline_->curves.empty());
+  }
+
+  /// Reads the sums of what is visible.
+  void readSums() {
+    if (!timeline_) return;
+    const auto& view = canvas_->view();
+    std::optional<analysis::HostRange> range;
+    if (view.span() < static_cast<double>(timeline_->end.count))
+      range = analysis::HostRange{view.start(), view.end()};
+    readInBackground([line = timeline_, range] { return sumsOf(*line, range); },
+                     [this, line = timeline_, range](const HostSumsPointer& sums) {
+                       if (line == timeline_) showSums(sums, range);
+                     });
+  }
+
+  void showSums(HostSumsPointer sums, std::optional<analysis::HostRange> range) {
+    sums_ = std::move(sums);
+    const std::string part = range ? "spans that overlap the visible time" : "whole recording";
+    table_->setTable(sections::hostNameTable(*timeline_, sums_->uses, part));
+    table_->setMarks(marksOf());
+    TreeRows rows{sections::hostTreeTable(*timeline_, sums_->tree, part), {}, {}};
+    // The tree indents by itself, and the thread is its root.
+    auto& columns = rows.table.columns;
+    columns.erase(columns.begin(), columns.begin() + 2);
+    for (std::size_t i = 0; i < sums_->tree.size(); ++i) {
+      const analysis::HostTreeNode& node = sums_->tree[i];
+      rows.parents.push_back(node.parent);
+      rows.sources.push_back(static_cast<int>(i));
+      auto& cells = rows.table.rows[i];
+      cells.erase(cells.begin(), cells.begin() + 2);
+      cells[0] = node.name < 0 ? timeline_->lanes[static_cast<std::size_t>(node.lane)].title()
+                               : timeline_->names[static_cast<std::size_t>(node.name)].name;
+    }
+    rows.table.mostInText = 0;
+    tree_->setRows(std::move(rows));
+    tree_->openTo(kOpenLevels);
+    span_->setText(range ? tr("%1 of %2").arg(wall(range->end - range->start), wall(timeline_->end))
+                         : wall(timeline_->end));
+    fillLengths();
+  }
+
+  std::vector<QPixmap> marksOf() const {
+    std::vector<QPixmap> marks;
+    for (const analysis::HostNameUse& use : sums_->uses)
+      marks.push_back(timeline::swatch(
+          canvas_->scene().roleOfChannel(timeline_->names[static_cast<std::size_t>(use.name)].channel), false,
+          context_.palette, devicePixelRatioF()));
+    return marks;
+  }
+
+  /// Shows the lengths of the chosen name, or of the one with most time of its own.
+  void fillLengths() {
+    std::vector<geometry::Bar> bars;
+    QStringList names, notes;
+    const auto chosen = std::ranges::find(sums_->uses, canvas_->only(), &analysis::HostNameUse::name);
+    const auto shown = chosen == sums_->uses.end() ? sums_->uses.begin() : chosen;
+    if (shown != sums_->uses.end()) {
+      const analysis::HostLabel& label = timeline_->names[static_cast<std::size_t>(shown->name)];
+      const auto& counts = shown->histogram.counts;
+      const auto isUsed = [](std::int64_t count) { return count > 0; };
+      const auto first = std::ranges::find_if(counts, isUsed) - counts.begin();
+      const auto last = std::find_if(counts.rbegin(), counts.rend(), isUsed).base() - counts.begin();
+      for (auto bin = first; bin < last; ++bin) {
+        const auto at = static_cast<std::size_t>(bin);
+        bars.push_back(
+            {{{canvas_->scene().roleOfChannel(label.channel), static_cast<double>(counts[at]), ""}}});
+        names << tr("from %1").arg(wall(analysis::HostHistogram::lowerEdge(at)));
+        notes << QStringLiteral("%L1").arg(counts[at]);
+      }
+      QString name = text(label.name);
+      name.replace(QLatin1Char('&'), QStringLiteral("&&"));
+      tabs_->setTabText(kLengthsTab, tr("Lengths of “%1”").arg(name));
+    }
+    lengths_->setBars(std::move(bars), names, notes);
+  }
+
+  void choose(int name) {
+    canvas_->setOnly(name);
+    names_->setCurrentIndex(name + 1);
+    if (sums_) fillLengths();
+  }
+
+  void showSelection() {
+    const std::optional<HostHit>& hit = canvas_->selected();
+    if (!timeline_ || !hit)
+      return details_->setFacts({{tr("Selection"), tr("Click a span, an event or a call."), {}}});
+    details_->setFacts(hostFacts(*timeline_, *hit));
+    tabs_->setCurrentIndex(kDetailsTab);
+  }
+
+  /// Calls, spans and events whose name contains the text, by time within each thread.
+  std::vector<HostHit> hitsOf(const QString& wanted) const {
+    std::vector<HostHit> hits;
+    std::vector<bool> matches;
+    for (const analysis::HostLabel& label : timeline_->names)
+      matches.push_back(text(label.name).contains(wanted, Qt::CaseInsensitive) ||
+                        text(label.channel).contains(wanted, Qt::CaseInsensitive));
+    for (std::size_t c = 0; c < timeline_->calls.size() && hits.size() < kMostFound; ++c) {
+      if (text(timeline_->calls[c].name).contains(wanted, Qt::CaseInsensitive))
+        hits.push_back({HostHit::Kind::call, 0, c});
+    }
+    for (std::size_t l = 0; l < timeline_->lanes.size(); ++l) {
+      const analysis::HostLane& lane = timeline_->lanes[l];
+      for (std::size_t i = 0; i < lane.spans.size() && hits.size() < kMostFound; ++i)
+        if (matches[static_cast<std::size_t>(lane.spans[i].name)])
+          hits.push_back({HostHit::Kind::span, l, i});
+      for (std::size_t i = 0; i < lane.events.size() && hits.size() < kMostFound; ++i)
+        if (matches[static_cast<std::size_t>(lane.events[i].name)])
+          hits.push_back({HostHit::Kind::event, l, i});
+    }
+    return hits;
+  }
+
+  static constexpr int kOpenLevels = 3, kLengthsTab = 2, kDetailsTab = 3;
+
+  timeline::HostCanvas* canvas_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+  DataTable *table_ = nullptr, *series_ = nullptr;
+  TreeTable* tree_ = nullptr;
+  timeline::BarChart* lengths_ = nullptr;
+  FactGrid* details_ = nullptr;
+  QComboBox* names_ = nullptr;
+  shell::ElidedLabel* span_ = nullptr;
+  QTimer wait_;
+  std::shared_ptr<const HostTimeline> timeline_;
+  HostSumsPointer sums_;
+  QString wanted_;
+  int found_ = -1;
+  bool fresh_ = true;  ///< another profile is shown from now on
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(host) {
+  registry.add({QStringLiteral("host"), QObject::tr("Host"), QStringLiteral("host"),
+                QObject::tr("What the host did in wall time: threads, names, call tree, series"), 75,
+                [](PageContext& context) -> Page* { return new pages::HostPage(context); }});
+}
+
+}  // namespace pipescope::shell
