@@ -26,7 +26,7 @@ struct RowOfSpans {
 };
 
 template <class Items, class LengthOf>
-WidestIndex indexOf(const Items& items, const LengthOf& lengthOf) {
+WidestIndex hostIndexOf(const Items& items, const LengthOf& lengthOf) {
   std::vector<std::int64_t> lengths;
   lengths.reserve(items.size());
   for (const auto& item : items) lengths.push_back(lengthOf(item));
@@ -42,7 +42,7 @@ HostScene::HostScene(std::shared_ptr<const HostTimeline> timeline) : timeline_(s
     if (std::ranges::find(channels_, label.channel) == channels_.end()) channels_.push_back(label.channel);
     roles_.push_back(roleOfChannel(label.channel));
   }
-  calls_ = indexOf(timeline_->calls, [](const auto& call) { return (call.end - call.start).count; });
+  calls_ = hostIndexOf(timeline_->calls, [](const auto& call) { return (call.end - call.start).count; });
   const auto add = [&](Band::Kind kind, std::size_t place, int height) {
     bands_.push_back({kind, place, height_, height});
     height_ += height + kGap;
@@ -52,7 +52,7 @@ HostScene::HostScene(std::shared_ptr<const HostTimeline> timeline) : timeline_(s
     const HostLane& lane = timeline_->lanes[l];
     Lane& index = lanes_.emplace_back();
     for (const std::vector<std::int32_t>& row : lane.rows)
-      index.rows.push_back(indexOf(row, [&](std::int32_t place) {
+      index.rows.push_back(hostIndexOf(row, [&](std::int32_t place) {
         return lane.spans[static_cast<std::size_t>(place)].length().count;
       }));
     const int rows = static_cast<int>(lane.rows.size()) + (lane.events.empty() ? 0 : 1);
