@@ -19,6 +19,7 @@
 #include "app/gui/open_profile.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
+#include "app/gui/window_for.h"
 #include "app/gui/workbench_services.h"
 #include "app/run/orders/replay_schedules.h"
 #include "profiler/base/check.h"
@@ -164,16 +165,8 @@ class Windows {
     return *workbench_;
   }
 
-  /// The window that shows the profile: one that does already, or a new one.
   shell::MainWindow& openBeside(const QString& profile) {
-    const auto found = std::find_if(windows_.begin(), windows_.end(),
-                                    [&](const auto& window) { return window->session().path() == profile; });
-    shell::MainWindow& window = found != windows_.end() ? **found : addPlain();
-    if (found == windows_.end()) window.open(profile);
-    window.show();
-    window.raise();
-    window.activateWindow();
-    return window;
+    return windowFor(profile, windows_, [this]() -> shell::MainWindow& { return addPlain(); });
   }
 
   /// Destroys a closed window and its profile after the close event has been handled.

@@ -58,7 +58,8 @@ TEST_F(WorkbenchRunsTest, ARunIsShownOpenedAndCompared) {
   ASSERT_TRUE(waitForEnd());
   ASSERT_TRUE(waitFor([&] { return opened->count() == 2 && cell(5) == QStringLiteral("1.000"); }))
       << cell(5).toStdString();
-  press("Compare with fixed.pop");
+  EXPECT_TRUE(button("Compare")->toolTip().endsWith(QStringLiteral("runs/fixed.pop")));
+  press("Compare");
   ASSERT_EQ(compared->count(), 1);
   EXPECT_EQ(compared->at(0)[0].toString(), first);
   EXPECT_EQ(compared->at(0)[1].toString(), folder.filePath(QStringLiteral("runs/fixed-2.pop")));

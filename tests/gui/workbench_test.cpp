@@ -6,6 +6,8 @@
 #include <QMouseEvent>
 #include <QToolButton>
 
+#include "app/gui/window_for.h"
+#include "profiler/store/profile_writer.h"
 #include "views/workbench/key_field.h"
 #include "views/workbench/key_value.h"
 #include "views/workbench/predictor.h"
@@ -199,6 +201,28 @@ TEST_F(WorkbenchCommandsTest, TheWindowAsksForTheWorkbench) {
   EXPECT_FALSE(action()->isEnabled()) << "the profile holds no options";
 }
 
+TEST_F(WorkbenchCommandsTest, AProfileGetsAWindowOfItsOwnOnce) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("new.pop"));
+  auto writer = store::ProfileWriter::create(path.toStdString());
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->commit(*ProfileFixture().profile()->everything()).ok());
+  ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
+  std::vector<std::unique_ptr<shell::MainWindow>> windows;
+  const auto make = [&]() -> shell::MainWindow& {
+    windows.push_back(std::make_unique<shell::MainWindow>(*registry, *palette, openFile));
+    return *windows.back();
+  };
+  make();
+  shell::MainWindow& added = gui::windowFor(path, windows, make);
+  EXPECT_EQ(windows.size(), 2U);
+  ASSERT_TRUE(waitFor([&] { return added.session().snapshot() != nullptr; }));
+  EXPECT_EQ(added.session().path(), path);
+  EXPECT_EQ(&gui::windowFor(path, windows, make), &added);
+  EXPECT_EQ(windows.size(), 2U);
+  ASSERT_TRUE(waitFor([&] { return added.isSettled(); }));
+}
+
 TEST_F(WorkbenchFormTest, ASampleShowsItsSettingsStagesAndPrediction) {
   services.presets = [] { return gui::presetsIn({QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")}); };
   show();
@@ -296,6 +320,24 @@ TEST_F(WorkbenchFormTest, SettingsAreAddedAndTakenBack) {
   ASSERT_TRUE(waitFor([&] { return window->form()->field(QStringLiteral("stages[2].blocks")) == nullptr; }));
   click(QStringLiteral("Back to the default of execution.seed"));
   EXPECT_FALSE(window->draft().given(QStringLiteral("execution.seed")));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, ALongArrayIsShownOnDemand) {
+  show();
+  std::vector<model::ConfigurationEntry> options;
+  for (int i = 0; i < 17; ++i)
+    options.push_back({"fixed.stages[" + std::to_string(i) + "].forward", "1.0", "file"});
+  options.push_back({"system.name", "\"fixed\"", "file"});
+  window->edit({}, options);
+  ASSERT_TRUE(settle());
+  const auto shown = [&](const char* path) { return window->form()->field(QLatin1String(path)) != nullptr; };
+  EXPECT_TRUE(shown("system.name"));
+  EXPECT_FALSE(shown("fixed.stages[16].forward"));
+  for (QToolButton* each : window->form()->findChildren<QToolButton*>())
+    if (each->text() == QStringLiteral("Show the 17 entries of fixed.stages"))
+      QTest::mouseClick(each, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return shown("fixed.stages[16].forward"); }));
   ASSERT_TRUE(settle());
 }
 

@@ -190,10 +190,10 @@ void RunList::followSelection() {
   const bool opens = entry != nullptr && (run != nullptr ? run->hasProfile() : entry->error.isEmpty());
   openButton_->setEnabled(opens);
   compareButton_->setEnabled(opens && !goesOn && !entry->former.isEmpty());
-  const QString former = entry == nullptr ? QString() : QFileInfo(entry->former).fileName();
+  const QString former = entry == nullptr ? QString() : entry->former;
   compareButton_->setToolTip(former.isEmpty()
                                  ? tr("The run has no former one: “Edit and run again” gives it one")
-                                 : tr("Show what has changed from %1").arg(entry->former));
+                                 : tr("Show what has changed from %1").arg(former));
   editButton_->setEnabled(entry != nullptr && entry->read);
   stopButton_->setEnabled(goesOn);
   stopButton_->setText(goesOn && run->state() == RunState::stopping ? tr("End at once") : tr("Stop"));

@@ -18,7 +18,7 @@
 namespace pipescope::workbench {
 namespace {
 
-constexpr int kLabelWidth = 165, kLabelDrop = 4;
+constexpr int kLabelWidth = 165, kLabelDrop = 4, kMostEntries = 16;
 
 QString ownName(const QString& path) {
   return path.section(QLatin1Char('.'), -1);
@@ -75,20 +75,30 @@ void SettingsForm::refresh() {
   column_ = new QVBoxLayout(rows_);
   column_->setContentsMargins(0, 0, 10, 0);
   column_->setSpacing(4);
+  QStringList closed;
+  for (const QString& array : draft_.keys().arrays()) {
+    if (isClosed(array)) closed << array;
+  }
   QString heading;
   QGridLayout* grid = nullptr;
   for (const Setting& setting : draft_.settings()) {
     const KeyRow* key = draft_.keys().of(setting.path);
     const QString table = setting.path.section(QLatin1Char('.'), 0, -2);
+    const int open = table.indexOf(QLatin1Char('['));
+    const QString array = table.left(std::max(0, open));
+    if (closed.contains(array)) {
+      if (heading != array) addClosed(heading = array);
+      grid = nullptr;
+      continue;
+    }
     if (grid == nullptr || table != heading) {
       heading = table;
-      const int open = table.indexOf(QLatin1Char('['));
       grid = open < 0 ? group(table, {}, -1)
                       : group(table, table.left(open), table.mid(open + 1).chopped(1).toInt());
     }
     addRow(*grid, *key, setting.path);
   }
-  if (grid == nullptr) {
+  if (draft_.settings().empty()) {
     auto* none =
         new QLabel(tr("Every setting has its default. Choose a sample above, open a configuration, or "
                       "add settings."),
@@ -101,6 +111,26 @@ void SettingsForm::refresh() {
   area_->setWidget(rows_);
   rows_->setAutoFillBackground(false);
   offers_->setStringList(offers());
+}
+
+bool SettingsForm::isClosed(const QString& array) const {
+  return draft_.count(array) > kMostEntries && !opened_.contains(array);
+}
+
+/// Hundreds of entries would take long to show, and nobody reads them all.
+void SettingsForm::addClosed(const QString& array) {
+  auto* opens = new QToolButton(rows_);
+  opens->setText(tr("Show the %1 entries of %2").arg(draft_.count(array)).arg(array));
+  opens->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  connect(opens, &QToolButton::clicked, this, [this, array] {
+    opened_.insert(array);
+    QTimer::singleShot(0, this, [this] {
+      refresh();
+      Q_EMIT changed();
+    });
+  });
+  column_->addSpacing(6);
+  column_->addWidget(opens, 0, Qt::AlignLeft);
 }
 
 QGridLayout* SettingsForm::group(const QString& title, const QString& array, int index) {
@@ -190,7 +220,8 @@ QStringList SettingsForm::addable() const {
       continue;
     }
     const QString array = key.path.left(brackets);
-    for (int i = 0; i < draft_.count(array); ++i) {
+    const int entries = isClosed(array) ? 0 : draft_.count(array);
+    for (int i = 0; i < entries; ++i) {
       const QString path = key.path.left(brackets + 1) + QString::number(i) + key.path.mid(brackets + 1);
       if (!draft_.given(path)) paths << path;
     }
@@ -244,6 +275,7 @@ void SettingsForm::addSetting(const QString& path) {
     const QString array = path.chopped(2),
                   entry = QStringLiteral("%1[%2].").arg(array).arg(draft_.count(array));
     first.clear();
+    opened_.insert(array);
     for (const KeyRow& key : draft_.keys().all()) {
       if (!key.path.startsWith(newEntry(array) + QLatin1Char('.'))) continue;
       if (!key.required && !first.isEmpty()) continue;

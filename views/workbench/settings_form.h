@@ -1,5 +1,6 @@
 #pragma once
 #include <QScrollArea>
+#include <QSet>
 #include <QWidget>
 #include <vector>
 
@@ -41,6 +42,9 @@ class SettingsForm : public QWidget {
   void addTyped();
   void addSetting(const QString& path);
   QGridLayout* group(const QString& title, const QString& array, int index);
+  /// True for a long array that the user has not opened: only its length is shown.
+  bool isClosed(const QString& array) const;
+  void addClosed(const QString& array);
   void addRow(QGridLayout& grid, const KeyRow& key, const QString& path);
   /// The settings that may still be added, with entries of arrays.
   QStringList addable() const;
@@ -56,6 +60,7 @@ class SettingsForm : public QWidget {
   QWidget* rows_ = nullptr;
   QVBoxLayout* column_ = nullptr;
   std::vector<KeyField*> fields_;
+  QSet<QString> opened_;  ///< long arrays that are shown
 };
 
 }  // namespace pipescope::workbench

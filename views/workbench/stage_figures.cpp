@@ -86,7 +86,9 @@ QString predictionSentence(const Prediction& prediction, std::optional<double> s
     sentence += tr(" (%1 from the start)").arg(change);
   sentence += prediction.fits ? tr(" · fits") : tr(" · does not fit");
   if (prediction.stages.size() > 1) sentence += tr(" · stage %1 limits").arg(prediction.limitingStage);
-  sentence += tr(" · %1 · %2 device(s)").arg(prediction.schedule).arg(prediction.devices);
+  sentence += tr(" · %1 · %2")
+                  .arg(prediction.schedule,
+                       prediction.devices == 1 ? tr("1 device") : tr("%1 devices").arg(prediction.devices));
   if (!prediction.fits && !prediction.remarks.isEmpty())
     sentence += QLatin1Char('\n') + prediction.remarks.front().section(QLatin1Char('\n'), 0, 0);
   return sentence;
