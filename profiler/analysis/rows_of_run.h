@@ -7,7 +7,23 @@
 
 namespace pipescope::analysis {
 
-/// Returns the rows in the order of recording. Row may be Placement, Transfer or Wait.
+/// Calls visit(row) for the rows in the order of recording. Row may be Placement, Transfer or Wait.
+template <class Row, class Visit>
+base::Status forEachRowOfRun(const model::ProfileSource& source, const model::Run& run, Visit&& visit) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
+    // wrong.
+    if (blocks[i].rows > 0 && !mayMeet(blocks[i], run.start, run.end)) continue;
+    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(i));
+    for (const Row& row : *rows) {
+      if (row.run == run.id) visit(row);
+    }
+  }
+  return {};
+}
+
+/// Returns these rows.
 template <class Row>
 Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const model::Run& run) {
   std::vector<Row> found;
@@ -16,15 +32,7 @@ Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const mod
   for (const model::BlockInfo& block : blocks)
     if (mayMeet(block, run.start, run.end)) most += block.rows;
   found.reserve(static_cast<std::size_t>(most));
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
-    // wrong.
-    if (blocks[i].rows > 0 && !mayMeet(blocks[i], run.start, run.end)) continue;
-    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(i));
-    for (const Row& row : *rows) {
-      if (row.run == run.id) found.push_back(row);
-    }
-  }
+  PIPESCOPE_TRY(forEachRowOfRun<Row>(source, run, [&found](const Row& row) { found.push_back(row); }));
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/operations.h"
 #include "profiler/sections/planned.h"
 
@@ -89,8 +90,19 @@ const replay::Plan* planOf(const Context& context) {
 
 base::Result<Recorded> recordedOf(const Context& context) {
   Recorded recorded;
-  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
-  recorded.placements = std::ranges::any_of(execution->devices, &analysis::DeviceExecution::placed);
+  if (const model::Run* run = context.catalog.lastRunOf(context.executable)) {
+    const std::size_t column = analysis::columnOf<model::Placement>("run");
+    const auto mayHold = [&](const model::BlockInfo& block, const std::vector<model::ColumnRange>& ranges) {
+      return analysis::mayMeet(block, run->start, run->end) &&
+             (column >= ranges.size() || ranges[column].mayHold(run->id.value));
+    };
+    const auto visit = [&](const model::Placement& row, std::int64_t) {
+      recorded.placements = row.run == run->id;
+      return !recorded.placements;
+    };
+    base::SilentProgress progress;
+    PIPESCOPE_TRY(analysis::forEachRow<model::Placement>(context.source, progress, mayHold, visit));
+  }
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, context.source.blocks<model::Step>());
   recorded.steps = std::ranges::any_of(blocks, [](const model::BlockInfo& block) { return block.rows > 0; });
   return recorded;

@@ -14,7 +14,7 @@ double at(Ticks ticks) {
   return static_cast<double>(ticks.count);
 }
 
-Bubble bubbleIn(const ReplicaRows& rows, int iteration, const std::vector<model::Placement>& placements,
+Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::Placement> placements,
                 const std::set<model::DeviceId>& devices) {
   Bubble bubble;
   const TimeSpan whole = flushOf(placements);
@@ -25,7 +25,7 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, const std::vector<model:
   std::vector<model::Placement> passes;  // if not all are
   const bool all = std::ranges::all_of(placements, computes);
   if (!all) std::ranges::copy_if(placements, std::back_inserter(passes), computes);
-  const TimeSpan steady = steadyPart(all ? placements : passes);
+  const TimeSpan steady = steadyPart(all ? placements : std::span<const model::Placement>(passes));
   double up = 0, mid = 0, down = 0, exchange = 0;
   for (const model::Placement& p : placements) {
     const TimeSpan span{at(p.start), at(p.end)};
@@ -73,7 +73,7 @@ double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iterat
 namespace {
 
 /// The time in which each slot's devices do all that they ever do; empty: there are no slots.
-TimeSpan steadySlots(const std::vector<model::Placement>& passes) {
+TimeSpan steadySlots(std::span<const model::Placement> passes) {
   TimeSpan steady;
   if (std::ranges::none_of(passes, [](const model::Placement& p) { return p.slot >= 0; })) return steady;
   std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
@@ -96,7 +96,7 @@ TimeSpan steadySlots(const std::vector<model::Placement>& passes) {
 
 }  // namespace
 
-TimeSpan steadyPart(const std::vector<model::Placement>& passes) {
+TimeSpan steadyPart(std::span<const model::Placement> passes) {
   TimeSpan steady = steadySlots(passes);
   if (!steady.empty() || passes.empty()) return steady;
   PerDevice<TimeSpan> deviceSpans;

@@ -8,7 +8,7 @@ namespace pipescope::analysis {
 /// from the first to the last cycle in which every device does each kind of pass that it ever does. Without
 /// such cycles, it begins when the last device has begun and ends when the first device has finished. What
 /// comes before it is the ramp-up, and what comes after it the ramp-down.
-TimeSpan steadyPart(const std::vector<model::Placement>& passes);
+TimeSpan steadyPart(std::span<const model::Placement> passes);
 
 /// Shares of (length of the flush × devices that hold a stage).
 struct Bubble {

@@ -76,15 +76,24 @@ class DeviceSums {
     Ticks start, end;
     StepKind kind;
   };
-  /// Starts of the segments that addRecorded() shall have, by lane: those of an accelerator without
-  /// recognised passes. Nothing relates their steps, so the time between them is idle.
-  std::map<model::LaneId, std::unordered_map<model::SegmentId, Ticks>> recordedSegments() const {
-    std::map<model::LaneId, std::unordered_map<model::SegmentId, Ticks>> starts;
-    if (!placements_.empty()) return starts;
+  struct RecordedSegment {
+    model::LaneId lane;
+    model::SegmentId segment;
+    Ticks start, end;
+  };
+  /// The segments that addRecorded() shall have, by start: those of an accelerator without recognised passes.
+  /// Nothing relates their steps, so the time between them is idle.
+  std::vector<RecordedSegment> recordedSegments() const {
+    std::vector<RecordedSegment> segments;
+    if (!placements_.empty()) return segments;
     for (const auto& [lane, placements] : others_)
-      for (const Placed& placed : placements) starts[lane].emplace(placed.segment, placed.start);
-    return starts;
+      for (const Placed& placed : placements)
+        segments.push_back({lane, placed.segment, placed.start, placed.end});
+    std::ranges::stable_sort(segments, {}, &RecordedSegment::start);
+    return segments;
   }
+  /// False if waits or transfers are compared with the steps, for which all of them must be known together.
+  bool mayDivideRecorded() const { return waits_.empty() && transfers_.empty(); }
   /// Counts the steps of one lane, one of several with this role. A moment in which lanes work at the same
   /// time counts on the first of them.
   void addRecorded(std::vector<RecordedStep> steps, model::LaneRole role) {
@@ -107,11 +116,22 @@ class DeviceSums {
     own.add(Intervals(placed_));
     placed_ = own.joined();
   }
+  /// Ends a stretch of time: keeps only the sums of the recorded steps, so that memory does not grow with
+  /// their number. No later step begins in this stretch.
+  void foldRecorded() {
+    folded_.placed += lengthOf(placed_);
+    folded_.communicating += collectives_.unionLength();
+    folded_.exposed += freeLength(working_.joined(), collectives_.joined());
+    for (const auto& [role, work] : recordedByRole_) folded_.byRole[role] += work.unionLength();
+    placed_ = {};
+    collectives_ = working_ = {};
+    recordedByRole_.clear();
+  }
 
   /// True when nothing of the run happened on the device.
   bool unused() const {
-    return working_.empty() && otherWork_.empty() && hostWork_.empty() && collectives_.empty() &&
-           transfers_.empty();
+    return !recorded_ && working_.empty() && otherWork_.empty() && hostWork_.empty() &&
+           collectives_.empty() && transfers_.empty();
   }
 
   /// A stretch of a segment, in ticks from its start.
@@ -160,19 +180,19 @@ class DeviceSums {
     for (const auto& [role, transfers] : transfersByLane_) {
       if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
     }
-    result_.transfersOutside = freeLength(placed, transfers_);
+    result_.transfersOutside = freeLength(placed, transfers_.joined());
     result_.byKind[kindIndex(StepKind::globalExchange)] += result_.transfersOutside.count;
-    result_.idle = result_.total - lengthOf(placed) - result_.transfersOutside;
+    result_.idle = result_.total - lengthOf(placed) - folded_.placed - result_.transfersOutside;
     Intervals busy(placed);
     for (const auto& [cause, waits] : waits_) {
-      result_.waits[cause] = freeLength(placed, waits);
+      result_.waits[cause] = freeLength(placed, waits.joined());
       busy.add(waits);
     }
-    result_.transfersAlone = freeLength(busy.joined(), transfers_);
+    result_.transfersAlone = freeLength(busy.joined(), transfers_.joined());
     Intervals communication = transfers_;
     communication.add(collectives_);
-    result_.communicating = communication.unionLength();
-    result_.exposed = freeLength(working_.joined(), communication);
+    result_.communicating = communication.unionLength() + folded_.communicating;
+    result_.exposed = freeLength(working_.joined(), communication.joined()) + folded_.exposed;
     if (computeSteps_ > 0) result_.tileBalance = balanceSum_ / static_cast<double>(computeSteps_);
     const double compute =
         units_ > 1 ? computeMean_ : static_cast<double>(result_.ofKind(StepKind::compute).count);
@@ -191,9 +211,10 @@ class DeviceSums {
   /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
   /// placements last that use them.
   void limitLanes() {
-    for (const auto& [role, work] : recordedByRole_) result_.byLane[role] = work.unionLength();
+    for (const auto& [role, work] : recordedByRole_) folded_.byRole[role] += work.unionLength();
+    for (const auto& [role, ticks] : folded_.byRole) result_.byLane[role] = ticks;
     for (const auto& [role, used] : used_) {
-      if (recordedByRole_.contains(role)) continue;
+      if (folded_.byRole.contains(role)) continue;
       if (used.lanes.size() > 1)
         result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
     }
@@ -202,14 +223,6 @@ class DeviceSums {
   static Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
     Ticks length;
     for (const auto& [start, end] : joined) length += end - start;
-    return length;
-  }
-
-  /// The time of `what` that `taken` leaves free.
-  static Ticks freeLength(const std::vector<Intervals::Interval>& taken, const Intervals& what) {
-    Ticks length;
-    for (const auto& [start, end] : what.joined())
-      forEachFreePart(taken, start, end, [&](Ticks from, Ticks to) { length += to - from; });
     return length;
   }
 
@@ -225,6 +238,11 @@ class DeviceSums {
   std::map<model::LaneRole, Intervals> transfersByLane_;
   std::map<WaitCause, Intervals> waits_;
   std::map<model::LaneRole, Intervals> recordedByRole_;
+  struct Folded {
+    Ticks placed, communicating, exposed;
+    std::map<model::LaneRole, Ticks> byRole;
+  };
+  Folded folded_;          ///< sums of the stretches before
   bool recorded_ = false;  ///< addRecorded() was called
   std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;
@@ -249,51 +267,93 @@ Result<UseBySegment> usesOf(const model::ProfileSource& source, const Catalog& c
 
 base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, const model::Run& run,
                     const UseBySegment& uses, SumsByDevice& sums) {
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
-  for (const model::Placement& placement : placements) {
+  PIPESCOPE_TRY(forEachRowOfRun<model::Placement>(source, run, [&](const model::Placement& placement) {
     DeviceSums* device = sums.find(placement.device);
     const model::Segment* segment = catalog.segments.find(placement.segment);
     const auto use = uses.find(placement.segment);
     if (device != nullptr && segment != nullptr && use != uses.end())
       device->add(placement, *segment, use->second, catalog);
-  }
-  PIPESCOPE_ASSIGN(const std::vector<model::Transfer> transfers, rowsOfRun<model::Transfer>(source, run));
-  for (const model::Transfer& transfer : transfers) {
-    if (isLaunch(catalog, transfer)) continue;
+  }));
+  PIPESCOPE_TRY(forEachRowOfRun<model::Transfer>(source, run, [&](const model::Transfer& transfer) {
+    if (isLaunch(catalog, transfer)) return;
     for (const bool incoming : {false, true}) {
       const model::LaneId lane = incoming ? transfer.toLane : transfer.fromLane;
       if (DeviceSums* device = sums.find(catalog.deviceOf(lane)))
         device->add(transfer, incoming, catalog.roleOf(lane));
     }
-  }
-  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
-  for (const model::Wait& wait : waits) {
+  }));
+  return forEachRowOfRun<model::Wait>(source, run, [&](const model::Wait& wait) {
     if (DeviceSums* device = sums.find(wait.device)) device->add(wait);
-  }
-  return {};
+  });
 }
 
-/// Counts the steps of accelerators whose passes nobody recognised.
+/// Counts the steps of one accelerator whose passes nobody recognised, some segments at a time.
+class RecordedReader {
+ public:
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog)
+      : source_(source), catalog_(catalog) {}
+
+  base::Status read(DeviceSums& device) {
+    const std::vector<DeviceSums::RecordedSegment> all = device.recordedSegments();
+    const bool divides = device.mayDivideRecorded();
+    std::vector<DeviceSums::RecordedSegment> active;
+    Ticks from(INT64_MIN);
+    for (std::size_t next = 0; next < all.size() || !active.empty();) {
+      const std::size_t count = divides ? std::min(kSegmentsAtOnce, all.size() - next) : all.size();
+      active.insert(active.end(), all.begin() + static_cast<std::ptrdiff_t>(next),
+                    all.begin() + static_cast<std::ptrdiff_t>(next + count));
+      next += count;
+      const Ticks to = next < all.size() ? all[next].start : Ticks(INT64_MAX);
+      PIPESCOPE_TRY(add(device, active, from, to));
+      if (divides) device.foldRecorded();
+      std::erase_if(active, [to](const DeviceSums::RecordedSegment& segment) { return segment.end <= to; });
+      from = to;
+    }
+    return {};
+  }
+
+ private:
+  /// A segment of an imported trace has some thousand steps.
+  static constexpr std::size_t kSegmentsAtOnce = 64;
+
+  /// Adds what the segments do from `from` until `to`.
+  base::Status add(DeviceSums& device, const std::vector<DeviceSums::RecordedSegment>& segments, Ticks from,
+                   Ticks to) {
+    std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
+    for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
+    std::map<model::LaneId, std::vector<DeviceSums::RecordedStep>> lanes;
+    for (const DeviceSums::RecordedSegment& segment : segments)
+      lanes[segment.lane];  // also one without steps
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b].rows > 0) {  // A damaged block has no rows. Reading it gives the error.
+        PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(b));
+        if (!ranges.empty() && ranges.front().known) {
+          const auto first = wanted.lower_bound(model::SegmentId(ranges.front().smallest));
+          if (first == wanted.end() || first->first.value > ranges.front().largest) continue;
+        }
+      }
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
+      for (const model::Step& step : *rows) {
+        const auto own = wanted.find(step.segment);
+        if (own == wanted.end()) continue;
+        const Ticks start = own->second->start + step.offset;
+        lanes[own->second->lane].push_back(
+            {std::max(start, from), std::min(start + step.ticks, to), step.kind});
+      }
+    }
+    for (auto& [lane, steps] : lanes) device.addRecorded(std::move(steps), catalog_.roleOf(lane));
+    return {};
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+};
+
 base::Status placeRecorded(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
-  struct Owner {
-    Ticks start;
-    std::vector<DeviceSums::RecordedStep>* steps;
-  };
-  std::unordered_map<model::SegmentId, Owner> owners;
-  std::map<std::pair<DeviceSums*, model::LaneId>, std::vector<DeviceSums::RecordedStep>> lanes;
   if (!catalog.measured()) return {};
-  for (DeviceSums& device : sums)
-    for (const auto& [lane, starts] : device.recordedSegments())
-      for (const auto& [segment, start] : starts)
-        owners.emplace(segment, Owner{start, &lanes[{&device, lane}]});
-  if (owners.empty()) return {};
-  PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
-    const auto owner = owners.find(step.segment);
-    if (owner == owners.end()) return;
-    const Ticks start = owner->second.start + step.offset;
-    owner->second.steps->push_back({start, start + step.ticks, step.kind});
-  }));
-  for (auto& [place, steps] : lanes) place.first->addRecorded(std::move(steps), catalog.roleOf(place.second));
+  RecordedReader reader(source, catalog);
+  for (DeviceSums& device : sums) PIPESCOPE_TRY(reader.read(device));
   return {};
 }
 

@@ -52,16 +52,15 @@ Result<std::map<int, PassMedians>> passMedians(const model::ProfileSource& sourc
   std::map<int, PassMedians> medians;
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return medians;
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
   std::map<int, std::pair<PassLengths, PassLengths>> lengths;  // by stage, of forward and backward
-  for (const model::Placement& p : placements) {
+  PIPESCOPE_TRY(forEachRowOfRun<model::Placement>(source, *run, [&lengths](const model::Placement& p) {
     const bool forward = p.pass == model::Pass::forward;
     const bool backward = p.pass == model::Pass::backward || p.pass == model::Pass::weightGradient;
-    if (p.replica != 0 || p.stage < 0 || p.microBatch < 0 || (!forward && !backward)) continue;
+    if (p.replica != 0 || p.stage < 0 || p.microBatch < 0 || (!forward && !backward)) return;
     auto& own = lengths[p.stage];
     (forward ? own.first : own.second)
         .add(p.iteration, p.microBatch, static_cast<double>((p.end - p.start).count));
-  }
+  }));
   for (auto& [stage, both] : lengths) medians[stage] = {both.first.median(), both.second.median()};
   return medians;
 }

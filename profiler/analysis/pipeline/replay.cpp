@@ -22,7 +22,7 @@ double costOf(const ReplayTask& task, const std::vector<StageCost>& costs) {
 
 }  // namespace
 
-Replay::Replay(const std::vector<model::Placement>& iteration, int stages, model::ScheduleKind kind,
+Replay::Replay(std::span<const model::Placement> iteration, int stages, model::ScheduleKind kind,
                std::set<int> pipeStarts)
     : stages_(stages), kind_(kind), pipeStarts_(std::move(pipeStarts)) {
   PerDevice<std::vector<const model::Placement*>> byDevice;

@@ -1,6 +1,7 @@
 #pragma once
 // Replays an iteration's order of work with other costs and without exchange, to see how long it would take.
 #include <set>
+#include <span>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -24,7 +25,7 @@ class Replay {
  public:
   /// Takes the tasks of one iteration, in each device's order, from its compute placements. `pipeStarts` are
   /// the stages besides stage 0 that receive no data from the stage before them.
-  Replay(const std::vector<model::Placement>& iteration, int stages, model::ScheduleKind kind,
+  Replay(std::span<const model::Placement> iteration, int stages, model::ScheduleKind kind,
          std::set<int> pipeStarts = {});
 
   /// Time from the first forward's start to the last backward's end. With a barrier, each pipeline cycle

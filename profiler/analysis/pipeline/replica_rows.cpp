@@ -30,12 +30,15 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   const std::set<model::DeviceId> own = rows.devices();
   std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
   std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });
-  std::map<int, std::size_t> counts;
-  for (const model::Placement& p : rows.placements) ++counts[p.iteration];
-  for (const auto& [iteration, count] : counts)
-    if (iteration >= 0) rows.iterations[iteration].reserve(count);
-  for (const model::Placement& p : rows.placements) {
-    if (p.iteration >= 0) rows.iterations[p.iteration].push_back(p);
+  std::vector<model::Placement>& all = rows.placements;
+  if (!std::ranges::is_sorted(all, {}, &model::Placement::iteration))
+    std::ranges::stable_sort(all, {}, &model::Placement::iteration);
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last =
+        std::upper_bound(first, all.end(), first->iteration,
+                         [](int iteration, const model::Placement& p) { return iteration < p.iteration; });
+    if (first->iteration >= 0) rows.iterations[first->iteration] = std::span(first, last);
+    first = last;
   }
   return rows;
 }
@@ -49,7 +52,7 @@ void TimeSpan::widen(const model::Placement& placement) {
   end = std::max(end, static_cast<double>(placement.end.count));
 }
 
-TimeSpan flushOf(const std::vector<model::Placement>& iteration) {
+TimeSpan flushOf(std::span<const model::Placement> iteration) {
   TimeSpan span;
   for (const model::Placement& p : iteration) {
     if (model::isComputePass(p.pass)) span.widen(p);

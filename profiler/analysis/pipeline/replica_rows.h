@@ -2,6 +2,7 @@
 // The rows of the first replica in an executable's last run, for the report on stages.
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -10,14 +11,18 @@
 namespace pipescope::analysis {
 
 struct ReplicaRows {
+  ReplicaRows() = default;
+  ReplicaRows(ReplicaRows&&) = default;  // A copy would refer to the placements of the original.
+  ReplicaRows& operator=(ReplicaRows&&) = default;
+
   const model::Executable* executable = nullptr;
   const model::Run* run = nullptr;
   std::vector<const model::Stage*> stages;
-  std::vector<model::Placement> placements;
+  std::vector<model::Placement> placements;  ///< by iteration, else in the order of recording
   std::vector<model::Wait> waits;
   std::vector<model::Transfer> transfers;
-  std::map<int, std::vector<model::Placement>> iterations;  ///< placements by iteration
-  std::vector<IterationSpan> spans;                         ///< of the iterations, by start
+  std::map<int, std::span<const model::Placement>> iterations;  ///< parts of `placements`, by iteration
+  std::vector<IterationSpan> spans;                             ///< of the iterations, by start
 
   int stageCount() const { return static_cast<int>(stages.size()); }
   std::set<model::DeviceId> devices() const;
@@ -38,6 +43,6 @@ struct TimeSpan {
 
 /// The flush of an iteration: from the first forward's start to the last backward's end (inference: the last
 /// forward's).
-TimeSpan flushOf(const std::vector<model::Placement>& iteration);
+TimeSpan flushOf(std::span<const model::Placement> iteration);
 
 }  // namespace pipescope::analysis

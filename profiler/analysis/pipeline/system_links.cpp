@@ -1,10 +1,13 @@
 #include "profiler/analysis/pipeline/system_links.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
 
 namespace pipescope::analysis {
@@ -100,14 +103,19 @@ class UseReader {
 
   /// Adds traffic to the memory that a device computes from, or to the host's memory.
   void addTraffic(model::DeviceId device, Bytes bytes, bool in, bool remote = false) {
+    std::optional<model::MemorySpaceId>& space = spaces_[device][remote ? 1 : 0];
+    if (!space) space = spaceOf(device, remote);
+    if (SpaceTraffic* traffic = use_.spaces.find(*space)) (in ? traffic->in : traffic->out) += bytes;
+  }
+
+  /// No id: the device has no such memory.
+  model::MemorySpaceId spaceOf(model::DeviceId device, bool remote) const {
     for (const model::MemorySpace& space : catalog_.memorySpaces) {
       // The host has only one kind of memory.
       const bool apart = device.valid() && !isOnDevice(space);
-      if (space.device != device || (device.valid() && apart != remote)) continue;
-      SpaceTraffic* traffic = use_.spaces.find(space.id);
-      if (traffic != nullptr) (in ? traffic->in : traffic->out) += bytes;
-      return;
+      if (space.device == device && (!device.valid() || apart == remote)) return space.id;
     }
+    return {};
   }
 
   /// Stream copies, remote copies and collectives by segment.
@@ -131,14 +139,11 @@ class UseReader {
   base::Status readCopies(const model::Run& run) {
     PIPESCOPE_ASSIGN(const auto copies, copiesBySegment());
     if (copies.empty()) return {};
-    PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements,
-                     rowsOfRun<model::Placement>(source_, run));
-    for (const model::Placement& placement : placements) {
+    return forEachRowOfRun<model::Placement>(source_, run, [&](const model::Placement& placement) {
       const auto found = copies.find(placement.segment);
-      if (found == copies.end()) continue;
+      if (found == copies.end()) return;
       for (const Copy& copy : found->second) addCopy(placement, copy);
-    }
-    return {};
+    });
   }
 
   void addCopy(const model::Placement& placement, const Copy& copy) {
@@ -198,6 +203,7 @@ class UseReader {
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
   std::map<model::DeviceId, std::size_t> collectives_;  ///< index of each device's entry in the links
   std::map<std::size_t, Intervals> spans_;
+  PerDevice<std::array<std::optional<model::MemorySpaceId>, 2>> spaces_;  ///< near and remote, once looked up
   bool hostTransfers_ = false, remoteTransfers_ = false;
 };
 

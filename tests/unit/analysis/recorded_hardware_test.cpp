@@ -6,6 +6,8 @@
 
 #include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/engine_nodes.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/timeline/far_statistics.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "tests/unit/analysis/imported_trace.h"
 
@@ -94,6 +96,11 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::control)], 0);
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::compute)], 30 * kTicksPerUs);
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::globalExchange)], 10 * kTicksPerUs);
+  // From afar, a thread of the host does not hide the kernels either.
+  const auto far = farStatistics(trace.profile, **timeline, Ticks(0), Ticks(100 * kTicksPerUs), progress);
+  ASSERT_TRUE(far.ok());
+  EXPECT_EQ(far->at(0).byKind[kindIndex(model::StepKind::control)], 0);
+  EXPECT_EQ(far->at(0).byKind[kindIndex(model::StepKind::compute)], 30 * kTicksPerUs);
   EXPECT_NE(trace.section("waits").lacks.find("no critical path"), std::string::npos);
   const sections::Section summary = trace.section("summary");
   for (const sections::Fact& fact : summary.facts)
@@ -125,6 +132,34 @@ TEST(RecordedHardware, ManyLaunchesDoNotHideTheKernels) {
   std::size_t placements = 0;
   for (const TraceTrack& track : (*timeline)->devices.at(0).tracks) placements += track.placements.size();
   EXPECT_EQ(placements, 2U) << "one segment of launches, one of kernels";
+}
+
+TEST(RecordedHardware, SumsMoreStepsThanAreHeldAtATime) {
+  // Of each 10 µs a kernel takes the first 4, and a collective on another queue those from 2 to 7. Together
+  // they fill more segments than are read at a time.
+  constexpr std::int64_t kRounds = 134'000;
+  const auto file = std::filesystem::path(::testing::TempDir()) / "many_kernels.json";
+  {
+    std::string text = "[";
+    for (std::int64_t i = 0; i < kRounds; ++i)
+      text += R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"dur":4,"ts":)" +
+              std::to_string(10 * i) +
+              R"(},{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":8,"dur":5,"ts":)" +
+              std::to_string(10 * i + 2) + "},";
+    text.back() = ']';
+    std::ofstream(file) << text;
+  }
+  const ImportedTrace trace(file);
+  std::filesystem::remove(file);
+  const auto sums = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(sums.ok());
+  const DeviceExecution& device = sums->devices.at(0);
+  EXPECT_EQ(device.ofKind(model::StepKind::compute).count, 4 * kRounds * kTicksPerUs);
+  EXPECT_EQ(device.ofKind(model::StepKind::globalExchange).count, 3 * kRounds * kTicksPerUs);
+  EXPECT_EQ(device.communicating.count, 5 * kRounds * kTicksPerUs);
+  EXPECT_EQ(device.exposed.count, 3 * kRounds * kTicksPerUs);
+  EXPECT_EQ(device.byLane.at(model::LaneRole::compute).count, 7 * kRounds * kTicksPerUs);
+  EXPECT_EQ(device.idle.count, 3 * (kRounds - 1) * kTicksPerUs);
 }
 
 TEST(RecordedHardware, KnowsTheWorkOfOtherAccelerators) {
