@@ -421,8 +421,12 @@ class Trainers(unittest.TestCase):
             def training_epoch_end(self, outputs):
                 called.append((len(outputs), sorted(outputs[0])))
 
-        quiet(accelerator="ipu", devices=1, limit_train_batches=1, callbacks=[Hooks()]).fit(Ends(), datamodule=Data())
+        trainer = quiet(accelerator="ipu", devices=1, limit_train_batches=1, callbacks=[Hooks()])
+        trainer.fit(Ends(), datamodule=Data())
         self.assertEqual(called, ["prepare", "fit", (), (1, ["loss"])])
+        called.clear()
+        trainer.fit(Ends(), Data())  # a data module may stand in the place of the loaders
+        self.assertEqual(called[:2], ["prepare", "fit"])
 
     def test_precision(self):
         module = model()

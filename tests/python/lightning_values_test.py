@@ -74,6 +74,11 @@ class Values(unittest.TestCase):
             trainer(num_nodes=2)
         with self.assertRaisesRegex(pl.MisconfigurationException, r"pass None or 1\.0"):
             trainer(val_check_interval=0.5)
+        trainer(ipus=None, gpus=None, min_steps=None, track_grad_norm=-1, amp_backend="native")
+        with self.assertRaisesRegex(pl.MisconfigurationException, 'use accelerator="ipu", devices=4'):
+            trainer(ipus=4)
+        with self.assertRaisesRegex(pl.MisconfigurationException, "there are no such devices"):
+            trainer(gpus=1)
         with self.assertRaisesRegex(TypeError, "Trainer has no argument acelerator"):
             trainer(acelerator="ipu")
 

@@ -15,7 +15,7 @@ from .callbacks import Callback, ModelCheckpoint
 from .data import device_loader, limited
 from .errors import MisconfigurationException
 from .loggers import loggers_of
-from .module import LightningModule, loader_of
+from .module import LightningDataModule, LightningModule, loader_of
 from .plugins import precision_of
 from .steps import DeviceRunner, HostRunner
 from .strategies import strategy_of
@@ -46,17 +46,34 @@ _NOTHING = {
     "enable_model_summary": (None, False), "gradient_clip_algorithm": (None,), "inference_mode": (True,), "max_time": (None,),
     "num_nodes": (1,), "num_sanity_val_steps": (None, 0), "overfit_batches": (0, 0.0), "profiler": (None,),
     "reload_dataloaders_every_n_epochs": (0,), "sync_batchnorm": (False,), "use_distributed_sampler": (True,),
-    "val_check_interval": (None, 1.0),
+    "val_check_interval": (None, 1.0), "min_steps": (None,), "track_grad_norm": (-1, -1.0), "move_metrics_to_cpu": (False,),
+    "multiple_trainloader_mode": ("max_size_cycle",), "replace_sampler_ddp": (True,), "amp_backend": ("native",),
+    "auto_lr_find": (False,), "auto_scale_batch_size": (False,), "resume_from_checkpoint": (None,),
 }
+# Older ways to name devices, and what says the same.
+_OLDER = {"gpus": "cuda", "tpu_cores": "tpu", "ipus": "ipu", "hpus": "hpu"}
 
 
 def _check_nothing(given):
     for name, value in given.items():
+        if name in _OLDER:
+            if value is not None:
+                raise MisconfigurationException(
+                    f"Trainer({name}={value!r}) is the older way to name devices: use accelerator=\"{_OLDER[name]}\", "
+                    f"devices={value!r}." if _OLDER[name] in _ACCELERATORS else
+                    f"Trainer({name}={value!r}): there are no such devices; use accelerator=\"ipu\" or \"hpu\"."
+                )
+            continue
         if name not in _NOTHING:
             raise TypeError(f"Trainer has no argument {name}.")
         if not any(value is known or (value == known and type(value) is type(known)) for known in _NOTHING[name]):
             known = " or ".join(map(repr, _NOTHING[name]))
             raise MisconfigurationException(f"Trainer({name}={value!r}) is not implemented: leave it out, or pass {known}.")
+
+
+def _module_of_data(loaders, datamodule):
+    """Return loaders and data module. A data module may stand in the place of the loaders."""
+    return (None, loaders) if isinstance(loaders, LightningDataModule) else (loaders, datamodule)
 
 
 class Trainer:
@@ -148,6 +165,7 @@ class Trainer:
     # --- stages --------------------------------------------------------------------------------------------
     def fit(self, model, train_dataloaders=None, val_dataloaders=None, datamodule=None, ckpt_path=None):
         """Train a module for max_epochs epochs or max_steps updates, and validate it in between."""
+        train_dataloaders, datamodule = _module_of_data(train_dataloaders, datamodule)
         with self._stage(model, datamodule, "fit"):
             train = self._loader(train_dataloaders, model, datamodule, "train_dataloader", "fit()")
             validation = val_dataloaders if val_dataloaders is not None else self._optional_loader(
@@ -231,6 +249,7 @@ class Trainer:
     def predict(self, model=None, dataloaders=None, datamodule=None, return_predictions=None, ckpt_path=None):
         """Run predict_step over the loader. Returns the list of its results, one a call, unless told not to."""
         model, ckpt_path = self._evaluated(model, ckpt_path, "predict()")
+        dataloaders, datamodule = _module_of_data(dataloaders, datamodule)
         with self._stage(model, datamodule, "predict"):
             loader = self._loader(dataloaders, model, datamodule, "predict_dataloader", "predict()")
             if ckpt_path is not None:
@@ -260,6 +279,7 @@ class Trainer:
 
     def _evaluation(self, model, dataloaders, datamodule, ckpt_path, verbose, name, stage):
         model, ckpt_path = self._evaluated(model, ckpt_path, f"{name}()")
+        dataloaders, datamodule = _module_of_data(dataloaders, datamodule)
         with self._stage(model, datamodule, name):
             loader = self._loader(dataloaders, model, datamodule, f"{'val' if name == 'validate' else name}_dataloader",
                                   f"{name}()")
@@ -329,7 +349,7 @@ class Trainer:
     def _loader(self, given, model, datamodule, method, name):
         loader = given if given is not None else self._optional_loader(model, datamodule, method)
         if hasattr(given, method):
-            loader = loader_of(given, method)  # a data module in place of a loader
+            loader = loader_of(given, method)  # another module in place of a loader
         if loader is None:
             raise MisconfigurationException(f"{name} needs data: pass a loader, or define {method}.")
         if isinstance(loader, (list, tuple)):
