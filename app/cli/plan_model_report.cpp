@@ -57,6 +57,12 @@ std::string gainSentence(const ConfigurationPlan& planned) {
     return "The plan fits, and the present configuration does not.";
   if (best.value.missing > now.value.missing)
     return "Nothing that was tried fits better than the present configuration.";
+  if (best.value.missing < now.value.missing) {
+    return fmt::format(
+        "Neither fits: the fullest device lacks {} in the plan, and {} in the present configuration.",
+        sections::formatCell(best.value.missing, Format::bytes),
+        sections::formatCell(now.value.missing, Format::bytes));
+  }
   const double gain = gainOf(planned).value_or(0);
   if (gain == 0) return "The plan is as fast as the present configuration.";
   const std::string much = fmt::format("{:.1f} %", 100 * (gain > 0 ? gain : 1 / (1 + gain) - 1));
@@ -74,7 +80,11 @@ std::string equalBlocksSentence(const plan::ModelPlan& model) {
   const TriedPlan &equal = *model.equalBlocks, &best = model.best.tried;
   if (equal.cuts == best.cuts && equal.samplesPerSecond == best.samplesPerSecond)
     return "The stages of the plan have equally many blocks, or one more.";
-  const std::string split = "Stages of equally many blocks would make " + rateText(equal);
+  std::string split = fmt::format("Stages of equally many blocks would make {} samples/s",
+                                  sections::formatCell(equal.samplesPerSecond, Format::number));
+  if (equal.value.missing > 0)
+    split +=
+        ", but their fullest device would lack " + sections::formatCell(equal.value.missing, Format::bytes);
   if (equal.samplesPerSecond <= 0 || equal.value.missing != best.value.missing) return split + ".";
   const double gain = 100 * (best.samplesPerSecond / equal.samplesPerSecond - 1);
   if (gain < 0) return fmt::format("{}, {:.1f} % more than the plan.", split, 100 / (1 + gain / 100) - 100);

@@ -186,7 +186,7 @@ base::Result<int> runSweep(const SweepOptions& options) {
 
 std::function<int()> setUpSweep(CLI::App& command) {
   auto options = std::make_shared<SweepOptions>();
-  command.add_option("config", options->file, "Configuration (TOML)")->required();
+  command.add_option("config", options->file, "Configuration (TOML), or model (ONNX)")->required();
   command
       .add_option("--vary", options->vary,
                   "A key and its values: KEY=A,B,C, KEY=1..8, KEY=1..64*2 (each twice the one before) or "

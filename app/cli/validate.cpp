@@ -51,7 +51,7 @@ base::Result<std::string> runValidate(const ValidateOptions& options) {
 
 std::function<int()> setUpValidate(CLI::App& command) {
   auto options = std::make_shared<ValidateOptions>();
-  command.add_option("config", options->file, "Configuration (TOML)")->required();
+  command.add_option("config", options->file, "Configuration (TOML), or model (ONNX)")->required();
   command
       .add_option("measured", options->measured,
                   "Table (CSV). A column that is named by a key holds settings; measured_step_time_us, "

@@ -1,9 +1,12 @@
 #include "app/run/request/checkpoint_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
