@@ -167,9 +167,13 @@ std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t ar
   for (const Line& line : lines) {
     for (const int part : {2, 1, 3}) {  // quarters of the line
       const int x = line.x1 + (line.x2 - line.x1) * part / 4, y = line.y1 + (line.y2 - line.y1) * part / 4;
-      const int top = y - kLabelHeight / 2;
-      places.push_back({x + kArcLabelGap, top, width, kLabelHeight});
-      places.push_back({x - kArcLabelGap - width, top, width, kLabelHeight});
+      if (line.y1 == line.y2) {
+        places.push_back({x - width / 2, y - kLabelHeight - 2, width, kLabelHeight});
+        places.push_back({x - width / 2, y + 3, width, kLabelHeight});
+      } else {
+        places.push_back({x + kArcLabelGap, y - kLabelHeight / 2, width, kLabelHeight});
+        places.push_back({x - kArcLabelGap - width, y - kLabelHeight / 2, width, kLabelHeight});
+      }
     }
   }
   return places;
@@ -191,18 +195,26 @@ void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const
                        std::abs(line.x2 - line.x1) + 2, std::abs(line.y2 - line.y1) + 2});
   }
   const auto isFree = [&](const Box& box) {
-    return overlaps(box, canvas) &&
+    return box.x >= canvas.x && box.right() <= canvas.right() && box.y >= canvas.y &&
+           box.bottom() <= canvas.bottom() &&
            std::ranges::none_of(taken, [&](const Box& other) { return overlaps(box, other); });
   };
+  const auto isOutside = [&](const Box& box) {
+    return std::ranges::none_of(shapes.grounds,
+                                [&](const auto& ground) { return overlaps(box, ground.second); });
+  };
+  // The label of a cut looks for a place between the stages before it takes one within a stage.
   const auto write = [&](std::size_t arc, const std::string& label) {
     if (label.empty()) return false;
-    for (const Box& box : labelPlaces(place, arc, measure.width(label) + 6)) {
-      if (!isFree(box)) continue;
-      taken.push_back(box);
-      shapes.labels.push_back({box, label, ColourRole::idle, false});
-      return true;
-    }
-    return false;
+    const std::vector<Box> places = labelPlaces(place, arc, measure.width(label) + 6);
+    auto found = places.end();
+    if (arcs_[arc].strong)
+      found = std::ranges::find_if(places, [&](const Box& box) { return isFree(box) && isOutside(box); });
+    if (found == places.end()) found = std::ranges::find_if(places, isFree);
+    if (found == places.end()) return false;
+    taken.push_back(*found);
+    shapes.labels.push_back({*found, label, ColourRole::idle, false});
+    return true;
   };
   for (const bool strong : {true, false}) {
     for (std::size_t a = 0; a < arcs_.size(); ++a) {

@@ -1,9 +1,45 @@
 #include "profiler/sections/program_rows.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/program_tree.h"
+#include "profiler/base/wrapping.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
+namespace {
+
+/// Units [from, until) that hold vertices, with the code on each of them.
+struct VertexUnits {
+  std::int64_t from = 0, until = 0, code = 0;
+};
+
+/// What programs run of one type of vertex.
+struct VertexSum {
+  std::int64_t count = 0, data = 0, units = 0, code = 0;
+  std::set<std::int64_t> programs;
+  std::map<std::int64_t, std::vector<VertexUnits>> ranges;  ///< by memory space; they may overlap
+
+  /// Finds how many units hold some. The code lies once on each of them.
+  void countUnits() {
+    for (auto& [space, list] : ranges) {
+      std::ranges::stable_sort(list, {}, &VertexUnits::from);
+      std::int64_t end = list.front().from;
+      for (const VertexUnits& range : list) {
+        const std::int64_t further = std::max<std::int64_t>(0, range.until - std::max(range.from, end));
+        base::addWrapped(units, further);
+        base::addWrapped(code, base::wrappedProduct(further, range.code));
+        end = std::max(end, range.until);
+      }
+    }
+  }
+};
+
+}  // namespace
 
 std::string programText(const analysis::ProgramNode& node) {
   std::string text = node.kind;
@@ -56,6 +92,74 @@ base::Result<ProgramRows> programRows(const Context& context) {
          node.kind == "Function" ? Cell(node.callers) : Cell()});
   }
   return rows;
+}
+
+std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row) {
+  const auto count = static_cast<int>(rows.parents.size());
+  std::map<model::ProgramId, int> rowOf;
+  for (int i = 0; i < count; ++i) rowOf.emplace(rows.ids[static_cast<std::size_t>(i)], i);
+  std::vector<model::ProgramId> found;
+  std::set<int> seen;
+  std::vector<int> open = {row};
+  while (!open.empty()) {
+    const int top = open.back();
+    open.pop_back();
+    if (top < 0 || top >= count || !seen.insert(top).second) continue;
+    // The rows below follow in the order of the tree.
+    std::set<int> below = {top};
+    for (int i = top; i < count && (i == top || below.contains(rows.parents[static_cast<std::size_t>(i)]));
+         ++i) {
+      below.insert(i);
+      found.push_back(rows.ids[static_cast<std::size_t>(i)]);
+      const auto target = rowOf.find(rows.targets[static_cast<std::size_t>(i)]);
+      if (target != rowOf.end()) open.push_back(target->second);
+    }
+  }
+  return found;
+}
+
+base::Result<Table> programVertices(const Context& context, const std::vector<model::ProgramId>& programs) {
+  const std::set<model::ProgramId> wanted(programs.begin(), programs.end());
+  std::map<std::string, VertexSum> types;
+  bool known = false;
+  PIPESCOPE_TRY(analysis::forAllRows<model::VertexUse>(context.source, [&](const model::VertexUse& row) {
+    if (row.executable != context.executable) return;
+    known = true;
+    if (!wanted.contains(row.program) || row.unitCount <= 0) return;
+    VertexSum& sum = types[row.type];
+    sum.programs.insert(row.program.value);
+    base::addWrapped(sum.count, base::wrappedProduct(row.count, row.unitCount));
+    base::addWrapped(sum.data,
+                     base::wrappedProduct(base::wrappedSum(row.state.count, row.lists.count), row.unitCount));
+    sum.ranges[row.space.value].push_back(
+        {row.firstUnit, base::wrappedSum(row.firstUnit, row.unitCount), row.code.count});
+  }));
+  Table table{
+      "vertices",
+      "Vertices",
+      !known ? "this profile does not say which vertices its programs run"
+      : types.empty()
+          ? "these programs run no vertices"
+          : "of the selected program, what is in it and what it calls; programs share the code of a type",
+      {},
+      {}};
+  table.columns = {
+      {"type", "Vertex type", Format::plain, "the codelet with its template arguments"},
+      {"vertices", "Vertices", Format::count, "sum over units and compute sets"},
+      {"compute_sets", "Compute sets", Format::count, "that run some of them"},
+      {"units", "Units", Format::count, "that hold some of them"},
+      {"code_bytes", "Code", Format::bytes, "once for each unit, shared by all compute sets"},
+      {"data_bytes", "Data", Format::bytes, "state of the vertices, and the lists that they point to"}};
+  for (auto& [type, sum] : types) {
+    sum.countUnits();
+    table.rows.push_back(
+        {type, sum.count, static_cast<std::int64_t>(sum.programs.size()), sum.units, sum.code, sum.data});
+  }
+  const auto bytes = [](const std::vector<Cell>& row) {
+    return base::wrappedSum(std::get<std::int64_t>(row[4]), std::get<std::int64_t>(row[5]));
+  };
+  std::ranges::stable_sort(table.rows, [&](const auto& a, const auto& b) { return bytes(a) > bytes(b); });
+  return table;
 }
 
 }  // namespace pipescope::sections

@@ -24,4 +24,9 @@ struct ProgramRows {
 };
 base::Result<ProgramRows> programRows(const Context& context);
 
+/// The programs at or below a row, with those of the functions that are called there.
+std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row);
+/// The vertices that these programs run, by type, most bytes first. Without rows, the basis says why.
+base::Result<Table> programVertices(const Context& context, const std::vector<model::ProgramId>& programs);
+
 }  // namespace pipescope::sections

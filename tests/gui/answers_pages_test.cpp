@@ -15,6 +15,7 @@
 #include "views/pages/parts/section_table_model.h"
 #include "views/shell/comparison.h"
 #include "views/timeline/item_chart.h"
+#include "views/timeline/legend.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -187,6 +188,25 @@ TEST_F(AnswersPagesTest, ATableOpensOnThePageOfSweeps) {
   choose(view, 0);
   ASSERT_TRUE(settle());
   picture("sweep_small");
+}
+
+TEST_F(AnswersPagesTest, TheLegendOfASweepHasTheColoursThatAreDrawn) {
+  const auto legend = [&] {
+    QStringList names;
+    for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) names << entry.text;
+    return names.join(QLatin1Char('|')).toStdString();
+  };
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(legend(), "Pareto front|fits|does not fit");
+  std::ofstream(file("fits.csv").toStdString()) << "training.gradient_accumulation,fits,samples_per_second,"
+                                                   "memory_bytes,note,error,configuration_hash\n"
+                                                   "6,true,100,1000,,,00\n"
+                                                   "10,true,150,2000,,,01\n";
+  window->open(file("fits.csv"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(legend(), "Pareto front");
 }
 
 TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QUrl>
 #include <numeric>
+#include <set>
 
 #include "profiler/sections/section.h"
 #include "profiler/store/profile_writer.h"
@@ -70,6 +71,28 @@ TEST_F(ComparePageTest, CardsHaveSignedChanges) {
     EXPECT_TRUE(card->detailShown(400).contains(QStringLiteral("→"))) << card->detailShown(400).toStdString();
   }
   EXPECT_TRUE(found);
+}
+
+TEST_F(ComparePageTest, TheStagesPageShowsBothProfiles) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  showPage(QStringLiteral("stages"));
+  DataTable* both = table(QStringLiteral("Passes and waits of each stage"));
+  ASSERT_NE(both, nullptr);
+  ASSERT_TRUE(both->isVisibleTo(window->currentPage()));
+  const sections::Table& shown = both->model()->table();
+  EXPECT_TRUE(QString::fromStdString(shown.basis).startsWith(QStringLiteral("source: source.pop; ")));
+  std::set<std::string> headings;
+  for (const sections::Column& column : shown.columns) headings.insert(column.heading);
+  for (const char* heading : {"Stage", "What", "Source", "Target", "Change"})
+    EXPECT_TRUE(headings.contains(heading)) << heading;
+  // The passes are the fixture's, whatever the number of micro-batches.
+  const auto forward = static_cast<double>(fixture->facts().forwardTicks[0]);
+  EXPECT_EQ(std::get<double>(shown.rows[0][2]), forward);
+  EXPECT_EQ(std::get<double>(shown.rows[0][3]), forward);
+  EXPECT_TRUE(table(QStringLiteral("Memory of each stage"))->isVisibleTo(window->currentPage()));
+  window->comparison().clear();
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(both->isVisibleTo(window->currentPage()));
 }
 
 TEST_F(ComparePageTest, AProfileEqualsItself) {

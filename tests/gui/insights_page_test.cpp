@@ -85,6 +85,25 @@ TEST_F(InsightsPageTest, AButtonLeadsToThePageThatShowsTheFinding) {
   EXPECT_NE(window->currentPage()->accessibleName(), QStringLiteral("Insights"));
 }
 
+TEST_F(InsightsPageTest, NamesOfKeysAreNotCut) {
+  pages::ShownInsight insight;
+  insight.changes = QStringLiteral("execution.available_memory_proportion=0.30");
+  insight.gainReason = QStringLiteral("emulate it with --set execution.available_memory_proportion=0.30.");
+  const QFontMetrics metrics(window->font());
+  const int width = InsightCard::gainWidthOf({insight}, metrics);
+  InsightCard card(*palette, insight, width);
+  card.resize(900, 200);
+  card.show();
+  QCoreApplication::processEvents();
+  for (const QLabel* label : card.findChildren<QLabel*>()) {
+    for (const QString& word : label->text().split(QLatin1Char(' ')))
+      EXPECT_GE(label->width(), metrics.horizontalAdvance(word)) << word.toStdString();
+  }
+  insight.changes = insight.gainReason = QStringLiteral("a=1");
+  EXPECT_LT(InsightCard::gainWidthOf({insight}, metrics), width)
+      << "short names leave the room to the sentences";
+}
+
 TEST_F(InsightsPageTest, AChangeIsCopied) {
   openPage({.slowHost = true});
   for (const InsightCard* card : cards()) {

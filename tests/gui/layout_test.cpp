@@ -4,12 +4,16 @@
 #include <QApplication>
 #include <QDialog>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QTableView>
 #include <QToolButton>
+#include <QWheelEvent>
 
+#include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
 #include "views/shell/sidebar.h"
 #include "window_test.h"
 
@@ -115,6 +119,64 @@ TEST_F(LayoutTest, ColumnsOfFiguresLieSideBySide) {
   const QHeaderView* header = table.view()->horizontalHeader();
   for (int column = 1; column < 4; ++column)
     EXPECT_NEAR(header->sectionSize(column), header->sectionSize(0), 8) << column;
+}
+
+TEST_F(LayoutTest, TablesDoNotScrollSidewaysInASmallWindow) {
+  openAt({1024, 700}, QStringLiteral("stages"));
+  for (const char* page : {"stages", "engines", "pipeline", "trace", "what-if"}) {
+    showPage(QLatin1String(page));
+    QCoreApplication::processEvents();
+    for (const QTableView* view : window->currentPage()->findChildren<QTableView*>()) {
+      if (!view->isVisible() || view->model()->rowCount() == 0) continue;
+      EXPECT_LE(view->horizontalHeader()->length(), view->viewport()->width() + 1)
+          << page << ": " << view->accessibleName().toStdString();
+    }
+  }
+}
+
+TEST_F(LayoutTest, AChartOfAPageThatScrollsLeavesThePlainWheelToThePage) {
+  openAt({1024, 480}, QStringLiteral("training"), {.runs = 16});
+  auto* chart = child<pages::CurveChart>();
+  auto* area = child<pages::ColumnsArea>();
+  ASSERT_NE(chart, nullptr);
+  const auto wheel = [chart](Qt::KeyboardModifiers modifiers) {
+    const QPoint at = chart->canvas()->rect().center();
+    QWheelEvent event(at, chart->canvas()->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, modifiers,
+                      Qt::NoScrollPhase, false);
+    QApplication::sendEvent(chart->canvas(), &event);
+  };
+  ASSERT_GT(area->verticalScrollBar()->maximum(), 0);
+  const auto range = chart->range();
+  wheel(Qt::NoModifier);
+  EXPECT_EQ(chart->range(), range) << "the wheel scrolls the page";
+  wheel(Qt::ControlModifier);
+  EXPECT_NE(chart->range(), range) << "Ctrl zooms the chart";
+}
+
+TEST_F(LayoutTest, WhereRoomIsShortTimesHaveThreeDigits) {
+  pages::DataTable table(*palette);
+  table.resize(300, 200);
+  table.show();
+  sections::Table figures{"figures", "Figures", "", {}, {{}}};
+  for (const char* key : {"a_cycles", "b_cycles", "c_cycles", "d_cycles"}) {
+    figures.columns.push_back({key, "Exposed share", sections::Format::ticks, ""});
+    figures.rows[0].emplace_back(std::int64_t{183'010'027});
+  }
+  figures.rows[0][1] = std::int64_t{9'999};
+  table.setTable(figures);
+  QCoreApplication::processEvents();
+  const QAbstractItemModel& model = *table.view()->model();
+  EXPECT_EQ(model.index(0, 0).data().toString(), QStringLiteral("183 M"));
+  EXPECT_EQ(model.index(0, 0).data(Qt::ToolTipRole).toString(), QStringLiteral("183,010,027"));
+  EXPECT_EQ(model.index(0, 1).data().toString(), QStringLiteral("9,999"));
+  EXPECT_EQ(model.headerData(0, Qt::Horizontal).toString(), QStringLiteral("Exposed\nshare"));
+  EXPECT_LE(table.view()->horizontalHeader()->length(), table.view()->viewport()->width() + 1);
+  // What leaves the window is whole.
+  EXPECT_TRUE(table.csv().startsWith(QStringLiteral("Exposed share (ticks),"))) << table.csv().toStdString();
+  EXPECT_TRUE(table.csv().contains(QStringLiteral("183010027")));
+  table.resize(900, 200);
+  QCoreApplication::processEvents();
+  EXPECT_EQ(model.index(0, 0).data().toString(), QStringLiteral("183,010,027"));
 }
 
 TEST_F(LayoutTest, TheKeyboardGoesBackToTheWindowWhenADialogCloses) {

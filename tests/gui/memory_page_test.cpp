@@ -9,7 +9,10 @@
 #include "views/pages/parts/address_map.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/empty_states.h"
+#include "views/pages/parts/liveness_data.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/unit_tables.h"
 #include "views/timeline/bar_chart.h"
 #include "window_test.h"
 
@@ -214,6 +217,34 @@ TEST_F(MemoryPageTest, AddressesFollowEachOther) {
   ASSERT_EQ(bars.size(), 1U);
   EXPECT_EQ(static_cast<std::int64_t>(bars[0].total()), at);
   picture("memory_addresses");
+}
+
+TEST(EmptyStates, ARunWithoutNumericsHasNoLoss) {
+  analysis::Catalog catalog;
+  model::Executable training;
+  training.id = model::ExecutableId(0);
+  training.kind = model::ExecutableKind::training;
+  catalog.executables.push_back(training);
+  EXPECT_TRUE(pages::whyNoLoss(catalog, training.id).contains(QStringLiteral("no call has ended")));
+  catalog.configuration.push_back({"execution.numerics", "false", "flag"});
+  EXPECT_TRUE(pages::whyNoLoss(catalog, training.id).contains(QStringLiteral("no numerics")));
+}
+
+TEST(LivenessLimit, IsTheCapacityOfOneTileOrOfAll) {
+  pages::LivenessSpace space;
+  space.units = 1472;
+  space.bytesPerUnit = 624 * 1024;
+  EXPECT_EQ(pages::livenessLimit(space, true, 700 * 1024), 624.0 * 1024);
+  EXPECT_EQ(pages::livenessLimit(space, false, 950'000'000), 1472.0 * 624 * 1024);
+  EXPECT_EQ(pages::livenessLimit(space, false, 50'000'000), std::nullopt) << "the curve would be flat";
+}
+
+TEST(AddressBasis, SaysWhatFoundNoRoomInItsKindOfMemory) {
+  using base::Bytes;
+  EXPECT_EQ(pages::addressBasis("IPU0 tile 5", false, Bytes(0)), "of IPU0 tile 5, by category");
+  EXPECT_EQ(pages::addressBasis("IPU0 tile 5", true, Bytes(2048)),
+            "of IPU0 tile 5, by category; the tab Variables has the offset of each variable; 2.00 KiB need "
+            "interleaved memory, but lie elsewhere because no room was found there");
 }
 
 TEST_F(MemoryPageTest, AWrongTileStaysInItsFieldWithTheReason) {

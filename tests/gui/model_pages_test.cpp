@@ -9,6 +9,7 @@
 #include <QTreeView>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "profiler/analysis/model/model_graph.h"
 #include "profiler/sections/program_rows.h"
@@ -205,6 +206,55 @@ TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
   for (std::size_t i = 0; i < rows->ids.size(); ++i)
     EXPECT_EQ(std::get<std::int64_t>(rows->table.rows[i][4]), ticks[rows->ids[i].value]) << i;
   picture("programs");
+}
+
+TEST_F(ModelPagesTest, AProgramShowsItsVerticesByType) {
+  openPage(QStringLiteral("programs"));
+  auto* tree = child<TreeTable>();
+  const sections::Table& programs = tree->model()->rows().table;
+  const auto step = std::ranges::find_if(programs.rows, [](const auto& row) {
+    return std::get<std::string>(row[0]).find("step0)") != std::string::npos;
+  });
+  ASSERT_NE(step, programs.rows.end());
+  Q_EMIT tree->rowActivated(static_cast<int>(step - programs.rows.begin()));
+  ASSERT_TRUE(settle());
+  DataTable* vertices = table(QStringLiteral("Vertices"));
+  ASSERT_NE(vertices, nullptr);
+  // The fixture gives the first step of each device three vertices on each of 700 tiles, ten of them with 100
+  // bytes more of code.
+  ASSERT_EQ(vertices->model()->rowCount(), 1);
+  const auto& row = vertices->model()->table().rows.front();
+  EXPECT_EQ(row[0], sections::Cell(std::string("poplin::ConvPartial1x1Out<half,float>")));
+  EXPECT_EQ(row[1], sections::Cell(std::int64_t{2100}));
+  EXPECT_EQ(row[2], sections::Cell(std::int64_t{1}));
+  EXPECT_EQ(row[3], sections::Cell(std::int64_t{700}));
+  picture("programs_vertices");
+  // Another step runs none.
+  const auto other = std::ranges::find_if(programs.rows, [](const auto& each) {
+    return std::get<std::string>(each[0]).find("step1)") != std::string::npos;
+  });
+  Q_EMIT tree->rowActivated(static_cast<int>(other - programs.rows.begin()));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(vertices->model()->rowCount(), 0);
+}
+
+TEST_F(ModelPagesTest, VerticesOfACallAreThoseOfItsFunction) {
+  sections::ProgramRows rows;
+  // A control program calls the function that follows; another function is called by nobody.
+  rows.parents = {-1, 0, 0, -1, 3, -1, 5};
+  for (int i = 0; i < 7; ++i) rows.ids.push_back(model::ProgramId(10 + i)), rows.targets.emplace_back();
+  rows.targets[2] = model::ProgramId(13);
+  const auto below = [&](int row) {
+    std::set<std::int64_t> ids;
+    for (const model::ProgramId id : sections::programsBelow(rows, row)) ids.insert(id.value);
+    return ids;
+  };
+  EXPECT_EQ(below(0), (std::set<std::int64_t>{10, 11, 12, 13, 14}));
+  EXPECT_EQ(below(2), (std::set<std::int64_t>{12, 13, 14}));
+  EXPECT_EQ(below(1), (std::set<std::int64_t>{11}));
+  EXPECT_EQ(below(5), (std::set<std::int64_t>{15, 16}));
+  rows.targets[4] = model::ProgramId(13);  // damaged: a function that calls itself
+  EXPECT_EQ(below(3), (std::set<std::int64_t>{13, 14}));
 }
 
 TEST_F(ModelPagesTest, AProgramIsShownOnTheTraceAndInLiveness) {

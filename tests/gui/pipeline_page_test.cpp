@@ -112,6 +112,20 @@ TEST_F(PipelinePageTest, ThirtyMicroBatchesHaveColoursOfTheirOwn) {
   picture("pipeline_thirty");
 }
 
+TEST_F(PipelinePageTest, BackwardPassesHaveADarkerToneOfTheSameHue) {
+  for (const shell::Theme theme : {shell::Theme::light, shell::Theme::dark}) {
+    shell::Palette themed;
+    themed.setTheme(theme);
+    for (int i = 0; i < geometry::kMicroBatchHues; ++i) {
+      const QColor forward = themed.colour(geometry::microBatchRole(i, false)).toHsl(),
+                   backward = themed.colour(geometry::microBatchRole(i, true)).toHsl();
+      const int apart = std::abs(forward.hslHue() - backward.hslHue());
+      EXPECT_LE(std::min(apart, 360 - apart), 8) << i;
+      EXPECT_GT(forward.lightness(), backward.lightness() + 20) << i;
+    }
+  }
+}
+
 TEST_F(PipelinePageTest, TheLegendHasEveryColourOnce) {
   openPipeline({.slowHost = true});
   for (int colours = 0; colours < 2; ++colours) {

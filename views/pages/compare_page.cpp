@@ -26,6 +26,7 @@ using sections::Format;
 using shell::Ui;
 
 constexpr int kComparedRows = 14, kChangedOptionRows = 8;
+constexpr double kManyTimes = 900;  ///< a change in percent above which a card says how many times as much
 
 /// A card: a row of the table of the iteration, and whether more of it is better.
 struct ComparedCard {
@@ -110,8 +111,7 @@ class ComparePage : public shell::Page {
       const model::Executable* own = job.catalog.executable(job.executable);
       if (own == nullptr || source.catalog->executables.empty())
         return base::badInput("A profile without an executable cannot be compared: its run ended too early.");
-      const auto same = source.catalog->findExecutable(own->name);
-      const model::ExecutableId executable = same.ok() ? (*same)->id : source.catalog->executables.front().id;
+      const model::ExecutableId executable = counterpartOf(*source.catalog, *own);
       PIPESCOPE_ASSIGN(CompareData made, collectComparison({*source.source, *source.catalog, executable},
                                                            {job.source, job.catalog, job.executable},
                                                            static_cast<std::size_t>(device), job.progress));
@@ -209,7 +209,10 @@ class ComparePage : public shell::Page {
         const QString sign = change > 0 ? QStringLiteral("+") : QString();
         const QString large = !known        ? QStringLiteral("–")
                               : change == 0 ? tr("no change")
-                                            : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
+                              : share >= kManyTimes
+                                  ? tr("× %1").arg(text(formatCell(
+                                        numberIn(row[after]) / numberIn(row[before]), Format::count)))
+                                  : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
         const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
         // Two shares need no difference beside them: it would be read as a third share.
         const QString difference = format == Format::fraction || change == 0

@@ -207,7 +207,8 @@ class GraphPage : public shell::Page {
       add(text(box.kind), geometry::seriesRole(static_cast<int>(
                               std::find(kinds.begin(), kinds.end(), box.kind) - kinds.begin())));
     }
-    add(tr("cut between stages"), ColourRole::critical);
+    if (std::ranges::any_of(opened_->view.links, &analysis::GraphLink::cut))
+      add(tr("cut between stages"), ColourRole::critical);
     legend_->setEntries(std::move(entries));
   }
 

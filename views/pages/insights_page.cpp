@@ -68,8 +68,9 @@ class InsightsPage : public shell::Page {
     if (!data_->section.lacks.empty() && data_->insights.empty())
       return showInstead(text(data_->section.lacks));
     applyInShort();
+    const int gainWidth = InsightCard::gainWidthOf(data_->insights, fontMetrics());
     for (const ShownInsight& insight : data_->insights) {
-      auto* card = new InsightCard(context_.palette, insight, this);
+      auto* card = new InsightCard(context_.palette, insight, gainWidth, this);
       connect(card, &InsightCard::wanted, this, &InsightsPage::go);
       cards_->addWidget(card);
     }

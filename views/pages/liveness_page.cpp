@@ -2,6 +2,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
@@ -10,6 +11,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/liveness_data.h"
 #include "views/pages/parts/liveness_toolbar.h"
+#include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
@@ -24,8 +26,6 @@ using sections::Format;
 QString livenessPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
-
-constexpr std::int64_t kFarLimit = 10;  ///< a limit this many times above the live bytes is not drawn
 
 using Source = LivenessToolbar::Source;
 
@@ -213,12 +213,13 @@ class LivenessPage : public shell::Page {
                     : ofFullest()    ? tr("bytes on one %1").arg(unit)
                                      : tr("bytes, sum over %1s").arg(unit));
     chart_->setStack(std::move(layers), std::move(bands));
-    // A limit far above the live bytes would press them onto the axis.
     std::int64_t most = 0;
     for (int step = 0; step < chart_->size(); ++step) most = std::max(most, chart_->total(step));
-    const bool near = most >= space.bytesPerUnit / kFarLimit;
-    chart_->setLimit((ofOne() || ofFullest()) && near ? static_cast<double>(space.bytesPerUnit) : -1,
-                     tr("%1 per %2").arg(capacity, unit));
+    const bool single = space.units <= 1 || ofOne() || ofFullest();
+    const double limit = livenessLimit(space, single, most).value_or(-1);
+    chart_->setLimit(limit, single
+                                ? tr("%1 per %2").arg(capacity, text(memoryUnit(space.unitName)))
+                                : tr("%1 in all %2s").arg(livenessPageBytesText(std::llround(limit)), unit));
     legend_->setEntries(std::move(entries));
   }
 

@@ -185,9 +185,10 @@ class OperationsPage : public shell::Page {
         });
   }
 
-  /// A pass that no row has.
-  static bool isEmptyPass(const sections::Table& table, std::size_t column) {
-    return table.columns[column].format == Format::ticks &&
+  /// What no row has: a pass, or code and FLOP on devices without them.
+  static bool isEmpty(const sections::Table& table, std::size_t column) {
+    const Format format = table.columns[column].format;
+    return (format == Format::ticks || format == Format::bytes || format == Format::amount) &&
            std::ranges::all_of(table.rows, [column](const auto& row) { return numberIn(row[column]) == 0; });
   }
 
@@ -196,7 +197,7 @@ class OperationsPage : public shell::Page {
     const sections::Table& table = table_->model()->table();
     table_->hideColumns([&table](int column) {
       const auto c = static_cast<std::size_t>(column);
-      return kHiddenOperationColumns.contains(table.columns[c].key) || isEmptyPass(table, c);
+      return kHiddenOperationColumns.contains(table.columns[c].key) || isEmpty(table, c);
     });
   }
 
@@ -208,7 +209,7 @@ class OperationsPage : public shell::Page {
         return !std::holds_alternative<std::monostate>(row[c]);
       });
       tree_->setColumnShown(static_cast<int>(c), !kHiddenOperationColumns.contains(tree[c].key) && !plain &&
-                                                     !empty && !isEmptyPass(tree_->model()->rows().table, c));
+                                                     !empty && !isEmpty(tree_->model()->rows().table, c));
     }
   }
 
@@ -226,8 +227,9 @@ class OperationsPage : public shell::Page {
       for (int i = 0; i < shown->rowCount(); ++i)
         sum +=
             numberIn(table.rows[static_cast<std::size_t>(shown->mapToSource(shown->index(i, 0)).row())][c]);
-      parts << QStringLiteral("%1 %2").arg(text(column->heading),
-                                           text(formatCell(sum, column->format, data_->perUnit())));
+      if (sum != 0)
+        parts << QStringLiteral("%1 %2").arg(text(column->heading),
+                                             text(formatCell(sum, column->format, data_->perUnit())));
     }
     totals_->setText(tr("Sum of the %1 rows shown: %2")
                          .arg(groupedCount(shown->rowCount()), parts.join(QStringLiteral(" · "))));

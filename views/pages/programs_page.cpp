@@ -96,6 +96,9 @@ class ProgramsPage : public shell::Page {
     below_->setFilterVisible(true);
     area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(below_, tr("Programs in it"));
+    vertices_ = new DataTable(context.palette, area->tabs());
+    vertices_->setFilterVisible(true);
+    area->tabs()->addTab(vertices_, tr("Vertices"));
     area->tabs()->addTab(names_, tr("Debug"));
     setContent(area);
     setKeyWidget(tree_->view());
@@ -270,7 +273,8 @@ class ProgramsPage : public shell::Page {
     facts_->setFacts(std::move(facts));
     below_->setTable(std::move(below), data_->perUnit);
     names_->setTable(debugTable({}));
-    if (any) readNames(row);
+    vertices_->setTable({"vertices", "Vertices", any ? "" : "select a program", {}, {}});
+    if (any) readNames(row), readVertices(row);
   }
 
   void readNames(int row) {
@@ -282,6 +286,21 @@ class ProgramsPage : public shell::Page {
         },
         [this, row, data = data_](const std::vector<model::DebugContext>& chain) {
           if (data == data_ && row == selected_) names_->setTable(debugTable(chain));
+        });
+  }
+
+  void readVertices(int row) {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr) return;
+    readInBackground(
+        [held = *snapshot, executable = context_.session.executable(), row, data = data_] {
+          return sections::programVertices({*held.source, *held.catalog, executable},
+                                           sections::programsBelow(data->rows, row));
+        },
+        [this, row, data = data_](const base::Result<sections::Table>& table) {
+          if (data != data_ || row != selected_) return;
+          vertices_->setTable(
+              table.ok() ? *table : sections::Table{"vertices", "Vertices", table.error().message, {}, {}});
         });
   }
 
@@ -328,7 +347,7 @@ class ProgramsPage : public shell::Page {
   TreeTable* tree_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   FactGrid* facts_ = nullptr;
-  DataTable *below_ = nullptr, *names_ = nullptr;
+  DataTable *below_ = nullptr, *vertices_ = nullptr, *names_ = nullptr;
   QAction *onTrace_ = nullptr, *onLiveness_ = nullptr, *toFunction_ = nullptr;
   int selected_ = -1;
   bool following_ = false;

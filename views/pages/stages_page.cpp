@@ -2,16 +2,19 @@
 // makes the limiting or the selected stage slow.
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
+#include "views/pages/parts/compare_data.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/parts_chart.h"
 #include "views/pages/parts/text.h"
+#include "views/shell/comparison.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {
@@ -40,6 +43,10 @@ struct StagesData {
   std::vector<std::int64_t> capacities;  ///< capacity of each stage's device in bytes; 0: unknown
   bool remote = false;                   ///< remote buffers take some of the time
   geometry::TimeScale scale;
+  /// The stages beside those of the profile that the window compares with; empty without one.
+  std::vector<sections::Table> compared;
+  double comparedPerUnit = 1;
+  QString source;  ///< title of that profile
 };
 
 /// The ticks of one iteration by what the stage's device does, in the order of the legend.
@@ -98,6 +105,21 @@ base::Result<StagesData> collectStagesPage(const sections::Context& context) {
   return content;
 }
 
+/// Adds passes, waits and memory of each stage in both profiles.
+base::Status addCompared(const shell::ProfileSnapshot& source, const sections::Context& own,
+                         StagesData& data) {
+  const model::Executable* executable = own.catalog.executable(own.executable);
+  if (executable == nullptr || source.catalog->executables.empty()) return {};
+  PIPESCOPE_ASSIGN(
+      sections::Section diff,
+      comparedSections({*source.source, *source.catalog, counterpartOf(*source.catalog, *executable)}, own));
+  data.comparedPerUnit = diff.ticksPerShownUnit;
+  for (sections::Table& table : diff.tables) {
+    if (table.key == "stages" || table.key == "stage_memory") data.compared.push_back(std::move(table));
+  }
+  return {};
+}
+
 }  // namespace
 
 class StagesPage : public shell::Page {
@@ -120,7 +142,9 @@ class StagesPage : public shell::Page {
     area->left()->addStretch(1);
     area->right()->addStretch(1);
     stages_ = addTable(area->top());
+    for (DataTable*& table : compared_) table = addTable(area->bottom());
     setContent(area);
+    connect(&context.comparison, &shell::Comparison::changed, this, [this] { reload(); });
     connect(time_->bars(), &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
     connect(cards_[1], &FigureCard::clicked, this, [this] {
       context_.go({QStringLiteral("trace"), {}, -1});
@@ -135,13 +159,19 @@ class StagesPage : public shell::Page {
 
  protected:
   Load load() override {
-    return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
+    const shell::ProfileSnapshot* other = context_.comparison.snapshot();
+    return [this, scale = timeScale(), source = other == nullptr ? shell::ProfileSnapshot() : *other,
+            title = context_.comparison.title()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto made = collectStagesPage({job.source, job.catalog, job.executable});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<StagesData>(*std::move(made));
       content->scale = scale;
+      content->source = title;
+      // The page Compare says why a comparison fails. Here the profile's own stages matter more.
+      if (source.catalog && !addCompared(source, {job.source, job.catalog, job.executable}, *content).ok())
+        content->compared.clear();
       return Apply([this, content] { apply(content); });
     };
   }
@@ -175,6 +205,7 @@ class StagesPage : public shell::Page {
     applyBubble();
     applyMemory();
     applyTables();
+    applyCompared();
     mark(context_.selection.current().stage);
   }
 
@@ -310,7 +341,9 @@ class StagesPage : public shell::Page {
            {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
       names << stageName(stage);
       const QString unit = unitOf(stage.device),
-                    free = tr("%1 free").arg(stagesPageBytesText(stage.memory->freeBytes.count));
+                    free = stage.memory->freeBytes.count < 0
+                               ? tr("%1 too much").arg(stagesPageBytesText(-stage.memory->freeBytes.count))
+                               : tr("%1 free").arg(stagesPageBytesText(stage.memory->freeBytes.count));
       notes << (unit.isEmpty() ? free : tr("%1 %2: %3").arg(unit).arg(stage.memory->worstUnit).arg(free));
     }
     const QString unit = unitOf(data_->report.stages.front().device);
@@ -333,13 +366,11 @@ class StagesPage : public shell::Page {
       if (!any) return;
       sections::Table shown = *found;
       // The chart above shows the waits. As text they would be wider than any window.
-      const auto waits = std::find_if(shown.columns.begin(), shown.columns.end(),
-                                      [](const sections::Column& c) { return c.key == "waits"; });
-      if (waits != shown.columns.end()) {
-        const auto column = waits - shown.columns.begin();
-        shown.columns.erase(waits);
-        for (auto& row : shown.rows) row.erase(row.begin() + column);
-      }
+      dropColumn(shown, "waits");
+      // Where each stage has the device of its number, one of the two is enough.
+      const bool same = std::ranges::all_of(
+          data_->report.stages, [](const StageReport& stage) { return stage.device == stage.index; });
+      if (same && key == "stages") dropColumn(shown, "device");
       table->setTable(std::move(shown), data_->section.ticksPerShownUnit);
     };
     take(stages_, "stages");
@@ -347,6 +378,25 @@ class StagesPage : public shell::Page {
     take(boundaries_, "boundaries");
     take(memoryTable_, "memory");
     if (memory_->bars()->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
+  }
+
+  void applyCompared() {
+    for (std::size_t i = 0; i < compared_.size(); ++i) {
+      const bool any = i < data_->compared.size() && !data_->compared[i].rows.empty();
+      compared_[i]->parentWidget()->setVisible(any);
+      if (!any) continue;
+      sections::Table table = data_->compared[i];
+      table.basis = tr("source: %1; %2").arg(data_->source, text(table.basis)).toStdString();
+      compared_[i]->setTable(std::move(table), data_->comparedPerUnit);
+    }
+  }
+
+  static void dropColumn(sections::Table& table, std::string_view key) {
+    const auto found = std::ranges::find(table.columns, key, &sections::Column::key);
+    if (found == table.columns.end()) return;
+    const auto column = found - table.columns.begin();
+    table.columns.erase(found);
+    for (auto& row : table.rows) row.erase(row.begin() + column);
   }
 
   /// Shows what makes the selected stage slow, or else the limiting stage.
@@ -384,6 +434,7 @@ class StagesPage : public shell::Page {
   std::array<FigureCard*, 4> cards_{};
   Panel* remarksPanel_ = nullptr;
   PartsChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
+  std::array<DataTable*, 2> compared_{};
   DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
 };
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "profiler/geometry/parallel_axes.h"
 #include "profiler/sections/sweep_file.h"
@@ -111,9 +112,6 @@ class SweepPage : public shell::Page {
     chart_->installEventFilter(this);
     area->picture()->body()->addWidget(chart_, 1);
     legend_ = new timeline::Legend(context.palette, area);
-    legend_->setEntries({{tr("Pareto front"), kFrontRole, false},
-                         {tr("fits"), kFitsRole, false},
-                         {tr("does not fit"), kFailsRole, false}});
     area->picture()->body()->addWidget(legend_);
     panel_ = area->picture();
     table_ = new DataTable(context.palette, area);
@@ -202,7 +200,10 @@ class SweepPage : public shell::Page {
     if (snapshot == nullptr) return;
     const QString named = text(snapshot->catalog->property(sections::kSweepTableProperty));
     if (named.isEmpty()) return;
+    // The table that was shown before may already be loading again.
+    const bool other = path_ != named;
     path_ = named;
+    if (other) reload();
     if (snapshot->catalog->executables.empty()) context_.go({QStringLiteral("sweep")});
   }
 
@@ -254,10 +255,24 @@ class SweepPage : public shell::Page {
            "in the other")
             .arg(first, second));
     view_->currentIndex() == 0 ? drawScatter(x, y) : drawParallel();
+    applyLegend();
     table_->setTable(withFront(*file_, front_));
     const int row = rowOfProfile();
     if (row >= 0) mark(row);
     say(row);
+  }
+
+  /// Names the colours that some combination has.
+  void applyLegend() {
+    const std::pair<QString, ColourRole> names[] = {
+        {tr("Pareto front"), kFrontRole}, {tr("fits"), kFitsRole}, {tr("does not fit"), kFailsRole}};
+    std::vector<timeline::LegendEntry> entries;
+    for (const auto& [name, role] : names) {
+      bool any = false;
+      for (std::size_t row = 0; row < file_->table.rows.size(); ++row) any = any || roleOf(row) == role;
+      if (any) entries.push_back({name, role, false});
+    }
+    legend_->setEntries(std::move(entries));
   }
 
   ColourRole roleOf(std::size_t row) const {

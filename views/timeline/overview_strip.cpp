@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "profiler/geometry/overview.h"
+#include "views/timeline/page_wheel.h"
 #include "views/timeline/shapes_painter.h"
 #include "views/timeline/timeline_canvas.h"
 
@@ -151,6 +152,7 @@ void OverviewStrip::mouseReleaseEvent(QMouseEvent*) {
 }
 
 void OverviewStrip::wheelEvent(QWheelEvent* event) {
+  if (scrollsPage(*event, *this)) return event->ignore();
   if (!model_) return;
   range_.remember();
   geometry::TimeView view = range_.view();

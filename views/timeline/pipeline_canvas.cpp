@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "views/timeline/callout.h"
+#include "views/timeline/page_wheel.h"
 #include "views/timeline/pipeline_painter.h"
 
 namespace pipescope::timeline {
@@ -19,7 +20,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kLowest = 20, kHighest = 120, kPipelineMargin = 6;
+constexpr int kLowest = 20, kHighest = 120, kFewestRows = 6, kPipelineMargin = 6;
 /// Part of the length that is left free on both sides.
 constexpr double kRoom = 0.01;
 
@@ -64,7 +65,8 @@ void PipelineCanvas::layOut() {
   const int rows = grid_ ? std::max<int>(1, static_cast<int>(grid_->rows.size())) : 1;
   metrics_ = {};
   const int room = viewport()->height() - metrics_.top() - 2 * kPipelineMargin;
-  metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, kHighest);
+  // On a tall screen rows may be higher, but a few of them do not fill it.
+  metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
   scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);
   verticalScrollBar()->setPageStep(std::max(1, room));
@@ -233,6 +235,7 @@ void PipelineCanvas::paintOverlay(QPainter& painter) const {
 }
 
 void PipelineCanvas::wheelEvent(QWheelEvent* event) {
+  if (scrollsPage(*event, *this)) return event->ignore();
   pointer_ = event->position().toPoint();
   const QPoint turn = event->angleDelta();
   if (event->modifiers() & Qt::ControlModifier) {

@@ -10,6 +10,7 @@
 #include "profiler/geometry/timeline_links.h"
 #include "profiler/geometry/timeline_search.h"
 #include "views/timeline/callout.h"
+#include "views/timeline/page_wheel.h"
 #include "views/timeline/timeline_keys.h"
 
 namespace pipescope::timeline {
@@ -407,6 +408,7 @@ void TimelineCanvas::scrollContentsBy(int, int) {
 }
 
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  if (scrollsPage(*event, *this)) return event->ignore();
   pointer_.turnWheel(*event);
   event->accept();
 }

@@ -46,7 +46,8 @@ void WaitMatrix::setMarked(int row) {
 int WaitMatrix::nameWidth() const {
   int width = 0;
   for (const QString& name : rows_) width = std::max(width, fontMetrics().horizontalAdvance(name) + 2);
-  return std::min(width, mostNameWidth_) + kMatrixPad;
+  // Names of recorded ranks may be long. The cells need two thirds of the room.
+  return std::min(width, std::max(mostNameWidth_, this->width() / 3)) + kMatrixPad;
 }
 
 /// Many rows become lower, so that the whole matrix can be seen at once.

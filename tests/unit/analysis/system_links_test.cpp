@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
@@ -171,6 +173,21 @@ TEST(SystemUse, CountsRemoteCopiesForStreamingMemory) {
   EXPECT_EQ(use.spaces.items()[3].out.count, 80) << "out of streaming memory";
   EXPECT_EQ(use.spaces.items()[3].in.count, 16);
   for (const LinkUse& link : use.links) EXPECT_EQ(link.bytes.count, 0);
+}
+
+TEST(SystemSection, BytesOfMessagesWithoutASizeAreUnknown) {
+  Wired wired;
+  wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
+  wired.transfer(0, 1, 0, 0, 100, 200);
+  wired.use();
+  const auto catalog = *loadCatalog(*wired.profile);
+  const auto section =
+      makeSection(**sections::findSection("system"), {*wired.profile, *catalog, wired.executable});
+  const auto links = std::ranges::find(section->tables, "links", &sections::Table::key);
+  const auto bytes = static_cast<std::size_t>(
+      std::ranges::find(links->columns, "bytes", &sections::Column::key) - links->columns.begin());
+  EXPECT_EQ(links->rows[0][bytes], sections::Cell()) << "a message crossed, but nobody knows its size";
+  EXPECT_EQ(links->rows[1][bytes], sections::Cell(std::int64_t{0})) << "nothing crossed";
 }
 
 TEST(SystemSection, ShowsRatesAndSpaces) {

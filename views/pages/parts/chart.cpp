@@ -42,13 +42,6 @@ class IndexScale : public QwtScaleDraw {
   }
 };
 
-/// A step between labels that is round in its binary unit, such as 100 KiB instead of 97.65625 KiB.
-double bytesStep(double largest) {
-  double unit = 1;
-  while (largest / unit >= 1024) unit *= 1024;
-  return geometry::niceStep(std::max(largest / unit / kTicks, 1e-3)) * unit;
-}
-
 }  // namespace
 
 /// Draws the layers column by column.
@@ -225,6 +218,7 @@ void Chart::setLimit(double bytes, const QString& name) {
   QFont small = timeline::LabelFont(font()).font();
   text.setFont(small);
   text.setColor(palette_.ui(Ui::error));
+  text.setBackgroundBrush(palette_.ui(Ui::surface));  // the bars below may have any colour
   limit_->setLabel(text);
   scaleValues();
 }
@@ -255,7 +249,7 @@ void Chart::scaleValues() {
     const auto most = static_cast<double>(totals_.length(totals_.widest(0, totals_.size())));
     largest = std::max(largest, above(most, names + kTopRoom));
   }
-  setAxisScale(yLeft, 0, largest, bytesStep(largest));
+  setAxisScale(yLeft, 0, largest, geometry::niceBytesStep(largest, kTicks));
   replot();
 }
 
@@ -269,6 +263,7 @@ void Chart::follow() {
   limit_->setLinePen(palette_.ui(Ui::error), 1, Qt::DashLine);
   QwtText text = limit_->label();
   text.setColor(palette_.ui(Ui::error));
+  text.setBackgroundBrush(palette_.ui(Ui::surface));
   limit_->setLabel(text);
   markLine_->setLinePen(palette_.ui(Ui::accent), 2);
   replot();

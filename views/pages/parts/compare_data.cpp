@@ -49,21 +49,31 @@ base::Status addGrid(const sections::Context& context, base::Progress& progress,
 
 }  // namespace
 
-base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
-                                            std::size_t device, base::Progress& progress) {
-  CompareData data;
+model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::Executable& own) {
+  const auto same = source.findExecutable(own.name);
+  return same.ok() ? (*same)->id : source.executables.front().id;
+}
+
+base::Result<sections::Section> comparedSections(const sections::Context& source,
+                                                 const sections::Context& target) {
   PIPESCOPE_ASSIGN(const analysis::Diff diff,
                    analysis::diff({source.source, source.catalog, source.executable},
                                   {target.source, target.catalog, target.executable}));
-  PIPESCOPE_ASSIGN(data.diff, sections::diffSection(source, target, diff, {0, true}));
-  // The window calls the two sides source and target.
-  for (sections::Table& table : data.diff.tables) {
+  PIPESCOPE_ASSIGN(sections::Section section, sections::diffSection(source, target, diff, {0, true}));
+  for (sections::Table& table : section.tables) {
     for (sections::Column& column : table.columns) {
       if (column.heading == "Before") column.heading = "Source";
       if (column.heading == "After") column.heading = "Target";
       if (column.heading == "÷ before") column.heading = "÷ source";
     }
   }
+  return section;
+}
+
+base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
+                                            std::size_t device, base::Progress& progress) {
+  CompareData data;
+  PIPESCOPE_ASSIGN(data.diff, comparedSections(source, target));
   PIPESCOPE_TRY(addMemory(source, device, data.source));
   PIPESCOPE_TRY(addMemory(target, device, data.target));
   PIPESCOPE_TRY(addGrid(source, progress, data.source));

@@ -25,6 +25,14 @@ struct CompareData {
   ComparedSideData source, target;
 };
 
+/// The source's executable that corresponds to one of the target: the one with its name, or the first one.
+/// The source must have one.
+model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::Executable& own);
+
+/// The section of the differences, with the headings of the window: source and target.
+base::Result<sections::Section> comparedSections(const sections::Context& source,
+                                                 const sections::Context& target);
+
 /// Compares two executables; `device` is the position of the shown device among those with memory.
 base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
                                             std::size_t device, base::Progress& progress);

@@ -25,8 +25,8 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3,
-              kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
+constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
+              kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -70,10 +70,15 @@ class Header : public QHeaderView {
 
  protected:
   QSize sectionSizeFromContents(int section) const override {
-    constexpr int kMargins = 13;
-    const QString name = model()->headerData(section, Qt::Horizontal).toString();
-    return {fontMetrics().horizontalAdvance(name) + kMargins,
-            QHeaderView::sectionSizeFromContents(section).height()};
+    constexpr int kMargins = 13, kOneLine = 25;
+    int wide = 0, lines = 0;
+    for (const QString& line :
+         model()->headerData(section, Qt::Horizontal).toString().split(QLatin1Char('\n'))) {
+      wide = std::max(wide, fontMetrics().horizontalAdvance(line));
+      ++lines;
+    }
+    const int tall = QHeaderView::sectionSizeFromContents(section).height();
+    return {wide + kMargins, std::max(tall, (lines - 1) * fontMetrics().lineSpacing() + kOneLine)};
   }
 };
 
@@ -223,33 +228,74 @@ QString DataTable::title() const {
   return title_->text();
 }
 
-/// Makes each column as wide as its texts. The rest goes to the widest column of texts, or to the last one of
-/// several that are about as wide.
-void DataTable::fitColumns() {
-  fittedTo_ = view_->viewport()->width();
-  QHeaderView* header = view_->horizontalHeader();
-  header->setSectionResizeMode(QHeaderView::Interactive);
+/// Makes each column as wide as its texts, which may be smaller and shorter.
+int DataTable::measureColumns(bool compact) {
+  constexpr double kSmaller = 8.0 / 9;
+  QFont used = font();
+  if (compact) used.setPointSizeF(used.pointSizeF() * kSmaller);
+  model_->setCompact(compact, used);
+  view_->setFont(used);
+  view_->horizontalHeader()->setFont(used);
   view_->resizeColumnsToContents();
   int widest = -1;
   for (int c = 0; c < model_->columnCount(); ++c) {
     if (view_->isColumnHidden(c)) continue;
     view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest));
-    const bool text =
-        (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
-    if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
+    if (isText(c) && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
   }
+  return widest;
+}
+
+bool DataTable::isText(int column) const {
+  return (model_->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
+}
+
+/// Narrows the widest columns of texts by so many pixels, but none below `least`. Returns what is left over.
+int DataTable::squeezeTexts(int over, int least) {
+  while (over > 0) {
+    int widest = -1, next = least;
+    for (int c = 0; c < model_->columnCount(); ++c) {
+      if (view_->isColumnHidden(c) || !isText(c) || view_->columnWidth(c) <= least) continue;
+      if (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest)) {
+        if (widest >= 0) next = std::max(next, view_->columnWidth(widest));
+        widest = c;
+      } else {
+        next = std::max(next, view_->columnWidth(c));
+      }
+    }
+    if (widest < 0) break;
+    const int now = view_->columnWidth(widest);
+    const int by = std::min(over, std::max(1, now - next));
+    view_->setColumnWidth(widest, now - by);
+    over -= by;
+  }
+  return over;
+}
+
+/// The rest of the room goes to the widest column of texts, or to the last one of several that are about as
+/// wide. Where room is short, texts become narrower first, then figures and headings shorter; only then the
+/// table scrolls.
+void DataTable::fitColumns() {
+  fittedTo_ = view_->viewport()->width();
+  QHeaderView* header = view_->horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::Interactive);
+  int widest = measureColumns(false);
   const bool onlyFigures = widest < 0;
   if (onlyFigures) widest = model_->columnCount() - 1;
   if (widest < 0) return;
-  // Where room is short, that column becomes narrower first; then the table scrolls.
-  const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
-  scrolls_ = over > 0 && now - over < std::min(now, kSqueezed);
-  if (!scrolls_) {
-    onlyFigures ? shareEvenly(-over) : shareRoom(widest, -over);
-    header->setSectionResizeMode(widest, QHeaderView::Stretch);
-  } else {
-    view_->setColumnWidth(widest, std::min(now, kSqueezed));
+  const auto over = [&] { return header->length() - fittedTo_; };
+  if (squeezeTexts(over(), kSqueezed) > 0) {
+    measureColumns(true);
+    if (squeezeTexts(squeezeTexts(over(), kSqueezed), kShortest) > 0) {
+      scrolls_ = true;
+      measureColumns(true);  // a table that scrolls need not cut its names so short
+      squeezeTexts(over(), kSqueezed);
+      return fitHeight();
+    }
   }
+  if (over() < 0) onlyFigures ? shareEvenly(-over()) : shareRoom(widest, -over());
+  scrolls_ = false;
+  header->setSectionResizeMode(widest, QHeaderView::Stretch);
   fitHeight();
 }
 

@@ -55,6 +55,9 @@ class DataTable : public QWidget {
 
  private:
   void fitColumns();
+  int measureColumns(bool compact);
+  bool isText(int column) const;
+  int squeezeTexts(int over, int least);
   void shareRoom(int widest, int room);
   void shareEvenly(int room);
   void fitHeight();

@@ -1,5 +1,7 @@
 #include "views/pages/parts/empty_states.h"
 
+#include <algorithm>
+
 #include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
@@ -30,7 +32,11 @@ QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executab
   const model::Executable* row = catalog.executable(executable);
   if (row == nullptr || row->kind != model::ExecutableKind::training)
     return tr("This executable does not train. Choose a training executable above.");
-  return tr("No loss has been recorded: the run had no numerics, or its first call has not ended.");
+  const auto& options = catalog.configuration;
+  const auto numerics = std::ranges::find(options, "execution.numerics", &model::ConfigurationEntry::path);
+  if (numerics != options.end() && numerics->value == "false")
+    return tr("There is no loss, because the run had no numerics (execution.numerics is false).");
+  return tr("No loss has been recorded, because no call has ended yet.");
 }
 
 }  // namespace pipescope::pages

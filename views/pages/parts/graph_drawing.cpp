@@ -42,8 +42,9 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
         : colour == GraphColour::time   ? shadeOf(static_cast<double>(box.ticks.count), mostTicks)
         : colour == GraphColour::memory ? shadeOf(static_cast<double>(box.memory.count), mostBytes)
                                         : geometry::seriesRole(kind);
-    const std::string time = formatCell(box.ticks.count, Format::ticks, data.perUnit);
-    boxes.push_back({box.name, box.kind + " · " + time + " " + data.unit.toStdString(), role,
+    // The time comes first, because a narrow box cuts off the end.
+    const std::string time = formatCell(static_cast<double>(box.ticks.count) / data.perUnit, Format::amount);
+    boxes.push_back({box.name, time + " " + data.unit.toStdString() + " · " + box.kind, role,
                      box.outside ? -1 : box.stage, box.outside});
   }
   std::vector<geometry::SceneArc> arcs;
@@ -52,8 +53,8 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
     if (link.cut) {
       amount = graphBytes(link.bytes);
       if (link.ticks.count > 0)
-        amount +=
-            " · " + formatCell(link.ticks.count, Format::ticks, data.perUnit) + " " + data.unit.toStdString();
+        amount += " · " + formatCell(static_cast<double>(link.ticks.count) / data.perUnit, Format::amount) +
+                  " " + data.unit.toStdString();
       label += " · " + amount;
     }
     arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/text.h"
@@ -103,7 +104,20 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
   return all;
 }
 
-InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insight, QWidget* parent)
+int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics) {
+  constexpr int kMostGainWidth = 380, kGainMargin = 6;
+  int widest = kGainWidth;
+  for (const ShownInsight& insight : insights) {
+    for (const QString& words : {insight.changes, insight.gainReason}) {
+      for (const QString& word : words.split(QLatin1Char(' ')))
+        widest = std::max(widest, metrics.horizontalAdvance(word) + kGainMargin);
+    }
+  }
+  return std::min(widest, kMostGainWidth);
+}
+
+InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insight, int gainWidth,
+                         QWidget* parent)
     : Panel(palette, {}, parent), insight_(insight) {
   setAccessibleName(insight_.what);
   auto* row = new QHBoxLayout;
@@ -119,7 +133,7 @@ InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insi
   connect(&palette, &shell::Palette::changed, icon, follow);
   row->addWidget(icon, 0, Qt::AlignTop);
   row->addWidget(makeSentences(palette), 1);
-  row->addWidget(makeGain(palette), 0, Qt::AlignTop);
+  row->addWidget(makeGain(palette, gainWidth), 0, Qt::AlignTop);
   body()->addLayout(row);
 }
 
@@ -156,9 +170,9 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   return box;
 }
 
-QWidget* InsightCard::makeGain(const shell::Palette& palette) {
+QWidget* InsightCard::makeGain(const shell::Palette& palette, int width) {
   auto* box = new QWidget(this);
-  box->setFixedWidth(kGainWidth);
+  box->setFixedWidth(width);
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);

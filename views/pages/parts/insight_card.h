@@ -28,7 +28,11 @@ class InsightCard : public Panel {
   Q_OBJECT
 
  public:
-  InsightCard(const shell::Palette& palette, const ShownInsight& insight, QWidget* parent = nullptr);
+  /// `gainWidth`: of the column with the gain; see gainWidthOf().
+  InsightCard(const shell::Palette& palette, const ShownInsight& insight, int gainWidth,
+              QWidget* parent = nullptr);
+  /// A width that no word of the changes exceeds, so that names of keys are not cut.
+  static int gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics);
   const ShownInsight& insight() const { return insight_; }
   QPushButton* seenIn() const { return seenIn_; }
   QPushButton* copy() const { return copy_; }
@@ -38,7 +42,7 @@ class InsightCard : public Panel {
 
  private:
   QWidget* makeSentences(const shell::Palette& palette);
-  QWidget* makeGain(const shell::Palette& palette);
+  QWidget* makeGain(const shell::Palette& palette, int width);
 
   ShownInsight insight_;
   QPushButton *seenIn_ = nullptr, *copy_ = nullptr;

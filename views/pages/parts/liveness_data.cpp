@@ -29,6 +29,13 @@ sections::Table emptyTable(const std::string& basis, const char* most) {
 
 }  // namespace
 
+std::optional<double> livenessLimit(const LivenessSpace& space, bool single, std::int64_t most) {
+  constexpr double kFarLimit = 10;
+  const double units = single ? 1.0 : static_cast<double>(space.units);
+  const double limit = static_cast<double>(space.bytesPerUnit) * units;
+  return static_cast<double>(most) * kFarLimit >= limit ? std::optional(limit) : std::nullopt;
+}
+
 base::Result<LivenessData> collectLiveness(const sections::Context& context, const LivenessChoice& choice) {
   LivenessData content;
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));

@@ -29,6 +29,10 @@ struct LivenessData {
   analysis::UnitLiveness ofUnit;
 };
 
+/// The bytes that a chart of these live bytes marks as a limit: the capacity of one unit, or of all. Nothing
+/// where the limit is so far above `most`, the largest value of the chart, that the curve would be flat.
+std::optional<double> livenessLimit(const LivenessSpace& space, bool single, std::int64_t most);
+
 struct LivenessChoice {
   model::MemorySpaceId space;        ///< none: the first
   bool single = false;               ///< shows a single unit

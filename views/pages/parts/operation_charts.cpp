@@ -16,7 +16,7 @@ using geometry::ColourRole;
 using sections::Format;
 using timeline::ItemChart;
 
-constexpr std::size_t kMostOperationBars = 12, kMostTiles = 1500, kMostRooflinePoints = 1500;
+constexpr std::size_t kUsualBars = 12, kMostTiles = 1500, kMostRooflinePoints = 1500;
 
 /// The columns of the table that the bars add up.
 struct PassColumn {
@@ -105,9 +105,22 @@ void OperationCharts::setTable(const sections::Table& table, const sections::Tab
   applyRoofline(table, ceilings);
 }
 
+/// On a tall screen there is room for more.
+std::size_t OperationCharts::mostBars() const {
+  constexpr int kUsualHeight = 900, kHeightForOneMore = 60;
+  return kUsualBars +
+         static_cast<std::size_t>(std::max(0, window()->height() - kUsualHeight) / kHeightForOneMore);
+}
+
+void OperationCharts::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (rows_ != nullptr && bars_->bars()->bars().size() != std::min(mostBars(), longest_.size()))
+    applyBars(*rows_);
+}
+
 void OperationCharts::applyBars(const sections::Table& table) {
   const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share"),
-                    shown = std::min(kMostOperationBars, longest_.size());
+                    shown = std::min(mostBars(), longest_.size());
   std::vector<std::vector<NamedPart>> bars;
   QStringList names, notes;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -223,7 +236,7 @@ void OperationCharts::applyRoofline(const sections::Table& table, const sections
 
 void OperationCharts::mark(int row) {
   int bar = -1;
-  for (std::size_t i = 0; i < std::min(kMostOperationBars, longest_.size()); ++i)
+  for (std::size_t i = 0; i < std::min(mostBars(), longest_.size()); ++i)
     bar = longest_[i] == row ? static_cast<int>(i) : bar;
   bars_->bars()->setMarked(bar);
   treemap_->setMarked(row);

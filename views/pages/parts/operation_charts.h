@@ -31,7 +31,11 @@ class OperationCharts : public QWidget {
  Q_SIGNALS:
   void clicked(int row);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  std::size_t mostBars() const;
   void applyBars(const sections::Table& table);
   void applyTreemap(const sections::Table& table);
   void applyRoofline(const sections::Table& table, const sections::Table& ceilings);

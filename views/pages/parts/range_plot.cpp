@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/timeline/page_wheel.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::pages {
@@ -113,6 +114,7 @@ bool RangePlot::eventFilter(QObject* watched, QEvent* event) {
       return true;
     case QEvent::Wheel: {
       const auto* wheel = static_cast<QWheelEvent*>(event);
+      if (timeline::scrollsPage(*wheel, *this)) return false;
       zoomAt(wheel->position().x(), std::pow(1.25, wheel->angleDelta().y() / 120.0));
       return true;
     }

@@ -22,7 +22,8 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRangeTableRow = 26, kProportions = 240, kShareColumn = 118;
+constexpr int kRangeTableRow = 26, kProportions = 240, kLeastProportions = 110, kShareColumn = 118,
+              kShortestBar = 24;
 constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engine computes ÷ visible time");
 
 struct Heading {
@@ -96,9 +97,11 @@ class RangeDelegate : public QStyledItemDelegate {
     const double share = std::clamp(index.data(RangeModel::kValueRole).toDouble(), 0.0, 1.0);
     const int figure = option.fontMetrics.horizontalAdvance(QStringLiteral("100.0 %")) + 6;
     QRect bar = box.adjusted(0, 2, -figure, -2);
-    painter.fillRect(bar, palette_.ui(Ui::grid));
-    bar.setWidth(static_cast<int>(bar.width() * share));
-    painter.fillRect(bar, palette_.ui(Ui::accent));
+    if (bar.width() >= kShortestBar) {
+      painter.fillRect(bar, palette_.ui(Ui::grid));
+      bar.setWidth(static_cast<int>(bar.width() * share));
+      painter.fillRect(bar, palette_.ui(Ui::accent));
+    }
     painter.setPen(palette_.ui(Ui::text));
     painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
   }
@@ -150,12 +153,14 @@ QVariantList RangeModel::parts(const analysis::RangeStatistics& row) const {
   return list;
 }
 
-QString RangeModel::text(const analysis::RangeStatistics& row, int column) const {
+QString RangeModel::text(const analysis::RangeStatistics& row, int column, bool compact) const {
+  constexpr std::int64_t kLong = 10'000;  // shorter numbers gain nothing
   const analysis::DeviceTrace& of = trace_->devices[static_cast<std::size_t>(row.device)];
   const auto time = [&](std::int64_t ticks) {
     const base::Ticks whole(ticks);
-    return fromText(scale_.unit == geometry::TimeUnit::cycles ? geometry::groupedNumber(ticks)
-                                                              : formatDuration(whole, scale_));
+    if (scale_.unit != geometry::TimeUnit::cycles) return fromText(formatDuration(whole, scale_));
+    return fromText(compact && ticks >= kLong ? formatCell(ticks, Format::amount)
+                                              : geometry::groupedNumber(ticks));
   };
   const auto bytes = [](base::Bytes b) {
     return b.count == 0 ? QStringLiteral("–") : fromText(formatCell(b.count, Format::bytes));
@@ -199,7 +204,18 @@ QString RangeModel::longestTime() const {
   if (!trace_) return {};
   analysis::RangeStatistics whole;
   whole.total = trace_->end - trace_->start;
-  return text(whole, Column::total);
+  return text(whole, Column::total, compact_);
+}
+
+void RangeModel::setCompact(bool compact) {
+  if (compact == compact_) return;
+  compact_ = compact;
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1), {Qt::DisplayRole});
+}
+
+bool RangeModel::hasBytes(int column) const {
+  return std::ranges::any_of(rows_,
+                             [&](const auto& row) { return sortValue(row, column).toLongLong() != 0; });
 }
 
 QStringList RangeModel::proportionsText(const analysis::RangeStatistics& row) const {
@@ -253,6 +269,8 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
   const analysis::RangeStatistics& row = rows_[static_cast<std::size_t>(index.row())];
   switch (role) {
     case Qt::DisplayRole:
+      return text(row, index.column(), compact_);
+    case kFullTextRole:
       return text(row, index.column());
     case Qt::TextAlignmentRole:
       return static_cast<int>((index.column() == device ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -265,8 +283,8 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
       if (index.column() == proportions) return parts(row);
       return index.column() == balance ? row.tileBalance : row.parallelEfficiency;
     case Qt::ToolTipRole: {
-      if (index.column() != proportions) return {};
-      return proportionsText(row).join(QLatin1Char('\n'));
+      if (index.column() == proportions) return proportionsText(row).join(QLatin1Char('\n'));
+      return compact_ && index.column() >= compute ? QVariant(text(row, index.column())) : QVariant();
     }
     default:
       return {};
@@ -315,31 +333,45 @@ RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
   setAccessibleName(tr("What each device does in view"));
 }
 
+int RangeTable::fitOthers(bool compact) {
+  model_->setCompact(compact);
+  const QFontMetrics metrics(font());
+  const auto wide = [&](const QString& words) { return metrics.horizontalAdvance(words); };
+  const auto heading = [&](int c) { return wide(headingOf(*model_, c)) + 14; };
+  const int room = compact ? 12 : 20;
+  const int figures = std::max(wide(compact ? QStringLiteral("123 M") : QStringLiteral("12,345,678")),
+                               wide(model_->longestTime())) +
+                      room;
+  resizeColumnToContents(RangeModel::device);
+  setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + (compact ? 8 : 12));
+  for (const int c : {RangeModel::balance, RangeModel::efficiency})
+    setColumnWidth(c, compact ? heading(c) : kShareColumn);
+  for (const int c :
+       {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut}) {
+    // A column that the user has hidden stays so.
+    const bool empty = compact && !model_->hasBytes(c);
+    if (empty && !isColumnHidden(c)) hidden_.insert(c), setColumnHidden(c, true);
+    if (!empty && hidden_.erase(c) > 0) setColumnHidden(c, false);
+    setColumnWidth(c, std::max(compact ? heading(c) : 0, wide(QStringLiteral("123.4 MiB")) + room));
+  }
+  for (const int c : {RangeModel::compute, RangeModel::idle, RangeModel::total})
+    setColumnWidth(c, std::max(compact ? heading(c) : 0, figures));
+  int others = 0;
+  for (int c = 0; c < RangeModel::columns; ++c)
+    others += c == RangeModel::proportions ? 0 : columnWidth(c);  // hidden columns have width 0
+  return viewport()->width() - others;
+}
+
+/// The proportions take the remaining width. Before they become too narrow to read, the figures become
+/// shorter, and then they scroll out of sight.
 void RangeTable::fitColumns() {
   QHeaderView* header = horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
   setColumnHidden(RangeModel::balance, !model_->hasUnits());
-  const QFontMetrics metrics(font());
-  const int figures = std::max(metrics.horizontalAdvance(QStringLiteral("12,345,678")),
-                               metrics.horizontalAdvance(model_->longestTime())) +
-                      20,
-            bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
-  resizeColumnToContents(RangeModel::device);
-  setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + 12);
-  for (const int c : {RangeModel::balance, RangeModel::efficiency}) setColumnWidth(c, kShareColumn);
-  for (const int c :
-       {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut})
-    setColumnWidth(c, bytes);
-  for (const int c : {RangeModel::compute, RangeModel::idle, RangeModel::total}) setColumnWidth(c, figures);
-  // The proportions take the remaining width. Before they become too narrow to read, the figures scroll out
-  // of sight.
-  int others = 0;
-  for (int c = 0; c < RangeModel::columns; ++c)
-    others += c == RangeModel::proportions ? 0 : columnWidth(c);  // hidden columns have width 0
-  const bool fits = viewport()->width() - others >= kProportions;
+  const bool fits = fitOthers(false) >= kProportions || fitOthers(true) >= kLeastProportions;
   header->setSectionResizeMode(RangeModel::proportions,
                                fits ? QHeaderView::Stretch : QHeaderView::Interactive);
-  if (!fits) setColumnWidth(RangeModel::proportions, kProportions);
+  if (!fits) setColumnWidth(RangeModel::proportions, kLeastProportions);
 }
 
 void RangeTable::filter(const QString& text) {

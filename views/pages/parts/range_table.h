@@ -1,6 +1,7 @@
 #pragma once
 #include <QAbstractTableModel>
 #include <QTableView>
+#include <set>
 
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/time_axis.h"
@@ -41,6 +42,10 @@ class RangeModel : public QAbstractTableModel {
   const std::vector<analysis::RangeStatistics>& rows() const { return rows_; }
   /// The length of the whole trace as text. No time in the table is wider.
   QString longestTime() const;
+  /// Writes cycles with three digits ("1.23 M"). Tool tips then have the exact numbers.
+  void setCompact(bool compact);
+  /// False if no device has sent or received anything that the column would show.
+  bool hasBytes(int column) const;
   /// True where some device consists of units, which can be unequally busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 
@@ -50,7 +55,7 @@ class RangeModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  QString text(const analysis::RangeStatistics& row, int column) const;
+  QString text(const analysis::RangeStatistics& row, int column, bool compact = false) const;
   /// Describes the proportions in words.
   QStringList proportionsText(const analysis::RangeStatistics& row) const;
   QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
@@ -59,6 +64,7 @@ class RangeModel : public QAbstractTableModel {
   std::shared_ptr<const analysis::Trace> trace_;
   std::vector<analysis::RangeStatistics> rows_;
   geometry::TimeScale scale_;
+  bool compact_ = false;
   QString unit_;  ///< name of the units of devices that have several, such as tile
 };
 
@@ -81,8 +87,12 @@ class RangeTable : public QTableView {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
+  /// Sets the widths of all columns but that of the proportions. Returns what is left for those.
+  int fitOthers(bool compact);
+
   RangeModel* model_;
   QSortFilterProxyModel* proxy_;
+  std::set<int> hidden_;  ///< columns that fitColumns() has hidden, because nothing is in them
 };
 
 }  // namespace pipescope::pages

@@ -1,6 +1,7 @@
 #include "views/pages/parts/section_table_model.h"
 
-#include <QRegularExpression>
+#include <cmath>
+#include <cstdlib>
 
 #include "profiler/sections/column_text.h"
 #include "views/pages/parts/section_lookup.h"
@@ -58,10 +59,13 @@ QVariant changeOf(const sections::Column& column, sections::Format format, const
   return change > 0 ? 1 : change < 0 ? -1 : 0;
 }
 
-/// Changes have a sign. One that is written as 0 has none, whatever its exact value is.
-QString signedText(const QString& shown, const sections::Cell& value) {
-  static const QRegularExpression digit(QStringLiteral("[1-9]"));
-  return numberIn(value) > 0 && shown.contains(digit) ? QLatin1Char('+') + shown : shown;
+/// Breaks a heading of several words at the blank that is nearest to its middle.
+QString onTwoLines(QString heading) {
+  int best = -1;
+  for (int at = heading.indexOf(QLatin1Char(' ')); at >= 0; at = heading.indexOf(QLatin1Char(' '), at + 1)) {
+    if (best < 0 || std::abs(2 * at - heading.size()) < std::abs(2 * best - heading.size())) best = at;
+  }
+  return best < 0 ? heading : heading.replace(best, 1, QLatin1Char('\n'));
 }
 
 }  // namespace
@@ -78,6 +82,15 @@ void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit
   for (std::size_t c = 0; c < table_.columns.size(); ++c)
     decimals_.push_back(tickDecimals(table_, c, ticksPerShownUnit_));
   endResetModel();
+}
+
+void SectionTableModel::setCompact(bool compact, const QFont& headings) {
+  headingFont_ = headings;
+  if (compact == compact_) return;
+  compact_ = compact;
+  if (rowCount() > 0 && columnCount() > 0)
+    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1), {Qt::DisplayRole});
+  if (columnCount() > 0) Q_EMIT headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
 }
 
 void SectionTableModel::setMarks(std::vector<QPixmap> marks) {
@@ -114,14 +127,18 @@ sections::Format SectionTableModel::formatOf(const QModelIndex& index) const {
                                                                              : format;
 }
 
-QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex& index) const {
+QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex& index, bool compact) const {
+  constexpr double kLong = 10'000;  // shorter times gain nothing
   const sections::Format format = formatOf(index);
   const auto* ticks = std::get_if<std::int64_t>(&value);
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
   const auto column = static_cast<std::size_t>(index.column());
-  const QString shown = text(isTime ? formatDuration(base::Ticks(*ticks), *times_)
-                                    : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]));
-  return table_.columns[column].key.starts_with("delta") ? signedText(shown, value) : shown;
+  const double amount = numberIn(value) / ticksPerShownUnit_;
+  const std::string shown = isTime ? formatDuration(base::Ticks(*ticks), *times_)
+                            : compact && format == sections::Format::ticks && std::fabs(amount) >= kLong
+                                ? formatCell(amount, sections::Format::amount)
+                                : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
+  return text(sections::isChange(table_.columns[column].key) ? sections::signedText(shown, value) : shown);
 }
 
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
@@ -130,12 +147,15 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
+      return textOf(*value, index, compact_);
+    case kFullTextRole:
       return textOf(*value, index);
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
-                               : data(index, Qt::DisplayRole).toString();
-      return text.size() > 24 ? text : QString();
+                               : textOf(*value, index);
+      const bool shortened = compact_ && text != textOf(*value, index, true);
+      return shortened || text.size() > 24 ? text : QString();
     }
     case Qt::TextAlignmentRole:
       return static_cast<int>((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
@@ -163,7 +183,11 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
 QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
   const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
-  if (role == Qt::DisplayRole) return QString::fromStdString(column.heading);
+  if (role == Qt::DisplayRole) {
+    const QString heading = QString::fromStdString(column.heading);
+    return compact_ ? onTwoLines(heading) : heading;
+  }
+  if (role == Qt::FontRole) return compact_ ? QVariant(headingFont_) : QVariant();
   if (role == kRawRole) return isNumber(section) ? unitOf(column.format) : QString();
   if (role == Qt::ToolTipRole) {
     const QString doc = QString::fromStdString(column.doc),

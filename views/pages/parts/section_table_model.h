@@ -1,5 +1,6 @@
 #pragma once
 #include <QAbstractTableModel>
+#include <QFont>
 #include <QPixmap>
 #include <optional>
 
@@ -10,7 +11,7 @@ namespace pipescope::pages {
 
 /// A table of a report section as a Qt model. kSortRole has the value for sorting, kShareRole the value of a
 /// fraction for delegates that draw it, kChangeRole whether a change of a time or of bytes is one for the
-/// better (−1) or for the worse (1), and kRawRole (table_menu.h) plain numbers and their units.
+/// better (−1) or for the worse (1), and the roles of table_menu.h plain numbers, units and whole texts.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -22,6 +23,9 @@ class SectionTableModel : public QAbstractTableModel {
   /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::Table table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
+  /// Writes times with three digits ("1.23 M") and headings on two lines, for a narrow table. Tool tips then
+  /// have the exact times.
+  void setCompact(bool compact, const QFont& headings);
   /// Sets a picture for the first column of each row.
   void setMarks(std::vector<QPixmap> marks);
   const sections::Table& table() const { return table_; }
@@ -35,13 +39,15 @@ class SectionTableModel : public QAbstractTableModel {
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
   sections::Format formatOf(const QModelIndex& index) const;
-  QString textOf(const sections::Cell& value, const QModelIndex& index) const;
+  QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
   sections::Table table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of ticks in each column
   std::optional<geometry::TimeScale> times_;
+  bool compact_ = false;
+  QFont headingFont_;  ///< of a compact table
 };
 
 }  // namespace pipescope::pages

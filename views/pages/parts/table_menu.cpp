@@ -52,6 +52,15 @@ int shownColumns(const QTableView& view) {
 
 }  // namespace
 
+QString headingOf(const QAbstractItemModel& model, int column) {
+  return model.headerData(column, Qt::Horizontal).toString().replace(QLatin1Char('\n'), QLatin1Char(' '));
+}
+
+QString fullTextOf(const QModelIndex& cell) {
+  const QVariant full = cell.data(kFullTextRole);
+  return (full.isValid() ? full : cell.data()).toString();
+}
+
 QString tableCsv(const QTableView& view) {
   const auto quoted = [](QString field) {
     if (!field.contains(QLatin1Char(',')) && !field.contains(QLatin1Char('"')) &&
@@ -61,13 +70,12 @@ QString tableCsv(const QTableView& view) {
   };
   const QAbstractItemModel& model = *view.model();
   const auto heading = [&](int c) {
-    const QString text = model.headerData(c, Qt::Horizontal).toString(),
-                  unit = model.headerData(c, Qt::Horizontal, kRawRole).toString();
+    const QString text = headingOf(model, c), unit = model.headerData(c, Qt::Horizontal, kRawRole).toString();
     return unit.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, unit);
   };
   const auto cell = [&](int row, int c) {
     const QVariant raw = model.index(row, c).data(kRawRole);
-    if (!raw.isValid()) return model.index(row, c).data().toString();
+    if (!raw.isValid()) return fullTextOf(model.index(row, c));
     return raw.userType() == QMetaType::Double ? text(sections::plainNumber(raw.toDouble())) : raw.toString();
   };
   QStringList lines;
@@ -86,7 +94,7 @@ void copyRows(const QTableView& view) {
   const QAbstractItemModel& model = *view.model();
   QStringList lines, headings;
   for (int c = 0; c < model.columnCount(); ++c) {
-    if (!view.isColumnHidden(c)) headings << model.headerData(c, Qt::Horizontal).toString();
+    if (!view.isColumnHidden(c)) headings << headingOf(model, c);
   }
   lines << headings.join(QLatin1Char('\t'));
   QModelIndexList rows = view.selectionModel()->selectedRows();
@@ -94,7 +102,7 @@ void copyRows(const QTableView& view) {
   for (const QModelIndex& row : rows) {
     QStringList cells;
     for (int c = 0; c < model.columnCount(); ++c) {
-      if (!view.isColumnHidden(c)) cells << model.index(row.row(), c).data().toString();
+      if (!view.isColumnHidden(c)) cells << fullTextOf(model.index(row.row(), c));
     }
     lines << cells.join(QLatin1Char('\t'));
   }
@@ -115,7 +123,7 @@ void addTableActions(QMenu& menu, QTableView& view) {
   menu.addAction(tr("Save as CSV…"), &view, [&view] { saveCsv(view); });
   menu.addSeparator();
   for (int c = 0; c < view.model()->columnCount(); ++c) {
-    QAction* column = menu.addAction(view.model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString());
+    QAction* column = menu.addAction(headingOf(*view.model(), c));
     column->setCheckable(true);
     column->setChecked(!view.isColumnHidden(c));
     QObject::connect(column, &QAction::toggled, &view, [&view, c](bool on) {

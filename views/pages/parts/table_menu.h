@@ -1,7 +1,8 @@
 #pragma once
+#include <QModelIndex>
 #include <QString>
-#include <Qt>
 
+class QAbstractItemModel;
 class QKeyEvent;
 class QMenu;
 class QTableView;
@@ -11,6 +12,13 @@ namespace pipescope::pages {
 /// Under this role, models may give the figures of cells as plain numbers, and the unit of a column for its
 /// heading.
 constexpr int kRawRole = Qt::UserRole + 16;
+/// Under this role, models that shorten figures where room is short give the whole text of a cell.
+constexpr int kFullTextRole = Qt::UserRole + 17;
+
+/// The heading of a column on one line.
+QString headingOf(const QAbstractItemModel& model, int column);
+/// The text of a cell, not shortened.
+QString fullTextOf(const QModelIndex& cell);
 
 /// Writes the visible columns and rows, as filtered and sorted, for other programs. Figures are plain numbers
 /// and their units stand in the headings. Fields with a comma, a quote or a line end are quoted.

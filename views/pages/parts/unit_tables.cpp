@@ -188,8 +188,8 @@ base::Status addPlaced(const shell::ProfileSnapshot& held, model::ExecutableId e
                    analysis::unitAddresses(*held.source, executable, one.space, unit, layout));
   tables.addresses = addressTable(ranges);
   tables.addresses.basis =
-      "of " + one.device + (words.unit == "device" ? "" : " " + words.unit + " " + std::to_string(unit)) +
-      (known ? ", by category; the tab Variables has the offset of each variable" : ", by category");
+      addressBasis(one.device + (words.unit == "device" ? "" : " " + words.unit + " " + std::to_string(unit)),
+                   known, layout.misplaced);
   for (const analysis::PlacedVariable& row : layout.variables) {
     analysis::HeldVariable variable{row.id,    row.name,       row.category, row.shape,
                                     row.stage, row.alwaysLive, row.bytes,    row.bytes,
@@ -210,6 +210,15 @@ std::string basisOf(const std::vector<WantedUnits>& wanted, const std::string& u
 }
 
 }  // namespace
+
+std::string addressBasis(const std::string& unit, bool known, base::Bytes misplaced) {
+  std::string basis = "of " + unit + ", by category";
+  if (known) basis += "; the tab Variables has the offset of each variable";
+  if (misplaced.count > 0)
+    basis += "; " + sections::formatCell(misplaced.count, Format::bytes) +
+             " need interleaved memory, but lie elsewhere because no room was found there";
+  return basis;
+}
 
 base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                     const std::vector<WantedUnits>& wanted, const std::string& unitName,

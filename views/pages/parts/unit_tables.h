@@ -22,6 +22,10 @@ struct UnitTables {
   sections::Table addresses;
 };
 
+/// The basis of the table of addresses of one unit, such as "IPU0 tile 5". It says how much lies where no
+/// order of placing found the right kind of memory.
+std::string addressBasis(const std::string& unit, bool known, base::Bytes misplaced);
+
 /// `unitName` is what the devices call their units, such as "tile"; empty: their memory is in one piece.
 base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::ExecutableId executable,
                                     const std::vector<WantedUnits>& wanted, const std::string& unitName,
