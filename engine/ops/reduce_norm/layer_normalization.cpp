@@ -190,17 +190,24 @@ Result<Kernel> layerNormGradientKernel(const OperatorCall& call) {
   });
 }
 
+/// x̂ is computed again, and the sums are taken once for the gradients by scale and bias and once for dx (C:
+/// popart's groupnormx.cpp; PopLibs, popnn/GroupNorm.cpp and poplin/Norms.cpp).
 std::vector<Work> layerNormGradientWork(const OperatorCall& call) {
   const LayerNormPlan plan = *layerNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
-          {Reduce{ReduceFunction::sum, plan.depth, plan.rows, false, type}, 1, "GradScale"},
-          {Reduce{ReduceFunction::sum, plan.depth, plan.rows, false, type}, 1, "GradBias"},
+  const Work product{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"};
+  return {{Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
+          {Map{MapFunction::multiply, all, 2, type, true}, 1, "Whiten"},
+          product,
+          {Reduce{ReduceFunction::sum, 2 * plan.depth, plan.rows, false, type}, 1, "ScaleAndBias"},
           {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"},
-          {Reduce{ReduceFunction::sum, plan.rows, plan.depth, true, type}, 1, "Sum"},
-          {Reduce{ReduceFunction::sum, plan.rows, plan.depth, true, type}, 1, "Product"},
-          {Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"},
+          product,
+          {Reduce{ReduceFunction::sum, 2 * plan.rows, plan.depth, true, type}, 1, "Sums"},
+          {Map{MapFunction::copy, all, 1, type, false}, 1, "Copy"},
+          {Map{MapFunction::multiply, all, 2, type, false}, 1, "VarianceGradient"},
+          {Map{MapFunction::add, all, 2, type, true}, 1, "MeanGradient"},
+          {Map{MapFunction::scaledAdd, all, 2, type, true}, 1, "AddGradients"},
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "InverseDeviation"}};
 }
 
