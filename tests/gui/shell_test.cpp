@@ -50,9 +50,9 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
   EXPECT_EQ(window->pageIds(),
-            (QStringList{"summary", "insights", "pipeline", "trace", "stages", "waits", "engines",
-                         "operations", "memory", "liveness", "programs", "graph", "system", "training",
-                         "stragglers", "recorded", "compare", "what-if", "sweep"}));
+            (QStringList{"summary",    "insights",   "pipeline", "trace",    "stages",  "waits",  "engines",
+                         "operations", "memory",     "liveness", "programs", "graph",   "system", "training",
+                         "host",       "stragglers", "recorded", "compare",  "what-if", "sweep"}));
   picture("home");
 }
 

@@ -94,11 +94,12 @@ class HostPage : public shell::Page {
   }
 
   QString find(const QString& wanted, int direction) override {
-    if (!timeline_) return Page::find(wanted, direction);
+    const QString rows = Page::find(wanted, direction);  // filters the tables
+    if (!timeline_ || wanted.isEmpty()) return rows;
     if (wanted != wanted_) found_ = -1;
     wanted_ = wanted;
     std::vector<HostHit> hits = hitsOf(wanted);
-    if (hits.empty()) return tr("nothing found");
+    if (hits.empty()) return rows;
     const int count = static_cast<int>(hits.size());
     found_ = found_ < 0 ? 0 : (found_ + direction + count) % count;
     canvas_->select(hits[static_cast<std::size_t>(found_)]);

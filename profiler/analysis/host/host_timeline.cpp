@@ -109,6 +109,9 @@ class HostReader {
       const int number = ++seen[{lane.process, lane.name}];
       if (number > 1) lane.name += " " + std::to_string(number);
     }
+    // The main thread of each process comes first; the others are in the order in which they began.
+    std::ranges::stable_sort(
+        line_.lanes, {}, [](const HostLane& lane) { return std::pair(lane.process, lane.name != "main"); });
   }
 
   void include(Ticks time) {

@@ -194,21 +194,21 @@ TEST(HostTimeline, AProfileWithoutTheHostIsEmpty) {
   EXPECT_TRUE(hostCallTree(line).empty());
 }
 
-TEST(HostTimeline, ThreadsOfTheSameNameAreNumbered) {
+TEST(HostTimeline, ThreadsOfTheSameNameAreNumberedAndMainComesFirst) {
   HostProfile profile;
   auto& rows = profile.rows();
   rows.of<model::HostThread>() = {{model::HostThreadId(0), "", "reader"},
                                   {model::HostThreadId(1), "", "idle"},
                                   {model::HostThreadId(2), "", "reader"},
                                   {model::HostThreadId(3), "instance 1 on node7", "reader"},
-                                  {model::HostThreadId(4), "", ""}};
+                                  {model::HostThreadId(4), "", "main"}};
   rows.of<model::HostName>() = {{model::HostNameId(0), "test", "s"}};
   for (const int thread : {0, 2, 3, 4})
     rows.of<model::HostSpan>().push_back(
         {model::HostThreadId(thread), model::HostNameId(0), Ticks(0), Ticks(1)});
   std::vector<std::string> titles;
   for (const HostLane& lane : profile.read().lanes) titles.push_back(lane.title());
-  EXPECT_THAT(titles, ElementsAre("reader", "reader 2", "reader of instance 1 on node7", "thread 5"));
+  EXPECT_THAT(titles, ElementsAre("main", "reader", "reader 2", "reader of instance 1 on node7"));
 }
 
 TEST(HostTimeline, CallsAndCurvesShareTheClock) {
