@@ -7,15 +7,13 @@
 #include <functional>
 #include <limits>
 
-#include "app/run/request/accelerator.h"
-#include "app/run/request/checkpoint_choices.h"
 #include "app/run/request/checkpoint_search.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_checks.h"
-#include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/plan_start.h"
 #include "app/run/request/plan_trial.h"
+#include "app/run/request/plan_variants.h"
 #include "app/run/request/shared_variants.h"
 #include "app/run/request/stage_settings.h"
 #include "app/run/request/user_folders.h"
@@ -29,12 +27,6 @@ namespace {
 
 using config::Configuration;
 
-base::Result<Configuration> resolved(const Configuration& given) {
-  PIPESCOPE_ASSIGN(const Configuration defaults, withModelDefaults(given));
-  PIPESCOPE_ASSIGN(const ChosenSystem chosen, chooseSystem(defaults));
-  return chosen.configuration;
-}
-
 base::Status checkDivisible(const Configuration& c) {
   const std::string& system = c.text("system.name");
   if (!devices::hasGivenCosts(system, userConfigurationFolder())) return {};
@@ -44,15 +36,26 @@ base::Status checkDivisible(const Configuration& c) {
       system));
 }
 
-/// One combination of choices.
-struct Variant {
-  std::vector<PlanSetting> settings;
-  int stages = 1;
-  int chunks = 1;           ///< stages on each device
-  bool asksStages = false;  ///< the user gives the number of stages, with chunks
-  bool choosesCheckpoints = false;
-  int devices() const { return std::max(1, stages / chunks); }
-};
+/// The stages of a starting plan. Refused: devices that the schedule gives another number of stages.
+base::Result<std::vector<compile::StageRequest>> startStagesOf(const std::string& text,
+                                                               const Configuration& c) {
+  PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
+  PIPESCOPE_ASSIGN(const StartPlan start,
+                   readStartPlan(text, compile::blocksOf(*request.executables.front().forward)));
+  if (start.devices == 0 || c.text("execution.strategy") != "pipelined") return start.stages;
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
+                   schedules::findSchedule(c.text("execution.schedule")));
+  PIPESCOPE_ASSIGN(const int chunks,
+                   schedules::chunksPerDevice(*schedule, static_cast<int>(c.integer("execution.chunks"))));
+  const std::size_t each = start.stages.size() / start.devices;
+  if (static_cast<std::size_t>(chunks) == each) return start.stages;
+  return base::badInput(fmt::format(
+      "--start puts {} stages on {} device{}, {} on each, but schedule {} puts {} there: choose a schedule "
+      "with so many, such as --set execution.schedule={}{}, or leave --pipeline-model-parallel-size out.",
+      start.stages.size(), start.devices, start.devices == 1 ? "" : "s", each, schedule->name, chunks,
+      each > 1 ? "interleaved-1f1b --set execution.chunks=" : "1f1b",
+      each > 1 ? std::to_string(each) : std::string()));
+}
 
 bool isBetter(const plan::Value& a, double rateOfA, const plan::Value& b, double rateOfB) {
   return a.missing != b.missing ? a.missing < b.missing : rateOfA > rateOfB;
@@ -87,12 +90,14 @@ class ConfigurationPlanner {
         instances_(instances) {}
 
   base::Result<ConfigurationPlan> plan() {
-    PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
+    PIPESCOPE_ASSIGN(const Configuration chosen, resolvedConfiguration(given_));
     PIPESCOPE_TRY(checkDivisible(chosen));
-    if (!start_.empty()) PIPESCOPE_TRY(readStart(chosen));
+    if (!start_.empty()) {
+      PIPESCOPE_ASSIGN(startStages_, startStagesOf(start_, chosen));
+    }
     addErrorBand(chosen);
     addPresent();
-    PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(chosen));
+    PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(basis()));
     result_.variants.resize(variants.size());
     for (std::size_t i = 0; i < variants.size(); ++i)
       result_.variants[i] = {variants[i].settings, variants[i].stages, std::nullopt, 0, {}};
@@ -113,6 +118,8 @@ class ConfigurationPlanner {
   }
 
  private:
+  PlanBasis basis() const { return {given_, choices_, result_.present, startStages_}; }
+
   /// A variant, with samples per second that none of its plans exceeds.
   struct Bounded {
     std::size_t index = 0;
@@ -161,26 +168,6 @@ class ConfigurationPlanner {
     return {};
   }
 
-  base::Status readStart(const Configuration& c) {
-    PIPESCOPE_ASSIGN(const compile::ModelRequest request, modelRequest(c));
-    PIPESCOPE_ASSIGN(const StartPlan start,
-                     readStartPlan(start_, compile::blocksOf(*request.executables.front().forward)));
-    startStages_ = start.stages;
-    if (start.devices == 0 || c.text("execution.strategy") != "pipelined") return {};
-    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
-                     schedules::findSchedule(c.text("execution.schedule")));
-    PIPESCOPE_ASSIGN(const int chunks,
-                     schedules::chunksPerDevice(*schedule, static_cast<int>(c.integer("execution.chunks"))));
-    const std::size_t each = startStages_.size() / start.devices;
-    if (static_cast<std::size_t>(chunks) == each) return {};
-    return base::badInput(fmt::format(
-        "--start puts {} stages on {} device{}, {} on each, but schedule {} puts {} there: choose a schedule "
-        "with so many, such as --set execution.schedule={}{}, or leave --pipeline-model-parallel-size out.",
-        startStages_.size(), start.devices, start.devices == 1 ? "" : "s", each, schedule->name, chunks,
-        each > 1 ? "interleaved-1f1b --set execution.chunks=" : "1f1b",
-        each > 1 ? std::to_string(each) : std::string()));
-  }
-
   void addPresent() {
     progress_.report(0, "compiling the present plan");
     const base::Result<compile::Compilation> compilation = compileRun(given_, &executor_, &known_);
@@ -205,169 +192,10 @@ class ConfigurationPlanner {
     }
   }
 
-  /// Stages to plan where no choice says it: as many as devices now hold stages, with their chunks.
-  int presentStages(const Configuration& c) const {
-    if (!startStages_.empty()) return static_cast<int>(startStages_.size());
-    if (result_.present) {
-      if (c.integer("execution.chunks") > 0) return static_cast<int>(result_.present->stages.size());
-      int devices = 0;
-      for (const plan::TriedStage& stage : result_.present->stages)
-        devices = std::max(devices, stage.device + 1);
-      return std::max(1, devices);
-    }
-    const std::int64_t devices = c.integer("system.devices");
-    const std::size_t stages = c.tables("stages").size();
-    if (stages > 0) return static_cast<int>(stages);
-    return static_cast<int>(std::clamp<std::int64_t>(devices, 1, 1024));
-  }
-
-  /// Devices of all replicas: those that are given, or those that the present plan uses.
-  std::int64_t devices(const Configuration& c) const {
-    if (c.integer("system.devices") > 0) return c.integer("system.devices");
-    return result_.present ? result_.present->devices : 1;
-  }
-
-  base::Result<std::vector<Variant>> variantsOf(const Configuration& c) const {
-    std::vector<Variant> variants(1);
-    variants.front().stages = presentStages(c);
-    const bool given = given_.origin("system.devices") == config::Origin::flag;
-    std::vector<PlanChoice> choices = choices_;
-    std::erase_if(choices, [](const PlanChoice& choice) { return choice.key == kStageProportion; });
-    const auto isStages = [](const PlanChoice& choice) { return choice.key == "execution.stages"; };
-    if (given && std::ranges::none_of(choices, isStages)) choices.push_back({"execution.stages", {}});
-    const bool asksStages = std::ranges::any_of(
-        choices_, [&](const PlanChoice& choice) { return isStages(choice) && !choice.values.empty(); });
-    variants.front().asksStages = asksStages || !startStages_.empty();
-    for (PlanChoice& choice : choices) {
-      if (isStages(choice) && choice.values.empty()) {
-        for (std::int64_t n = devices(c); n > 0; --n) {
-          if (devices(c) % n == 0) choice.values.push_back(std::to_string(n));
-        }
-      }
-      std::vector<Variant> more;
-      for (const Variant& variant : variants) {
-        for (const std::string& value : choice.values) {
-          PIPESCOPE_ASSIGN(Variant changed, with(variant, choice.key, value, c));
-          addVariant(std::move(changed), c, more);
-        }
-      }
-      constexpr std::size_t kMost = 200;
-      if (more.size() > kMost) {
-        return base::badInput(fmt::format(
-            "The choices have {} combinations or more, but a plan tries at most {}: give fewer values.",
-            more.size(), kMost));
-      }
-      variants = std::move(more);
-    }
-    for (Variant& variant : variants) setChunks(variant, c);
-    return variants;
-  }
-
-  static std::string settingOf(const Variant& variant, const char* key, const Configuration& c) {
-    const auto found = std::ranges::find(variant.settings, key, &PlanSetting::first);
-    return found == variant.settings.end() ? c.text(key) : found->second;
-  }
-  static bool isSetIn(const Variant& variant, const char* key) {
-    return std::ranges::find(variant.settings, key, &PlanSetting::first) != variant.settings.end();
-  }
-
-  /// Adds a variant. If it recomputes from checkpoints and no key names them, it is added once for each
-  /// choice of checkpoints.
-  void addVariant(Variant variant, const Configuration& c, std::vector<Variant>& all) const {
-    const bool open = variant.settings.size() > 0 && variant.settings.back().first == "execution.recompute" &&
-                      variant.settings.back().second == "checkpoints" &&
-                      c.texts("execution.checkpoints").empty() && !isSetIn(variant, "execution.checkpoints");
-    const bool chosen = std::ranges::any_of(
-        choices_, [](const PlanChoice& choice) { return choice.key == "execution.checkpoints"; });
-    std::vector<std::string> lists;
-    if (open && !chosen) {
-      const base::Result<compile::ModelRequest> request = modelRequest(c);
-      if (request.ok()) lists = checkpointChoices(*request->executables.front().forward);
-    }
-    if (lists.empty()) return all.push_back(std::move(variant));
-    variant.choosesCheckpoints = true;
-    for (const std::string& list : lists) {
-      all.push_back(variant);
-      all.back().settings.emplace_back("execution.checkpoints", list);
-    }
-  }
-
-  /// Schedules that hold several stages on each device get so many, so that all variants use as many devices.
-  static void setChunks(Variant& variant, const Configuration& c) {
-    if (variant.asksStages || c.integer("execution.chunks") > 0 || isSetIn(variant, "execution.chunks") ||
-        settingOf(variant, "execution.strategy", c) != "pipelined")
-      return;
-    const auto schedule = schedules::findSchedule(settingOf(variant, "execution.schedule", c));
-    if (!schedule.ok()) return;
-    const base::Result<int> chunks = schedules::chunksPerDevice(**schedule, 0);
-    if (!chunks.ok() || *chunks < 2) return;
-    variant.chunks = *chunks;
-    variant.stages *= *chunks;
-  }
-
-  base::Result<Variant> with(Variant variant, const std::string& key, std::string value,
-                             const Configuration& c) const {
-    if (key == "execution.stages") {
-      const std::int64_t stages = std::atoll(value.c_str());
-      if (stages < 1 || stages > 1024 || std::to_string(stages) != value) {
-        return base::badInput(
-            fmt::format("--vary stages={}: the number of stages is a whole number from 1 to 1024.", value));
-      }
-      variant.stages = static_cast<int>(stages);
-      return variant;
-    }
-    if (value.size() > 1 && (value[0] == '/' || value[0] == '*')) {
-      const std::int64_t now = c.integer(key), by = std::atoll(value.c_str() + 1);
-      value = std::to_string(std::max<std::int64_t>(1, value[0] == '*' ? now * by : now / by));
-    }
-    variant.settings.emplace_back(key, std::move(value));
-    return variant;
-  }
-
-  /// The configuration of a variant: replicas fill the devices, and an update keeps its samples.
-  base::Result<Configuration> configured(Variant& variant) const {
-    Configuration c = given_;
-    for (const auto& [key, value] : variant.settings) {
-      const base::Status status = c.setText(key, value, config::Origin::flag);
-      if (!status.ok()) return base::badInput("--vary: " + status.error().message);
-    }
-    PIPESCOPE_ASSIGN(const Configuration chosen, resolved(given_));
-    const auto isSet = [&](const char* key) {
-      return std::ranges::any_of(variant.settings,
-                                 [&](const PlanSetting& each) { return each.first == key; });
-    };
-    const auto set = [&](const char* key, std::int64_t value) -> base::Status {
-      if (c.integer(key) == value) return {};
-      PIPESCOPE_TRY(c.set(key, value, config::Origin::flag));
-      variant.settings.emplace_back(key, std::to_string(value));
-      return {};
-    };
-    const bool infers = chosen.text("execution.mode") == "inference";
-    const char* factor = infers ? "inference.replication_factor" : "training.replication_factor";
-    const std::int64_t now = result_.present ? result_.present->replicas : 1;
-    std::int64_t replicas = isSet(factor) ? c.integer(factor) : now;
-    if (variant.devices() != presentStages(chosen) && !isSet(factor)) {
-      replicas = std::max<std::int64_t>(1, devices(chosen) / variant.devices());
-      PIPESCOPE_TRY(set(factor, replicas));
-    }
-    if (infers) return c;
-    const std::int64_t samples =
-        chosen.integer("training.micro_batch_size") * chosen.integer("training.gradient_accumulation") * now;
-    const std::int64_t each = c.integer("training.micro_batch_size") * replicas;
-    if (samples % each != 0) {
-      return base::badInput(fmt::format(
-          "A weight update has {} samples, which {} replica{} with micro-batches of {} cannot share.",
-          samples, replicas, replicas == 1 ? "" : "s", c.integer("training.micro_batch_size")));
-    }
-    if (!isSet("training.gradient_accumulation"))
-      PIPESCOPE_TRY(set("training.gradient_accumulation", samples / each));
-    return c;
-  }
-
   /// The request to split the model of a configuration into so many stages. Its own stages are in `start`.
   base::Result<compile::ModelRequest> requestOf(const Configuration& given, int stages,
                                                 std::vector<compile::StageRequest>* start = nullptr) const {
-    PIPESCOPE_ASSIGN(const Configuration c, resolved(given));
+    PIPESCOPE_ASSIGN(const Configuration c, resolvedConfiguration(given));
     PIPESCOPE_TRY(checkConfiguration(c));
     PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
     const std::vector<std::string> proportions = givenProportions(c);
@@ -472,7 +300,7 @@ class ConfigurationPlanner {
       if (variants.size() <= kFew || progress_.cancelled()) continue;
       progress_.report(0, "estimating what variants can reach");
       Variant variant = variants[i];
-      const base::Result<Configuration> c = configured(variant);
+      const base::Result<Configuration> c = configurationOf(variant, basis());
       if (!c.ok()) continue;
       const base::Result<compile::ModelRequest> request = requestOf(*c, variant.stages);
       if (!request.ok()) continue;
@@ -484,7 +312,7 @@ class ConfigurationPlanner {
   }
 
   base::Status tryVariant(Variant variant, const Bounded& bounded, base::Progress& progress) {
-    const base::Result<Configuration> c = configured(variant);
+    const base::Result<Configuration> c = configurationOf(variant, basis());
     VariantResult& entry = result_.variants[bounded.index];
     entry.settings = variant.settings;
     if (best_ && best_->plan.best.tried.value.missing == 0 &&
@@ -552,7 +380,7 @@ class ConfigurationPlanner {
 }  // namespace
 
 base::Result<plan::TriedPlan> presentPlan(const Configuration& configuration, base::Executor& executor) {
-  PIPESCOPE_ASSIGN(const Configuration chosen, resolved(configuration));
+  PIPESCOPE_ASSIGN(const Configuration chosen, resolvedConfiguration(configuration));
   PIPESCOPE_TRY(checkDivisible(chosen));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor));
   return plan::tryOut(compilation);

@@ -1,0 +1,41 @@
+#pragma once
+// The combinations of what a plan may choose, each as a configuration to search.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run/request/plan_request.h"
+
+namespace pipescope::app {
+
+/// One combination of choices.
+struct Variant {
+  std::vector<PlanSetting> settings;
+  int stages = 1;
+  int chunks = 1;           ///< stages on each device
+  bool asksStages = false;  ///< the user gives the number of stages, with chunks
+  bool choosesCheckpoints = false;
+  int devices() const { return std::max(1, stages / chunks); }
+};
+
+/// The configuration with the model's defaults and the system that it means.
+base::Result<config::Configuration> resolvedConfiguration(const config::Configuration& given);
+
+/// What the variants of a plan differ from. The references must outlive the variants.
+struct PlanBasis {
+  const config::Configuration& given;
+  const std::vector<PlanChoice>& choices;
+  const std::optional<plan::TriedPlan>& present;
+  const std::vector<compile::StageRequest>& startStages;  ///< empty: the plan starts from the configuration
+};
+
+/// All combinations. Refused: numbers of stages that are none, and more than 200 combinations.
+base::Result<std::vector<Variant>> variantsOf(const PlanBasis& basis);
+
+/// The configuration of a variant: replicas fill the devices, and an update keeps its samples. The settings
+/// that follow are added to the variant. Refused: values that keys do not take, and samples that replicas
+/// cannot share.
+base::Result<config::Configuration> configurationOf(Variant& variant, const PlanBasis& basis);
+
+}  // namespace pipescope::app
