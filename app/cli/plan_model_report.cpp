@@ -175,7 +175,8 @@ sections::Table planTable(const char* key, const char* title, const TriedPlan& t
 
 /// The memory of each stage's device. Stages on one device share it.
 void addMemoryColumns(const TriedPlan& tried, sections::Table& table) {
-  table.columns.push_back({"fullest_unit", "Fullest unit", Format::bytes, "tile or card"});
+  table.columns.push_back(
+      {"largest_span", "Largest span", Format::bytes, "address span of a tile or card, gaps included"});
   table.columns.push_back({"filled", "Filled", Format::fraction, "of that unit"});
   for (std::size_t s = 0; s < tried.stages.size(); ++s) {
     const TriedStage& stage = tried.stages[s];
@@ -256,7 +257,7 @@ Json stagesJson(const TriedPlan& tried) {
     json["host_ms"] = ms(stage.host);
     json["activation_bytes"] = stage.activations;
     json["parameter_bytes"] = stage.parameters;
-    json["fullest_unit_bytes"] = stage.used;
+    json["largest_span_bytes"] = stage.used;
     json["unit_capacity_bytes"] = stage.room;
     json["missing_bytes"] = stage.missing;
     all.push_back(std::move(json));

@@ -368,6 +368,21 @@ TEST_F(WorkbenchFormTest, ADraggedBlockChangesThePredictionBeforeItIsDropped) {
       << window->summary().toStdString();
 }
 
+TEST_F(WorkbenchFormTest, ADragThatBeginsDuringACheckIsPredicted) {
+  showSample("mnist/two_stages.toml");
+  workbench::StageBoard* board = window->board();
+  type("training.micro_batch_size", "20");
+  ASSERT_FALSE(window->isSettled());
+  const QPoint target = board->stageRect(0).center();
+  drag(board->cardRect(QStringLiteral("B3")).center(), target, false);
+  ASSERT_TRUE(settle());
+  const QString held = window->summary();
+  QTest::mouseRelease(board, Qt::LeftButton, {}, target);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->summary().section(QStringLiteral(" · "), 1), held.section(QStringLiteral(" · "), 1));
+  EXPECT_EQ(window->summary().section(QLatin1Char(' '), 0, 0), held.section(QLatin1Char(' '), 0, 0));
+}
+
 TEST_F(WorkbenchFormTest, BlocksGetAStageOfTheirOwnAndStagesAnotherDevice) {
   showSample("mnist/two_stages.toml");
   workbench::StageBoard* board = window->board();

@@ -22,7 +22,7 @@ PredictedStage stageIn(const QJsonObject& json) {
   stage.recomputeMs = number("recompute_ms");
   stage.backwardMs = number("backward_ms");
   stage.hostMs = number("host_ms");
-  stage.usedBytes = static_cast<qint64>(number("fullest_unit_bytes"));
+  stage.usedBytes = static_cast<qint64>(number("largest_span_bytes"));
   stage.roomBytes = static_cast<qint64>(number("unit_capacity_bytes"));
   stage.missingBytes = static_cast<qint64>(number("missing_bytes"));
   return stage;

@@ -10,8 +10,8 @@
 
 namespace pipescope::workbench {
 
-/// One stage. Times are those of a micro-batch; memory is that of the fullest unit (tile, card) of the
-/// stage's device.
+/// One stage. Times are those of a micro-batch; memory is the largest address span of a unit (tile, card) of
+/// the stage's device, and what a unit has room for.
 struct PredictedStage {
   QStringList blocks;
   int device = 0;

@@ -73,7 +73,7 @@ QString stageTip(const StagePlace& place, int stage, const std::optional<Predict
              .arg(timeText(predicted.forwardMs), timeText(predicted.recomputeMs),
                   timeText(predicted.backwardMs), timeText(predicted.hostMs));
   if (predicted.roomBytes > 0)
-    tip += tr("\nFullest unit of the device: %1 of %2")
+    tip += tr("\nLargest address span on a tile or card of the device: %1 of %2")
                .arg(bytesText(predicted.usedBytes), bytesText(predicted.roomBytes));
   return tip;
 }

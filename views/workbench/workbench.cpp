@@ -278,6 +278,7 @@ void Workbench::applyCheck(const std::vector<Problem>& problems) {
 }
 
 void Workbench::predict() {
+  if (board_->isDragging()) return;  // a drag asks for itself, and its end asks again
   if (draft_->count(QStringLiteral("fixed.stages")) > 0) {
     board_->clear();
     return say(tr("The costs of the stages are given as settings, so there is "
