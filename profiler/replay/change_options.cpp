@@ -135,8 +135,8 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, cons
   if (after == before) return {};
   if (before <= 1 && recording.training())
     return base::badInput(
-        "The recording has one replica and thus no sum of gradients over replicas, whose time is not known: "
-        "emulate it with pipescope run --replication-factor instead.");
+        "The recording has one replica and thus no sum of gradients over replicas, whose time is not known" +
+        emulateInstead(recording, "--replication-factor"));
   if (recording.measured)
     return base::badInput(
         "The trace does not tell how long sums of gradients over another number of replicas would take.");
@@ -145,10 +145,8 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, cons
   if (after > 1 && sums > kMostUnknown * step)
     return base::badInput(fmt::format(
         "Sums of gradients take {:.1f} % of the recorded step, and how long they take over {} replicas "
-        "depends "
-        "on links that the recording does not tell: emulate it with pipescope run --replication-factor {} "
-        "instead.",
-        100 * sums / step, after, after));
+        "depends on links that the recording does not tell{}",
+        100 * sums / step, after, emulateInstead(recording, fmt::format("--replication-factor {}", after))));
   if (after == 1) PIPESCOPE_TRY(dropPacking(context, recording));
   const double factor = before > 1 ? ringShare(after) / ringShare(before) : 1;
   const auto isCollective = [](Pass pass) { return pass == Pass::collective; };

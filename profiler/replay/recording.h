@@ -143,6 +143,10 @@ struct Recording {
   }
 };
 
+/// The end of a sentence about what a recording does not tell: how to emulate it instead, with these flags of
+/// pipescope run. A run on real hardware has no configuration that could be emulated.
+std::string emulateInstead(const Recording& recording, const std::string& flags);
+
 /// Reads the executable's last call. `schedules` may be null for imported traces, whose order is the recorded
 /// one. The replay of the result reproduces the recorded call to the tick: what its rules do not explain
 /// becomes lags. Errors say why a recording cannot be replayed.

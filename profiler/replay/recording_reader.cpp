@@ -148,6 +148,10 @@ base::Status checkOrder(const Recording& recording) {
 
 }  // namespace
 
+std::string emulateInstead(const Recording& recording, const std::string& flags) {
+  return recording.measured ? "." : fmt::format(": emulate it with pipescope run {} instead.", flags);
+}
+
 base::Result<Recording> readRecording(const model::ProfileSource& source, const analysis::Catalog& catalog,
                                       model::ExecutableId id, const Schedules* schedules) {
   Recording recording;

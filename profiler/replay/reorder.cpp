@@ -37,9 +37,9 @@ base::Status matchSplit(const Order& before, const Order& after, Recording& reco
   if (after.splitBackward)
     return base::badInput(
         fmt::format("The schedule {} runs weight gradients as a pass of their own, but the recording holds "
-                    "their time only "
-                    "as a part of the backward passes: emulate it with pipescope run --schedule {} instead.",
-                    recording.executable.schedule, recording.executable.schedule));
+                    "their time only as a part of the backward passes{}",
+                    recording.executable.schedule,
+                    emulateInstead(recording, "--schedule " + recording.executable.schedule)));
   for (RecordedReplica& replica : recording.replicas) {
     for (RecordedStage& stage : replica.stages) {
       for (StageWork& work : stage.works) {
@@ -137,11 +137,11 @@ base::Status matchStash(const ChangeContext& context, const Order& before, const
   for (const int stage : stages) {
     const bool isNew = after.stashEntries[static_cast<std::size_t>(stage)] > 0;
     if (isNew && isOptionOn(context.catalog, "execution.offload_activations"))
-      return base::badInput(fmt::format(
-          "With the schedule {}, stage {} would keep activations in streaming memory, and the "
-          "recording does not tell how long it would load and store them: emulate it with pipescope "
-          "run --schedule {} instead.",
-          recording.executable.schedule, stage, recording.executable.schedule));
+      return base::badInput(
+          fmt::format("With the schedule {}, stage {} would keep activations in streaming memory, and the "
+                      "recording does not tell how long it would load and store them{}",
+                      recording.executable.schedule, stage,
+                      emulateInstead(recording, "--schedule " + recording.executable.schedule)));
   }
   PIPESCOPE_ASSIGN(const StashCosts costs, stashCostsOf(context, recording, stages));
   const auto ticksOf = [](const std::map<model::SegmentId, Ticks>& of, const Piece& piece) {
@@ -201,10 +201,9 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
   base::Result<Order> made = context.schedules->make(requestFor(recording, schedule));
   if (!made.ok()) return made.error();
   if (made->pipes != before.orders.front().pipes)
-    return base::badInput(fmt::format(
-        "The schedule {} places the stages on the devices in another way than the recording: emulate it with "
-        "pipescope run --schedule {} instead.",
-        schedule, schedule));
+    return base::badInput(
+        fmt::format("The schedule {} places the stages on the devices in another way than the recording{}",
+                    schedule, emulateInstead(recording, "--schedule " + schedule)));
   PIPESCOPE_TRY(matchSplit(before.orders.front(), *made, recording));
   matchProgression(before.orders.front(), *made, recording);
   PIPESCOPE_TRY(matchRecompute(context, before.orders.front(), *made, changed));

@@ -43,6 +43,9 @@ class GainReplay {
     for (const InsightChange& change : wanted) {
       if (const std::optional<replay::Change> replayed = replayedAs(change)) {
         changes.push_back(*replayed);
+      } else if (changes_.catalog.measured()) {  // There is no configuration whose keys could be changed.
+        return {std::nullopt,
+                fmt::format("A recording of real hardware does not tell what {} does.", change.key), false};
       } else {
         gain.reason = fmt::format("A recording does not tell what {} does; emulate it with --set {}={}.",
                                   change.key, change.key, change.value);

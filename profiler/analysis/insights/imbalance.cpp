@@ -23,7 +23,9 @@ std::vector<Insight> findImbalance(const InsightInput& input, const InsightRule&
   found.page = "stages";
   found.stage = slowest->index;
   found.device = slowest->device;
-  found.advice = "Move work to its neighbours; pipescope plan finds the best split.";
+  found.advice = input.target.family == "imported"
+                     ? "Move work to its neighbours."
+                     : "Move work to its neighbours; pipescope plan finds the best split.";
   found.alternatives = movesFrom(input, *slowest);
   if (!input.replanned.empty()) found.alternatives.push_back(input.replanned);
   return {found};

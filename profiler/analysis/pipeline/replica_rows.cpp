@@ -21,7 +21,10 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   if (rows.run == nullptr) return rows;
   PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, *rows.run));
-  PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
+  // Where passes start as soon as their inputs are there, transfers run beside them and no figure needs them.
+  if (rows.executable == nullptr || rows.executable->scheduleKind != model::ScheduleKind::dependency) {
+    PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
+  }
   IterationEnds ends;
   for (const model::Placement& p : rows.placements)
     ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));

@@ -20,7 +20,7 @@ struct ReplicaRows {
   std::vector<const model::Stage*> stages;
   std::vector<model::Placement> placements;  ///< by iteration, else in the order of recording
   std::vector<model::Wait> waits;
-  std::vector<model::Transfer> transfers;
+  std::vector<model::Transfer> transfers;                       ///< empty for schedules without barriers
   std::map<int, std::span<const model::Placement>> iterations;  ///< parts of `placements`, by iteration
   std::vector<IterationSpan> spans;                             ///< of the iterations, by start
 

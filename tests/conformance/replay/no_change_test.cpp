@@ -160,6 +160,13 @@ TEST(NoChange, AnImportedTraceIsReproducedToTheTick) {
   });
   EXPECT_GE(recorded.size(), 3u * 8 * 4 * 2);
   EXPECT_EQ(replayedSpans(*recording, *timeline), recorded);
+  // What the trace does not tell has no configuration that could be emulated instead.
+  const replay::ChangeContext context{*imported.profile, *imported.catalog, &engineSchedules()};
+  for (const replay::Change& change : {replay::Change{"schedule", "zb-h1"}, {"replication_factor", "2"}}) {
+    const auto changed = replay::applyChanges(context, *recording, {change});
+    ASSERT_FALSE(changed.ok());
+    EXPECT_EQ(changed.error().message.find("pipescope run"), std::string::npos) << changed.error().message;
+  }
 }
 
 /// Two messages of 100 µs on one way: sent at 10 and 20 µs, received from 10 to 110 and, as the receiver asks

@@ -128,6 +128,28 @@ fs::path written(const std::string& name, const std::string& text) {
   return path;
 }
 
+TEST(Stragglers, AreNoReasonToAdviseKeysOfAConfiguration) {
+  const sections::Section section =
+      ImportedTrace(fs::path(PIPESCOPE_TEST_DATA) / "slow_worker.json.gz").section("insights");
+  const sections::Table& table = section.tables.at(0);
+  const auto text = [&](const std::vector<sections::Cell>& row, const std::string& key) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].key == key && std::holds_alternative<std::string>(row[i]))
+        return std::get<std::string>(row[i]);
+    return std::string();
+  };
+  bool waits = false;
+  for (const auto& row : table.rows) {
+    waits = waits || text(row, "rule") == "host_waits";
+    EXPECT_EQ(text(row, "changes").find("training."), std::string::npos) << text(row, "changes");
+    for (const char* key : {"gain_reason", "advice"}) {
+      EXPECT_EQ(text(row, key).find("emulate"), std::string::npos) << text(row, key);
+      EXPECT_EQ(text(row, key).find("pipescope plan"), std::string::npos) << text(row, key);
+    }
+  }
+  EXPECT_TRUE(waits) << "this rule would advise more iterations in a call of an emulated run";
+}
+
 TEST(Stragglers, GivesNoVerdictWithoutPasses) {
   const ImportedTrace trace(written("straggler_none.json", R"([{"ph":"X","name":"work","ts":0,"dur":4}])"));
   EXPECT_NE(reportOf(trace).find("no verdict on stragglers: name them with import --rules"),
