@@ -59,7 +59,7 @@ Workbench::Workbench(shell::Palette& palette, Services services, QWidget* parent
   const QSize wanted(1400, 860);
   const QScreen* screen = QGuiApplication::primaryScreen();
   resize(screen == nullptr ? wanted : wanted.boundedTo(screen->availableSize() * 0.95));
-  setMinimumSize(760, 480);
+  setMinimumSize(960, 560);  // nothing is cut at this size
   predictor_ = new Predictor(services_.program, this);
   makeLayout();
   makeActions();
