@@ -244,6 +244,7 @@ struct ProfileRows::TraceRows {
       RecordedPass side = recordedPass(meaning, event, device, lane.lane, from, to);
       side.rank = rank;
       side.name = text(event.name);
+      side.statesPosting = !trace.isOwnExport();
       rows.passes_.addMessage(std::move(side), *meaning.sends);
     }
     if (lane.steps.empty()) lane.start = from;

@@ -24,6 +24,8 @@ struct RecordedPass {
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step
   bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
+  /// Of a receive: false if it starts with the transfer. It is not known then since when the device waits.
+  bool statesPosting = true;
   std::int64_t rank = -1;  ///< of the process; −1: not stated
   std::int64_t peer = -1;  ///< of a message: rank of the other side; −1: not stated
 };

@@ -109,7 +109,7 @@ class WaitWriter {
     };
     if (input.send && input.receive) {
       const RecordedPass& receive = run_.receives[*input.receive];
-      const Ticks posted = until(receive.start);
+      const Ticks posted = receive.statesPosting ? until(receive.start) : from;
       addOwnSends(from, posted);
       from = posted;
       part(until(run_.sends[*input.send].start), late, input.producer);

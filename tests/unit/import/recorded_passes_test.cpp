@@ -38,6 +38,42 @@ RecordedPass pass(int device, std::int64_t start, std::int64_t end, Pass kind, i
   return result;
 }
 
+/// The causes for which the second of two stages waits, with the ends of these waits. Its second pass needs a
+/// message that is sent at 41, after the pass before it.
+std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(bool statesPosting) {
+  RecordedPasses passes;
+  for (RecordedPass row : {pass(0, 0, 10, Pass::forward, 0), pass(0, 10, 40, Pass::forward, 1),
+                           pass(1, 14, 20, Pass::forward, 0), pass(1, 45, 50, Pass::forward, 1)}) {
+    row.step = 0;
+    passes.add(row);
+  }
+  for (const int microBatch : {0, 1}) {
+    const std::int64_t start = microBatch == 0 ? 11 : 41, end = microBatch == 0 ? 14 : 45;
+    for (const bool sends : {true, false}) {
+      RecordedPass side = pass(sends ? 0 : 1, start, end, Pass::forward, microBatch);
+      side.step = 0;
+      side.statesPosting = statesPosting;
+      passes.addMessage(side, sends);
+    }
+  }
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  passes.write(recorder);
+  EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  std::vector<std::pair<WaitCause, std::int64_t>> causes;
+  for (const model::Wait& wait : rowsOf<model::Wait>(profile))
+    if (wait.device.value == 1 && wait.start.count >= 20) causes.emplace_back(wait.cause, wait.end.count);
+  return causes;
+}
+
+TEST(RecordedPasses, WaitForTheSenderIfTheReceiveWasNotLate) {
+  using Causes = std::vector<std::pair<WaitCause, std::int64_t>>;
+  EXPECT_EQ(causesOfALateMessage(true), (Causes{{WaitCause::host, 41}, {WaitCause::exchange, 45}}))
+      << "the receive was posted at 41 only";
+  EXPECT_EQ(causesOfALateMessage(false), (Causes{{WaitCause::slowerStage, 41}, {WaitCause::exchange, 45}}))
+      << "the slice shows the transfer alone";
+}
+
 TEST(RecordedPasses, SaysWhyADeviceWaits) {
   RecordedPasses passes;
   for (const std::int64_t step : {0, 1}) {
