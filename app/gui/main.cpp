@@ -18,6 +18,7 @@
 #include "app/gui/log_file.h"
 #include "app/gui/open_profile.h"
 #include "app/gui/options.h"
+#include "app/gui/remote_files.h"
 #include "app/gui/screenshot.h"
 #include "app/run/orders/replay_schedules.h"
 #include "profiler/base/check.h"
@@ -119,6 +120,7 @@ class Windows {
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
       makeDemo(&window, demoPlaces(), done);
     });
+    offerRemoteFiles(window, remoteSetup());
     if (!options_.page.isEmpty()) window.showPage(options_.page);
     if (profile.isEmpty()) return window;
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
@@ -219,6 +221,7 @@ int run(int argc, char** argv, const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace pipescope;
+  if (remote::isQuestionHelper()) return remote::runQuestionHelper(argc, argv);
   shell::keepHeapSmall();
   base::setCheckHandler([](const std::string& sentence) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
