@@ -18,6 +18,7 @@
 #include "app/gui/log_file.h"
 #include "app/gui/open_profile.h"
 #include "app/gui/options.h"
+#include "app/gui/remote_files.h"
 #include "app/gui/screenshot.h"
 #include "app/gui/window_for.h"
 #include "app/gui/workbench_services.h"
@@ -145,6 +146,7 @@ class Windows {
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
       makeDemo(&window, demoPlaces(), done);
     });
+    offerRemoteFiles(window, remoteSetup());
     return window;
   }
 
@@ -255,6 +257,7 @@ int run(int argc, char** argv, const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace pipescope;
+  if (remote::isQuestionHelper()) return remote::runQuestionHelper(argc, argv);
   shell::keepHeapSmall();
   base::setCheckHandler([](const std::string& sentence) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());

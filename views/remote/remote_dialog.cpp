@@ -1,0 +1,317 @@
+#include "views/remote/remote_dialog.h"
+
+#include <QComboBox>
+#include <QDateTime>
+#include <QFormLayout>
+#include <QFrame>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QLocale>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace pipescope::remote {
+namespace {
+
+const auto kRecentHosts = QStringLiteral("remote_hosts");
+constexpr int kMostHosts = 12, kProgressSteps = 1000;
+
+SshProgram withQuestions(const RemoteSetup& setup, const Questions& questions) {
+  SshProgram ssh = setup.ssh;
+  if (setup.helper.isEmpty()) return ssh;
+  const QHash<QString, QString> more = questions.environment(setup.helper);
+  for (auto each = more.begin(); each != more.end(); ++each) ssh.environment.insert(each.key(), each.value());
+  return ssh;
+}
+
+/// The folder above; "/" is above itself.
+QByteArray parentOf(const QByteArray& folder) {
+  const int slash = folder.lastIndexOf('/');
+  return slash <= 0 ? QByteArray("/") : folder.left(slash);
+}
+
+QByteArray joined(const QByteArray& folder, const QByteArray& name) {
+  return folder.endsWith('/') ? folder + name : folder + '/' + name;
+}
+
+}  // namespace
+
+RemoteDialog::RemoteDialog(const RemoteSetup& setup, shell::Settings& settings, QWidget* parent)
+    : QDialog(parent),
+      setup_(setup),
+      settings_(settings),
+      session_(withQuestions(setup, questions_), RemoteCache(setup.cache)) {
+  setWindowTitle(tr("Open remote"));
+  build();
+  connect(&questions_, &Questions::asked, this, &RemoteDialog::ask);
+  connect(&questions_, &Questions::withdrawn, this, &RemoteDialog::withdraw);
+  connect(&session_, &SftpSession::connected, this, [this] {
+    rememberHost();
+    say(tr("Connected to %1.").arg(toString(session_.host())), false);
+    if (again_) {
+      session_.fetch(again_->path);
+    } else {
+      session_.list(path_->text().isEmpty() ? QByteArray(".") : path_->text().toUtf8());
+    }
+    enable();
+  });
+  connect(&session_, &SftpSession::listed, this, &RemoteDialog::showEntries);
+  connect(&session_, &SftpSession::progressed, this, [this](qint64 done, qint64 all) {
+    progress_->setValue(all == 0 ? kProgressSteps : static_cast<int>(done * kProgressSteps / all));
+    say(tr("Fetching: %1 of %2").arg(QLocale().formattedDataSize(done), QLocale().formattedDataSize(all)),
+        false);
+    enable();
+  });
+  connect(&session_, &SftpSession::fetched, this, [this](const QString& copy, bool wasKept) {
+    accept();
+    Q_EMIT fetched(copy, wasKept);
+  });
+  connect(&session_, &SftpSession::refused, this, [this](const QString& sentence) {
+    again_.reset();
+    say(sentence, true);
+    enable();
+  });
+  connect(&session_, &SftpSession::ended, this, [this](const QString& sentence) {
+    again_.reset();
+    entries_->clear();
+    listed_.clear();
+    while (!asked_.empty()) reply(false);  // nobody waits for an answer any more
+    say(sentence, true);
+    enable();
+  });
+  enable();
+}
+
+void RemoteDialog::build() {
+  auto* layout = new QVBoxLayout(this);
+  auto* form = new QFormLayout;
+  auto* hostRow = new QHBoxLayout;
+  hosts_ = new QComboBox(this);
+  hosts_->setEditable(true);
+  hosts_->setInsertPolicy(QComboBox::NoInsert);
+  hosts_->addItems(settings_.value(kRecentHosts).toStringList());
+  hosts_->lineEdit()->setPlaceholderText(tr("node7, me@node7:2222, or a Host of ~/.ssh/config"));
+  hosts_->setAccessibleName(tr("Host"));
+  connect_ = new QPushButton(tr("&Connect"), this);
+  hostRow->addWidget(hosts_, 1);
+  hostRow->addWidget(connect_);
+  form->addRow(tr("Host"), hostRow);
+  path_ = new QLineEdit(this);
+  path_->setAccessibleName(tr("Folder"));
+  path_->setPlaceholderText(tr("the folder in which you begin there"));
+  form->addRow(tr("Folder"), path_);
+  layout->addLayout(form);
+  entries_ = new QTreeWidget(this);
+  entries_->setRootIsDecorated(false);
+  entries_->setUniformRowHeights(true);
+  entries_->setAccessibleName(tr("Files"));
+  entries_->setHeaderLabels({tr("Name"), tr("Size"), tr("Changed")});
+  entries_->header()->setStretchLastSection(false);
+  entries_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  entries_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+  entries_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  layout->addWidget(entries_, 1);
+  questionFrame_ = makeQuestion();
+  layout->addWidget(questionFrame_);
+  status_ =
+      new QLabel(tr("The system's ssh makes the connection, with its keys, agent and configuration."), this);
+  status_->setWordWrap(true);
+  status_->setTextFormat(Qt::PlainText);
+  status_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  layout->addWidget(status_);
+  progress_ = new QProgressBar(this);
+  progress_->setRange(0, kProgressSteps);
+  progress_->setTextVisible(false);
+  layout->addWidget(progress_);
+  auto* buttons = new QHBoxLayout;
+  stop_ = new QPushButton(tr("&Stop"), this);
+  open_ = new QPushButton(tr("&Open"), this);
+  auto* close = new QPushButton(tr("Close"), this);
+  for (QPushButton* button : {connect_, stop_, open_, close}) button->setAutoDefault(false);
+  buttons->addStretch();
+  for (QPushButton* button : {stop_, open_, close}) buttons->addWidget(button);
+  layout->addLayout(buttons);
+  resize(720, 520);
+  connect(connect_, &QPushButton::clicked, this, &RemoteDialog::startConnecting);
+  connect(hosts_->lineEdit(), &QLineEdit::returnPressed, this, &RemoteDialog::startConnecting);
+  connect(path_, &QLineEdit::returnPressed, this, [this] {
+    session_.list(path_->text().isEmpty() ? QByteArray(".") : path_->text().toUtf8());
+    enable();
+  });
+  connect(entries_, &QTreeWidget::itemActivated, this, &RemoteDialog::activate);
+  connect(entries_, &QTreeWidget::currentItemChanged, this, [this] { enable(); });
+  connect(open_, &QPushButton::clicked, this, &RemoteDialog::openChosen);
+  connect(stop_, &QPushButton::clicked, this, [this] { session_.cancel(); });
+  connect(close, &QPushButton::clicked, this, &QDialog::reject);
+  connect(this, &QDialog::finished, this, [this] { session_.cancel(); });
+}
+
+QFrame* RemoteDialog::makeQuestion() {
+  auto* frame = new QFrame(this);
+  frame->setFrameShape(QFrame::StyledPanel);
+  auto* layout = new QVBoxLayout(frame);
+  question_ = new QLabel(frame);
+  question_->setWordWrap(true);
+  question_->setTextFormat(Qt::PlainText);
+  question_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  layout->addWidget(question_);
+  auto* row = new QHBoxLayout;
+  answer_ = new QLineEdit(frame);
+  answer_->setEchoMode(QLineEdit::Password);
+  answer_->setAccessibleName(tr("Answer"));
+  yes_ = new QPushButton(frame);
+  no_ = new QPushButton(frame);
+  for (QPushButton* button : {yes_, no_}) button->setAutoDefault(false);
+  row->addWidget(answer_, 1);
+  row->addWidget(yes_);
+  row->addWidget(no_);
+  layout->addLayout(row);
+  connect(answer_, &QLineEdit::returnPressed, this, [this] { reply(true); });
+  connect(yes_, &QPushButton::clicked, this, [this] { reply(true); });
+  connect(no_, &QPushButton::clicked, this, [this] { reply(false); });
+  frame->setVisible(false);
+  return frame;
+}
+
+void RemoteDialog::fetchAgain(const RemoteFile& file) {
+  again_ = file;
+  hosts_->setEditText(toString(file.host));
+  path_->setText(QString::fromUtf8(parentOf(file.path)));
+  startConnecting();
+}
+
+void RemoteDialog::startConnecting() {
+  if (session_.isBusy()) return;
+  const auto host = parseHost(hosts_->currentText());
+  if (!host.ok()) return say(QString::fromStdString(host.error().message), true);
+  if (!setup_.helper.isEmpty() && !questions_.problem().isEmpty()) return say(questions_.problem(), true);
+  if (session_.isConnected()) session_.cancel();
+  entries_->clear();
+  listed_.clear();
+  say(tr("Connecting to %1 …").arg(toString(*host)), false);
+  session_.connectTo(*host);
+  enable();
+}
+
+void RemoteDialog::showEntries(const QByteArray& folder, const std::vector<RemoteEntry>& entries) {
+  folder_ = folder;
+  path_->setText(QString::fromUtf8(folder));
+  listed_ = entries;
+  if (folder != "/") listed_.insert(listed_.begin(), RemoteEntry{"..", {-1, -1, 0040000}});
+  entries_->clear();
+  QList<QTreeWidgetItem*> rows;
+  for (const RemoteEntry& entry : listed_) {
+    auto* row = new QTreeWidgetItem;
+    const SftpAttributes& known = entry.attributes;
+    row->setText(0, shownName(entry.name) + (known.isFolder() ? QStringLiteral("/") : QString()));
+    if (!known.isFolder() && known.size >= 0) row->setText(1, QLocale().formattedDataSize(known.size));
+    if (known.modified >= 0)
+      row->setText(2,
+                   QLocale().toString(QDateTime::fromSecsSinceEpoch(known.modified), QLocale::ShortFormat));
+    row->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    rows << row;
+  }
+  entries_->addTopLevelItems(rows);
+  if (!rows.isEmpty()) entries_->setCurrentItem(rows.first());
+  const auto count = static_cast<int>(entries.size());
+  say(count == 1 ? tr("1 entry") : tr("%L1 entries").arg(count), false);
+  entries_->setFocus();
+  enable();
+}
+
+QByteArray RemoteDialog::chosenPath() const {
+  const int row = entries_->indexOfTopLevelItem(entries_->currentItem());
+  if (row < 0 || row >= static_cast<int>(listed_.size())) return {};
+  const QByteArray& name = listed_[static_cast<std::size_t>(row)].name;
+  return name == ".." ? parentOf(folder_) : joined(folder_, name);
+}
+
+void RemoteDialog::activate(QTreeWidgetItem*) {
+  openChosen();
+}
+
+void RemoteDialog::openChosen() {
+  const QByteArray path = chosenPath();
+  if (path.isEmpty() || session_.isBusy()) return;
+  const auto row = static_cast<std::size_t>(entries_->indexOfTopLevelItem(entries_->currentItem()));
+  const SftpAttributes& known = listed_[row].attributes;
+  if (known.isFolder()) {
+    session_.list(path);
+  } else {
+    session_.fetch(path);
+  }
+  enable();
+}
+
+void RemoteDialog::ask(int number, const Question& what) {
+  asked_.emplace_back(number, what);
+  if (asked_.size() > 1) return;
+  question_->setText(what.text);
+  answer_->clear();
+  answer_->setVisible(what.kind == Question::Kind::secret);
+  yes_->setVisible(what.kind != Question::Kind::notice);
+  yes_->setText(what.kind == Question::Kind::yesNo ? tr("&Yes") : tr("&Answer"));
+  no_->setText(what.kind == Question::Kind::yesNo ? tr("&No") : tr("&Decline"));
+  questionFrame_->setVisible(true);
+  (what.kind == Question::Kind::secret ? static_cast<QWidget*>(answer_) : no_)->setFocus();
+}
+
+void RemoteDialog::withdraw(int number) {
+  const bool isShown = !asked_.empty() && asked_.front().first == number;
+  std::erase_if(asked_, [number](const auto& each) { return each.first == number; });
+  if (!isShown) return;
+  answer_->clear();
+  questionFrame_->setVisible(false);
+  if (asked_.empty()) return;
+  const auto [next, what] = asked_.front();
+  asked_.erase(asked_.begin());
+  ask(next, what);
+}
+
+void RemoteDialog::reply(bool accepts) {
+  if (asked_.empty()) return;
+  const auto [number, what] = asked_.front();
+  const QString text = what.kind == Question::Kind::yesNo ? QStringLiteral("yes") : answer_->text();
+  accepts ? questions_.answer(number, text) : questions_.decline(number);
+  withdraw(number);
+}
+
+void RemoteDialog::say(const QString& sentence, bool isError) {
+  status_->setText(sentence);
+  QFont font = status_->font();
+  font.setBold(isError);
+  status_->setFont(font);
+}
+
+QString RemoteDialog::status() const {
+  return status_->text();
+}
+
+bool RemoteDialog::isAsking() const {
+  return !asked_.empty();
+}
+
+void RemoteDialog::enable() {
+  const bool busy = session_.isBusy(), there = session_.isConnected();
+  hosts_->setEnabled(!busy);
+  connect_->setEnabled(!busy);
+  path_->setEnabled(!busy);
+  entries_->setEnabled(there && !busy);
+  open_->setEnabled(there && !busy && !chosenPath().isEmpty());
+  stop_->setEnabled(busy);
+  progress_->setVisible(busy);
+}
+
+void RemoteDialog::rememberHost() {
+  QStringList hosts = settings_.value(kRecentHosts).toStringList();
+  const QString used = toString(session_.host());
+  hosts.removeAll(used);
+  hosts.prepend(used);
+  settings_.setValue(kRecentHosts, QStringList(hosts.mid(0, kMostHosts)));
+}
+
+}  // namespace pipescope::remote
