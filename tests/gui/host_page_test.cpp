@@ -1,8 +1,8 @@
 // Tests the page about the host by mouse and keyboard.
 #include <QComboBox>
 #include <QLabel>
-#include <QTabWidget>
 #include <QSortFilterProxyModel>
+#include <QTabWidget>
 #include <QTableView>
 #include <QTreeView>
 #include <map>
