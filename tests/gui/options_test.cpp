@@ -47,7 +47,8 @@ TEST(GuiOptions, RefusesWithASentence) {
        "There is no option --screen-shot; did you mean --screenshot? See pipescope-gui --help."},
       {{"--page"},
        "--page needs a value (the page to open: summary, insights, pipeline, trace, stages, waits, engines, "
-       "operations, memory, liveness, programs, graph, system, training, stragglers, recorded, compare, "
+       "operations, memory, liveness, programs, graph, system, host, training, stragglers, recorded, "
+       "compare, "
        "what-if or "
        "sweep). See pipescope-gui --help."},
       {{"--compare", "a.pop"},
