@@ -111,7 +111,8 @@ void addExecution(std::vector<Key>& all) {
       "Number of stages into which the model is split, instead of [[stages]]. The stages are contiguous and "
       "take about the same time by the estimate of the device model. 0: the stages are as [[stages]] or "
       "layers_per_stage says. Without these, a builder's or an ONNX model is one stage, and each block of "
-      "[[model.layers]] or [[model.blocks]] is a stage.",
+      "[[model.layers]] or [[model.blocks]] is a stage. With a number above 1, gradient_accumulation and "
+      "inference.device_iterations are twice as large if nothing sets them, so that pipelines fill.",
       {"stages"}));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "

@@ -21,9 +21,7 @@ std::optional<std::int64_t> fixedRows(const onnx::ModelGraph& graph) {
   return rows;
 }
 
-}  // namespace
-
-base::Result<Configuration> withModelDefaults(const Configuration& given) {
+base::Result<Configuration> withOnnxDefaults(const Configuration& given) {
   if (given.text("model.onnx").empty()) return given;
   // A framework that passes its model in memory names the loss itself, and in inference takes all outputs.
   const bool asksForLoss = !given.given("training.loss") && !given.content("model.onnx");
@@ -38,6 +36,25 @@ base::Result<Configuration> withModelDefaults(const Configuration& given) {
       if (!given.given(key)) PIPESCOPE_TRY(c.set(key, *rows, config::Origin::model));
     }
   }
+  return c;
+}
+
+/// Twice as many micro-batches as stages fill every schedule, so that a model which is split by the number of
+/// stages alone can run.
+base::Status fillStages(Configuration& c) {
+  const std::int64_t stages = c.integer("execution.stages");
+  if (stages < 2 || c.text("execution.strategy") != "pipelined") return {};
+  for (const char* key : {"training.gradient_accumulation", "inference.device_iterations"}) {
+    if (!c.given(key)) PIPESCOPE_TRY(c.set(key, 2 * stages, config::Origin::model));
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<Configuration> withModelDefaults(const Configuration& given) {
+  PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(given));
+  PIPESCOPE_TRY(fillStages(c));
   return c;
 }
 

@@ -5,8 +5,8 @@
 namespace pipescope::app {
 
 /// Sets what the configuration leaves open and the ONNX file decides: micro-batch sizes if the file fixes the
-/// first axis of all its inputs, and training.loss = "model" if the file has a loss of its own. Gives the
-/// errors of the file. A configuration without model.onnx stays as it is.
+/// first axis of all its inputs, and training.loss = "model" if the file has a loss of its own. With
+/// execution.stages = N, 2N micro-batches fill the pipeline. Gives the errors of the file.
 base::Result<config::Configuration> withModelDefaults(const config::Configuration& configuration);
 
 }  // namespace pipescope::app
