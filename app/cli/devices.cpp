@@ -30,7 +30,7 @@ base::Result<sections::Section> describe(const std::string& name) {
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
   sections::Section section{
       "device", fmt::format("{}: {}", system->name(), system->description()), {}, {}, {}};
-  sections::Table table{"figures", "Figures", "", {}, {}};
+  sections::SectionTable table{"figures", "Figures", "", {}, {}};
   table.columns = {{"name", "Figure", sections::Format::plain, ""},
                    {"value", "Value", sections::Format::number, ""},
                    {"unit", "Unit", sections::Format::plain, ""},
@@ -47,7 +47,7 @@ base::Result<sections::Section> describe(const std::string& name) {
 
 base::Result<sections::Section> list() {
   sections::Section section{"devices", "What can be emulated", {}, {}, {}};
-  sections::Table table{"systems", "Systems and chips", "", {}, {}};
+  sections::SectionTable table{"systems", "Systems and chips", "", {}, {}};
   table.columns = {{"name", "Name", sections::Format::plain, ""},
                    {"family", "Family", sections::Format::plain, ""},
                    {"devices", "Devices", sections::Format::index, ""},

@@ -6,7 +6,7 @@
 #include "app/cli/documents.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/config/configuration_help.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/cli/help_format.h"
 #include "app/cli/usage.h"
 #include "app/run/orders/replay_schedules.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 #include "profiler/base/version.h"
 #include "profiler/sections/replays.h"
 

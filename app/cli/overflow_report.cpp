@@ -18,7 +18,7 @@ base::Result<std::string> overflowTables(const std::string& profile) {
   for (const model::Executable& executable : catalog->executables) {
     PIPESCOPE_ASSIGN(sections::Section section,
                      sections::makeSection(*memory, {*reader, *catalog, executable.id}));
-    std::erase_if(section.tables, [](const sections::Table& table) {
+    std::erase_if(section.tables, [](const sections::SectionTable& table) {
       return table.rows.empty() || (table.key != "out_of_memory" && table.key != "advice");
     });
     if (section.tables.empty()) continue;

@@ -13,7 +13,7 @@
 #include "app/cli/plan_report.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/instances.h"
+#include "app/run/request/instance_launch.h"
 #include "app/run/request/plan_request.h"
 #include "app/run/request/planned_fixed.h"
 #include "engine/numerics/instance_module.h"

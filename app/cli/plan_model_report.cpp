@@ -149,8 +149,8 @@ std::string blocksText(const TriedStage& stage) {
   return words;
 }
 
-sections::Table planTable(const char* key, const char* title, const TriedPlan& tried) {
-  sections::Table table{key, title, "per micro-batch", {}, {}};
+sections::SectionTable planTable(const char* key, const char* title, const TriedPlan& tried) {
+  sections::SectionTable table{key, title, "per micro-batch", {}, {}};
   table.columns = {
       {"stage", "Stage", Format::index, ""},          {"device", "Device", Format::index, ""},
       {"blocks", "Blocks", Format::list, ""},         {"operators", "Operators", Format::count, ""},
@@ -174,7 +174,7 @@ sections::Table planTable(const char* key, const char* title, const TriedPlan& t
 }
 
 /// The memory of each stage's device. Stages on one device share it.
-void addMemoryColumns(const TriedPlan& tried, sections::Table& table) {
+void addMemoryColumns(const TriedPlan& tried, sections::SectionTable& table) {
   table.columns.push_back(
       {"largest_span", "Largest span", Format::bytes, "address span of a tile or card, gaps included"});
   table.columns.push_back({"filled", "Filled", Format::fraction, "of that unit"});
@@ -187,8 +187,8 @@ void addMemoryColumns(const TriedPlan& tried, sections::Table& table) {
 }
 
 /// The best plan of each variant, the best variant first.
-sections::Table variantTable(const ConfigurationPlan& planned) {
-  sections::Table table{"variants", "Variants", "the best plan of each", {}, {}};
+sections::SectionTable variantTable(const ConfigurationPlan& planned) {
+  sections::SectionTable table{"variants", "Variants", "the best plan of each", {}, {}};
   table.columns = {{"stages", "Stages", Format::index, ""},
                    {"rate", "Samples per second", Format::rate, ""},
                    {"missing", "Lacks", Format::bytes, ""},

@@ -34,17 +34,17 @@ std::string layerNames(const ProfilePlan& planned, const plan::StageCost& stage)
   return stage.count == 1 ? first : fmt::format("{} … {}", first, last);
 }
 
-sections::Table stageTable(const ProfilePlan& planned) {
-  sections::Table table{"stages", "Stages", "per micro-batch", {}, {}};
+sections::SectionTable stageTable(const ProfilePlan& planned) {
+  sections::SectionTable table{"stages", "Stages", "per micro-batch", {}, {}};
   const bool copies = planned.request.bandwidth > 0, memory = limitsMemory(planned);
   const bool shared = planned.best.stages.size() > 1 && planned.request.microBatches > 0;
   table.columns.push_back({"stage", "Stage", Format::index, ""});
   if (shared) table.columns.push_back({"device", "Device", Format::index, ""});
-  for (const sections::Column& column :
-       std::vector<sections::Column>{{"layers", "Layers", Format::plain, ""},
-                                     {"count", "Number", Format::count, ""},
-                                     {"forward", "Forward", Format::seconds, ""},
-                                     {"backward", "Backward", Format::seconds, ""}})
+  for (const sections::SectionColumn& column :
+       std::vector<sections::SectionColumn>{{"layers", "Layers", Format::plain, ""},
+                                            {"count", "Number", Format::count, ""},
+                                            {"forward", "Forward", Format::seconds, ""},
+                                            {"backward", "Backward", Format::seconds, ""}})
     table.columns.push_back(column);
   if (copies) table.columns.push_back({"exchange", "Copies", Format::seconds, ""});
   table.columns.push_back({"activations", "Activations", Format::bytes, ""});

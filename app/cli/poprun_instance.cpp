@@ -15,7 +15,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "app/run/request/instances.h"
+#include "app/run/request/instance_launch.h"
 
 namespace pipescope::cli {
 namespace {

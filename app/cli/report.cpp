@@ -12,7 +12,7 @@
 #include "app/cli/command.h"
 #include "profiler/base/output_file.h"
 #include "profiler/export/html/html.h"
-#include "profiler/sections/check.h"
+#include "profiler/sections/figure_check.h"
 #include "profiler/sections/planned.h"
 #include "profiler/sections/schema.h"
 #include "profiler/sections/section.h"
@@ -41,13 +41,13 @@ std::vector<std::string> allSections() {
 }
 
 /// The order that --schedule or --order names; nothing if neither does.
-base::Result<std::optional<replay::Plan>> plannedOrder(const ReportOptions& options) {
-  if (!options.schedule.empty()) return std::optional(replay::Plan{options.schedule, {}});
-  if (options.order.empty()) return std::optional<replay::Plan>();
+base::Result<std::optional<replay::PlannedOrder>> plannedOrder(const ReportOptions& options) {
+  if (!options.schedule.empty()) return std::optional(replay::PlannedOrder{options.schedule, {}});
+  if (options.order.empty()) return std::optional<replay::PlannedOrder>();
   std::ifstream file(options.order, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) return base::ioError(options.order + " cannot be read; name a file of passes with --order.");
-  PIPESCOPE_ASSIGN(replay::Plan plan, replay::parsePlan(text, options.order));
+  PIPESCOPE_ASSIGN(replay::PlannedOrder plan, replay::parsePlan(text, options.order));
   return std::optional(std::move(plan));
 }
 
@@ -73,7 +73,7 @@ base::Result<OpenReport> openReport(const std::string& path, const ReportOptions
   PIPESCOPE_ASSIGN(const model::Executable* executable, report.catalog->findExecutable(options.executable));
   report.context = std::make_unique<sections::Context>(
       sections::Context{*report.reader, *report.catalog, executable->id, options.tile});
-  PIPESCOPE_ASSIGN(std::optional<replay::Plan> plan, plannedOrder(options));
+  PIPESCOPE_ASSIGN(std::optional<replay::PlannedOrder> plan, plannedOrder(options));
   if (plan) sections::setPlan(*report.context, std::move(*plan));
   return report;
 }

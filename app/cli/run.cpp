@@ -14,7 +14,7 @@
 #include "app/cli/progress_display.h"
 #include "app/cli/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/instances.h"
+#include "app/run/request/instance_launch.h"
 #include "engine/config/configuration_help.h"
 #include "profiler/base/log.h"
 

@@ -12,7 +12,7 @@
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/instances.h"
+#include "app/run/request/instance_launch.h"
 #include "app/run/sweep/questions.h"
 #include "engine/numerics/instance_module.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::cli {
 namespace {

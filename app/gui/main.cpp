@@ -17,10 +17,10 @@
 #include "app/gui/demo.h"
 #include "app/gui/log_file.h"
 #include "app/gui/open_profile.h"
-#include "app/gui/options.h"
 #include "app/gui/remote_files.h"
 #include "app/gui/screenshot.h"
 #include "app/gui/window_for.h"
+#include "app/gui/window_options.h"
 #include "app/gui/workbench_services.h"
 #include "app/run/orders/replay_schedules.h"
 #include "profiler/base/check.h"
@@ -92,7 +92,7 @@ class Opening {
 /// The windows of the program. Each window shows one profile.
 class Windows {
  public:
-  Windows(const Options& options, shell::Palette& palette) : options_(options), palette_(palette) {
+  Windows(const WindowOptions& options, shell::Palette& palette) : options_(options), palette_(palette) {
     shell::registerPages(pages_);
   }
 
@@ -193,14 +193,14 @@ class Windows {
     window.go({QStringLiteral("trace"), *time, -1, options_.lane});
   }
 
-  const Options& options_;
+  const WindowOptions& options_;
   shell::Palette& palette_;
   shell::PageRegistry pages_;
   std::vector<std::unique_ptr<shell::MainWindow>> windows_;
   std::unique_ptr<workbench::Workbench> workbench_;
 };
 
-base::OutputRules pictureRules(const Options& options) {
+base::OutputRules pictureRules(const WindowOptions& options) {
   base::OutputRules rules{{}, options.overwrite, "Choose another name, or pass --overwrite."};
   if (!options.compare.isEmpty()) rules.inputs.emplace_back(QFile::encodeName(options.compare).toStdString());
   for (const QString& profile : options.profiles)
@@ -208,7 +208,7 @@ base::OutputRules pictureRules(const Options& options) {
   return rules;
 }
 
-int run(int argc, char** argv, const Options& options) {
+int run(int argc, char** argv, const WindowOptions& options) {
   if (!options.screenshot.isEmpty()) {
     const base::Status allowed = base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
                                                    base::FileKind::png, pictureRules(options));
@@ -229,7 +229,7 @@ int run(int argc, char** argv, const Options& options) {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch->path());
   }
   shell::Palette palette;
-  palette.setTheme(options.theme ? shell::themeFromName(*options.theme) : shell::Settings().theme());
+  palette.setTheme(options.theme ? shell::themeFromName(*options.theme) : shell::WindowSettings().theme());
   QApplication::setWindowIcon(shell::icon(QStringLiteral("pipescope"), palette));
   Windows windows(options, palette);
   if (const base::Status known = windows.check(); !known.ok()) return say(known.error().message), 2;

@@ -19,9 +19,9 @@
 namespace pipescope::gui {
 namespace {
 
+using workbench::FormSetting;
 using workbench::KeyRow;
 using workbench::Problem;
-using workbench::Setting;
 
 QString qtText(const std::string& text) {
   return QString::fromStdString(text);
@@ -72,9 +72,9 @@ std::pair<std::string, std::string> headingAndKey(const std::string& path) {
 }
 
 /// The text of some settings, those of one table or one entry of an array together.
-std::string tomlOf(const std::vector<Setting>& settings) {
+std::string tomlOf(const std::vector<FormSetting>& settings) {
   std::string text, last;
-  for (const Setting& setting : settings) {
+  for (const FormSetting& setting : settings) {
     const std::string path = setting.path.toStdString();
     const auto [heading, key] = headingAndKey(path);
     const std::string table = path.substr(0, path.rfind('.'));
@@ -87,10 +87,10 @@ std::string tomlOf(const std::vector<Setting>& settings) {
 
 /// The settings that are wrong by themselves. An entry of an array is checked as a whole, because it may lack
 /// a setting.
-std::vector<Problem> wrongSettings(const std::vector<Setting>& settings) {
+std::vector<Problem> wrongSettings(const std::vector<FormSetting>& settings) {
   std::vector<Problem> problems;
-  std::map<QString, std::vector<Setting>> entries;
-  for (const Setting& setting : settings) {
+  std::map<QString, std::vector<FormSetting>> entries;
+  for (const FormSetting& setting : settings) {
     if (setting.path.contains(QLatin1Char('['))) {
       entries[setting.path.section(QLatin1Char('.'), 0, -2)].push_back(setting);
       continue;
@@ -102,7 +102,7 @@ std::vector<Problem> wrongSettings(const std::vector<Setting>& settings) {
     const auto parsed = app::parseConfiguration(tomlOf(own), kDraft);
     if (parsed.ok()) continue;
     const QString sentence = withoutPlace(parsed.error().message);
-    const auto named = std::ranges::find_if(own, [&](const Setting& setting) {
+    const auto named = std::ranges::find_if(own, [&](const FormSetting& setting) {
       return sentence.contains(QStringLiteral("[].") + setting.path.section(QLatin1Char('.'), -1) +
                                QLatin1Char(' '));
     });
@@ -112,10 +112,10 @@ std::vector<Problem> wrongSettings(const std::vector<Setting>& settings) {
 }
 
 /// The setting that a sentence is about: the first one whose path it names.
-QString namedSetting(const QString& sentence, const std::vector<Setting>& settings) {
+QString namedSetting(const QString& sentence, const std::vector<FormSetting>& settings) {
   QString found;
   int first = -1;
-  for (const Setting& setting : settings) {
+  for (const FormSetting& setting : settings) {
     const int at = sentence.indexOf(setting.path);
     const bool earlier = first < 0 || at < first || (at == first && setting.path.size() > found.size());
     if (at >= 0 && earlier) first = at, found = setting.path;
@@ -123,7 +123,7 @@ QString namedSetting(const QString& sentence, const std::vector<Setting>& settin
   return found;
 }
 
-base::Status checkWhole(const std::vector<Setting>& settings) {
+base::Status checkWhole(const std::vector<FormSetting>& settings) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration(tomlOf(settings), kDraft));
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
@@ -177,18 +177,18 @@ std::vector<workbench::Preset> presetsIn(const QStringList& folders) {
   return presets;
 }
 
-base::Result<std::vector<Setting>> readSettings(const QString& file) {
+base::Result<std::vector<FormSetting>> readSettings(const QString& file) {
   // The settings are written to other folders later.
   const std::string path = std::filesystem::absolute(QFile::encodeName(file).toStdString()).string();
   PIPESCOPE_ASSIGN(const config::Configuration configuration, app::readConfiguration(path));
-  std::vector<Setting> settings;
+  std::vector<FormSetting> settings;
   for (const config::OptionRow& row : configuration.dump()) {
     if (row.origin != "default") settings.push_back({qtText(row.path), qtText(row.value)});
   }
   return settings;
 }
 
-std::vector<Problem> checkSettings(const std::vector<Setting>& settings) {
+std::vector<Problem> checkSettings(const std::vector<FormSetting>& settings) {
   std::vector<Problem> problems = wrongSettings(settings);
   if (!problems.empty()) return problems;
   if (const base::Status whole = checkWhole(settings); !whole.ok()) {

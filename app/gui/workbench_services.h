@@ -11,9 +11,9 @@ workbench::Services workbenchServices();
 /// is.
 std::vector<workbench::Preset> presetsIn(const QStringList& folders);
 /// The settings that a configuration file gives.
-base::Result<std::vector<workbench::Setting>> readSettings(const QString& file);
+base::Result<std::vector<workbench::FormSetting>> readSettings(const QString& file);
 /// What is wrong with a configuration: each wrong setting, or what the whole is refused for. It is not
 /// compiled.
-std::vector<workbench::Problem> checkSettings(const std::vector<workbench::Setting>& settings);
+std::vector<workbench::Problem> checkSettings(const std::vector<workbench::FormSetting>& settings);
 
 }  // namespace pipescope::gui

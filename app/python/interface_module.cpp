@@ -9,7 +9,7 @@
 
 #include "app/python/arrays.h"
 #include "app/python/interruptible.h"
-#include "app/run/interface/executable.h"
+#include "app/run/interface/model_executable.h"
 #include "app/run/interface/model_outline.h"
 #include "app/run/io/event_file.h"
 #include "engine/numerics/instance_module.h"
@@ -18,10 +18,10 @@ namespace pipescope::python {
 namespace {
 
 namespace py = pybind11;
-using run::Device;
-using run::Executable;
+using run::CompiledModel;
+using run::EmulatedDevice;
 using run::ExecutableInfo;
-using run::Program;
+using run::ModelExecutable;
 
 void check(const base::Status& status) {
   if (!status.ok()) raise(status.error());
@@ -34,7 +34,7 @@ std::shared_ptr<const std::vector<std::byte>> bytesOf(const py::bytes& bytes) {
 }
 
 std::vector<double> instanceValues(double value) {
-  run::Options options;
+  run::ModelOptions options;
   check(options.joinInstances());
   if (!options.instances()) return {value};
   const py::gil_scoped_release release;
@@ -44,14 +44,14 @@ std::vector<double> instanceValues(double value) {
   return values;
 }
 
-std::shared_ptr<const Program> compile(const std::string& toml, const std::string& name,
-                                       const std::optional<py::bytes>& onnx) {
-  run::Options options = must(run::Options::parse(toml, name));
+std::shared_ptr<const CompiledModel> compile(const std::string& toml, const std::string& name,
+                                             const std::optional<py::bytes>& onnx) {
+  run::ModelOptions options = must(run::ModelOptions::parse(toml, name));
   if (onnx) check(options.useModel(name, bytesOf(*onnx)));
   check(options.useEnvironment());
   check(options.joinInstances());
   Interruptible progress;
-  return *withoutLock(progress, [&] { return Program::compile(options, progress); });
+  return *withoutLock(progress, [&] { return CompiledModel::compile(options, progress); });
 }
 
 py::dict outline(const py::bytes& onnx, const std::string& name) {
@@ -73,7 +73,7 @@ std::vector<py::tuple> describe(const std::vector<run::TensorInfo>& tensors) {
   return all;
 }
 
-py::dict callExecutable(Executable& executable, Device& device, const std::string& name,
+py::dict callExecutable(ModelExecutable& executable, EmulatedDevice& device, const std::string& name,
                         const py::dict& inputs) {
   run::CallRequest request;
   request.name = name;
@@ -125,13 +125,14 @@ void defineProgram(py::module_& m) {
             return stages;
           },
           "(stage, device, blocks, forward seconds, backward seconds) of each stage");
-  py::class_<Program, std::shared_ptr<Program>>(m, "Program", "A compiled model.")
-      .def_property_readonly("executables", &Program::executables)
-      .def_property_readonly("fits", &Program::fits)
-      .def_property_readonly("overflow", &Program::overflow)
-      .def_property_readonly("notices", &Program::notices)
-      .def("call_seconds", [](const Program& p, std::size_t index) { return must(p.callSeconds(index)); })
-      .def("option", [](const Program& p, const std::string& path) {
+  py::class_<CompiledModel, std::shared_ptr<CompiledModel>>(m, "Program", "A compiled model.")
+      .def_property_readonly("executables", &CompiledModel::executables)
+      .def_property_readonly("fits", &CompiledModel::fits)
+      .def_property_readonly("overflow", &CompiledModel::overflow)
+      .def_property_readonly("notices", &CompiledModel::notices)
+      .def("call_seconds",
+           [](const CompiledModel& p, std::size_t index) { return must(p.callSeconds(index)); })
+      .def("option", [](const CompiledModel& p, const std::string& path) {
         for (const config::OptionRow& row : p.configuration().dump()) {
           if (row.path == path) return row.value;
         }
@@ -140,7 +141,7 @@ void defineProgram(py::module_& m) {
   m.def(
       "compile",
       [](const std::string& toml, const std::string& name, const std::optional<py::bytes>& onnx) {
-        return std::const_pointer_cast<Program>(compile(toml, name, onnx));
+        return std::const_pointer_cast<CompiledModel>(compile(toml, name, onnx));
       },
       py::arg("toml"), py::arg("name"), py::arg("onnx") = py::none(),
       "Compiles a configuration given as TOML text, with an ONNX model in memory where `onnx` is given.");
@@ -148,55 +149,55 @@ void defineProgram(py::module_& m) {
 
 void defineDevice(py::module_& m) {
   py::class_<model::Run>(m, "RecordedRun").def_readonly("name", &model::Run::name);
-  py::class_<Device>(m, "Device", "The emulated devices of a program.")
-      .def(py::init([](const std::shared_ptr<Program>& program, const std::string& profile,
+  py::class_<EmulatedDevice>(m, "Device", "The emulated devices of a program.")
+      .def(py::init([](const std::shared_ptr<CompiledModel>& program, const std::string& profile,
                        const std::string& commandLine) {
-             return must(Device::create(program, {profile, commandLine}));
+             return must(EmulatedDevice::create(program, {profile, commandLine}));
            }),
            py::arg("program"), py::arg("profile") = "", py::arg("command_line") = "")
-      .def("attach", [](Device& device) { check(device.attach()); })
-      .def("detach", [](Device& device) { check(device.detach()); })
-      .def("finish", [](Device& device) { check(device.finish()); })
-      .def_property_readonly("is_attached", &Device::isAttached)
+      .def("attach", [](EmulatedDevice& device) { check(device.attach()); })
+      .def("detach", [](EmulatedDevice& device) { check(device.detach()); })
+      .def("finish", [](EmulatedDevice& device) { check(device.finish()); })
+      .def_property_readonly("is_attached", &EmulatedDevice::isAttached)
       .def("add_counter",
-           [](Device& device, std::size_t executable, const std::string& name, const std::string& unit) {
-             return device.addCounter(executable, name, unit).value;
-           })
-      .def("add_sample", [](Device& device, std::int64_t counter, const model::Run& run, double value) {
-        device.addSample(model::CounterId(counter), run, value);
-      });
+           [](EmulatedDevice& device, std::size_t executable, const std::string& name,
+              const std::string& unit) { return device.addCounter(executable, name, unit).value; })
+      .def("add_sample", [](EmulatedDevice& device, std::int64_t counter, const model::Run& run,
+                            double value) { device.addSample(model::CounterId(counter), run, value); });
 }
 
 void defineExecutable(py::module_& m) {
-  py::class_<Executable>(m, "Executable", "An executable of a program, with its weights.")
-      .def(py::init([](const std::shared_ptr<Program>& program, std::size_t index) {
-             return must(Executable::create(program, index));
+  py::class_<ModelExecutable>(m, "Executable", "An executable of a program, with its weights.")
+      .def(py::init([](const std::shared_ptr<CompiledModel>& program, std::size_t index) {
+             return must(ModelExecutable::create(program, index));
            }),
            py::arg("program"), py::arg("index"))
-      .def_property_readonly("info", &Executable::info, py::return_value_policy::copy)
+      .def_property_readonly("info", &ModelExecutable::info, py::return_value_policy::copy)
       .def("call", &callExecutable, py::arg("device"), py::arg("name"), py::arg("inputs"),
            "Computes one call. `inputs` is {name: array}. Returns a dictionary.")
-      .def_property_readonly("weights", [](const Executable& e) { return describe(e.weights()); })
+      .def_property_readonly("weights", [](const ModelExecutable& e) { return describe(e.weights()); })
       .def("weight",
-           [](const Executable& e, const std::string& name) { return copyOf(must(e.weight(name))); })
-      .def("set_weight", [](Executable& e, const std::string& name,
+           [](const ModelExecutable& e, const std::string& name) { return copyOf(must(e.weight(name))); })
+      .def("set_weight", [](ModelExecutable& e, const std::string& name,
                             const py::array& value) { check(e.setWeight(name, viewOf(name, value))); })
-      .def("copy_weights", [](Executable& e, const Executable& from) { check(e.copyWeights(from)); })
-      .def_property_readonly("updates", &Executable::updates)
-      .def_property_readonly("optimizer_settings", &Executable::optimizerSettings)
+      .def("copy_weights",
+           [](ModelExecutable& e, const ModelExecutable& from) { check(e.copyWeights(from)); })
+      .def_property_readonly("updates", &ModelExecutable::updates)
+      .def_property_readonly("optimizer_settings", &ModelExecutable::optimizerSettings)
       .def(
           "set_optimizer",
-          [](Executable& e, const std::map<std::string, double>& changes, std::optional<std::size_t> group) {
+          [](ModelExecutable& e, const std::map<std::string, double>& changes,
+             std::optional<std::size_t> group) {
             check(group ? e.setOptimizer(*group, changes) : e.setOptimizer(changes));
           },
           py::arg("changes"), py::arg("group") = py::none(),
           "Changes settings of the optimizer, or of one of its parameter groups.")
-      .def_property_readonly("weight_hashes", &Executable::weightHashes,
+      .def_property_readonly("weight_hashes", &ModelExecutable::weightHashes,
                              "Hashes of the weights of all replicas, or of all instances.")
-      .def_property("loss_scale", &Executable::lossScale,
-                    [](Executable& e, double value) { check(e.setLossScale(value)); })
-      .def("save", [](const Executable& e, const std::string& path) { check(e.save(path)); })
-      .def("load", [](Executable& e, const std::string& path) { check(e.load(path)); });
+      .def_property("loss_scale", &ModelExecutable::lossScale,
+                    [](ModelExecutable& e, double value) { check(e.setLossScale(value)); })
+      .def("save", [](const ModelExecutable& e, const std::string& path) { check(e.save(path)); })
+      .def("load", [](ModelExecutable& e, const std::string& path) { check(e.load(path)); });
 }
 
 void defineEvents(py::module_& m) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "app/python/columns.h"
+#include "app/python/table_columns.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::python {

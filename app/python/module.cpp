@@ -5,10 +5,10 @@
 
 #include <cstdlib>
 
-#include "app/python/columns.h"
 #include "app/python/host_module.h"
 #include "app/python/interface_module.h"
 #include "app/python/interruptible.h"
+#include "app/python/table_columns.h"
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/data/digit_cache.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::builders {
 namespace {

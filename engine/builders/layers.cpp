@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/builders/layer_types.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::builders {
 namespace {

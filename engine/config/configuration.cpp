@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::config {
 

@@ -11,7 +11,7 @@
 #include <toml++/toml.h>
 
 #include "engine/config/configuration.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::config {
 namespace {

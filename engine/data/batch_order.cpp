@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/data/random.h"
+#include "engine/data/data_random.h"
 
 namespace pipescope::data {
 

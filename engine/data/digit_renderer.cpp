@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/data/data_random.h"
 #include "engine/data/digit_glyphs.h"
-#include "engine/data/random.h"
 
 namespace pipescope::data {
 

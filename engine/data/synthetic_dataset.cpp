@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/data/random.h"
+#include "engine/data/data_random.h"
 #include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/core/family.h"
 #include "profiler/base/check.h"

@@ -157,7 +157,7 @@ void DependencyFlush::waitFor(const Arrival& arrival, int device, const schedule
                               int iteration) {
   const bool first = next_[static_cast<std::size_t>(device)] == 0;
   const model::WaitCause cause = first ? model::WaitCause::fill : model::WaitCause::slowerStage;
-  const Where at = where(task, iteration);
+  const WorkPlace at = where(task, iteration);
   writer_.wait(device, arrival.sent, cause, arrival.source, arrival.device, at);
   writer_.wait(device, arrival.arrived, first ? cause : model::WaitCause::exchange, arrival.source,
                arrival.device, at);

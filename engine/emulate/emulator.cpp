@@ -58,7 +58,7 @@ class Emulator::Call {
 
   /// Lets all devices wait for the last device of all replicas. Returns its end.
   Ticks end() {
-    const Where where{.iteration = static_cast<int>(executable_.facts.iterations) - 1};
+    const WorkPlace where{.iteration = static_cast<int>(executable_.facts.iterations) - 1};
     RunningPart* last = lastPart();
     const int device = last->slowest();
     const DeviceClock clock = last->clock(device);

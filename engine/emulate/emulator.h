@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/emulate/flush.h"
 #include "engine/emulate/timeline_writer.h"
 

@@ -93,7 +93,7 @@ void FlushBase::placeLoads(int device, std::size_t index, int iteration) {
     writer_.place(device, first[loaded], where(task, iteration));
 }
 
-void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& where) {
+void FlushBase::placeRest(int device, const SegmentRefs& segments, const WorkPlace& where) {
   std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
   for (std::size_t i = loaded; i < segments.size(); ++i) {
     if (model::isComputePass(segments[i].pass)) live_.during(device, where.stage, segments[i].pass);
@@ -103,7 +103,7 @@ void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& 
 }
 
 void FlushBase::placeCompute(int device, const schedules::Task& task, int iteration) {
-  const Where at = where(task, iteration);
+  const WorkPlace at = where(task, iteration);
   const StageSegments& stage = segments(task);
   if (task.pass == model::Pass::forward) {
     live_.enter(device, task.stage);

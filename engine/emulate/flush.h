@@ -51,7 +51,7 @@ class FlushBase {
   const std::vector<schedules::Task>& tasks(int device) const {
     return executable_.order.devices[static_cast<std::size_t>(device)];
   }
-  Where where(const schedules::Task& task, int iteration) const {
+  WorkPlace where(const schedules::Task& task, int iteration) const {
     return {.stage = task.stage,
             .microBatch = task.microBatch,
             .iteration = iteration,
@@ -83,7 +83,7 @@ class FlushBase {
   void placeCompute(int device, const schedules::Task& task, int iteration);
   /// Places the segments of a task that placeLoads has not placed yet. A segment of the backward pass may
   /// recompute.
-  void placeRest(int device, const SegmentRefs& segments, const Where& where);
+  void placeRest(int device, const SegmentRefs& segments, const WorkPlace& where);
   /// These place host loads and stores on lanes of their own, beside the compute (I/O tiles).
   void loadBeside(int device, const schedules::Task& task, int iteration);
   void storeBeside(int device, const schedules::Task& task, int iteration);

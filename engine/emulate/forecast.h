@@ -2,7 +2,7 @@
 // Predicts the bubble with more micro-batches.
 #include <optional>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <numeric>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 

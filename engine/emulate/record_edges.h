@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/compile/plan.h"
-#include "engine/emulate/program_tree.h"
+#include "engine/emulate/device_program.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::emulate {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/device_program.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/emulate/peak_check.h"
-#include "engine/emulate/program_tree.h"
 #include "engine/emulate/record_edges.h"
 #include "engine/emulate/replica_parts.h"
 #include "engine/schedules/schedule_kind.h"
@@ -254,7 +254,7 @@ class ExecutableRecorder {
 
   void recordStep(model::SegmentId segment, int device, const devices::LoweredStep& step,
                   model::ProgramId program) {
-    for (const devices::UnitTicks& units : step.units) {
+    for (const devices::LoweredUnitTicks& units : step.units) {
       if (level_ == RecordLevel::tiles)
         recorder_.add(
             model::StepUnits{segment, recorder_.added<model::Step>(), units.first, units.count, units.ticks});

@@ -2,7 +2,7 @@
 // collectives run beside the backward pass.
 #include <fmt/format.h>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/devices/core/bands.h"
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::emulate {

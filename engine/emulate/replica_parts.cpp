@@ -43,7 +43,7 @@ void slowDown(devices::LoweredSegment& segment, double slowdown) {
     step.ticks = step.maxTicks = end - step.offset;
     step.minTicks = std::min(slower(step.minTicks, slowdown), step.ticks);
     step.meanTicks *= slowdown;
-    for (devices::UnitTicks& unit : step.units)
+    for (devices::LoweredUnitTicks& unit : step.units)
       unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
   }
 }

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 

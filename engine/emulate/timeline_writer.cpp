@@ -4,11 +4,11 @@
 
 namespace pipescope::emulate {
 
-void TimelineWriter::place(int device, const SegmentRefs& segments, const Where& where) {
+void TimelineWriter::place(int device, const SegmentRefs& segments, const WorkPlace& where) {
   for (const SegmentRef& segment : segments) place(device, segment, where);
 }
 
-void TimelineWriter::place(int device, const SegmentRef& segment, const Where& where) {
+void TimelineWriter::place(int device, const SegmentRef& segment, const WorkPlace& where) {
   DeviceClock& at = clock(device);
   const Ticks start = at.free;
   at.free += segment.ticks;
@@ -24,12 +24,12 @@ void TimelineWriter::place(int device, const SegmentRef& segment, const Where& w
 }
 
 model::PlacementId TimelineWriter::placeOnOwnLane(int device, const SegmentRef& segment, Ticks start,
-                                                  const Where& where) {
+                                                  const WorkPlace& where) {
   return record_ ? recorder_.add(rowOf(device, segment, start, where)) : model::PlacementId();
 }
 
 model::Placement TimelineWriter::rowOf(int device, const SegmentRef& segment, Ticks start,
-                                       const Where& where) const {
+                                       const WorkPlace& where) const {
   model::Placement row;
   row.segment = segment.id;
   row.device = deviceId(device);
@@ -47,13 +47,13 @@ model::Placement TimelineWriter::rowOf(int device, const SegmentRef& segment, Ti
 }
 
 void TimelineWriter::wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
-                          int waitedForDevice, const Where& where) {
+                          int waitedForDevice, const WorkPlace& where) {
   waitForReplica(device, until, cause, waitedFor,
                  waitedForDevice < 0 ? waitedForDevice : part_.firstDevice + waitedForDevice, where);
 }
 
 void TimelineWriter::waitForReplica(int device, Ticks until, model::WaitCause cause,
-                                    model::PlacementId waitedFor, int systemDevice, const Where& where) {
+                                    model::PlacementId waitedFor, int systemDevice, const WorkPlace& where) {
   DeviceClock& at = clock(device);
   if (until <= at.free) return;
   if (record_) {
@@ -74,7 +74,7 @@ void TimelineWriter::waitForReplica(int device, Ticks until, model::WaitCause ca
 }
 
 void TimelineWriter::transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
-                              const Where& where) {
+                              const WorkPlace& where) {
   if (!record_ || end <= start) return;
   model::Transfer row;
   row.fromLane = flow.fromLane;

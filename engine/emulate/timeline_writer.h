@@ -2,7 +2,7 @@
 // Writes the placements, transfers and waits of one call, and keeps the clock of each device.
 #include <vector>
 
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 
@@ -17,7 +17,7 @@ struct DeviceClock {
 };
 
 /// The place of some work in the run.
-struct Where {
+struct WorkPlace {
   int stage = -1, microBatch = -1, iteration = -1, slot = -1, chunk = 0;
 };
 
@@ -40,20 +40,21 @@ class TimelineWriter {
         clocks_(clocks) {}
 
   /// Places the segments one after another, from the free time of the device on.
-  void place(int device, const SegmentRefs& segments, const Where& where);
-  void place(int device, const SegmentRef& segment, const Where& where);
+  void place(int device, const SegmentRefs& segments, const WorkPlace& where);
+  void place(int device, const SegmentRef& segment, const WorkPlace& where);
   /// Places a segment on a lane of its own, which the clock of the device does not cover. Moves no clock.
-  model::PlacementId placeOnOwnLane(int device, const SegmentRef& segment, Ticks start, const Where& where);
+  model::PlacementId placeOnOwnLane(int device, const SegmentRef& segment, Ticks start,
+                                    const WorkPlace& where);
   /// Lets the device wait until `until`. Does nothing if its clock is already there.
   void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
-            int waitedForDevice, const Where& where);
+            int waitedForDevice, const WorkPlace& where);
   /// The same for something that a device of another replica has done. `systemDevice` is its index in the
   /// system.
   void waitForReplica(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
-                      int systemDevice, const Where& where);
+                      int systemDevice, const WorkPlace& where);
   /// Records a transfer; moves no clock.
   void transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
-                const Where& where);
+                const WorkPlace& where);
   /// Moves the clock of a device to `until`, because of transfers that transfer() has recorded.
   void occupied(int device, Ticks until);
   void count(model::CounterId counter, Ticks time, double value);
@@ -73,7 +74,7 @@ class TimelineWriter {
   model::DeviceId deviceId(int device) const {
     return ids_.devices[static_cast<std::size_t>(part_.firstDevice + device)];
   }
-  model::Placement rowOf(int device, const SegmentRef& segment, Ticks start, const Where& where) const;
+  model::Placement rowOf(int device, const SegmentRef& segment, Ticks start, const WorkPlace& where) const;
 
   model::RunId run_;
   const ReplicaPart& part_;

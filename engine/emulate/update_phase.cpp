@@ -29,7 +29,7 @@ int RunningPart::slowest() const {
   return static_cast<int>(last - clocks.begin());
 }
 
-void RunningPart::align(model::WaitCause cause, const Where& where) {
+void RunningPart::align(model::WaitCause cause, const WorkPlace& where) {
   const int device = slowest();
   const DeviceClock last = clock(device);
   for (int d = 0; d < static_cast<int>(clocks.size()); ++d)
@@ -37,7 +37,7 @@ void RunningPart::align(model::WaitCause cause, const Where& where) {
 }
 
 void UpdatePhase::run(int iteration) {
-  const Where where{.iteration = iteration};
+  const WorkPlace where{.iteration = iteration};
   const bool serial = executable_.order.update == schedules::UpdateOrder::serial;
   if (serial) {
     for (const auto& part : parts_) part->align(model::WaitCause::drain, where);
@@ -84,7 +84,7 @@ bool UpdatePhase::updateDevice(int device, int iteration) {
   for (std::size_t s = 0; s < executable_.deviceOfStage.size(); ++s) {
     if (executable_.deviceOfStage[s] != device) continue;
     const int stage = static_cast<int>(s);
-    const Where where{.stage = stage, .iteration = iteration, .chunk = executable_.chunkOfStage[s]};
+    const WorkPlace where{.stage = stage, .iteration = iteration, .chunk = executable_.chunkOfStage[s]};
     const std::size_t count = segments(*parts_.front(), stage).update.size();
     for (std::size_t i = 0; i < count; ++i) placeAll(device, stage, i, where);
     any = any || count > 0;
@@ -128,9 +128,9 @@ void UpdatePhase::finishOverlapped(int device, int iteration) {
   RunningPart* late = nullptr;  // whose gradients came last, at `bound`
   std::vector<model::PlacementId> last(parts_.size());
   const auto whereOf = [&](int stage) {
-    return Where{.stage = stage,
-                 .iteration = iteration,
-                 .chunk = executable_.chunkOfStage[static_cast<std::size_t>(stage)]};
+    return WorkPlace{.stage = stage,
+                     .iteration = iteration,
+                     .chunk = executable_.chunkOfStage[static_cast<std::size_t>(stage)]};
   };
   for (const Overlapped& one : all) {
     Ticks start = free;
@@ -144,7 +144,7 @@ void UpdatePhase::finishOverlapped(int device, int iteration) {
       last[p] = parts_[p]->writer.placeOnOwnLane(device, segment, start, whereOf(one.stage));
     }
   }
-  const Where where = whereOf(all.back().stage);
+  const WorkPlace where = whereOf(all.back().stage);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     if (late && late != parts_[p].get()) {
       parts_[p]->writer.waitForReplica(device, bound, model::WaitCause::collective, late->clock(device).last,
@@ -154,7 +154,7 @@ void UpdatePhase::finishOverlapped(int device, int iteration) {
   }
 }
 
-void UpdatePhase::placeAll(int device, int stage, std::size_t index, const Where& where) {
+void UpdatePhase::placeAll(int device, int stage, std::size_t index, const WorkPlace& where) {
   const auto ref = [&](const RunningPart& part) { return segments(part, stage).update[index]; };
   if (ref(*parts_.front()).pass == model::Pass::collective) {
     RunningPart& last = **std::max_element(parts_.begin(), parts_.end(), [&](const auto& a, const auto& b) {

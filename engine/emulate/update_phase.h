@@ -21,7 +21,7 @@ struct RunningPart {
   /// The device that is done last.
   int slowest() const;
   /// Lets all devices wait for the slowest.
-  void align(model::WaitCause cause, const Where& where);
+  void align(model::WaitCause cause, const WorkPlace& where);
 
   const ReplicaPart& part;
   std::vector<DeviceClock> clocks;
@@ -57,7 +57,7 @@ class UpdatePhase {
   void finishOverlapped(int device, int iteration);
   /// Places item `index` of the list of the stage in all replicas. At a collective the replicas wait for the
   /// last of them.
-  void placeAll(int device, int stage, std::size_t index, const Where& where);
+  void placeAll(int device, int stage, std::size_t index, const WorkPlace& where);
   const StageSegments& segments(const RunningPart& part, int stage) const {
     return part.part.stages[static_cast<std::size_t>(stage)];
   }

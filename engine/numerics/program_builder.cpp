@@ -37,7 +37,7 @@ const ops::OperatorDefinition& ProgramBuilder::definitionOf(const graph::Node& n
   return *registry_.find(node.op);
 }
 
-base::Result<Program> ProgramBuilder::build() {
+base::Result<GraphProgram> ProgramBuilder::build() {
   PIPESCOPE_TRY(ops::checkShapes(graph_, registry_));
   nodes_ = combineMoves(graph_, combineNodes(graph_));
   PIPESCOPE_TRY(placeOutside());
@@ -188,7 +188,7 @@ void ProgramBuilder::makeSteps() {
       continue;
     }
     if (const graph::Node* relu = reluOf_[node.id]) done[relu->id] = true;
-    Program::Step step{std::move(kernels_[node.id]), {}, {}, scratch_[node.id], 0};
+    GraphProgram::Step step{std::move(kernels_[node.id]), {}, {}, scratch_[node.id], 0};
     if (node.op == "ReplicaSum") step.group = graph::intAttribute(node, "replicas", 1);
     program_.exchanges_ = program_.exchanges_ || step.group > 1;
     for (const TensorId input : node.inputs) step.inputs.push_back(input.valid() ? place(input) : Place());

@@ -1,6 +1,6 @@
 #pragma once
+#include "engine/numerics/graph_program.h"
 #include "engine/numerics/memory_plan.h"
-#include "engine/numerics/program.h"
 
 namespace pipescope::numerics {
 
@@ -8,10 +8,10 @@ namespace pipescope::numerics {
 class ProgramBuilder {
  public:
   ProgramBuilder(const graph::Graph& graph, const ops::OperatorRegistry& registry);
-  base::Result<Program> build();
+  base::Result<GraphProgram> build();
 
  private:
-  using Place = Program::Place;
+  using Place = GraphProgram::Place;
 
   const ops::OperatorDefinition& definitionOf(const graph::Node& node) const;
   base::Status placeOutside();
@@ -29,7 +29,7 @@ class ProgramBuilder {
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
   base::IdVector<graph::NodeId, graph::Node> nodes_;  ///< of the graph, partly combined
-  Program program_;
+  GraphProgram program_;
   /// Before placeInArena(), `at` of a tensor in the arena is its buffer
   base::IdVector<graph::TensorId, Place> places_;
   /// the last node that reads the tensor, or one past the last node if it is kept

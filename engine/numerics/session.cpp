@@ -90,7 +90,7 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
         fmt::format("{} sums over groups of {} replicas, but there are {}; they must divide into groups",
                     node.name, group, all));
   }
-  PIPESCOPE_ASSIGN(Program program, Program::create(graph, registry));
+  PIPESCOPE_ASSIGN(GraphProgram program, GraphProgram::create(graph, registry));
   if (optimizer && (program.gradients().empty() || !program.hasLoss())) {
     return badInput("the model cannot be trained: it has no loss that depends on weights");
   }
@@ -104,8 +104,9 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   return session;
 }
 
-Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
-                 base::Executor& executor, SessionOptions options)
+Session::Session(GraphProgram program, const graph::Graph& graph,
+                 std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
+                 SessionOptions options)
     : program_(std::move(program)), executor_(executor), options_(options), parameters_(graph) {
   for (const graph::TensorId input : graph.inputs) {
     inputNames_.push_back(graph.tensor(input).name);

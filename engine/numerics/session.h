@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/numerics/graph_program.h"
 #include "engine/numerics/parameters.h"
-#include "engine/numerics/program.h"
 #include "engine/numerics/session_options.h"
 #include "engine/numerics/updater.h"
 #include "profiler/base/executor.h"
@@ -85,7 +85,7 @@ class Session {
 
   std::unique_ptr<Worker> takeWorker();
   void giveBack(std::unique_ptr<Worker> worker);
-  Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
+  Session(GraphProgram program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
           base::Executor& executor, SessionOptions options);
   base::Result<std::size_t> countMicroBatches(const Rows& rows) const;
   void prepare(std::size_t microBatches, Keep keep, Results& results) const;
@@ -107,7 +107,7 @@ class Session {
   std::size_t rowBlock(std::size_t microBatch) const;
   std::size_t replicas() const { return static_cast<std::size_t>(options_.replicas); }
 
-  Program program_;
+  GraphProgram program_;
   std::vector<std::string> inputNames_;
   std::vector<graph::TensorType> inputTypes_, outputTypes_;
   base::Executor& executor_;

@@ -24,7 +24,7 @@ std::span<float> floatsOf(AlignedBuffer& buffer, std::size_t first, std::size_t 
 
 }  // namespace
 
-Updater::Updater(const graph::Graph& graph, const Program& program, Parameters& parameters,
+Updater::Updater(const graph::Graph& graph, const GraphProgram& program, Parameters& parameters,
                  std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
                  const SessionOptions& options)
     : parameters_(parameters),

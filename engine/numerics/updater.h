@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/numerics/collectives.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/numerics/parameters.h"
-#include "engine/numerics/program.h"
 #include "engine/numerics/session_options.h"
 #include "engine/optimizers/optimizer.h"
 #include "profiler/base/executor.h"
@@ -24,7 +24,7 @@ struct NamedState {
 class Updater {
  public:
   /// `parameters` must outlive the updater and must not move.
-  Updater(const graph::Graph& graph, const Program& program, Parameters& parameters,
+  Updater(const graph::Graph& graph, const GraphProgram& program, Parameters& parameters,
           std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
           const SessionOptions& options);
 

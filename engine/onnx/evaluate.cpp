@@ -28,7 +28,7 @@ std::span<const std::byte> spanOf(const std::vector<std::byte>& bytes) {
   return bytes.empty() ? std::span(&kNothing, 0) : std::span(bytes);
 }
 
-graph::Node nodeOf(const ModelNode& from, const Values& inputs) {
+graph::Node nodeOf(const OnnxNode& from, const Values& inputs) {
   graph::Node node;
   node.op = from.op;
   node.name = from.name;
@@ -45,7 +45,7 @@ graph::Node nodeOf(const ModelNode& from, const Values& inputs) {
 /// One evaluation: the kernel, its outputs and its scratch memory.
 class Run {
  public:
-  Run(const ModelNode& node, const ops::OperatorCall& call, const Evaluation& evaluation)
+  Run(const OnnxNode& node, const ops::OperatorCall& call, const Evaluation& evaluation)
       : node_(node), call_(call), evaluation_(evaluation) {}
 
   Result<Values> operator()(const Values& inputs) {
@@ -119,7 +119,7 @@ class Run {
     }
   }
 
-  const ModelNode& node_;
+  const OnnxNode& node_;
   const ops::OperatorCall& call_;
   const Evaluation& evaluation_;
   Values outputs_;
@@ -142,7 +142,7 @@ Result<std::int64_t> checkedBytes(const TensorType& type, const std::string& wha
   return bytes;
 }
 
-Result<Values> evaluate(const ModelNode& node, const Values& inputs, const Evaluation& evaluation) {
+Result<Values> evaluate(const OnnxNode& node, const Values& inputs, const Evaluation& evaluation) {
   const graph::Node made = nodeOf(node, inputs);
   ops::OperatorCall call{made, {}, {}, {}, node.outputs.size()};
   for (const auto& input : inputs) {

@@ -21,7 +21,7 @@ struct Evaluation {
 
 /// Returns the outputs of a node that holds no graphs. A null input is one that is left out; an output that
 /// the node leaves out is null. Shapes may depend on the values of inputs. Errors name the node.
-base::Result<Values> evaluate(const ModelNode& node, const Values& inputs, const Evaluation& evaluation);
+base::Result<Values> evaluate(const OnnxNode& node, const Values& inputs, const Evaluation& evaluation);
 
 /// Bytes of a type. Error: the product does not fit 64 bits; `what` names the tensor in the sentence.
 base::Result<std::int64_t> checkedBytes(const TensorType& type, const std::string& what);

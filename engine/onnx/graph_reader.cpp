@@ -77,7 +77,7 @@ class GraphReader : public UpgradeContext {
   GraphReader(const ::onnx::GraphProto& proto, FileContext& file, GraphReader* outer)
       : proto_(proto), file_(file), outer_(outer) {}
 
-  Result<ModelGraph> read() {
+  Result<OnnxGraph> read() {
     graph_.name = shownName(proto_.name());
     PIPESCOPE_TRY(readTypes());
     PIPESCOPE_TRY(readInitializers());
@@ -302,7 +302,7 @@ class GraphReader : public UpgradeContext {
   }
 
   Status addNode(RawNode raw) {
-    ModelNode node{raw.op, raw.name, {}, {}, std::move(raw.attributes), {}};
+    OnnxNode node{raw.op, raw.name, {}, {}, std::move(raw.attributes), {}};
     for (const std::string& name : raw.inputs) {
       const std::optional<ValueId> id = name.empty() ? ValueId() : lookUp(name);
       if (!id) {
@@ -320,7 +320,7 @@ class GraphReader : public UpgradeContext {
     return {};
   }
 
-  Status readBodies(int source, ModelNode& node) {
+  Status readBodies(int source, OnnxNode& node) {
     if (source < 0) return {};
     for (const auto& attribute : proto_.node(source).attribute()) {
       if (attribute.type() != ::onnx::AttributeProto::GRAPH) continue;
@@ -328,8 +328,8 @@ class GraphReader : public UpgradeContext {
         return badInput(fmt::format("{} {} has a graph as attribute {}, which only If, Loop and Scan take.",
                                     node.op, node.name, shownName(attribute.name())));
       }
-      PIPESCOPE_ASSIGN(ModelGraph body, GraphReader(attribute.g(), file_, this).read());
-      node.bodies.emplace(attribute.name(), std::make_shared<const ModelGraph>(std::move(body)));
+      PIPESCOPE_ASSIGN(OnnxGraph body, GraphReader(attribute.g(), file_, this).read());
+      node.bodies.emplace(attribute.name(), std::make_shared<const OnnxGraph>(std::move(body)));
     }
     return {};
   }
@@ -337,7 +337,7 @@ class GraphReader : public UpgradeContext {
   const ::onnx::GraphProto& proto_;
   FileContext& file_;
   GraphReader* outer_;
-  ModelGraph graph_;
+  OnnxGraph graph_;
   std::map<std::string, ModelValue> types_;
   std::unordered_map<std::string, ValueId> known_;
   Names initializers_, fresh_;
@@ -356,7 +356,7 @@ std::string operatorName(const ::onnx::NodeProto& node) {
   return shownName(own ? node.op_type() : domain + "." + node.op_type());
 }
 
-Result<ModelGraph> readGraph(const ::onnx::GraphProto& proto, FileContext& context) {
+Result<OnnxGraph> readGraph(const ::onnx::GraphProto& proto, FileContext& context) {
   return GraphReader(proto, context, nullptr).read();
 }
 

@@ -29,7 +29,7 @@ std::string operatorName(const ::onnx::NodeProto& node);
 base::Result<graph::Attributes> readAttributes(const ::onnx::NodeProto& node, const std::string& title,
                                                const std::filesystem::path& folder);
 
-base::Result<ModelGraph> readGraph(const ::onnx::GraphProto& proto, FileContext& context);
+base::Result<OnnxGraph> readGraph(const ::onnx::GraphProto& proto, FileContext& context);
 
 /// Removes control characters and broken UTF-8, so that the text can be shown.
 std::string shownName(const std::string& name);

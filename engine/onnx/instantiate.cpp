@@ -60,20 +60,20 @@ bool holdsSettings(const std::string& op, std::size_t input) {
       kPlaces, [&](const Places& p) { return op == p.op && input >= p.first && input <= p.last; });
 }
 
-std::int64_t intOf(const ModelNode& node, const std::string& name, std::int64_t fallback) {
+std::int64_t intOf(const OnnxNode& node, const std::string& name, std::int64_t fallback) {
   const auto found = node.attributes.find(name);
   const auto* value = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
   return value ? *value : fallback;
 }
 
-bool movesStatistics(const ModelNode& node) {
+bool movesStatistics(const OnnxNode& node) {
   return node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1;
 }
 
-bool isRead(const ModelGraph& graph, ValueId id) {
+bool isRead(const OnnxGraph& graph, ValueId id) {
   if (!id.valid()) return false;
   const auto reads = [id](const auto& ids) { return std::ranges::find(ids, id) != ids.end(); };
-  return reads(graph.outputs) || std::ranges::any_of(graph.nodes, [&](const ModelNode& node) {
+  return reads(graph.outputs) || std::ranges::any_of(graph.nodes, [&](const OnnxNode& node) {
            return reads(node.inputs) || std::ranges::any_of(node.bodies, [id](const auto& body) {
                     return std::ranges::any_of(body.second->captured,
                                                [id](const auto& p) { return p.first == id; });
@@ -81,7 +81,7 @@ bool isRead(const ModelGraph& graph, ValueId id) {
          });
 }
 
-double realOf(const ModelNode& node, const std::string& name, double fallback) {
+double realOf(const OnnxNode& node, const std::string& name, double fallback) {
   const auto found = node.attributes.find(name);
   const auto* value = found == node.attributes.end() ? nullptr : std::get_if<double>(&found->second);
   return value ? *value : fallback;
@@ -171,9 +171,9 @@ Status Instantiator::addInputs(Frame& frame) {
 }
 
 /// Weights that some operator learns, or that are statistics of a training batch norm.
-std::set<ValueId> Instantiator::learningWeights(const ModelGraph& graph) const {
+std::set<ValueId> Instantiator::learningWeights(const OnnxGraph& graph) const {
   std::set<ValueId> learning;
-  for (const ModelNode& node : graph.nodes) {
+  for (const OnnxNode& node : graph.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!holdsSettings(node.op, i) || movesStatistics(node)) learning.insert(node.inputs[i]);
     }
@@ -210,7 +210,7 @@ void Instantiator::addWeights(Frame& frame) {
 }
 
 Status Instantiator::addNodes(Frame& frame) {
-  for (const ModelNode& node : frame.graph.nodes) {
+  for (const OnnxNode& node : frame.graph.nodes) {
     if (instance_.graph.nodes().size() > options_.maxNodes) {
       return badInput(fmt::format("{}: {} {}: the model has more than {} nodes once its loops are unrolled.",
                                   model_.file, node.op, node.name, options_.maxNodes));
@@ -227,7 +227,7 @@ Status Instantiator::addNodes(Frame& frame) {
   return {};
 }
 
-Status Instantiator::addNode(Frame& frame, const ModelNode& node) {
+Status Instantiator::addNode(Frame& frame, const OnnxNode& node) {
   if (node.op == "If") return addIf(frame, node);
   if (node.op == "Loop") return addLoop(frame, node);
   if (node.op == "Scan") return addScan(frame, node);
@@ -239,7 +239,7 @@ Status Instantiator::addNode(Frame& frame, const ModelNode& node) {
 }
 
 /// A value in [model.assume] replaces what the node makes.
-void Instantiator::assume(Frame& frame, const ModelNode& node) {
+void Instantiator::assume(Frame& frame, const OnnxNode& node) {
   for (const ValueId output : node.outputs) {
     if (!output.valid()) continue;
     const auto given = options_.assumed.find(shownName(frame.graph.value(output).name));
@@ -254,7 +254,7 @@ void Instantiator::assume(Frame& frame, const ModelNode& node) {
 /// PyTorch's export stores weights with equal values once and reads the others through Identity. If all
 /// elements are one number (biases of zeros, scales of ones), the weights only start alike and are separate
 /// weights. Other values are taken as one weight that is used in several places, unless nothing is trained.
-bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data) {
+bool Instantiator::untied(Frame& frame, const OnnxNode& node, const Slot& data) {
   if (node.op != "Identity" || !frame.path.empty() || !data.id.valid() || node.outputs.empty() ||
       !node.outputs[0].valid())
     return false;
@@ -276,7 +276,7 @@ bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data)
 
 /// In inference, dropout returns its input and batch norm uses its stored statistics. Shape and Size are
 /// known as soon as types are.
-Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
+Result<bool> Instantiator::simplified(Frame& frame, const OnnxNode& node) {
   if (node.inputs.empty() || !node.inputs[0].valid() || !frame.at(node.inputs[0]).given()) return false;
   const Slot data = frame.at(node.inputs[0]);
   if (node.op == "Shape" || node.op == "Size") {
@@ -313,7 +313,7 @@ Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
   const bool statisticsRead = std::ranges::any_of(
       node.outputs, [&](ValueId id) { return id != node.outputs[0] && isRead(frame.graph, id); });
   if (movesStatistics(node) && !statisticsRead) {
-    ModelNode copy = node;
+    OnnxNode copy = node;
     copy.attributes["training_mode"] = std::int64_t{0};
     copy.outputs.resize(std::min<std::size_t>(1, copy.outputs.size()));
     PIPESCOPE_TRY(appendTo(frame, copy, Statistics::learned));
@@ -322,7 +322,7 @@ Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
   return false;
 }
 
-Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
+Result<bool> Instantiator::folded(Frame& frame, const OnnxNode& node) {
   if (isRandom(node.op)) {
     // In training, dropout of a constant and random tensors are drawn again for every micro-batch.
     return false;
@@ -379,7 +379,7 @@ void joinPattern(const graph::Graph& graph, graph::Node& node) {
 
 }  // namespace
 
-Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics statistics) {
+Status Instantiator::appendTo(Frame& frame, const OnnxNode& node, Statistics statistics) {
   graph::Node made;
   made.op = node.op;
   made.name = frame.path + node.name;
@@ -420,7 +420,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
 
 /// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), with the variance of a
 /// population.
-void Instantiator::addStateUpdates(const Frame&, const ModelNode& node, const std::vector<TensorId>& inputs,
+void Instantiator::addStateUpdates(const Frame&, const OnnxNode& node, const std::vector<TensorId>& inputs,
                                    const std::vector<TensorId>& outputs) {
   if (!options_.training || !movesStatistics(node)) return;
   for (std::size_t i = 1; i < outputs.size() && i + 2 < inputs.size(); ++i) {

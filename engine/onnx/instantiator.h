@@ -25,7 +25,7 @@ class Instantiator {
  private:
   /// A graph of the model during the walk, with the path of the loops and branches around it.
   struct Frame {
-    const ModelGraph& graph;
+    const OnnxGraph& graph;
     std::string path;
     base::IdVector<ValueId, Slot> slots;
     Slot& at(ValueId id) { return slots[id]; }
@@ -33,32 +33,32 @@ class Instantiator {
 
   base::Status addInputs(Frame& frame);
   void addWeights(Frame& frame);
-  std::set<ValueId> learningWeights(const ModelGraph& graph) const;
+  std::set<ValueId> learningWeights(const OnnxGraph& graph) const;
   base::Status addNodes(Frame& frame);
-  base::Status addNode(Frame& frame, const ModelNode& node);
+  base::Status addNode(Frame& frame, const OnnxNode& node);
   base::Status addOutputs(Frame& frame);
   /// Replaces a node by something simpler in inference. Returns true if it did.
-  base::Result<bool> simplified(Frame& frame, const ModelNode& node);
-  bool untied(Frame& frame, const ModelNode& node, const Slot& data);
-  base::Result<bool> folded(Frame& frame, const ModelNode& node);
+  base::Result<bool> simplified(Frame& frame, const OnnxNode& node);
+  bool untied(Frame& frame, const OnnxNode& node, const Slot& data);
+  base::Result<bool> folded(Frame& frame, const OnnxNode& node);
   /// Whether the mean and variance of a batch norm are weights that training updates, or fixed values of the
   /// file.
   enum class Statistics { fixed, learned };
-  base::Status appendTo(Frame& frame, const ModelNode& node, Statistics statistics);
-  void addStateUpdates(const Frame& frame, const ModelNode& node, const std::vector<graph::TensorId>& inputs,
+  base::Status appendTo(Frame& frame, const OnnxNode& node, Statistics statistics);
+  void addStateUpdates(const Frame& frame, const OnnxNode& node, const std::vector<graph::TensorId>& inputs,
                        const std::vector<graph::TensorId>& outputs);
-  void assume(Frame& frame, const ModelNode& node);
+  void assume(Frame& frame, const OnnxNode& node);
   /// Error: an assumption that nothing in the model needs.
   base::Status checkAssumptions() const;
   /// Error: running statistics that something else also reads.
   base::Status checkStatistics() const;
 
   // These are in unroll.cpp.
-  base::Status addIf(Frame& frame, const ModelNode& node);
-  base::Status addLoop(Frame& frame, const ModelNode& node);
-  base::Status addScan(Frame& frame, const ModelNode& node);
+  base::Status addIf(Frame& frame, const OnnxNode& node);
+  base::Status addLoop(Frame& frame, const OnnxNode& node);
+  base::Status addScan(Frame& frame, const OnnxNode& node);
   /// Walks through a body with the given values for its inputs, and returns those of its outputs.
-  base::Result<std::vector<Slot>> addBody(Frame& outer, const ModelGraph& body, const std::string& path,
+  base::Result<std::vector<Slot>> addBody(Frame& outer, const OnnxGraph& body, const std::string& path,
                                           const std::vector<Slot>& inputs);
   /// Adds a node that is not in the file.
   base::Result<Slot> addOwn(const std::string& op, const std::string& name, std::vector<Slot> inputs,

@@ -34,18 +34,18 @@ struct ModelValue {
   std::optional<std::vector<Dimension>> shape;  ///< if the file declares it
 };
 
-struct ModelGraph;
+struct OnnxGraph;
 
-struct ModelNode {
+struct OnnxNode {
   std::string op;                        ///< name in ONNX; it means what it means in opset 17
   std::string name;                      ///< unique in the model
   std::vector<ValueId> inputs, outputs;  ///< an id that is not valid is left out
   graph::Attributes attributes;
   /// The graphs of an If, Loop or Scan, by attribute name.
-  std::map<std::string, std::shared_ptr<const ModelGraph>> bodies;
+  std::map<std::string, std::shared_ptr<const OnnxGraph>> bodies;
 };
 
-struct ModelGraph {
+struct OnnxGraph {
   std::string name;
   base::IdVector<ValueId, ModelValue> values;
   std::vector<ValueId> inputs;  ///< without those that have an initializer
@@ -55,7 +55,7 @@ struct ModelGraph {
   /// Values of initializers and Constant nodes. `weights` are the ids of the file's initializers.
   std::map<ValueId, std::shared_ptr<const TensorValue>> constants;
   std::vector<ValueId> weights;
-  std::vector<ModelNode> nodes;
+  std::vector<OnnxNode> nodes;
 
   const ModelValue& value(ValueId id) const { return values[id]; }
 };
@@ -63,7 +63,7 @@ struct ModelGraph {
 struct Model {
   std::string file;  ///< name for error sentences
   std::int64_t opset = 17;
-  ModelGraph graph;
+  OnnxGraph graph;
 };
 
 /// True for operators that hold graphs. The interpreter and instantiate() run them themselves.

@@ -12,33 +12,33 @@ using base::Status;
 
 namespace {
 
-bool isLossNode(const ModelNode& node) {
+bool isLossNode(const OnnxNode& node) {
   return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
 }
 
-bool isOutput(const ModelGraph& graph, ValueId id) {
+bool isOutput(const OnnxGraph& graph, ValueId id) {
   return std::ranges::find(graph.outputs, id) != graph.outputs.end();
 }
 
 /// The loss node whose result is an output of the model; null: there is none.
-const ModelNode* lossNodeOf(const ModelGraph& graph) {
-  const auto found = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
+const OnnxNode* lossNodeOf(const OnnxGraph& graph) {
+  const auto found = std::ranges::find_if(graph.nodes, [&](const OnnxNode& node) {
     return isLossNode(node) && node.inputs.size() >= 2 && !node.outputs.empty() &&
            isOutput(graph, node.outputs[0]);
   });
   return found == graph.nodes.end() ? nullptr : &*found;
 }
 
-bool isDeclaredScalar(const ModelGraph& graph, ValueId id) {
+bool isDeclaredScalar(const OnnxGraph& graph, ValueId id) {
   const ModelValue& value = graph.value(id);
   return value.element == ElementType::float32 && value.shape && value.shape->empty();
 }
 
 /// Everything that a value is computed from, including itself.
-std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
+std::set<ValueId> behind(const OnnxGraph& graph, ValueId value) {
   std::set<ValueId> found{value};
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const ModelNode& node = graph.nodes[i];
+    const OnnxNode& node = graph.nodes[i];
     if (std::ranges::none_of(node.outputs, [&](ValueId output) { return found.contains(output); })) continue;
     found.insert(node.inputs.begin(), node.inputs.end());
     for (const auto& [name, body] : node.bodies) {
@@ -55,9 +55,9 @@ bool arranges(const std::string& op) {
 }
 
 /// The predictions that a loss node scores, as the model made them before it arranged them for the loss.
-ValueId predictionsBehind(const ModelGraph& graph, ValueId scores) {
+ValueId predictionsBehind(const OnnxGraph& graph, ValueId scores) {
   while (!isOutput(graph, scores)) {
-    const auto maker = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
+    const auto maker = std::ranges::find_if(graph.nodes, [&](const OnnxNode& node) {
       return std::ranges::find(node.outputs, scores) != node.outputs.end();
     });
     if (maker == graph.nodes.end() || !arranges(maker->op) || maker->inputs.empty() ||
@@ -69,7 +69,7 @@ ValueId predictionsBehind(const ModelGraph& graph, ValueId scores) {
 }
 
 /// Labels come as int32. If the file uses another whole number, a Cast follows.
-void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
+void takeLabelsAsInt32(OnnxGraph& graph, ValueId labels) {
   ModelValue& value = graph.values[labels];
   const ElementType asked = value.element.value_or(ElementType::int64);
   if (asked != ElementType::int64) return;
@@ -78,15 +78,15 @@ void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
   made.name += "/cast";
   value.element = ElementType::int32;
   graph.values.push_back(std::move(made));
-  for (ModelNode& node : graph.nodes) std::ranges::replace(node.inputs, labels, cast);
+  for (OnnxNode& node : graph.nodes) std::ranges::replace(node.inputs, labels, cast);
   constexpr std::int64_t kOnnxInt64 = 7;
-  ModelNode node{"Cast", "labels/Cast", {labels}, {cast}, {{"to", kOnnxInt64}}, {}};
+  OnnxNode node{"Cast", "labels/Cast", {labels}, {cast}, {{"to", kOnnxInt64}}, {}};
   graph.nodes.insert(graph.nodes.begin(), std::move(node));
 }
 
 /// Keeps the predictions and, in training, the loss as outputs. Moves inputs that only the loss reads to the
 /// end, or leaves them out with the nodes of the loss. Returns the last of them, if there is one.
-ValueId arrange(ModelGraph& graph, ValueId predictions, ValueId loss, bool training) {
+ValueId arrange(OnnxGraph& graph, ValueId predictions, ValueId loss, bool training) {
   const std::set<ValueId> needed = behind(graph, predictions), ofLoss = behind(graph, loss);
   const auto labels = std::ranges::stable_partition(
       graph.inputs, [&](ValueId id) { return needed.contains(id) || !ofLoss.contains(id); });
@@ -94,34 +94,34 @@ ValueId arrange(ModelGraph& graph, ValueId predictions, ValueId loss, bool train
   graph.outputs = training ? std::vector<ValueId>{predictions, loss} : std::vector<ValueId>{predictions};
   if (training) return last;
   graph.inputs.erase(labels.begin(), labels.end());
-  std::erase_if(graph.nodes, [&](const ModelNode& node) {
+  std::erase_if(graph.nodes, [&](const OnnxNode& node) {
     return std::ranges::none_of(node.outputs, [&](ValueId id) { return needed.contains(id); });
   });
   return {};
 }
 
 /// The first output that is no scalar. If there is none, what the first of several loss nodes scores.
-ValueId predictionsBeside(const ModelGraph& graph) {
+ValueId predictionsBeside(const OnnxGraph& graph) {
   const auto output =
       std::ranges::find_if_not(graph.outputs, [&](ValueId id) { return isDeclaredScalar(graph, id); });
   if (output != graph.outputs.end()) return *output;
   const auto node = std::ranges::find_if(
-      graph.nodes, [](const ModelNode& each) { return isLossNode(each) && each.inputs.size() >= 2; });
+      graph.nodes, [](const OnnxNode& each) { return isLossNode(each) && each.inputs.size() >= 2; });
   return node == graph.nodes.end() ? ValueId() : predictionsBehind(graph, node->inputs[0]);
 }
 
 }  // namespace
 
 bool hasOwnLoss(const Model& model) {
-  const ModelGraph& graph = model.graph;
+  const OnnxGraph& graph = model.graph;
   if (lossNodeOf(graph)) return true;
   return !graph.outputs.empty() && isDeclaredScalar(graph, graph.outputs.front()) &&
          predictionsBeside(graph).valid();
 }
 
 Status useOwnLoss(Model& model, bool training) {
-  ModelGraph& graph = model.graph;
-  if (const ModelNode* node = lossNodeOf(graph)) {
+  OnnxGraph& graph = model.graph;
+  if (const OnnxNode* node = lossNodeOf(graph)) {
     const std::set<ValueId> ofLabels = behind(graph, node->inputs[1]);
     if (std::ranges::none_of(graph.inputs, [&](ValueId id) { return ofLabels.contains(id); }))
       return badInput(fmt::format("{}: {} {} does not read its labels from an input of the model.",
@@ -146,7 +146,7 @@ Status useOwnLoss(Model& model, bool training) {
 }
 
 Status useLossOutput(Model& model, const std::string& output) {
-  ModelGraph& graph = model.graph;
+  OnnxGraph& graph = model.graph;
   const auto found =
       std::ranges::find_if(graph.outputs, [&](ValueId id) { return graph.value(id).name == output; });
   if (found == graph.outputs.end())
@@ -157,7 +157,7 @@ Status useLossOutput(Model& model, const std::string& output) {
   if (isDeclared && !isDeclaredScalar(graph, loss))
     return badInput(fmt::format("{}: training.loss_output is \"{}\", but a loss is one float32 without axes.",
                                 model.file, output));
-  const auto node = std::ranges::find_if(graph.nodes, [&](const ModelNode& each) {
+  const auto node = std::ranges::find_if(graph.nodes, [&](const OnnxNode& each) {
     return isLossNode(each) && each.inputs.size() >= 2 && !each.outputs.empty() && each.outputs[0] == loss;
   });
   graph.outputs.erase(found);

@@ -7,8 +7,7 @@ namespace pipescope::onnx {
 using base::badInput;
 using base::Result;
 
-Result<std::vector<std::int64_t>> scanList(const ModelNode& node, const std::string& name,
-                                           std::size_t count) {
+Result<std::vector<std::int64_t>> scanList(const OnnxNode& node, const std::string& name, std::size_t count) {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return std::vector<std::int64_t>(count, 0);
   const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second);
@@ -17,7 +16,7 @@ Result<std::vector<std::int64_t>> scanList(const ModelNode& node, const std::str
   return *list;
 }
 
-Result<std::vector<bool>> scanDirections(const ModelNode& node, const std::string& name, std::size_t count) {
+Result<std::vector<bool>> scanDirections(const OnnxNode& node, const std::string& name, std::size_t count) {
   PIPESCOPE_ASSIGN(const std::vector<std::int64_t> list, scanList(node, name, count));
   std::vector<bool> reversed;
   for (const std::int64_t direction : list) {

@@ -15,16 +15,16 @@ using base::Status;
 
 namespace {
 
-std::string titleOf(const ModelNode& node) {
+std::string titleOf(const OnnxNode& node) {
   return node.op + " " + node.name;
 }
 
-Result<const ModelGraph*> bodyOf(const ModelNode& node, const std::string& name, std::size_t inputs,
-                                 std::size_t outputs) {
+Result<const OnnxGraph*> bodyOf(const OnnxNode& node, const std::string& name, std::size_t inputs,
+                                std::size_t outputs) {
   const auto found = node.bodies.find(name);
   if (found == node.bodies.end())
     return badInput(fmt::format("{}: its graph {} is missing.", titleOf(node), name));
-  const ModelGraph& body = *found->second;
+  const OnnxGraph& body = *found->second;
   if (body.inputs.size() == inputs && body.outputs.size() == outputs) return &body;
   return badInput(fmt::format("{}: its graph has {} inputs and {} outputs; it must have {} and {}.",
                               titleOf(node), body.inputs.size(), body.outputs.size(), inputs, outputs));
@@ -40,7 +40,7 @@ std::shared_ptr<const TensorValue> scalar(ElementType element, T value) {
 }
 
 /// The value of a condition. Error: it is only computed while the model runs.
-Result<bool> conditionOf(const ModelNode& node, const Slot& slot) {
+Result<bool> conditionOf(const OnnxNode& node, const Slot& slot) {
   if (slot.known && slot.known->type.element == ElementType::boolean && slot.known->bytes.size() == 1)
     return slot.known->bytes[0] != std::byte{0};
   return badInput(
@@ -51,7 +51,7 @@ Result<bool> conditionOf(const ModelNode& node, const Slot& slot) {
 
 }  // namespace
 
-Result<std::vector<Slot>> Instantiator::addBody(Frame& outer, const ModelGraph& body, const std::string& path,
+Result<std::vector<Slot>> Instantiator::addBody(Frame& outer, const OnnxGraph& body, const std::string& path,
                                                 const std::vector<Slot>& inputs) {
   Frame frame{body, path, base::IdVector<ValueId, Slot>(body.values.size())};
   for (std::size_t i = 0; i < inputs.size(); ++i) frame.at(body.inputs[i]) = inputs[i];
@@ -88,11 +88,11 @@ Result<Slot> Instantiator::addOwn(const std::string& op, const std::string& name
   return Slot{ids[0], nullptr, made};
 }
 
-Status Instantiator::addIf(Frame& frame, const ModelNode& node) {
+Status Instantiator::addIf(Frame& frame, const OnnxNode& node) {
   if (node.inputs.size() != 1 || !node.inputs[0].valid())
     return badInput(titleOf(node) + " must have one input, its condition.");
   PIPESCOPE_ASSIGN(const bool condition, conditionOf(node, frame.at(node.inputs[0])));
-  PIPESCOPE_ASSIGN(const ModelGraph* body,
+  PIPESCOPE_ASSIGN(const OnnxGraph* body,
                    bodyOf(node, condition ? "then_branch" : "else_branch", 0, node.outputs.size()));
   PIPESCOPE_ASSIGN(const std::vector<Slot> outputs, addBody(frame, *body, frame.path + node.name + "/", {}));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -111,12 +111,12 @@ Result<Slot> Instantiator::stack(const std::string& name, std::vector<Slot> slic
   return addOwn("Concat", name + "/concat", std::move(slices), {{"axis", axis}});
 }
 
-Status Instantiator::addLoop(Frame& frame, const ModelNode& node) {
+Status Instantiator::addLoop(Frame& frame, const OnnxNode& node) {
   const std::size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
   if (node.outputs.size() < carried)
     return badInput(titleOf(node) + " has fewer outputs than carried values.");
   const std::size_t scans = node.outputs.size() - carried;
-  PIPESCOPE_ASSIGN(const ModelGraph* body, bodyOf(node, "body", carried + 2, node.outputs.size() + 1));
+  PIPESCOPE_ASSIGN(const OnnxGraph* body, bodyOf(node, "body", carried + 2, node.outputs.size() + 1));
   const auto inputAt = [&](std::size_t i) {
     return i < node.inputs.size() && node.inputs[i].valid() ? frame.at(node.inputs[i]) : Slot();
   };
@@ -165,7 +165,7 @@ Status Instantiator::addLoop(Frame& frame, const ModelNode& node) {
   return {};
 }
 
-Status Instantiator::addScan(Frame& frame, const ModelNode& node) {
+Status Instantiator::addScan(Frame& frame, const OnnxNode& node) {
   const auto attribute = node.attributes.find("num_scan_inputs");
   const auto* number =
       attribute == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&attribute->second);
@@ -177,7 +177,7 @@ Status Instantiator::addScan(Frame& frame, const ModelNode& node) {
   if (node.outputs.size() < states)
     return badInput(titleOf(node) + " has fewer outputs than carried values.");
   const std::size_t scans = node.outputs.size() - states;
-  PIPESCOPE_ASSIGN(const ModelGraph* body, bodyOf(node, "body", node.inputs.size(), node.outputs.size()));
+  PIPESCOPE_ASSIGN(const OnnxGraph* body, bodyOf(node, "body", node.inputs.size(), node.outputs.size()));
   std::vector<Slot> state, whole;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Slot slot = node.inputs[i].valid() ? frame.at(node.inputs[i]) : Slot();

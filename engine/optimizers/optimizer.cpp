@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::optimizers {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/geometry/scatter.h"
+#include "profiler/geometry/scatter_plot.h"
 
 namespace pipescope::geometry {
 

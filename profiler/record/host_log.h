@@ -39,22 +39,22 @@ struct HostThreadLog {
   bool ended = false;  ///< the thread has ended
 };
 
-struct HostLabel {
+struct HostLogLabel {
   std::string group, name, unit;  ///< channel and name, or chart, name and unit
-  friend auto operator<=>(const HostLabel&, const HostLabel&) = default;
+  friend auto operator<=>(const HostLogLabel&, const HostLogLabel&) = default;
 };
 
 /// Labels in the order in which they were first used.
 class HostLabels {
  public:
-  std::int32_t find(const HostLabel& label);
-  HostLabel at(std::int32_t index) const;
+  std::int32_t find(const HostLogLabel& label);
+  HostLogLabel at(std::int32_t index) const;
 
  private:
   static constexpr std::size_t kMostLabels = 100'000;
   mutable std::mutex mutex_;
-  std::map<HostLabel, std::int32_t> indices_;
-  std::vector<const HostLabel*> labels_;
+  std::map<HostLogLabel, std::int32_t> indices_;
+  std::vector<const HostLogLabel*> labels_;
 };
 
 /// The logs and labels of the process.

@@ -52,17 +52,17 @@ HostLog& hostLog() {
   return log;
 }
 
-std::int32_t HostLabels::find(const HostLabel& label) {
+std::int32_t HostLabels::find(const HostLogLabel& label) {
   const std::lock_guard lock(mutex_);
   if (const auto known = indices_.find(label); known != indices_.end()) return known->second;
   const bool isFull = labels_.size() >= kMostLabels;
-  const HostLabel added = isFull ? HostLabel{"", "(other names)", ""} : label;
+  const HostLogLabel added = isFull ? HostLogLabel{"", "(other names)", ""} : label;
   const auto [place, isNew] = indices_.emplace(added, static_cast<std::int32_t>(labels_.size()));
   if (isNew) labels_.push_back(&place->first);
   return place->second;
 }
 
-HostLabel HostLabels::at(std::int32_t index) const {
+HostLogLabel HostLabels::at(std::int32_t index) const {
   const std::lock_guard lock(mutex_);
   return *labels_[static_cast<std::size_t>(index)];
 }
@@ -74,11 +74,11 @@ std::shared_ptr<HostThreadLog> hostThreadLog() {
 
 }  // namespace detail
 
-HostName hostName(std::string_view channel, std::string_view name) {
+HostNameId hostName(std::string_view channel, std::string_view name) {
   return {detail::hostLog().names.find({std::string(channel), std::string(name), ""})};
 }
 
-HostSeries hostSeries(std::string_view chart, std::string_view name, std::string_view unit) {
+HostSeriesId hostSeries(std::string_view chart, std::string_view name, std::string_view unit) {
   return {detail::hostLog().series.find({std::string(chart), std::string(name), std::string(unit)})};
 }
 
@@ -95,13 +95,13 @@ std::int64_t hostNow() {
       .count();
 }
 
-void addHostEvent(HostName name) {
+void addHostEvent(HostNameId name) {
   if (!hostIsTraced()) return;
   const std::int64_t now = hostNow();
   detail::addEntry(detail::ownLog(), {name.index, now, now});
 }
 
-void addHostSample(HostSeries series, double value) {
+void addHostSample(HostSeriesId series, double value) {
   if (!hostIsTraced()) return;
   const std::int64_t now = hostNow();
   detail::HostThreadLog& log = detail::ownLog();
@@ -113,13 +113,13 @@ void addHostSample(HostSeries series, double value) {
   }
 }
 
-void HostSpan::finish() const {
+void HostSpanTimer::finish() const {
   if (!hostIsTraced()) return;
   // An entry without a length is an event.
   detail::addEntry(detail::ownLog(), {name_.index, start_, std::max(hostNow(), start_ + 1)});
 }
 
-OpenHostSpan::OpenHostSpan(HostName name) : name_(name) {
+OpenHostSpan::OpenHostSpan(HostNameId name) : name_(name) {
   if (!hostIsTraced()) return;
   log_ = detail::hostThreadLog();
   start_ = hostNow();

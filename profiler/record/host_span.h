@@ -11,18 +11,18 @@
 namespace pipescope::record {
 
 /// A name of spans in a channel. Names and series are the same for all profiles of a process.
-struct HostName {
+struct HostNameId {
   std::int32_t index = -1;
 };
-struct HostSeries {
+struct HostSeriesId {
   std::int32_t index = -1;
 };
 
 /// Finds or makes a name. Code that is called often keeps the result in a static variable. A process may use
 /// 100,000 names; what comes later gets the name "(other names)".
-HostName hostName(std::string_view channel, std::string_view name);
+HostNameId hostName(std::string_view channel, std::string_view name);
 /// Finds or makes a series of values; series of one chart are drawn together. The same limit holds.
-HostSeries hostSeries(std::string_view chart, std::string_view name, std::string_view unit);
+HostSeriesId hostSeries(std::string_view chart, std::string_view name, std::string_view unit);
 
 namespace detail {
 inline std::atomic<int> hostListeners{0};
@@ -41,44 +41,45 @@ void nameHostThread(std::string name);
 /// Nanoseconds of the host's steady clock.
 std::int64_t hostNow();
 /// Records something without a length, such as a checkpoint that was reached.
-void addHostEvent(HostName name);
-void addHostSample(HostSeries series, double value);
+void addHostEvent(HostNameId name);
+void addHostSample(HostSeriesId series, double value);
 
 /// Measures from its construction to its destruction. Spans of a thread nest.
-class HostSpan {
+class HostSpanTimer {
  public:
-  explicit HostSpan(HostName name) : name_(name) {
+  explicit HostSpanTimer(HostNameId name) : name_(name) {
     if (hostIsTraced()) start_ = hostNow();
   }
-  ~HostSpan() {
+  ~HostSpanTimer() {
     if (start_ != kNotTraced) finish();
   }
-  HostSpan(const HostSpan&) = delete;
-  HostSpan& operator=(const HostSpan&) = delete;
+  HostSpanTimer(const HostSpanTimer&) = delete;
+  HostSpanTimer& operator=(const HostSpanTimer&) = delete;
 
  private:
   static constexpr std::int64_t kNotTraced = INT64_MIN;
   void finish() const;
 
-  HostName name_;
+  HostNameId name_;
   std::int64_t start_ = kNotTraced;
 };
 
 /// Measures the rest of the block.
-#define PIPESCOPE_HOST_SPAN(variable, channel, name)                                                        \
-  static const ::pipescope::record::HostName variable##Name = ::pipescope::record::hostName(channel, name); \
-  const ::pipescope::record::HostSpan variable(variable##Name)
+#define PIPESCOPE_HOST_SPAN(variable, channel, name)            \
+  static const ::pipescope::record::HostNameId variable##Name = \
+      ::pipescope::record::hostName(channel, name);             \
+  const ::pipescope::record::HostSpanTimer variable(variable##Name)
 
 /// A span whose beginning and end are separate calls, maybe of different threads. It belongs to the thread
 /// that began it.
 class OpenHostSpan {
  public:
-  explicit OpenHostSpan(HostName name);
+  explicit OpenHostSpan(HostNameId name);
   /// Records the span. Later calls do nothing.
   void end();
 
  private:
-  HostName name_;
+  HostNameId name_;
   std::int64_t start_ = 0;
   std::shared_ptr<detail::HostThreadLog> log_;  ///< null: not traced, or ended
 };

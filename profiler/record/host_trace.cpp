@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using detail::HostEntries;
 using detail::HostEntry;
-using detail::HostLabel;
+using detail::HostLogLabel;
 using detail::HostValue;
 
 /// Limits of a profile. The first is some hours of the largest samples, and takes some tens of megabytes.
@@ -34,7 +34,7 @@ class Packer {
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
     bytes_.insert(bytes_.end(), bytes, bytes + text.size());
   }
-  void label(const HostLabel& label) {
+  void label(const HostLogLabel& label) {
     text(label.group);
     text(label.name);
     text(label.unit);
@@ -64,8 +64,8 @@ class Unpacker {
     rest_ = rest_.subspan(length);
     return text;
   }
-  HostLabel label() {
-    HostLabel label;
+  HostLogLabel label() {
+    HostLogLabel label;
     label.group = text();
     label.name = text();
     label.unit = text();
@@ -164,13 +164,13 @@ std::vector<HostTrace::Inbox> HostTrace::takeInboxes() {
   return taken;
 }
 
-model::HostNameId HostTrace::nameOf(Recorder& recorder, const HostLabel& label) {
+model::HostNameId HostTrace::nameOf(Recorder& recorder, const HostLogLabel& label) {
   const auto [place, isNew] = names_.try_emplace(label);
   if (isNew) place->second = recorder.add(model::HostName{{}, label.group, label.name});
   return place->second;
 }
 
-model::HostSeriesId HostTrace::seriesOf(Recorder& recorder, const HostLabel& label) {
+model::HostSeriesId HostTrace::seriesOf(Recorder& recorder, const HostLogLabel& label) {
   const auto [place, isNew] = series_.try_emplace(label);
   if (isNew) place->second = recorder.add(model::HostSeries{{}, label.group, label.name, label.unit});
   return place->second;
@@ -261,10 +261,10 @@ base::Status HostTrace::recordPacked(Recorder& recorder, std::span<const std::by
                                      const std::string& process, std::chrono::nanoseconds shift) {
   Unpacker unpacker(bytes);
   dropped_ += unpacker.number<std::int64_t>();
-  std::vector<HostLabel> names(unpacker.count(kPackedLabel));
-  for (HostLabel& label : names) label = unpacker.label();
-  std::vector<HostLabel> series(unpacker.count(kPackedLabel));
-  for (HostLabel& label : series) label = unpacker.label();
+  std::vector<HostLogLabel> names(unpacker.count(kPackedLabel));
+  for (HostLogLabel& label : names) label = unpacker.label();
+  std::vector<HostLogLabel> series(unpacker.count(kPackedLabel));
+  for (HostLogLabel& label : series) label = unpacker.label();
   std::vector<model::HostNameId> nameRows(names.size());
   std::vector<model::HostSeriesId> seriesRows(series.size());
   const auto time = [&] { return base::Ticks(unpacker.number<std::int64_t>() + shift.count()); };

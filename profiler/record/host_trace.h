@@ -48,14 +48,14 @@ class HostTrace {
   void receive(const std::shared_ptr<detail::HostThreadLog>& thread, const std::string& name,
                const detail::HostEntries& entries);
   std::vector<Inbox> takeInboxes();
-  model::HostNameId nameOf(Recorder& recorder, const detail::HostLabel& label);
-  model::HostSeriesId seriesOf(Recorder& recorder, const detail::HostLabel& label);
+  model::HostNameId nameOf(Recorder& recorder, const detail::HostLogLabel& label);
+  model::HostSeriesId seriesOf(Recorder& recorder, const detail::HostLogLabel& label);
 
   std::map<std::shared_ptr<detail::HostThreadLog>, std::size_t> places_;
   std::vector<Inbox> inboxes_;
   std::vector<model::HostThreadId> threads_;  ///< rows of the inboxes
-  std::map<detail::HostLabel, model::HostNameId> names_;
-  std::map<detail::HostLabel, model::HostSeriesId> series_;
+  std::map<detail::HostLogLabel, model::HostNameId> names_;
+  std::map<detail::HostLogLabel, model::HostSeriesId> series_;
   std::vector<model::HostNameId> nameRows_;      ///< by the index of a HostName
   std::vector<model::HostSeriesId> seriesRows_;  ///< by the index of a HostSeries
   std::int64_t kept_ = 0, dropped_ = 0;

@@ -16,8 +16,8 @@ class PlayedUpdate {
       : context_(context), recording_(context.recording), players_(players) {}
 
   void run(int iteration) {
-    const Order& order = recording_.orderOf(iteration);
-    const Where where{.iteration = iteration};
+    const ReplayOrder& order = recording_.orderOf(iteration);
+    const PiecePlace where{.iteration = iteration};
     if (order.serialUpdate) {
       for (const auto& player : players_) align(*player, player->slowest(), model::WaitCause::drain, where);
     }
@@ -31,7 +31,7 @@ class PlayedUpdate {
 
  private:
   /// Lets all devices of a replica wait for one of them.
-  void align(Player& player, int device, model::WaitCause cause, const Where& where) {
+  void align(Player& player, int device, model::WaitCause cause, const PiecePlace& where) {
     const PlayedDevice last = player.device(device);
     for (int d = 0; d < recording_.deviceCount(); ++d)
       player.wait(d, last.free, cause, last.last, device, where);
@@ -73,7 +73,7 @@ class PlayedUpdate {
     finishOverlapped(device, iteration);
     for (int stage = 0; stage < recording_.stageCount(); ++stage) {
       if (recording_.deviceOfStage[static_cast<std::size_t>(stage)] != device) continue;
-      const Where where{.stage = stage, .iteration = iteration};
+      const PiecePlace where{.stage = stage, .iteration = iteration};
       const std::size_t count = updateOf(stageOf(*players_.front(), stage), iteration).size();
       for (std::size_t i = 0; i < count; ++i) placeAll(device, stage, i, where);
       any = any || count > 0;
@@ -81,7 +81,7 @@ class PlayedUpdate {
     return any;
   }
 
-  void placeAll(int device, int stage, std::size_t index, const Where& where) {
+  void placeAll(int device, int stage, std::size_t index, const PiecePlace& where) {
     const Piece& first = updateOf(stageOf(*players_.front(), stage), where.iteration)[index];
     if (first.pass == model::Pass::collective && !recording_.measured) {
       Player& last = **std::max_element(players_.begin(), players_.end(), [&](const auto& a, const auto& b) {
@@ -100,7 +100,7 @@ class PlayedUpdate {
     }
   }
 
-  void lagOf(Player& player, int device, int stage, std::size_t index, const Where& where) {
+  void lagOf(Player& player, int device, int stage, std::size_t index, const PiecePlace& where) {
     const auto r = static_cast<std::size_t>(player.replica());
     const auto s = static_cast<std::size_t>(stage), iteration = static_cast<std::size_t>(where.iteration);
     if (context_.learning == nullptr) {
@@ -167,7 +167,7 @@ class PlayedUpdate {
             players_[p]->placeBeside(device, stageOf(*players_[p], one.stage).overlapped[one.index].piece,
                                      start, {.stage = one.stage, .iteration = iteration});
     }
-    const Where where{.stage = all.back().stage, .iteration = iteration};
+    const PiecePlace where{.stage = all.back().stage, .iteration = iteration};
     for (std::size_t p = 0; p < players_.size(); ++p) {
       if (late != nullptr && late != players_[p].get())
         players_[p]->wait(device, bound, model::WaitCause::collective, late->device(device).last,
@@ -238,7 +238,7 @@ class PlayedCall {
     const int device = slow.slowest();
     const PlayedDevice clock = slow.device(device);
     if (!recording_.measured) {
-      const Where where{.iteration = recording_.iterations - 1};
+      const PiecePlace where{.iteration = recording_.iterations - 1};
       all([&](Player& player, int d) {
         player.wait(d, clock.free, model::WaitCause::drain, clock.last, slow.replica(), device, where);
       });
@@ -299,7 +299,7 @@ base::Status setLags(Recording& recording, const RecordedStarts& starts) {
   return {};
 }
 
-bool OutputRule::returns(std::int64_t index, std::int64_t count) const {
+bool RecordedOutputRule::returns(std::int64_t index, std::int64_t count) const {
   if (mode == Mode::all) return true;
   if (mode == Mode::none) return false;
   return mode == Mode::last ? index + 1 == count : (index + 1) % period == 0;

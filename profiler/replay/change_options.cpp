@@ -8,7 +8,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/base/nearest.h"
-#include "profiler/replay/recompute.h"
+#include "profiler/replay/recompute_costs.h"
 
 namespace pipescope::replay {
 namespace {

@@ -16,24 +16,24 @@ namespace pipescope::replay {
 enum class TaskKind : std::uint8_t { forward = 0, backward = 1, weight = 2 };
 inline constexpr int kTaskKinds = 3;
 
-struct Task {
+struct ReplayTask {
   int stage = 0, microBatch = 0;
   int slot = -1;  ///< pipeline cycle; −1 if the schedule has no cycles
   TaskKind kind = TaskKind::forward;
   /// The task belongs to the same block as the task before it. A block starts when the inputs of all its
   /// tasks are there, and its results leave when its last task ends.
   bool joined = false;
-  friend bool operator==(const Task&, const Task&) = default;
+  friend bool operator==(const ReplayTask&, const ReplayTask&) = default;
 };
 
-struct Order {
+struct ReplayOrder {
   model::ScheduleKind progression = model::ScheduleKind::dependency;
   bool serialUpdate = false;   ///< one device updates after another, once all have drained
   bool splitBackward = false;  ///< weight gradients are tasks of their own
   int pipes = 1;               ///< independent ways through the devices; stages are numbered pipe by pipe
   int slots = 0;               ///< pipeline cycles; 0 if there are none
-  std::vector<std::vector<Task>> devices;  ///< tasks by device of a replica, in order
-  std::vector<std::int64_t> stashEntries;  ///< by stage; empty: not known
+  std::vector<std::vector<ReplayTask>> devices;  ///< tasks by device of a replica, in order
+  std::vector<std::int64_t> stashEntries;        ///< by stage; empty: not known
 };
 
 /// What a schedule needs to know to make an order.
@@ -48,7 +48,7 @@ struct OrderRequest {
 struct Schedules {
   std::vector<std::string> names;  ///< those that users may choose
   /// Errors: an unknown name, or a rule of the schedule that the request breaks.
-  std::function<base::Result<Order>(const OrderRequest&)> make;
+  std::function<base::Result<ReplayOrder>(const OrderRequest&)> make;
 };
 
 }  // namespace pipescope::replay

@@ -133,12 +133,12 @@ using PlannedDevices = std::vector<Tasks>;
 
 base::Result<PlannedDevices> scheduleTasks(const Schedules& schedules, const std::string& name,
                                            const RecordedOrder& recorded) {
-  PIPESCOPE_ASSIGN(const Order order, schedules.make({name, recorded.stages, recorded.microBatches,
-                                                      recorded.training, recorded.deviceOfStage}));
+  PIPESCOPE_ASSIGN(const ReplayOrder order, schedules.make({name, recorded.stages, recorded.microBatches,
+                                                            recorded.training, recorded.deviceOfStage}));
   PlannedDevices planned;
-  for (const std::vector<Task>& tasks : order.devices) {
+  for (const std::vector<ReplayTask>& tasks : order.devices) {
     Tasks& own = planned.emplace_back();
-    for (const Task& task : tasks)
+    for (const ReplayTask& task : tasks)
       own.push_back({task.stage, task.microBatch,
                      task.kind == TaskKind::forward    ? Pass::forward
                      : task.kind == TaskKind::backward ? Pass::backward
@@ -147,7 +147,7 @@ base::Result<PlannedDevices> scheduleTasks(const Schedules& schedules, const std
   return planned;
 }
 
-base::Result<PlannedDevices> fileTasks(const Plan& plan, const RecordedOrder& recorded) {
+base::Result<PlannedDevices> fileTasks(const PlannedOrder& plan, const RecordedOrder& recorded) {
   PlannedDevices planned(recorded.numberOf.size());
   std::vector<bool> has(static_cast<std::size_t>(recorded.stages));
   for (const PlannedTask& task : plan.tasks) {
@@ -214,8 +214,8 @@ PlanComparison compareAll(const RecordedOrder& recorded, const PlannedDevices& p
 
 }  // namespace
 
-base::Result<Plan> parsePlan(std::string_view text, const std::string& file) {
-  Plan plan;
+base::Result<PlannedOrder> parsePlan(std::string_view text, const std::string& file) {
+  PlannedOrder plan;
   plan.name = file;
   int number = 0;
   while (!text.empty()) {
@@ -243,7 +243,7 @@ base::Result<Plan> parsePlan(std::string_view text, const std::string& file) {
 }
 
 base::Result<PlanComparison> comparePlan(const model::ProfileSource& source, const analysis::Catalog& catalog,
-                                         model::ExecutableId executable, const Plan& plan,
+                                         model::ExecutableId executable, const PlannedOrder& plan,
                                          const Schedules* schedules) {
   PIPESCOPE_ASSIGN(const RecordedOrder recorded, RecordedReader().read(source, catalog, executable));
   if (!plan.tasks.empty()) {

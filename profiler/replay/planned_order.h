@@ -18,7 +18,7 @@ struct PlannedTask {
 };
 
 /// Where the tasks of a plan come from.
-struct Plan {
+struct PlannedOrder {
   std::string name;  ///< a schedule, or a file; empty: the schedule that fits best
   /// Of a file: all tasks of an iteration. Each device does those of its stages, in this order.
   std::vector<PlannedTask> tasks;
@@ -26,7 +26,7 @@ struct Plan {
 
 /// Reads a list of passes: a line for each, "stage,pass,micro_batch", such as "0,forward,3". Empty lines, a
 /// heading of these words and what follows a # are left out. Errors name the file and the line.
-base::Result<Plan> parsePlan(std::string_view text, const std::string& file);
+base::Result<PlannedOrder> parsePlan(std::string_view text, const std::string& file);
 
 /// Where a device first leaves the plan.
 struct Divergence {
@@ -56,7 +56,7 @@ struct PlanComparison {
 /// the stages or micro-batches break, a run without stages or micro-batches, and a plan without a task of one
 /// of the stages.
 base::Result<PlanComparison> comparePlan(const model::ProfileSource& source, const analysis::Catalog& catalog,
-                                         model::ExecutableId executable, const Plan& plan,
+                                         model::ExecutableId executable, const PlannedOrder& plan,
                                          const Schedules* schedules);
 
 }  // namespace pipescope::replay

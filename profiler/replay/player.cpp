@@ -46,7 +46,7 @@ int Player::slowest() const {
   return static_cast<int>(last - devices_.begin());
 }
 
-void Player::place(int d, const Piece& piece, const Where& where) {
+void Player::place(int d, const Piece& piece, const PiecePlace& where) {
   PlayedDevice& at = device(d);
   const Ticks start = at.free;
   at.free += piece.ticks;
@@ -59,7 +59,7 @@ void Player::place(int d, const Piece& piece, const Where& where) {
   at.readyBy = at.last;
 }
 
-std::int64_t Player::placeBeside(int d, const Piece& piece, Ticks start, const Where& where) {
+std::int64_t Player::placeBeside(int d, const Piece& piece, Ticks start, const PiecePlace& where) {
   if (!context_.rows) return -1;
   context_.timeline.placements.push_back(
       {replica_, d, where, piece.segment, piece.pass, start, start + piece.ticks});
@@ -67,7 +67,7 @@ std::int64_t Player::placeBeside(int d, const Piece& piece, Ticks start, const W
 }
 
 void Player::wait(int d, Ticks until, model::WaitCause cause, std::int64_t waitedFor, int forReplica,
-                  int forDevice, const Where& where) {
+                  int forDevice, const PiecePlace& where) {
   PlayedDevice& at = device(d);
   if (until <= at.free) return;
   if (context_.rows)
@@ -76,7 +76,7 @@ void Player::wait(int d, Ticks until, model::WaitCause cause, std::int64_t waite
   at.free = until;
 }
 
-void Player::lag(int d, Ticks& lag, Ticks recordedStart, model::WaitCause cause, const Where& where) {
+void Player::lag(int d, Ticks& lag, Ticks recordedStart, model::WaitCause cause, const PiecePlace& where) {
   PlayedDevice& at = device(d);
   if (context_.learning != nullptr && recordedStart.count != INT64_MIN) lag = recordedStart - at.free;
   if (lag.count > 0) wait(d, at.free + lag, cause, -1, -1, where);
@@ -108,7 +108,7 @@ bool Player::flush(int iteration) {
 
 // --- Tasks -----------------------------------------------------------------------------
 
-Ticks Player::prepared(const Task& task) const {
+Ticks Player::prepared(const ReplayTask& task) const {
   const RecordedHost& host = recording_.host;
   const std::int64_t count =
       static_cast<std::int64_t>(iteration_) * recording_.microBatches + task.microBatch + 1;
@@ -116,7 +116,7 @@ Ticks Player::prepared(const Task& task) const {
          Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * host.ticksPerMicroBatch())));
 }
 
-void Player::placeHostIn(int d, const Task& task) {
+void Player::placeHostIn(int d, const ReplayTask& task) {
   const Pieces& loads = work(task).hostIn;
   const bool prepares = recording_.host.ticksPerMicroBatch() > 0 && !loads.empty();
   if (!recording_.host.overlapsCopies) {
@@ -140,7 +140,7 @@ void Player::placeHostIn(int d, const Task& task) {
   room_[at] = device(d).free;
 }
 
-void Player::placeHostOut(int d, const Task& task) {
+void Player::placeHostOut(int d, const ReplayTask& task) {
   const std::int64_t index =
       static_cast<std::int64_t>(iteration_) * recording_.microBatches + task.microBatch;
   const std::int64_t count = static_cast<std::int64_t>(recording_.iterations) * recording_.microBatches;
@@ -167,7 +167,7 @@ void Player::finishStores() {
   }
 }
 
-void Player::learnOrLag(int d, const Task& task) {
+void Player::learnOrLag(int d, const ReplayTask& task) {
   const auto kind = static_cast<std::size_t>(task.kind);
   const model::WaitCause cause =
       waited_[static_cast<std::size_t>(d)] ? model::WaitCause::exchange : model::WaitCause::host;
@@ -183,7 +183,7 @@ void Player::learnOrLag(int d, const Task& task) {
 }
 
 /// When the task started in the recording; the least value if it did not start there. For use while learning.
-Ticks Player::recordedStart(const Task& task) const {
+Ticks Player::recordedStart(const ReplayTask& task) const {
   const std::size_t index = recording_.indexOf(iteration_, task.microBatch),
                     stages = static_cast<std::size_t>(recording_.stageCount());
   return context_.starts->tasks[static_cast<std::size_t>(replica_)]
@@ -194,7 +194,7 @@ Ticks Player::recordedStart(const Task& task) const {
 /// How long the message takes that brings the input of a task, once the queue serves it at `begin`. A message
 /// that other messages overlapped takes only the time until its task started, for otherwise the task would
 /// come too late.
-Ticks Player::learnMessage(const Task& task, Ticks begin, Ticks ticks) {
+Ticks Player::learnMessage(const ReplayTask& task, Ticks begin, Ticks ticks) {
   if (context_.learning == nullptr) return ticks;
   const bool forward = task.kind == TaskKind::forward;
   const Ticks start = recordedStart(task);
@@ -210,7 +210,7 @@ Ticks Player::learnMessage(const Task& task, Ticks begin, Ticks ticks) {
   return shorter;
 }
 
-void Player::placeTask(int d, const Task& task, std::size_t loaded) {
+void Player::placeTask(int d, const ReplayTask& task, std::size_t loaded) {
   learnOrLag(d, task);
   const Pieces& pieces = work(task).of(task.kind);
   if (task.kind == TaskKind::backward) backwardStart_[static_cast<std::size_t>(task.stage)] = device(d).free;
@@ -218,7 +218,7 @@ void Player::placeTask(int d, const Task& task, std::size_t loaded) {
 }
 
 void Player::placeTasks(int d, std::size_t first, std::size_t end) {
-  const std::vector<Task>& all = tasks(d);
+  const std::vector<ReplayTask>& all = tasks(d);
   PlayedDevice& at = device(d);
   at.ready = at.free;  // needed if a task takes no time
   at.readyBy = at.last;
@@ -252,7 +252,7 @@ void Player::flushWithBarriers() {
 void Player::waitForSlowest(int slot, int slow) {
   const PlayedDevice last = device(slow);
   for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
-    const std::vector<Task>& all = tasks(d);
+    const std::vector<ReplayTask>& all = tasks(d);
     const std::size_t done = next_[static_cast<std::size_t>(d)];
     const bool idle = done == 0 || all[done - 1].slot != slot;
     model::WaitCause cause = model::WaitCause::slowerStage;
@@ -265,7 +265,7 @@ void Player::waitForSlowest(int slot, int slow) {
 /// All copies take place in every cycle, even if there is nothing to send yet.
 void Player::exchange(int slot, int slow) {
   if (recorded_.flows.empty()) return;
-  const Where at{.iteration = iteration_, .slot = slot};
+  const PiecePlace at{.iteration = iteration_, .slot = slot};
   const int count = static_cast<int>(devices_.size());
   for (int d = 0; d < count; ++d) {
     const Piece& sync = recorded_.sync[static_cast<std::size_t>(d)];
@@ -281,7 +281,7 @@ void Player::exchange(int slot, int slow) {
     int microBatch = -1;
     const bool forward = flow.kind == model::TransferKind::activation;
     for (std::size_t t = next_[static_cast<std::size_t>(from)]; t-- > 0 && tasks(from)[t].slot == slot;) {
-      const Task& task = tasks(from)[t];
+      const ReplayTask& task = tasks(from)[t];
       if (microBatch < 0 && task.stage == flow.fromStage && (task.kind == TaskKind::forward) == forward)
         microBatch = task.microBatch;
     }
@@ -318,8 +318,8 @@ void Player::begin() {
   left_.clear();
   if (order_->progression == model::ScheduleKind::oneAtATime)
     left_.resize(static_cast<std::size_t>(recording_.microBatches));
-  for (const std::vector<Task>& list : order_->devices) {
-    for (const Task& task : list)
+  for (const std::vector<ReplayTask>& list : order_->devices) {
+    for (const ReplayTask& task : list)
       if (task.kind != TaskKind::weight) made_[arrivalOf(task.stage, task.kind, task.microBatch)] = 1;
   }
 }
@@ -344,7 +344,7 @@ bool Player::flushByDependency() {
 
 /// Sets `needed` to the input that the task waits for, or to null. Returns false if it is not known yet. A
 /// trace that begins or ends within an iteration lacks some inputs; nothing waits for those.
-bool Player::input(const Task& task, const Arrival*& needed) const {
+bool Player::input(const ReplayTask& task, const Arrival*& needed) const {
   needed = nullptr;
   std::size_t index = 0;
   if (task.kind == TaskKind::forward) {
@@ -367,7 +367,7 @@ bool Player::input(const Task& task, const Arrival*& needed) const {
 
 bool Player::start(int d) {
   const auto at = static_cast<std::size_t>(d);
-  const std::vector<Task>& all = tasks(d);
+  const std::vector<ReplayTask>& all = tasks(d);
   if (end_[at] != next_[at] || next_[at] == all.size()) return false;
   std::size_t end = next_[at], waiting = end;
   std::optional<Arrival> last;
@@ -402,7 +402,7 @@ bool Player::start(int d) {
   return true;
 }
 
-void Player::waitFor(const Arrival& arrival, int d, const Task& task) {
+void Player::waitFor(const Arrival& arrival, int d, const ReplayTask& task) {
   const bool first = next_[static_cast<std::size_t>(d)] == 0;
   const model::WaitCause cause = first ? model::WaitCause::fill : model::WaitCause::slowerStage;
   wait(d, arrival.sent, cause, arrival.source, arrival.device, where(task));
@@ -410,7 +410,7 @@ void Player::waitFor(const Arrival& arrival, int d, const Task& task) {
        where(task));
 }
 
-void Player::send(int d, const Task& task) {
+void Player::send(int d, const ReplayTask& task) {
   if (task.kind == TaskKind::weight) return;
   const PlayedDevice& at = device(d);
   const bool forward = task.kind == TaskKind::forward;

@@ -39,17 +39,17 @@ class Player {
   int slowest() const;
   Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
-  void place(int device, const Piece& piece, const Where& where);
-  std::int64_t placeBeside(int device, const Piece& piece, Ticks start, const Where& where);
+  void place(int device, const Piece& piece, const PiecePlace& where);
+  std::int64_t placeBeside(int device, const Piece& piece, Ticks start, const PiecePlace& where);
   /// Lets the device wait until `until`, for what a device of a replica has done; `forDevice` −1: the host.
   void wait(int device, Ticks until, model::WaitCause cause, std::int64_t waitedFor, int forReplica,
-            int forDevice, const Where& where);
+            int forDevice, const PiecePlace& where);
   void wait(int device, Ticks until, model::WaitCause cause, std::int64_t waitedFor, int forDevice,
-            const Where& where) {
+            const PiecePlace& where) {
     wait(device, until, cause, waitedFor, replica_, forDevice, where);
   }
   /// Applies a lag, or learns it from the recorded start.
-  void lag(int device, Ticks& lag, Ticks recordedStart, model::WaitCause cause, const Where& where);
+  void lag(int device, Ticks& lag, Ticks recordedStart, model::WaitCause cause, const PiecePlace& where);
   PlayerContext& context() { return context_; }
 
  private:
@@ -59,14 +59,16 @@ class Player {
     int device = -1;
     int flush = -1;  ///< iteration that it belongs to
   };
-  const std::vector<Task>& tasks(int device) const {
+  const std::vector<ReplayTask>& tasks(int device) const {
     return order_->devices[static_cast<std::size_t>(device)];
   }
   int deviceOf(int stage) const { return recording_.deviceOfStage[static_cast<std::size_t>(stage)]; }
-  const StageWork& work(const Task& task) const {
+  const StageWork& work(const ReplayTask& task) const {
     return recording_.work(recorded_, task.stage, iteration_, task.microBatch);
   }
-  Where where(const Task& task) const { return {task.stage, task.microBatch, iteration_, task.slot}; }
+  PiecePlace where(const ReplayTask& task) const {
+    return {task.stage, task.microBatch, iteration_, task.slot};
+  }
 
   void flushWithBarriers();
   void waitForSlowest(int slot, int slowest);
@@ -74,28 +76,28 @@ class Player {
   bool flushByDependency();
   void begin();
   bool start(int device);
-  bool input(const Task& task, const Arrival*& needed) const;
-  void waitFor(const Arrival& arrival, int device, const Task& task);
-  void send(int device, const Task& task);
+  bool input(const ReplayTask& task, const Arrival*& needed) const;
+  void waitFor(const Arrival& arrival, int device, const ReplayTask& task);
+  void send(int device, const ReplayTask& task);
   std::size_t arrivalOf(int stage, TaskKind kind, int microBatch) const;
   bool firstOfPipe(int stage) const { return stage % stagesOfPipe_ == 0; }
   bool lastOfPipe(int stage) const { return (stage + 1) % stagesOfPipe_ == 0; }
 
   void placeTasks(int device, std::size_t first, std::size_t end);
-  void placeTask(int device, const Task& task, std::size_t loaded);
-  void placeHostIn(int device, const Task& task);
-  void placeHostOut(int device, const Task& task);
-  void learnOrLag(int device, const Task& task);
-  Ticks recordedStart(const Task& task) const;
-  Ticks learnMessage(const Task& task, Ticks begin, Ticks ticks);
-  Ticks prepared(const Task& task) const;
+  void placeTask(int device, const ReplayTask& task, std::size_t loaded);
+  void placeHostIn(int device, const ReplayTask& task);
+  void placeHostOut(int device, const ReplayTask& task);
+  void learnOrLag(int device, const ReplayTask& task);
+  Ticks recordedStart(const ReplayTask& task) const;
+  Ticks learnMessage(const ReplayTask& task, Ticks begin, Ticks ticks);
+  Ticks prepared(const ReplayTask& task) const;
   void finishStores();
 
   PlayerContext& context_;
   const Recording& recording_;
   int replica_;
   const RecordedReplica& recorded_;
-  const Order* order_ = nullptr;
+  const ReplayOrder* order_ = nullptr;
   int iteration_ = 0, stagesOfPipe_ = 1;
   std::vector<PlayedDevice> devices_;
   std::vector<Ticks> backwardStart_;

@@ -81,7 +81,7 @@ struct RecordedReplica {
 };
 
 /// Which micro-batches of a call send their outputs to the host.
-struct OutputRule {
+struct RecordedOutputRule {
   enum class Mode { all, none, last, everyN } mode = Mode::all;
   std::int64_t period = 1;
   bool returns(std::int64_t index, std::int64_t count) const;
@@ -114,8 +114,8 @@ struct Recording {
   /// After so many of them, their costs begin anew. 0: after all.
   int repeatedMicroBatches = 0;
   std::vector<int> deviceOfStage;
-  std::vector<Order> orders;  ///< by iteration, or one for all
-  OutputRule output;
+  std::vector<ReplayOrder> orders;  ///< by iteration, or one for all
+  RecordedOutputRule output;
   RecordedHost host;
   Ticks tail;             ///< from the end of the last device to the end of the call
   Ticks syncTicks;        ///< of the external sync, also where the recorded schedule needs none
@@ -123,7 +123,7 @@ struct Recording {
   std::vector<RecordedReplica> replicas;
   std::vector<model::Stage> stages;  ///< of the first replica, by index
 
-  const Order& orderOf(int iteration) const {
+  const ReplayOrder& orderOf(int iteration) const {
     return orders[static_cast<std::size_t>(iteration) % orders.size()];
   }
   int stageCount() const { return static_cast<int>(deviceOfStage.size()); }

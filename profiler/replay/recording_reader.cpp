@@ -105,7 +105,7 @@ base::Status addOrder(const Schedules* schedules, Recording& recording) {
     return base::badInput("This program knows no schedules, so it cannot replay an emulated profile.");
   const OrderRequest request{recording.executable.schedule, recording.stageCount(), recording.microBatches,
                              recording.training(), recording.deviceOfStage};
-  base::Result<Order> made = schedules->make(request);
+  base::Result<ReplayOrder> made = schedules->make(request);
   if (!made.ok())
     return base::badInput(fmt::format("The recorded schedule {} cannot be replayed: {}",
                                       recording.executable.schedule, made.error().message));
@@ -128,11 +128,11 @@ base::Result<CallRows> readRows(const model::ProfileSource& source, const model:
 
 /// Checks that the order names only work that exists.
 base::Status checkOrder(const Recording& recording) {
-  for (const Order& order : recording.orders) {
+  for (const ReplayOrder& order : recording.orders) {
     if (order.devices.empty() || order.pipes < 1 || recording.stageCount() % order.pipes != 0)
       return base::badInput("The order of the schedule does not fit the recorded stages.");
-    for (const std::vector<Task>& tasks : order.devices) {
-      for (const Task& task : tasks) {
+    for (const std::vector<ReplayTask>& tasks : order.devices) {
+      for (const ReplayTask& task : tasks) {
         if (task.stage < 0 || task.stage >= recording.stageCount() || task.microBatch < 0 ||
             task.microBatch >= recording.microBatches)
           return base::badInput("The order of the schedule names stages that the recording does not have.");

@@ -7,18 +7,18 @@
 #include <set>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/replay/recompute.h"
+#include "profiler/replay/recompute_costs.h"
 
 namespace pipescope::replay {
 namespace {
 
 using model::Pass;
 
-bool sameTasks(const Order& a, const Order& b) {
+bool sameTasks(const ReplayOrder& a, const ReplayOrder& b) {
   if (a.devices.size() != b.devices.size()) return false;
   for (std::size_t d = 0; d < a.devices.size(); ++d) {
     if (!std::equal(a.devices[d].begin(), a.devices[d].end(), b.devices[d].begin(), b.devices[d].end(),
-                    [](const Task& x, const Task& y) {
+                    [](const ReplayTask& x, const ReplayTask& y) {
                       return x.stage == y.stage && x.microBatch == y.microBatch && x.kind == y.kind;
                     }))
       return false;
@@ -32,7 +32,7 @@ OrderRequest requestFor(const Recording& recording, const std::string& schedule)
 }
 
 /// Weight gradients become part of the backward pass, or the other way round.
-base::Status matchSplit(const Order& before, const Order& after, Recording& recording) {
+base::Status matchSplit(const ReplayOrder& before, const ReplayOrder& after, Recording& recording) {
   if (before.splitBackward == after.splitBackward || !recording.training()) return {};
   if (after.splitBackward)
     return base::badInput(
@@ -51,7 +51,7 @@ base::Status matchSplit(const Order& before, const Order& after, Recording& reco
   return {};
 }
 
-void matchProgression(const Order& before, const Order& after, Recording& recording) {
+void matchProgression(const ReplayOrder& before, const ReplayOrder& after, Recording& recording) {
   const bool wasBarrier = before.progression == model::ScheduleKind::barrier;
   const bool isBarrier = after.progression == model::ScheduleKind::barrier;
   if (wasBarrier == isBarrier) return;
@@ -69,7 +69,7 @@ void matchProgression(const Order& before, const Order& after, Recording& record
 
 /// A stage whose backward pass follows its forward pass at once keeps nothing in a stash and recomputes
 /// nothing, unless it is not the last one.
-base::Status matchRecompute(const ChangeContext& context, const Order& before, const Order& after,
+base::Status matchRecompute(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
                             Changed& changed) {
   Recording& recording = changed.recording;
   const auto last = static_cast<std::size_t>(recording.stageCount()) - 1;
@@ -128,7 +128,7 @@ bool isOptionOn(const analysis::Catalog& catalog, std::string_view key) {
 /// Where devices launch a program for each pass, the forward and backward pass of a stage without a stash are
 /// one program, because nothing comes between them. So the backward pass gains or loses a launch with the
 /// stash. Copies to and from the stash go with it, too; those of a new stash are not known.
-base::Status matchStash(const ChangeContext& context, const Order& before, const Order& after,
+base::Status matchStash(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
                         Recording& recording) {
   std::set<int> stages;
   for (std::size_t s = 0; s < before.stashEntries.size() && s < after.stashEntries.size(); ++s)
@@ -176,11 +176,11 @@ base::Status matchStash(const ChangeContext& context, const Order& before, const
 
 std::string recognisedSchedule(const Recording& recording, const Schedules& schedules) {
   if (recording.orders.size() > 1) {
-    for (const Order& order : recording.orders)
+    for (const ReplayOrder& order : recording.orders)
       if (!sameTasks(order, recording.orders.front())) return {};
   }
   for (const std::string& name : schedules.names) {
-    const base::Result<Order> made = schedules.make(requestFor(recording, name));
+    const base::Result<ReplayOrder> made = schedules.make(requestFor(recording, name));
     if (made.ok() && made->progression == model::ScheduleKind::dependency &&
         sameTasks(*made, recording.orders.front()))
       return name;
@@ -198,7 +198,7 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
     return base::badInput(
         "The recorded order of work is that of no known schedule, so it is not clear in which order other "
         "micro-batches would run. Name a schedule too, such as --set schedule=1f1b.");
-  base::Result<Order> made = context.schedules->make(requestFor(recording, schedule));
+  base::Result<ReplayOrder> made = context.schedules->make(requestFor(recording, schedule));
   if (!made.ok()) return made.error();
   if (made->pipes != before.orders.front().pipes)
     return base::badInput(

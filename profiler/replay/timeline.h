@@ -8,26 +8,26 @@
 namespace pipescope::replay {
 
 /// Where some work belongs.
-struct Where {
+struct PiecePlace {
   int stage = -1, microBatch = -1, iteration = -1, slot = -1;
 };
 
 struct PlacedPiece {
   int replica = 0, device = 0;  ///< indices into Recording::replicas and RecordedReplica::devices
-  Where where;
+  PiecePlace where;
   model::SegmentId segment;
   model::Pass pass = model::Pass::forward;
   Ticks start, end;
 };
 struct PlacedTransfer {
   int replica = 0, flow = 0;
-  Where where;
+  PiecePlace where;
   Ticks start, end;
   std::int64_t from = -1;  ///< index of the placement that produced the bytes
 };
 struct PlacedWait {
   int replica = 0, device = 0, stage = -1;
-  Where where;
+  PiecePlace where;
   Ticks start, end;
   model::WaitCause cause = model::WaitCause::fill;
   std::int64_t waitedFor = -1;  ///< index of a placement; −1: the host

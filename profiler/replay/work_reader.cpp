@@ -105,10 +105,10 @@ class WorkReader {
         recording_.replicas.size(),
         std::vector<std::vector<Ticks>>(static_cast<std::size_t>(recording_.iterations) * stages));
     if (!recording_.measured) return;
-    recording_.orders.assign(static_cast<std::size_t>(recording_.iterations), Order());
+    recording_.orders.assign(static_cast<std::size_t>(recording_.iterations), ReplayOrder());
     int devices = 0;
     for (const int device : recording_.deviceOfStage) devices = std::max(devices, device + 1);
-    for (Order& order : recording_.orders) order.devices.resize(static_cast<std::size_t>(devices));
+    for (ReplayOrder& order : recording_.orders) order.devices.resize(static_cast<std::size_t>(devices));
   }
 
   /// In an emulated profile each replica has the same number of devices, one replica after the other.
@@ -202,7 +202,7 @@ class WorkReader {
     if (start.count == INT64_MIN) {
       start = p.start;
     } else if (!recording_.measured ||
-               (lastTask_ != nullptr && *lastTask_ == Task{p.stage, p.microBatch, -1, kind} &&
+               (lastTask_ != nullptr && *lastTask_ == ReplayTask{p.stage, p.microBatch, -1, kind} &&
                 lastReplica_ == r)) {
       return {};
     } else {
@@ -212,12 +212,12 @@ class WorkReader {
                       p.stage, p.microBatch, p.iteration));
     }
     if (!recording_.measured) return {};
-    Order& order = recording_.orders[static_cast<std::size_t>(p.iteration)];
+    ReplayOrder& order = recording_.orders[static_cast<std::size_t>(p.iteration)];
     order.splitBackward = order.splitBackward || kind == TaskKind::weight;
     // Replicas work in the same order; the first one states it.
-    std::vector<Task>& tasks =
+    std::vector<ReplayTask>& tasks =
         order.devices[static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(p.stage)])];
-    const Task task{p.stage, p.microBatch, -1, kind};
+    const ReplayTask task{p.stage, p.microBatch, -1, kind};
     if (r == 0) tasks.push_back(task);
     current_ = task;
     lastTask_ = &current_;
@@ -305,11 +305,11 @@ class WorkReader {
       });
       if (any) returned.push_back(i);
     }
-    OutputRule& rule = recording_.output;
+    RecordedOutputRule& rule = recording_.output;
     const auto found = static_cast<std::int64_t>(returned.size());
     if (found == count) return;
-    rule.mode = found == 0 ? OutputRule::Mode::none : OutputRule::Mode::everyN;
-    if (found == 1 && returned.front() + 1 == count) rule.mode = OutputRule::Mode::last;
+    rule.mode = found == 0 ? RecordedOutputRule::Mode::none : RecordedOutputRule::Mode::everyN;
+    if (found == 1 && returned.front() + 1 == count) rule.mode = RecordedOutputRule::Mode::last;
     if (found > 0) rule.period = returned.front() + 1;
     for (RecordedReplica& replica : recording_.replicas) {
       for (RecordedStage& stage : replica.stages) {
@@ -332,8 +332,8 @@ class WorkReader {
   std::vector<std::vector<StageWork>> works_;  ///< by replica; by iteration, micro-batch and stage
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
   TaskKind last_ = TaskKind::forward;
-  Task current_;
-  const Task* lastTask_ = nullptr;
+  ReplayTask current_;
+  const ReplayTask* lastTask_ = nullptr;
   std::size_t lastReplica_ = 0;
 };
 

@@ -25,7 +25,7 @@ int significantDecimals(double largest) {
   return std::clamp(kDigits - 1 - static_cast<int>(std::floor(std::log10(largest))), 0, kMost);
 }
 
-int tickDecimals(const Table& table, std::size_t column, double ticksPerShownUnit) {
+int tickDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit) {
   if (table.columns[column].format != Format::ticks || ticksPerShownUnit == 1) return 0;
   double largest = 0;
   for (const auto& row : table.rows)

@@ -11,7 +11,7 @@ namespace pipescope::sections {
 /// How many decimals the ticks of a column need as shown units, such as µs: the largest gets five significant
 /// digits, and trailing zeros that all of them would have are left out. 0 for other columns, and where ticks
 /// are shown as they are.
-int tickDecimals(const Table& table, std::size_t column, double ticksPerShownUnit);
+int tickDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
 
 /// Writes a cell of the column with so many decimals. Other formats than ticks are written as formatCell
 /// does.

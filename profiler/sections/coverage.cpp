@@ -27,7 +27,7 @@ base::Result<PassCounts> passCounts(const Context& context) {
 
 base::Result<Section> makeCoverage(const Context& context) {
   Section section{"coverage", "Coverage", {}, {}, {}};
-  Table table{"coverage", "Recognised in the trace", "counts of the whole trace", {}, {}};
+  SectionTable table{"coverage", "Recognised in the trace", "counts of the whole trace", {}, {}};
   table.columns = {{"what", "What", Format::plain, ""},
                    {"recognised", "Recognised", Format::count, ""},
                    {"all", "Of", Format::count, ""},

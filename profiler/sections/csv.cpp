@@ -51,7 +51,7 @@ std::string factsCsv(const std::vector<Fact>& facts) {
 }
 
 /// The names of the parts of a column, in the order in which the rows mention them first.
-std::vector<std::string> partsOf(const Table& table, std::size_t column) {
+std::vector<std::string> partsOf(const SectionTable& table, std::size_t column) {
   const PartNames& known = table.columns[column].parts;
   if (known != kAnyParts) return known;
   std::vector<std::string> names;
@@ -72,11 +72,11 @@ std::string partCsv(const Cell& cell, const std::string& wanted) {
   return "";
 }
 
-std::string tableCsv(const Table& table) {
+std::string tableCsv(const SectionTable& table) {
   std::vector<std::vector<std::string>> parts;
   std::vector<std::string> fields;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const Column& column = table.columns[c];
+    const SectionColumn& column = table.columns[c];
     parts.push_back(partsOf(table, c));
     if (column.parts.empty()) fields.push_back(column.key);
     for (const std::string& part : parts.back()) fields.push_back(column.key + "." + snakeCase(part));
@@ -98,7 +98,7 @@ std::string tableCsv(const Table& table) {
 std::vector<std::string> csvTables(const Section& section) {
   std::vector<std::string> names;
   if (!section.facts.empty()) names.emplace_back(kFacts);
-  for (const Table& table : section.tables) names.push_back(table.key);
+  for (const SectionTable& table : section.tables) names.push_back(table.key);
   return names;
 }
 
@@ -110,7 +110,7 @@ std::string mainTable(const Section& section) {
 
 base::Result<std::string> toCsv(const Section& section, const std::string& table) {
   if (table == kFacts && !section.facts.empty()) return factsCsv(section.facts);
-  for (const Table& one : section.tables) {
+  for (const SectionTable& one : section.tables) {
     if (one.key == table) return tableCsv(one);
   }
   return base::badInput(fmt::format("There is no table \"{}\" in {}; its tables are {}.", table, section.name,

@@ -31,8 +31,8 @@ std::size_t rowsToShow(const std::vector<Part>& parts, int most, Change&& change
 /// Adds the largest rows, and one row with the sum of the rest, so that the table still adds up. `restColumn`
 /// is the column that says so.
 template <class Part, class Row, class Change>
-void addLargest(Table& table, const std::vector<Part>& parts, int most, std::size_t restColumn, Row&& row,
-                Change&& change) {
+void addLargest(SectionTable& table, const std::vector<Part>& parts, int most, std::size_t restColumn,
+                Row&& row, Change&& change) {
   const std::size_t count = rowsToShow(parts, most, change);
   std::int64_t before = 0, after = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -56,7 +56,7 @@ double ticksOf(const Part& part) {
 
 /// Adds columns for a part's time in ticks. When the calls have different numbers of samples, text shows the
 /// time per sample instead.
-void addTimeColumns(Table& table, const analysis::Diff& diff) {
+void addTimeColumns(SectionTable& table, const analysis::Diff& diff) {
   const bool ticks = !diff.perSample();
   table.columns.push_back({"before_cycles", "Before", Format::ticks, "", ticks});
   table.columns.push_back({"after_cycles", "After", Format::ticks, "", ticks});
@@ -100,9 +100,9 @@ struct OperationPart {
 
 }  // namespace
 
-Table changedOptionTable(const char* key, const char* title,
-                         const std::vector<analysis::ChangedOption>& changed) {
-  Table table{key, title, "", {}, {}};
+SectionTable changedOptionTable(const char* key, const char* title,
+                                const std::vector<analysis::ChangedOption>& changed) {
+  SectionTable table{key, title, "", {}, {}};
   table.columns = {{"name", "Name", Format::plain, ""},
                    {"before", "Before", Format::plain, ""},
                    {"after", "After", Format::plain, ""}};
@@ -113,8 +113,9 @@ Table changedOptionTable(const char* key, const char* title,
   return table;
 }
 
-Table diffPassTable(const analysis::Diff& diff, const Words& words) {
-  Table table{"passes", "Where the time goes", diffBasis(diff, words, "last call, critical path"), {}, {}};
+SectionTable diffPassTable(const analysis::Diff& diff, const Words& words) {
+  SectionTable table{
+      "passes", "Where the time goes", diffBasis(diff, words, "last call, critical path"), {}, {}};
   table.columns = {{"kind", "Pass", Format::plain, ""}};
   addTimeColumns(table, diff);
   for (const analysis::PassPart& part : diff.passes) {
@@ -125,12 +126,12 @@ Table diffPassTable(const analysis::Diff& diff, const Words& words) {
   return table;
 }
 
-Table diffTimeTable(const analysis::Diff& diff, const Words& words, int most) {
-  Table table{"time",
-              "Kernels and copies on the critical path",
-              diffBasis(diff, words, "last call, critical path"),
-              {},
-              {}};
+SectionTable diffTimeTable(const analysis::Diff& diff, const Words& words, int most) {
+  SectionTable table{"time",
+                     "Kernels and copies on the critical path",
+                     diffBasis(diff, words, "last call, critical path"),
+                     {},
+                     {}};
   const bool stages = !diff.families && !diff.splits;
   table.columns = {{"kind", "Part", Format::plain, ""},
                    {"operation", "Operation", Format::plain, ""},
@@ -158,12 +159,12 @@ Table diffTimeTable(const analysis::Diff& diff, const Words& words, int most) {
   return table;
 }
 
-Table diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most) {
-  Table table{"micro_batches",
-              "Time by micro-batch",
-              words.basis("the same time; changes add up to the total"),
-              {},
-              {}};
+SectionTable diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most) {
+  SectionTable table{"micro_batches",
+                     "Time by micro-batch",
+                     words.basis("the same time; changes add up to the total"),
+                     {},
+                     {}};
   table.columns = {{"micro_batch", "Micro-batch", Format::index, "none: time of no micro-batch"},
                    {"before_cycles", "Before", Format::ticks, ""},
                    {"after_cycles", "After", Format::ticks, ""},
@@ -177,8 +178,8 @@ Table diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int mo
   return table;
 }
 
-Table diffMemoryTable(const analysis::Diff& diff, int most) {
-  Table table{"memory", "Memory", "sum over units, without gaps", {}, {}};
+SectionTable diffMemoryTable(const analysis::Diff& diff, int most) {
+  SectionTable table{"memory", "Memory", "sum over units, without gaps", {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index; none: the host", false},
                    {"device_name", "Device", Format::plain, "or its streaming memory"},
                    {"category", "Category", Format::term, ""},
@@ -197,8 +198,8 @@ Table diffMemoryTable(const analysis::Diff& diff, int most) {
 }
 
 /// Devices of different families have no counterparts, so their memory is compared as a whole.
-Table diffCategoryTable(const analysis::Diff& diff) {
-  Table table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
+SectionTable diffCategoryTable(const analysis::Diff& diff) {
+  SectionTable table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
   table.columns = {{"category", "Category", Format::term, ""},
                    {"before_bytes", "Before", Format::bytes, ""},
                    {"after_bytes", "After", Format::bytes, ""},
@@ -218,8 +219,8 @@ Table diffCategoryTable(const analysis::Diff& diff) {
   return table;
 }
 
-base::Result<Table> diffOperationTable(const Context& before, const Context& after,
-                                       const analysis::Diff& diff, const Words& shown, int most) {
+base::Result<SectionTable> diffOperationTable(const Context& before, const Context& after,
+                                              const analysis::Diff& diff, const Words& shown, int most) {
   std::map<std::string, OperationPart> byName;
   for (const Context* side : {&before, &after}) {
     PIPESCOPE_ASSIGN(const analysis::Operations found,
@@ -240,11 +241,11 @@ base::Result<Table> diffOperationTable(const Context& before, const Context& aft
   std::stable_sort(parts.begin(), parts.end(), [](const OperationPart& a, const OperationPart& b) {
     return std::abs(a.delta()) > std::abs(b.delta());
   });
-  Table table{"operations",
-              "Operations of the model",
-              shown.per("micro-batch, all passes and devices of one replica; updates per iteration"),
-              {},
-              {}};
+  SectionTable table{"operations",
+                     "Operations of the model",
+                     shown.per("micro-batch, all passes and devices of one replica; updates per iteration"),
+                     {},
+                     {}};
   table.columns = {{"name", "Operation", Format::plain, "layer of origin"},
                    {"before_cycles", "Before", Format::ticks, ""},
                    {"after_cycles", "After", Format::ticks, ""},

@@ -8,18 +8,18 @@
 
 namespace pipescope::sections {
 
-Table changedOptionTable(const char* key, const char* title,
-                         const std::vector<analysis::ChangedOption>& changed);
+SectionTable changedOptionTable(const char* key, const char* title,
+                                const std::vector<analysis::ChangedOption>& changed);
 /// The critical path by pass.
-Table diffPassTable(const analysis::Diff& diff, const Words& words);
+SectionTable diffPassTable(const analysis::Diff& diff, const Words& words);
 /// The critical path by kernel and copy.
-Table diffTimeTable(const analysis::Diff& diff, const Words& words, int most);
-Table diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most);
-Table diffMemoryTable(const analysis::Diff& diff, int most);
+SectionTable diffTimeTable(const analysis::Diff& diff, const Words& words, int most);
+SectionTable diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most);
+SectionTable diffMemoryTable(const analysis::Diff& diff, int most);
 /// Devices of different families have no counterparts, so their memory is compared as a whole.
-Table diffCategoryTable(const analysis::Diff& diff);
+SectionTable diffCategoryTable(const analysis::Diff& diff);
 /// The operations of the model, wherever they run.
-base::Result<Table> diffOperationTable(const Context& before, const Context& after,
-                                       const analysis::Diff& diff, const Words& words, int most);
+base::Result<SectionTable> diffOperationTable(const Context& before, const Context& after,
+                                              const analysis::Diff& diff, const Words& words, int most);
 
 }  // namespace pipescope::sections

@@ -141,7 +141,7 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
                                   : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
-  Table split = diffSplitTable(one.side(), other.side());
+  SectionTable split = diffSplitTable(one.side(), other.side());
   const bool sameSplit = std::all_of(split.rows.begin(), split.rows.end(), [](const std::vector<Cell>& row) {
     return row[1] == row[2] && row[3] == row[4];
   });
@@ -149,10 +149,10 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
                     changedOptionTable("options", "Options", diff.options),
                     diffStepTable(one.side(), other.side(), shown)};
   if (choice.all || !sameSplit) section.tables.push_back(std::move(split));
-  for (Table& table : choice.all ? diffStageTables(one.side(), other.side(), shown)
-                                 : diffStageTexts(one.side(), other.side(), shown))
+  for (SectionTable& table : choice.all ? diffStageTables(one.side(), other.side(), shown)
+                                        : diffStageTexts(one.side(), other.side(), shown))
     section.tables.push_back(std::move(table));
-  PIPESCOPE_ASSIGN(Table operations, diffOperationTable(before, after, diff, shown, choice.mostRows));
+  PIPESCOPE_ASSIGN(SectionTable operations, diffOperationTable(before, after, diff, shown, choice.mostRows));
   section.tables.push_back(std::move(operations));
   addDiffTables(diff, shown, choice, section);
   addDiffRemarks(diff, section);

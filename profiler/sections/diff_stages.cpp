@@ -100,9 +100,9 @@ Cell bytesCell(const Cell& cell) {
   return value == nullptr ? Cell() : Cell(static_cast<std::int64_t>(*value));
 }
 
-Table stageTableOf(const char* key, const char* title, const std::string& basis, const char* unit,
-                   Format format) {
-  Table table{key, title, basis, {}, {}};
+SectionTable stageTableOf(const char* key, const char* title, const std::string& basis, const char* unit,
+                          Format format) {
+  SectionTable table{key, title, basis, {}, {}};
   const auto column = [&](const char* when) { return std::string(when) + "_" + unit; };
   table.columns = {{"stage", "Stage", Format::index, ""},
                    {"quantity", "Key", Format::plain, "", false},
@@ -116,7 +116,7 @@ Table stageTableOf(const char* key, const char* title, const std::string& basis,
 
 /// Adds a column for each quantity that is not 0 everywhere. `value` compares a quantity of a stage.
 template <class Quantity, class Value>
-void addColumns(Table& table, std::size_t stages, const Quantity& quantity, Format format,
+void addColumns(SectionTable& table, std::size_t stages, const Quantity& quantity, Format format,
                 double ticksPerShownUnit, Value&& value) {
   std::vector<Compared> rows;
   for (std::size_t i = 0; i < stages; ++i) rows.push_back(value(i));
@@ -126,8 +126,9 @@ void addColumns(Table& table, std::size_t stages, const Quantity& quantity, Form
     table.rows[i].push_back(arrowCell(rows[i], format, ticksPerShownUnit));
 }
 
-Table stageText(const char* key, const std::string& title, const std::string& basis, std::size_t stages) {
-  Table table{key, title, basis, {}, {}};
+SectionTable stageText(const char* key, const std::string& title, const std::string& basis,
+                       std::size_t stages) {
+  SectionTable table{key, title, basis, {}, {}};
   table.columns = {{"stage", "Stage", Format::index, ""}};
   for (std::size_t i = 0; i < stages; ++i) table.rows.push_back({static_cast<std::int64_t>(i)});
   return table;
@@ -135,8 +136,8 @@ Table stageText(const char* key, const std::string& title, const std::string& ba
 
 }  // namespace
 
-Table diffSplitTable(const ComparedSide& before, const ComparedSide& after) {
-  Table table{"split", "The split into stages", "", {}, {}};
+SectionTable diffSplitTable(const ComparedSide& before, const ComparedSide& after) {
+  SectionTable table{"split", "The split into stages", "", {}, {}};
   table.columns = {{"stage", "Stage", Format::index, ""},
                    {"before_device", "Device", Format::index, "before"},
                    {"after_device", "after", Format::index, "Device after"},
@@ -156,13 +157,13 @@ Table diffSplitTable(const ComparedSide& before, const ComparedSide& after) {
   return table;
 }
 
-std::vector<Table> diffStageTables(const ComparedSide& before, const ComparedSide& after,
-                                   const Words& words) {
-  Table times =
+std::vector<SectionTable> diffStageTables(const ComparedSide& before, const ComparedSide& after,
+                                          const Words& words) {
+  SectionTable times =
       stageTableOf("stages", "Passes and waits of each stage",
                    words.per("micro-batch; update and waits per iteration"), "cycles", Format::ticks);
-  Table memory = stageTableOf("stage_memory", "Memory of each stage", "of the stage's device, one replica",
-                              "bytes", Format::bytes);
+  SectionTable memory = stageTableOf("stage_memory", "Memory of each stage",
+                                     "of the stage's device, one replica", "bytes", Format::bytes);
   for (std::size_t i = 0; i < stageCount(before, after); ++i) {
     const auto stage = static_cast<std::int64_t>(i);
     for (const auto* quantities : {&passQuantities(), &waitQuantities()}) {
@@ -181,15 +182,16 @@ std::vector<Table> diffStageTables(const ComparedSide& before, const ComparedSid
   return {std::move(times), std::move(memory)};
 }
 
-std::vector<Table> diffStageTexts(const ComparedSide& before, const ComparedSide& after, const Words& words) {
+std::vector<SectionTable> diffStageTexts(const ComparedSide& before, const ComparedSide& after,
+                                         const Words& words) {
   const std::size_t stages = stageCount(before, after);
   const std::string arrows = "before → after; ";
-  Table passes = stageText("passes", "Passes of each stage",
-                           arrows + words.per("micro-batch; update per iteration"), stages);
-  Table waits = stageText("waits", "Waits of each stage", arrows + words.per("iteration"), stages);
-  Table memory = stageText("stage_memory", "Memory of each stage",
-                           arrows + "of the stage's device, one replica", stages);
-  const auto add = [&](Table& table, const std::vector<StageQuantity>& quantities) {
+  SectionTable passes = stageText("passes", "Passes of each stage",
+                                  arrows + words.per("micro-batch; update per iteration"), stages);
+  SectionTable waits = stageText("waits", "Waits of each stage", arrows + words.per("iteration"), stages);
+  SectionTable memory = stageText("stage_memory", "Memory of each stage",
+                                  arrows + "of the stage's device, one replica", stages);
+  const auto add = [&](SectionTable& table, const std::vector<StageQuantity>& quantities) {
     for (const StageQuantity& quantity : quantities)
       addColumns(table, stages, quantity, Format::ticks, words.time.ticks,
                  [&](std::size_t i) { return ofStage(before, after, i, quantity.value); });
@@ -199,8 +201,8 @@ std::vector<Table> diffStageTexts(const ComparedSide& before, const ComparedSide
   for (const StageBytes& bytes : kStageBytes)
     addColumns(memory, stages, bytes, Format::bytes, 1,
                [&](std::size_t i) { return stageBytes(before, after, i, bytes); });
-  std::vector<Table> tables = {std::move(passes), std::move(waits), std::move(memory)};
-  std::erase_if(tables, [](const Table& table) { return table.columns.size() == 1; });
+  std::vector<SectionTable> tables = {std::move(passes), std::move(waits), std::move(memory)};
+  std::erase_if(tables, [](const SectionTable& table) { return table.columns.size() == 1; });
   return tables;
 }
 

@@ -7,10 +7,12 @@
 namespace pipescope::sections {
 
 /// Which blocks lie in each stage.
-Table diffSplitTable(const ComparedSide& before, const ComparedSide& after);
+SectionTable diffSplitTable(const ComparedSide& before, const ComparedSide& after);
 /// Passes, waits and memory of each stage, for programs: a row for each stage and quantity.
-std::vector<Table> diffStageTables(const ComparedSide& before, const ComparedSide& after, const Words& words);
+std::vector<SectionTable> diffStageTables(const ComparedSide& before, const ComparedSide& after,
+                                          const Words& words);
 /// The same for people: a row for each stage, with cells such as "12,337 → 23,245".
-std::vector<Table> diffStageTexts(const ComparedSide& before, const ComparedSide& after, const Words& words);
+std::vector<SectionTable> diffStageTexts(const ComparedSide& before, const ComparedSide& after,
+                                         const Words& words);
 
 }  // namespace pipescope::sections

@@ -43,13 +43,14 @@ constexpr std::pair<double analysis::LostTime::*, const char*> kLost[] = {
     {&analysis::LostTime::imbalance, "lost to imbalance"},
     {&analysis::LostTime::exchangeUpdateHost, "lost to exchange, update, host"}};
 
-void addRow(Table& table, const char* key, const std::string& name, Format format, const Compared& row) {
+void addRow(SectionTable& table, const char* key, const std::string& name, Format format,
+            const Compared& row) {
   table.rows.push_back(
       {key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), row.relative()});
   table.rowFormats.push_back(format);
 }
 
-void addStepRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+void addStepRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
   constexpr const char* kKeys[] = {"useful_cycles", "lost_fill_and_drain_cycles", "lost_imbalance_cycles",
                                    "lost_exchange_update_host_cycles"};
   addRow(table, "step_cycles", "Step time", Format::ticks,
@@ -65,7 +66,7 @@ void addStepRows(Table& table, const ComparedSide& before, const ComparedSide& a
          }));
 }
 
-void addPipelineRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+void addPipelineRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
   const auto add = [&](const char* key, const char* name, std::optional<double> StagesReport::*part,
                        Format format) {
     addRow(table, key, name, format,
@@ -85,7 +86,7 @@ void addPipelineRows(Table& table, const ComparedSide& before, const ComparedSid
             [](const analysis::Bubble& bubble) { return bubble.exchange; });
 }
 
-void addMemoryRows(Table& table, const ComparedSide& before, const ComparedSide& after) {
+void addMemoryRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
   const auto add = [&](const char* key, const char* name, base::Bytes analysis::Memory::*part) {
     addRow(table, key, name, Format::bytes,
            compared(before, after, [part](const ComparedSide& side) { return memoryOfAll(side, part); }));
@@ -132,8 +133,8 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
   return text;
 }
 
-Table diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words) {
-  Table table{
+SectionTable diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words) {
+  SectionTable table{
       "step", "The iteration", words.basis("mean of the last call's iterations, one replica"), {}, {}};
   table.columns = {{"quantity", "Key", Format::plain, "", false},
                    {"name", "What", Format::plain, ""},

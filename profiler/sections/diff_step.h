@@ -8,6 +8,6 @@ namespace pipescope::sections {
 /// call.
 std::string diffInShort(const ComparedSide& before, const ComparedSide& after, const Words& words);
 /// The step, its parts, the speed, imbalance, bubble and memory.
-Table diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words);
+SectionTable diffStepTable(const ComparedSide& before, const ComparedSide& after, const Words& words);
 
 }  // namespace pipescope::sections

@@ -32,7 +32,7 @@ Cell share(Ticks part, Ticks whole) {
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
 }
 
-Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::Catalog& catalog) {
+SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const analysis::Catalog& catalog) {
   // Every profile has all columns. Those of lanes that no device has are empty.
   std::set<LaneRole> roles;
   for (const DeviceExecution& device : devices) {
@@ -43,24 +43,26 @@ Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::
   }
   constexpr LaneRole kRoles[] = {LaneRole::compute, LaneRole::exchange, LaneRole::host, LaneRole::mme,
                                  LaneRole::tpc,     LaneRole::dma,      LaneRole::nic};
-  Table table{"devices", "Engines", wordsOf(catalog).basis("share of the last call, one replica"), {}, {}};
+  SectionTable table{
+      "devices", "Engines", wordsOf(catalog).basis("share of the last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : kRoles)
     table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
                              "time in which the lane works ÷ total", roles.contains(role)});
-  for (const Column& column :
-       {Column{"any_busy", "Any engine", Format::fraction,
-               "time in which at least one lane computes or moves data ÷ total"},
-        Column{"control_share", "Control", Format::fraction,
-               "time of passes in which no lane does, for example while the host starts a copy ÷ total"},
-        Column{"idle_share", "Idle", Format::fraction,
-               "time without passes and transfers ÷ total; the three add up to 1"},
-        Column{"communication_cycles", "Communication", Format::ticks,
-               "time in which a transfer or collective goes on"},
-        Column{"exposed_communication_cycles", "Exposed", Format::ticks,
-               "part of it in which the device does nothing else"}})
+  for (const SectionColumn& column :
+       {SectionColumn{"any_busy", "Any engine", Format::fraction,
+                      "time in which at least one lane computes or moves data ÷ total"},
+        SectionColumn{
+            "control_share", "Control", Format::fraction,
+            "time of passes in which no lane does, for example while the host starts a copy ÷ total"},
+        SectionColumn{"idle_share", "Idle", Format::fraction,
+                      "time without passes and transfers ÷ total; the three add up to 1"},
+        SectionColumn{"communication_cycles", "Communication", Format::ticks,
+                      "time in which a transfer or collective goes on"},
+        SectionColumn{"exposed_communication_cycles", "Exposed", Format::ticks,
+                      "part of it in which the device does nothing else"}})
     table.columns.push_back(column);
   table.columns.push_back({"exposed_share", "Exposed share", Format::fraction, "of total"});
   for (const DeviceExecution& device : devices) {

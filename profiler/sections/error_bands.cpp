@@ -13,8 +13,8 @@ std::string quantityWords(const std::string& quantity) {
   return quantity;
 }
 
-Table bandTable(const analysis::ErrorBands& found, const Words& words) {
-  Table table{
+SectionTable bandTable(const analysis::ErrorBands& found, const Words& words) {
+  SectionTable table{
       "bands", "What was checked", "error of a layer's figure: emulated compared with measured", {}, {}};
   table.columns = {
       {"chip", "Chip", Format::plain, ""},
@@ -34,8 +34,8 @@ Table bandTable(const analysis::ErrorBands& found, const Words& words) {
   return table;
 }
 
-Table gradeTable(const Context& context, const analysis::ErrorBands& found) {
-  Table table{"grades", "How exact the figures are", "", {}, {}};
+SectionTable gradeTable(const Context& context, const analysis::ErrorBands& found) {
+  SectionTable table{"grades", "How exact the figures are", "", {}, {}};
   table.columns = {{"grade", "Grade", Format::plain, ""}, {"figures", "Figures", Format::plain, ""}};
   table.rows.push_back(
       {"exact", "the order of work, counts, tensor bytes, and which samples a loss or accuracy covers"});

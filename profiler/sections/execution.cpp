@@ -95,9 +95,9 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
   return list;
 }
 
-Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog, const Words& words,
-                           const Recorded& recorded) {
-  Table table{"devices", "Devices", words.basis("last call, one replica"), {}, {}};
+SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& catalog, const Words& words,
+                                  const Recorded& recorded) {
+  SectionTable table{"devices", "Devices", words.basis("last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
                    {"kind", "Kind", Format::plain, ""},
@@ -134,8 +134,8 @@ Table executionDeviceTable(const Execution& e, const analysis::Catalog& catalog,
   return table;
 }
 
-Table trafficTable(const Execution& e, const Words& words, const Recorded& recorded) {
-  Table table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
+SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded) {
+  SectionTable table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
       {"index", "Device", Format::index, ""},
       {"name", "Name", Format::plain, "", false},

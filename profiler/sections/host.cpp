@@ -56,8 +56,8 @@ std::vector<Fact> hostFacts(const HostTimeline& timeline) {
        "count."}};
 }
 
-Table threadTable(const HostTimeline& timeline) {
-  Table table{"threads", "Threads", "whole recording", {}, {}};
+SectionTable threadTable(const HostTimeline& timeline) {
+  SectionTable table{"threads", "Threads", "whole recording", {}, {}};
   table.columns = {
       {"thread", "Thread", Format::plain, ""},
       {"process", "Process", Format::plain, "of a run of several instances: which of them", false},
@@ -72,8 +72,8 @@ Table threadTable(const HostTimeline& timeline) {
   return table;
 }
 
-Table histogramTable(const HostTimeline& timeline, const std::vector<analysis::HostNameUse>& uses) {
-  Table table{
+SectionTable histogramTable(const HostTimeline& timeline, const std::vector<analysis::HostNameUse>& uses) {
+  SectionTable table{
       "histogram", "Lengths by name", "spans of all threads; classes without spans are left out", {}, {}};
   table.columns = {{"channel", "Channel", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},

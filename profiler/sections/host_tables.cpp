@@ -6,9 +6,9 @@ double hostSeconds(base::Ticks time) {
   return static_cast<double>(time.count) * 1e-9;
 }
 
-Table hostNameTable(const analysis::HostTimeline& timeline, const std::vector<analysis::HostNameUse>& uses,
-                    const std::string& basis) {
-  Table table{"names", "Names", basis, {}, {}};
+SectionTable hostNameTable(const analysis::HostTimeline& timeline,
+                           const std::vector<analysis::HostNameUse>& uses, const std::string& basis) {
+  SectionTable table{"names", "Names", basis, {}, {}};
   table.columns = {
       {"channel", "Channel", Format::plain, ""},
       {"name", "Name", Format::plain, ""},
@@ -33,9 +33,9 @@ Table hostNameTable(const analysis::HostTimeline& timeline, const std::vector<an
   return table;
 }
 
-Table hostTreeTable(const analysis::HostTimeline& timeline, const std::vector<analysis::HostTreeNode>& tree,
-                    const std::string& basis) {
-  Table table{"call_tree", "Call tree", basis, {}, {}};
+SectionTable hostTreeTable(const analysis::HostTimeline& timeline,
+                           const std::vector<analysis::HostTreeNode>& tree, const std::string& basis) {
+  SectionTable table{"call_tree", "Call tree", basis, {}, {}};
   table.columns = {{"thread", "Thread", Format::plain, "", false},
                    {"depth", "Depth", Format::index, "0: the thread itself", false},
                    {"path", "Name", Format::plain, "indented below what is around it"},
@@ -54,8 +54,8 @@ Table hostTreeTable(const analysis::HostTimeline& timeline, const std::vector<an
   return table;
 }
 
-Table hostSeriesTable(const analysis::HostTimeline& timeline) {
-  Table table{"series", "Series", "whole recording", {}, {}};
+SectionTable hostSeriesTable(const analysis::HostTimeline& timeline) {
+  SectionTable table{"series", "Series", "whole recording", {}, {}};
   table.columns = {
       {"chart", "Chart", Format::plain, ""},        {"name", "Series", Format::plain, ""},
       {"unit", "Unit", Format::plain, ""},          {"samples", "Samples", Format::count, ""},

@@ -11,12 +11,12 @@ namespace pipescope::sections {
 /// Nanoseconds of wall time as seconds.
 double hostSeconds(base::Ticks time);
 /// A row for each use, in the same order.
-Table hostNameTable(const analysis::HostTimeline& timeline, const std::vector<analysis::HostNameUse>& uses,
-                    const std::string& basis);
+SectionTable hostNameTable(const analysis::HostTimeline& timeline,
+                           const std::vector<analysis::HostNameUse>& uses, const std::string& basis);
 /// A row for each node, in the same order.
-Table hostTreeTable(const analysis::HostTimeline& timeline, const std::vector<analysis::HostTreeNode>& tree,
-                    const std::string& basis);
+SectionTable hostTreeTable(const analysis::HostTimeline& timeline,
+                           const std::vector<analysis::HostTreeNode>& tree, const std::string& basis);
 /// A row for each series.
-Table hostSeriesTable(const analysis::HostTimeline& timeline);
+SectionTable hostSeriesTable(const analysis::HostTimeline& timeline);
 
 }  // namespace pipescope::sections

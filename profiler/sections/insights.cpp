@@ -112,9 +112,9 @@ Cell insightText(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-Table insightTable(const std::vector<RankedInsight>& all, const analysis::InsightInput& input,
-                   const Words& words) {
-  Table table{"insights", "Findings", words.basis("last call, one replica"), {}, {}};
+SectionTable insightTable(const std::vector<RankedInsight>& all, const analysis::InsightInput& input,
+                          const Words& words) {
+  SectionTable table{"insights", "Findings", words.basis("last call, one replica"), {}, {}};
   table.columns = {
       {"rank", "Rank", Format::index, ""},
       {"rule", "Rule", Format::plain, "name of the rule"},

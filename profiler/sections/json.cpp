@@ -74,7 +74,7 @@ void writeCell(const Cell& cell, JsonWriter& json) {
   }
 }
 
-void writeTable(const Table& table, JsonWriter& json) {
+void writeTable(const SectionTable& table, JsonWriter& json) {
   json.open('[');
   for (const auto& row : table.rows) {
     json.next();
@@ -94,7 +94,7 @@ void writeSection(const Section& section, JsonWriter& json) {
     json.key(fact.key);
     writeCell(fact.value, json);
   }
-  for (const Table& table : section.tables) {
+  for (const SectionTable& table : section.tables) {
     json.key(table.key);
     writeTable(table, json);
   }

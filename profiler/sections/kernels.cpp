@@ -38,12 +38,13 @@ std::string shortKernel(const std::string& name) {
   return "…" + text.substr(start);
 }
 
-Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
-  Table table{"devices",
-              "Devices",
-              words.basis("from the first start to the last end of kernels and copies"),
-              {},
-              {}};
+SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                         const Words& words) {
+  SectionTable table{"devices",
+                     "Devices",
+                     words.basis("from the first start to the last end of kernels and copies"),
+                     {},
+                     {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
@@ -79,9 +80,9 @@ Table deviceTable(const AcceleratorReport& report, const analysis::Catalog& cata
   return table;
 }
 
-Table kernelCategoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
-                          const Words& words) {
-  Table table{"categories", "Categories", words.basis(""), {}, {}};
+SectionTable kernelCategoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                                 const Words& words) {
+  SectionTable table{"categories", "Categories", words.basis(""), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"category", "Category", Format::plain, "as the trace names it"},
@@ -95,8 +96,8 @@ Table kernelCategoryTable(const AcceleratorReport& report, const analysis::Catal
   return table;
 }
 
-Table kernelTable(const AcceleratorReport& report, const Words& words) {
-  Table table{"kernels", "Kernels", words.basis("all devices"), {}, {}};
+SectionTable kernelTable(const AcceleratorReport& report, const Words& words) {
+  SectionTable table{"kernels", "Kernels", words.basis("all devices"), {}, {}};
   table.columns = {{"name", "Full name", Format::plain, "", false},
                    {"short_name", "Kernel", Format::plain, "without arguments"},
                    {"category", "Category", Format::plain, ""},
@@ -113,8 +114,8 @@ Table kernelTable(const AcceleratorReport& report, const Words& words) {
 
 /// What the trace counts over time, such as memory, and the launches that wait. The page trace draws the
 /// curves.
-base::Result<Table> counterTable(const Context& context, const Words& words) {
-  Table table{"counters", "Counters over time", words.basis("the trace shows them as curves"), {}, {}};
+base::Result<SectionTable> counterTable(const Context& context, const Words& words) {
+  SectionTable table{"counters", "Counters over time", words.basis("the trace shows them as curves"), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"name", "Counter", Format::plain, ""},
@@ -142,7 +143,7 @@ base::Result<Section> makeKernels(const Context& context) {
   PIPESCOPE_ASSIGN(const AcceleratorReport report,
                    analysis::acceleratorReport(context.source, context.catalog));
   const Words words = wordsOf(context.catalog);
-  PIPESCOPE_ASSIGN(Table counters, counterTable(context, words));
+  PIPESCOPE_ASSIGN(SectionTable counters, counterTable(context, words));
   const bool any = !report.devices.empty();
   std::int64_t count = 0, launched = 0;
   for (const AcceleratorTimes& times : report.devices) {
@@ -170,8 +171,9 @@ base::Result<Section> makeKernels(const Context& context) {
   return section;
 }
 
-Table collectiveTable(const AcceleratorReport& report, const analysis::Catalog& catalog, const Words& words) {
-  Table table{"collectives", "Collectives", words.basis("matched over ranks by their order"), {}, {}};
+SectionTable collectiveTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                             const Words& words) {
+  SectionTable table{"collectives", "Collectives", words.basis("matched over ranks by their order"), {}, {}};
   const bool anyGroup =
       std::ranges::any_of(report.collectives, [](const auto& match) { return !match.group.empty(); });
   const auto groupCell = [](const std::string& group) { return group.empty() ? Cell() : Cell(group); };

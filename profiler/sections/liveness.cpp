@@ -21,8 +21,8 @@ std::string unitNameOf(const Context& context, const analysis::DeviceMemory& mem
   return device == nullptr || device->unitName.empty() ? "unit" : device->unitName;
 }
 
-Table unitTable(const std::string& unit) {
-  Table table{
+SectionTable unitTable(const std::string& unit) {
+  SectionTable table{
       "tiles", "One " + unit + " of each device", fmt::format("bytes on the {} itself", unit), {}, {}};
   table.columns = {{"index", "Device", Format::index, ""},
                    {"tile", "Tile", Format::index, ""},
@@ -35,8 +35,9 @@ Table unitTable(const std::string& unit) {
   return table;
 }
 
-Table variableTable() {
-  Table table{"tile_variables", "Live at its peak", "with always-live variables, largest first", {}, {}, 20};
+SectionTable variableTable() {
+  SectionTable table{
+      "tile_variables", "Live at its peak", "with always-live variables, largest first", {}, {}, 20};
   table.columns = {{"device", "Device", Format::index, ""},
                    {"name", "Variable", Format::plain, ""},
                    {"category", "Category", Format::term, ""},
@@ -66,7 +67,7 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
   if (memory.devices.front().units <= 1)
     return base::badInput(
         "These devices have no tiles. Leave --tile out to see when most of their memory is live.");
-  Table tiles = unitTable(unitNameOf(context, memory.devices.front())), variables = variableTable();
+  SectionTable tiles = unitTable(unitNameOf(context, memory.devices.front())), variables = variableTable();
   for (const analysis::DeviceMemory& d : memory.devices) {
     if (context.unit >= d.units)
       return base::badInput(fmt::format("{0} has {1}s 0 to {2}; there is no {1} {3}.", d.name,
@@ -103,8 +104,8 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
   return {};
 }
 
-Table peakTable(const Words& words) {
-  Table peaks{"devices", "Peaks", words.overTiles("not always live"), {}, {}};
+SectionTable peakTable(const Words& words) {
+  SectionTable peaks{"devices", "Peaks", words.overTiles("not always live"), {}, {}};
   peaks.columns = {{"index", "Device", Format::index, ""},
                    {"steps", "Steps", Format::count, "program steps"},
                    {"peak_step", "Peak step", Format::index, ""},
@@ -115,8 +116,8 @@ Table peakTable(const Words& words) {
   return peaks;
 }
 
-Table peakVariableTable() {
-  Table variables{
+SectionTable peakVariableTable() {
+  SectionTable variables{
       "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
   variables.columns = {{"device", "Device", Format::index, ""},
                        {"name", "Variable", Format::plain, ""},
@@ -131,7 +132,7 @@ Table peakVariableTable() {
 
 /// Fills the tables about whole devices.
 base::Status addDevices(const Context& context, const analysis::Memory& m, Section& section) {
-  Table &peaks = section.tables[0], &variables = section.tables[1];
+  SectionTable &peaks = section.tables[0], &variables = section.tables[1];
   for (const analysis::DeviceMemory& d : m.devices) {
     PIPESCOPE_ASSIGN(const analysis::Liveness live,
                      analysis::liveness(context.source, context.catalog, context.executable, d.space));

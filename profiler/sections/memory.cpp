@@ -18,8 +18,8 @@ Breakdown memoryParts(const Map& map) {
 }
 
 /// The table has a row per category and a column per device.
-Table categoryTable(const analysis::Memory& m) {
-  Table memoryTable{"categories", "By category", "bytes used, largest first", {}, {}};
+SectionTable categoryTable(const analysis::Memory& m) {
+  SectionTable memoryTable{"categories", "By category", "bytes used, largest first", {}, {}};
   memoryTable.moreColumns = "device_[0-9]+_bytes";
   memoryTable.columns = {{"category", "Category", Format::term, ""},
                          {"total_bytes", "Total", Format::bytes, "all devices"}};
@@ -41,12 +41,12 @@ Table categoryTable(const analysis::Memory& m) {
 }
 
 /// The table of streaming memory and host memory.
-Table otherTable(const analysis::Memory& m) {
-  Table memoryTable{"other_memory",
-                    "Other memory",
-                    "streaming memory beside the chips, and stream buffers of the host",
-                    {},
-                    {}};
+SectionTable otherTable(const analysis::Memory& m) {
+  SectionTable memoryTable{"other_memory",
+                           "Other memory",
+                           "streaming memory beside the chips, and stream buffers of the host",
+                           {},
+                           {}};
   memoryTable.columns = {{"index", "Device", Format::index, "none: the host", false},
                          {"name", "Name", Format::plain, ""},
                          {"space", "Memory", Format::term, ""},
@@ -84,7 +84,7 @@ base::Result<Section> makeMemory(const Context& context) {
       {"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
        "Bytes used, sum over devices.", false, kAnyParts},
   };
-  Table memoryTable{"devices", "Devices", "one replica", {}, {}};
+  SectionTable memoryTable{"devices", "Devices", "one replica", {}, {}};
   memoryTable.columns = {
       {"index", "Device", Format::index, ""},
       {"name", "Name", Format::plain, ""},
@@ -108,14 +108,14 @@ base::Result<Section> makeMemory(const Context& context) {
                                 d.maxUnitIncludingGaps.count, d.bytesPerUnit.count, d.fits,
                                 memoryParts(d.byCategory), memoryParts(d.byRegion)});
   }
-  PIPESCOPE_ASSIGN(Table overflow, overflowTable(context, m));
+  PIPESCOPE_ASSIGN(SectionTable overflow, overflowTable(context, m));
   section.tables.push_back(std::move(overflow));
   section.tables.push_back(adviceTable(context));
   section.tables.push_back(std::move(memoryTable));
   section.tables.push_back(otherTable(m));
   section.tables.push_back(categoryTable(m));
-  PIPESCOPE_ASSIGN(std::vector<Table> ofTile, tileTables(context, m));
-  for (Table& table : ofTile) section.tables.push_back(std::move(table));
+  PIPESCOPE_ASSIGN(std::vector<SectionTable> ofTile, tileTables(context, m));
+  for (SectionTable& table : ofTile) section.tables.push_back(std::move(table));
   if (m.devices.empty()) lack(section, noMemory(context));
   return section;
 }

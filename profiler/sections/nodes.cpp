@@ -23,7 +23,7 @@ base::Result<Section> makeNodes(const Context& context) {
   section.facts = {{"nodes_count", "Nodes",
                     nodes.empty() ? Cell() : Cell(static_cast<std::int64_t>(nodes.size())), Format::count,
                     "Rows of the table: a node that runs several times counts for each."}};
-  Table table{"nodes", "Nodes", words.basis("all engines of one kind of a device"), {}, {}};
+  SectionTable table{"nodes", "Nodes", words.basis("all engines of one kind of a device"), {}, {}};
   table.columns = {{"name", "Node", Format::plain, ""},
                    {"part", "Part", Format::index, "a node that runs several times has several parts"},
                    {"operation", "Operation", Format::plain, ""},

@@ -69,8 +69,8 @@ class OperationTable {
     }
   }
 
-  Table make(const std::vector<Operation>& rows) const {
-    Table table{
+  SectionTable make(const std::vector<Operation>& rows) const {
+    SectionTable table{
         kind_.key, kind_.title, words_.basis("one replica; per micro-batch, updates per iteration"), {}, {}};
     addColumns(table);
     for (const Operation& row : rows) table.rows.push_back(cellsOf(row));
@@ -82,7 +82,7 @@ class OperationTable {
     return kind_.rows == OperationRows::operators || kind_.rows == OperationRows::programs;
   }
 
-  void addColumns(Table& table) const {
+  void addColumns(SectionTable& table) const {
     const bool named = single() || kind_.rows == OperationRows::layers;
     table.columns = {{"name", kind_.first, Format::plain, ""},
                      {"kind", "Kind", Format::plain, "operator or program type", named},
@@ -100,27 +100,28 @@ class OperationTable {
           {name, passTitle(name), Format::ticks, "", !single() && whole_.ticks.contains(pass)});
     table.columns.push_back({"call_cycles", std::string(words_.cycles()) + " per call", Format::ticks,
                              "all micro-batches and updates of one call", false});
-    for (const Column& column :
-         {Column{"compute_cycles", "Compute", Format::ticks, ""},
-          Column{"exchange_cycles", words_.exchange, Format::ticks, "within the chip"},
-          Column{"sync_cycles", "Sync", Format::ticks, "", isShownSum(words_, whole_.sync.count)},
-          Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, and other steps",
-                 false},
-          Column{"flops", "FLOP", Format::amount, "a multiply-add counts 2", whole_.flops > 0},
-          Column{"flops_per_second", "FLOP/s", Format::amount, "FLOP ÷ time", false},
-          Column{"peak_share", "Of peak", Format::fraction, "FLOP/s ÷ peak of the device", peak_ > 0},
-          Column{"operand_bytes", "Operands", Format::bytes, "operands and results, all passes", false},
-          Column{"flop_per_byte", "FLOP per byte", Format::ratio, "FLOP ÷ bytes of operands and results",
-                 false},
-          Column{"exchanged_bytes", "Moved", Format::bytes, "received by tiles from other tiles, all passes",
-                 false},
-          Column{"tile_balance", "Tile balance", Format::fraction,
-                 "mean ÷ slowest tile over the compute steps, weighted by time", false},
-          Column{"programs", "Programs", Format::count, ""},
-          Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
-                 isShownSum(words_, whole_.code.count)},
-          Column{"always_live_bytes", "Tensors", Format::bytes,
-                 "weights, optimizer state, accumulators, stashes"}})
+    for (const SectionColumn& column :
+         {SectionColumn{"compute_cycles", "Compute", Format::ticks, ""},
+          SectionColumn{"exchange_cycles", words_.exchange, Format::ticks, "within the chip"},
+          SectionColumn{"sync_cycles", "Sync", Format::ticks, "", isShownSum(words_, whole_.sync.count)},
+          SectionColumn{"other_cycles", "Other", Format::ticks,
+                        "copies from and to the host, and other steps", false},
+          SectionColumn{"flops", "FLOP", Format::amount, "a multiply-add counts 2", whole_.flops > 0},
+          SectionColumn{"flops_per_second", "FLOP/s", Format::amount, "FLOP ÷ time", false},
+          SectionColumn{"peak_share", "Of peak", Format::fraction, "FLOP/s ÷ peak of the device", peak_ > 0},
+          SectionColumn{"operand_bytes", "Operands", Format::bytes, "operands and results, all passes",
+                        false},
+          SectionColumn{"flop_per_byte", "FLOP per byte", Format::ratio,
+                        "FLOP ÷ bytes of operands and results", false},
+          SectionColumn{"exchanged_bytes", "Moved", Format::bytes,
+                        "received by tiles from other tiles, all passes", false},
+          SectionColumn{"tile_balance", "Tile balance", Format::fraction,
+                        "mean ÷ slowest tile over the compute steps, weighted by time", false},
+          SectionColumn{"programs", "Programs", Format::count, ""},
+          SectionColumn{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
+                        isShownSum(words_, whole_.code.count)},
+          SectionColumn{"always_live_bytes", "Tensors", Format::bytes,
+                        "weights, optimizer state, accumulators, stashes"}})
       table.columns.push_back(column);
   }
 
@@ -235,8 +236,8 @@ const std::vector<Operation>& listOf(const analysis::Operations& all, OperationR
   return all.programs;
 }
 
-Table codeTable(const std::vector<Operation>& rows) {
-  Table table{"code", "Code", "with descriptors and vertex state; sum over tiles", {}, {}};
+SectionTable codeTable(const std::vector<Operation>& rows) {
+  SectionTable table{"code", "Code", "with descriptors and vertex state; sum over tiles", {}, {}};
   table.columns = {{"name", "Name", Format::plain, "", false},
                    {"category", "Category", Format::plain, ""},
                    {"bytes", "Bytes", Format::bytes, ""},
@@ -253,7 +254,7 @@ Table codeTable(const std::vector<Operation>& rows) {
 
 }  // namespace
 
-base::Result<Table> operationTable(const Context& context, OperationRows rows) {
+base::Result<SectionTable> operationTable(const Context& context, OperationRows rows) {
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
   PIPESCOPE_ASSIGN(const auto all, operationsOf(context));

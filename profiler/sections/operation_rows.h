@@ -27,13 +27,13 @@ struct Ceiling {
 base::Result<std::vector<Ceiling>> ceilingsOf(const Context& context);
 
 /// A table of operations.
-base::Result<Table> operationTable(const Context& context, OperationRows rows);
+base::Result<SectionTable> operationTable(const Context& context, OperationRows rows);
 
 /// All tables, in the order of OperationRows. Operators and programs are too many for a section; the window
 /// shows them.
 struct OperationTables {
-  std::vector<Table> tables;
-  std::vector<Table> code;  ///< by table: the rows' code, with the name of the row in the first column
+  std::vector<SectionTable> tables;
+  std::vector<SectionTable> code;  ///< by table: the rows' code, with the name of the row in the first column
   std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
   std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
 };

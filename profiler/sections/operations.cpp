@@ -7,8 +7,8 @@
 namespace pipescope::sections {
 namespace {
 
-Table ceilingTable(const std::vector<Ceiling>& ceilings) {
-  Table table{"ceilings", "What bounds the speed", "of one device; peaks of the data sheet", {}, {}};
+SectionTable ceilingTable(const std::vector<Ceiling>& ceilings) {
+  SectionTable table{"ceilings", "What bounds the speed", "of one device; peaks of the data sheet", {}, {}};
   table.columns = {{"key", "Key", Format::plain, "", false},
                    {"name", "Bound", Format::plain, ""},
                    {"flops_per_second", "FLOP/s", Format::amount, "of the arithmetic units"},
@@ -37,7 +37,7 @@ base::Result<Section> makeOperations(const Context& context) {
   if (!any) lack(section, "This profile records no operations.");
   if (any && !recorded.steps) lack(section, kNoSteps);
   for (const OperationRows rows : {OperationRows::blocks, OperationRows::kinds, OperationRows::layers}) {
-    PIPESCOPE_ASSIGN(Table table, operationTable(context, rows));
+    PIPESCOPE_ASSIGN(SectionTable table, operationTable(context, rows));
     section.tables.push_back(std::move(table));
   }
   constexpr std::size_t kMostInText = 20;

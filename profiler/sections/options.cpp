@@ -7,13 +7,13 @@ namespace {
 
 base::Result<Section> makeOptions(const Context& context) {
   Section section{"options", "Options", {}, {}, {}};
-  Table table{"options",
-              "Options",
-              "all options of the run; first those that were given",
-              {{"path", "Option", Format::plain, ""},
-               {"value", "Value", Format::plain, "as TOML"},
-               {"origin", "From", Format::plain, "default, file, environment or flag"}},
-              {}};
+  SectionTable table{"options",
+                     "Options",
+                     "all options of the run; first those that were given",
+                     {{"path", "Option", Format::plain, ""},
+                      {"value", "Value", Format::plain, "as TOML"},
+                      {"origin", "From", Format::plain, "default, file, environment or flag"}},
+                     {}};
   for (const model::ConfigurationEntry& row : context.catalog.configuration)
     table.rows.push_back({row.path, row.value, row.origin});
   std::ranges::stable_partition(

@@ -76,7 +76,7 @@ Breakdown sortedParts(const std::map<std::string, std::int64_t>& held) {
   return {sorted.begin(), sorted.end()};
 }
 
-base::Status addOverflow(const Context& context, const DeviceMemory& device, Table& table) {
+base::Status addOverflow(const Context& context, const DeviceMemory& device, SectionTable& table) {
   constexpr std::size_t kMostNamed = 3;
   PIPESCOPE_ASSIGN(const analysis::UnitUse use,
                    analysis::unitUse(context.source, context.catalog, context.executable, device.space));
@@ -106,9 +106,9 @@ Cell fitsCell(const analysis::Memory& memory) {
   return memory.devices.empty() ? Cell() : Cell(!isHypothetical(memory));
 }
 
-base::Result<Table> overflowTable(const Context& context, const analysis::Memory& memory) {
+base::Result<SectionTable> overflowTable(const Context& context, const analysis::Memory& memory) {
   const bool tiles = wordsOf(context.catalog).tiles;
-  Table table{"out_of_memory", "What does not fit", "gaps included", {}, {}};
+  SectionTable table{"out_of_memory", "What does not fit", "gaps included", {}, {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index; none: the host", false},
       {"device_name", "Device", Format::plain, ""},
@@ -131,8 +131,8 @@ base::Result<Table> overflowTable(const Context& context, const analysis::Memory
   return table;
 }
 
-Table adviceTable(const Context& context) {
-  Table table{"advice", "What would help", "", {}, {}};
+SectionTable adviceTable(const Context& context) {
+  SectionTable table{"advice", "What would help", "", {}, {}};
   table.columns = {{"text", "Advice", Format::plain, ""},
                    {"devices", "Devices", Format::list, "names of the devices that it is for"}};
   std::vector<std::pair<std::string, std::string>> lines;

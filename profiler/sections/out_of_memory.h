@@ -18,8 +18,8 @@ inline constexpr const char* kHypothetical =
     "like this.";
 
 /// A row for each memory that is too small: what it needs, what it has, which tiles, and what they hold.
-base::Result<Table> overflowTable(const Context& context, const analysis::Memory& memory);
+base::Result<SectionTable> overflowTable(const Context& context, const analysis::Memory& memory);
 /// What would help, in short lines. A line that several devices have in common stands there once.
-Table adviceTable(const Context& context);
+SectionTable adviceTable(const Context& context);
 
 }  // namespace pipescope::sections

@@ -10,16 +10,16 @@ namespace pipescope::sections {
 namespace {
 
 /// The table of what the fullest tile of each device holds at its peak.
-base::Result<Table> fullestTiles(const Context& context) {
+base::Result<SectionTable> fullestTiles(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& memory = *made;
   PIPESCOPE_ASSIGN(const analysis::Origins origins,
                    analysis::Origins::read(context.source, context.catalog, context.executable));
-  Table table{"fullest_tiles",
-              "The fullest tile",
-              "each device's, at its own peak step, at most ten variables",
-              {},
-              {}};
+  SectionTable table{"fullest_tiles",
+                     "The fullest tile",
+                     "each device's, at its own peak step, at most ten variables",
+                     {},
+                     {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"tile", "Tile", Format::index, ""},
@@ -55,20 +55,21 @@ base::Result<Section> makePeaks(const Context& context) {
   Section section{"peaks", "Memory at the peak", {}, {}, {}};
   std::int64_t always = 0, notAlways = 0, variables = 0;
   const Words words = wordsOf(context.catalog);
-  Table layers{"layers", "By layer", words.overTiles("each device at its peak step"), {}, {}};
+  SectionTable layers{"layers", "By layer", words.overTiles("each device at its peak step"), {}, {}};
   layers.columns = {{"device", "Index", Format::index, "Device index", false},
                     {"device_name", "Device", Format::plain, ""},
                     {"layer", "Layer", Format::plain, "block or operator; empty for memory of no layer"},
                     {"always_live_bytes", "Always live", Format::bytes, "weights, state, stashes, code"},
                     {"not_always_live_bytes", "Live now", Format::bytes, "not always live"},
                     {"share", "Share", Format::fraction, "of all that the device holds at that step"}};
-  Table categories{"categories", "By category", words.overTiles("each device at its peak step"), {}, {}};
+  SectionTable categories{
+      "categories", "By category", words.overTiles("each device at its peak step"), {}, {}};
   categories.columns = {{"device", "Index", Format::index, "Device index", false},
                         {"device_name", "Device", Format::plain, ""},
                         {"category", "Category", Format::term, ""},
                         {"always_live", "Always live", Format::truth, ""},
                         {"bytes", "Bytes", Format::bytes, ""}};
-  Table steps{"devices", "Peak steps", words.overTiles(), {}, {}};
+  SectionTable steps{"devices", "Peak steps", words.overTiles(), {}, {}};
   steps.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
@@ -102,9 +103,9 @@ base::Result<Section> makePeaks(const Context& context) {
       {"variables", "Variables", known(variables), Format::count,
        "Variables that are live at the peaks, always-live ones included."},
   };
-  PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
+  PIPESCOPE_ASSIGN(SectionTable tiles, fullestTiles(context));
   section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
-  for (Table& table : section.tables) table.mostInText = 40;
+  for (SectionTable& table : section.tables) table.mostInText = 40;
   if (peaks.empty()) lack(section, noMemory(context));
   return section;
 }

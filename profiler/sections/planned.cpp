@@ -24,8 +24,9 @@ std::string nameOf(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "a device" : device->name;
 }
 
-Table plannedTable(const PlanComparison& comparison, const analysis::Catalog& catalog, const Words& words) {
-  Table table{"devices", "Devices", words.basis("first difference of each device"), {}, {}};
+SectionTable plannedTable(const PlanComparison& comparison, const analysis::Catalog& catalog,
+                          const Words& words) {
+  SectionTable table{"devices", "Devices", words.basis("first difference of each device"), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"replica", "Replica", Format::index, ""},
@@ -69,9 +70,9 @@ std::string verdictOn(const PlanComparison& comparison, const analysis::Catalog&
 }
 
 base::Result<Section> makePlanned(const Context& context) {
-  const replay::Plan* const plan = planOf(context);
+  const replay::PlannedOrder* const plan = planOf(context);
   const auto answer = replay::comparePlan(context.source, context.catalog, context.executable,
-                                          plan == nullptr ? replay::Plan() : *plan, knownSchedules());
+                                          plan == nullptr ? replay::PlannedOrder() : *plan, knownSchedules());
   // A plan that nobody named is no error where nothing can be compared.
   if (!answer.ok() && (plan != nullptr || answer.error().kind != base::ErrorKind::refused))
     return answer.error();

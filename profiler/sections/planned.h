@@ -6,6 +6,6 @@ namespace pipescope::sections {
 
 /// Chooses the order with which the section `planned` of this context compares. Without a choice it is the
 /// schedule that fits best.
-void setPlan(const Context& context, replay::Plan plan);
+void setPlan(const Context& context, replay::PlannedOrder plan);
 
 }  // namespace pipescope::sections

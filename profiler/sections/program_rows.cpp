@@ -118,7 +118,8 @@ std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row) {
   return found;
 }
 
-base::Result<Table> programVertices(const Context& context, const std::vector<model::ProgramId>& programs) {
+base::Result<SectionTable> programVertices(const Context& context,
+                                           const std::vector<model::ProgramId>& programs) {
   const std::set<model::ProgramId> wanted(programs.begin(), programs.end());
   std::map<std::string, VertexSum> types;
   bool known = false;
@@ -134,7 +135,7 @@ base::Result<Table> programVertices(const Context& context, const std::vector<mo
     sum.ranges[row.space.value].push_back(
         {row.firstUnit, base::wrappedSum(row.firstUnit, row.unitCount), row.code.count});
   }));
-  Table table{
+  SectionTable table{
       "vertices",
       "Vertices",
       !known ? "this profile does not say which vertices its programs run"

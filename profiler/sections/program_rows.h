@@ -15,7 +15,7 @@ namespace pipescope::sections {
 std::string programText(const analysis::ProgramNode& node);
 
 struct ProgramRows {
-  Table table;                                 ///< control programs, functions and the programs in them
+  SectionTable table;                          ///< control programs, functions and the programs in them
   std::vector<int> parents;                    ///< by row: the row of the program that it lies in; −1: none
   std::vector<model::ProgramId> ids, targets;  ///< by row; target: the Function that a Call runs
   std::vector<model::DeviceId> devices;        ///< by row
@@ -27,6 +27,7 @@ base::Result<ProgramRows> programRows(const Context& context);
 /// The programs at or below a row, with those of the functions that are called there.
 std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row);
 /// The vertices that these programs run, by type, most bytes first. Without rows, the basis says why.
-base::Result<Table> programVertices(const Context& context, const std::vector<model::ProgramId>& programs);
+base::Result<SectionTable> programVertices(const Context& context,
+                                           const std::vector<model::ProgramId>& programs);
 
 }  // namespace pipescope::sections

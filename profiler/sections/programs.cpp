@@ -8,13 +8,13 @@
 namespace pipescope::sections {
 namespace {
 
-Table passTable(const std::vector<model::CompilerPass>& passes, const Words& words) {
-  Table table{"passes",
-              "Compiler passes",
-              "one replica, sum over devices; bytes of all results, even if few live at a time; " +
-                  words.per("micro-batch"),
-              {},
-              {}};
+SectionTable passTable(const std::vector<model::CompilerPass>& passes, const Words& words) {
+  SectionTable table{"passes",
+                     "Compiler passes",
+                     "one replica, sum over devices; bytes of all results, even if few live at a time; " +
+                         words.per("micro-batch"),
+                     {},
+                     {}};
   table.columns = {{"name", "Pass", Format::plain, "compile.<name> switches it off"},
                    {"enabled", "On", Format::truth, ""},
                    {"changes", "Changes", Format::count, "the last column says what is counted"},
@@ -32,13 +32,13 @@ std::string indentedText(const analysis::ProgramNode& node) {
   return text + programText(node);
 }
 
-Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
+SectionTable treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
   const Words words = wordsOf(catalog);
-  Table table{"tree",
-              "Program tree",
-              std::string("of one replica; ") + words.time.unit + " include every turn of a loop",
-              {},
-              {}};
+  SectionTable table{"tree",
+                     "Program tree",
+                     std::string("of one replica; ") + words.time.unit + " include every turn of a loop",
+                     {},
+                     {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},

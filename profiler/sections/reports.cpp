@@ -16,7 +16,7 @@ struct ReportCache {
   std::shared_ptr<const std::vector<analysis::WaitGroup>> waits;
   std::shared_ptr<const std::vector<analysis::CriticalLink>> path;
   std::shared_ptr<const analysis::Operations> operations, allOperations;
-  std::shared_ptr<const replay::Plan> plan;
+  std::shared_ptr<const replay::PlannedOrder> plan;
 };
 
 std::shared_ptr<ReportCache> makeReportCache() {
@@ -80,11 +80,11 @@ SharedReport<analysis::Operations> operationsOf(const Context& context) {
                   });
 }
 
-void setPlan(const Context& context, replay::Plan plan) {
-  context.reports->plan = std::make_shared<const replay::Plan>(std::move(plan));
+void setPlan(const Context& context, replay::PlannedOrder plan) {
+  context.reports->plan = std::make_shared<const replay::PlannedOrder>(std::move(plan));
 }
 
-const replay::Plan* planOf(const Context& context) {
+const replay::PlannedOrder* planOf(const Context& context) {
   return context.reports->plan.get();
 }
 

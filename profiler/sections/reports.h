@@ -12,7 +12,7 @@ namespace pipescope::analysis {
 struct Operations;  // model/operations.h, which only the sections link
 }
 namespace pipescope::replay {
-struct Plan;  // planned_order.h
+struct PlannedOrder;  // planned_order.h
 }
 
 namespace pipescope::sections {
@@ -31,7 +31,7 @@ SharedReport<analysis::Operations> operationsOf(const Context& context);
 SharedReport<analysis::Operations> allOperationsOf(const Context& context);
 
 /// The plan that setPlan() chose; null: none.
-const replay::Plan* planOf(const Context& context);
+const replay::PlannedOrder* planOf(const Context& context);
 
 /// What a profile holds of the last run, which --record decides. Figures of what it does not hold are empty.
 struct Recorded {

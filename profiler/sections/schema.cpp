@@ -72,9 +72,9 @@ SchemaJson memberSchema(Format format, const std::string& doc, const PartNames& 
   return schema;
 }
 
-SchemaJson tableSchema(const Table& table) {
+SchemaJson tableSchema(const SectionTable& table) {
   SchemaJson properties = SchemaJson::object();
-  for (const Column& column : table.columns) {
+  for (const SectionColumn& column : table.columns) {
     const std::string doc = column.heading == column.doc || column.doc.empty()
                                 ? column.heading
                                 : fmt::format("{}: {}", column.heading, column.doc);
@@ -94,7 +94,7 @@ SchemaJson objectSchema(const Section& section) {
     properties[fact.key] = memberSchema(fact.format, fact.doc, fact.parts);
     if (!fact.parts.empty()) properties[fact.key]["type"] = {"object", "null"};
   }
-  for (const Table& table : section.tables) properties[table.key] = tableSchema(table);
+  for (const SectionTable& table : section.tables) properties[table.key] = tableSchema(table);
   properties["remarks"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   SchemaJson schema = {{"title", section.title}};
   schema.update(closedObject(std::move(properties)));

@@ -56,7 +56,7 @@ struct Fact {
   PartNames parts = {};
 };
 
-struct Column {
+struct SectionColumn {
   std::string key, heading;
   Format format = Format::plain;
   std::string doc;
@@ -64,10 +64,10 @@ struct Column {
   PartNames parts = {};
 };
 
-struct Table {
+struct SectionTable {
   std::string key, title;
   std::string basis;  ///< denominator of the figures: "per micro-batch", "last call, one replica"
-  std::vector<Column> columns;
+  std::vector<SectionColumn> columns;
   std::vector<std::vector<Cell>> rows;  ///< one cell per column
   std::size_t mostInText = 0;           ///< text shows this many rows and counts the rest; 0: all rows
   std::vector<Format> rowFormats = {};  ///< one for each row, if a column has Format::ofRow
@@ -78,7 +78,7 @@ struct Table {
 struct Section {
   std::string name, title;
   std::vector<Fact> facts;
-  std::vector<Table> tables;
+  std::vector<SectionTable> tables;
   std::vector<std::string> remarks;  ///< sentences: warnings, and how reliable a figure is
   /// Text divides ticks by this, for example to show µs or cost units. JSON always has ticks.
   double ticksPerShownUnit = 1;

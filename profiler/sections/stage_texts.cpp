@@ -66,12 +66,12 @@ std::vector<std::string> limitingRemarks(const StagesReport& report, const Shown
       formatCell(slowest->occupied, Format::ticks, time.ticks), time.unit)};
 }
 
-Table stageOperationTable(const StagesReport& r, int stage, const Words& words) {
-  Table table{"slowest_operations",
-              stage < 0 ? "What makes a stage slow" : fmt::format("What makes stage {} slow", stage),
-              words.per("micro-batch; share of the stage's time with copies and exchange"),
-              {},
-              {}};
+SectionTable stageOperationTable(const StagesReport& r, int stage, const Words& words) {
+  SectionTable table{"slowest_operations",
+                     stage < 0 ? "What makes a stage slow" : fmt::format("What makes stage {} slow", stage),
+                     words.per("micro-batch; share of the stage's time with copies and exchange"),
+                     {},
+                     {}};
   table.columns = {{"stage", "Stage", Format::index, "", false},  {"name", "Operation", Format::plain, ""},
                    {"kind", "Type", Format::plain, ""},           {"pass", "Pass", Format::plain, ""},
                    {"cycles", words.cycles(), Format::ticks, ""}, {"share", "Share", Format::fraction, ""}};

@@ -15,6 +15,6 @@ std::string limitingStages(const analysis::StagesReport& report);
 std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);
 
 /// What makes a stage slow: its operations, host copies and exchange.
-Table stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);
+SectionTable stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);
 
 }  // namespace pipescope::sections

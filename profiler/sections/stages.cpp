@@ -100,8 +100,9 @@ Breakdown waitParts(const analysis::StageReport& stage, bool ran) {
 using Medians = std::map<int, analysis::PassMedians>;
 
 /// Text shows medians of recorded runs, where outliers make means long.
-Table stageTable(const StagesReport& r, const Medians& medians, bool recorded, const Words& words, bool ran) {
-  Table table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
+SectionTable stageTable(const StagesReport& r, const Medians& medians, bool recorded, const Words& words,
+                        bool ran) {
+  SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
   const bool anyRemote = std::ranges::any_of(r.stages, [](const auto& stage) { return stage.remote > 0; });
   table.columns = {
       {"index", "Stage", Format::index, ""},
@@ -148,8 +149,8 @@ Table stageTable(const StagesReport& r, const Medians& medians, bool recorded, c
   return table;
 }
 
-Table memoryTable(const StagesReport& r, const Words& words) {
-  Table table{"memory", "Memory per stage", "of the stage's device, one replica", {}, {}};
+SectionTable memoryTable(const StagesReport& r, const Words& words) {
+  SectionTable table{"memory", "Memory per stage", "of the stage's device, one replica", {}, {}};
   table.columns = {
       {"index", "Stage", Format::index, ""},
       {"always_live_bytes", "Always live", Format::bytes, "sum over units"},
@@ -175,8 +176,8 @@ Table memoryTable(const StagesReport& r, const Words& words) {
   return table;
 }
 
-Table boundaryTable(const StagesReport& r, const Words& words) {
-  Table table{"boundaries", "Boundaries", words.basis("per micro-batch"), {}, {}};
+SectionTable boundaryTable(const StagesReport& r, const Words& words) {
+  SectionTable table{"boundaries", "Boundaries", words.basis("per micro-batch"), {}, {}};
   table.columns = {{"from_stage", "From", Format::index, ""},
                    {"to_stage", "To", Format::index, ""},
                    {"direction", "Direction", Format::plain, ""},

@@ -105,9 +105,10 @@ std::string verdictOf(const Stragglers& found) {
       slowdown);
 }
 
-Table culpritTable(const char* key, const char* title, const char* first,
-                   const std::vector<analysis::Straggler>* all) {
-  Table table{key, title, "mean iteration ÷ mean iteration with all operations at their usual time", {}, {}};
+SectionTable culpritTable(const char* key, const char* title, const char* first,
+                          const std::vector<analysis::Straggler>* all) {
+  SectionTable table{
+      key, title, "mean iteration ÷ mean iteration with all operations at their usual time", {}, {}};
   table.columns = {{"name", first, Format::plain, ""},
                    {"slowdown", "Alone", Format::ratio, "only its operations take their recorded time"},
                    {"without", "Without", Format::ratio, "only its operations take their usual time"}};
@@ -120,8 +121,8 @@ Table culpritTable(const char* key, const char* title, const char* first,
   return table;
 }
 
-Table iterationTable(const Stragglers* found, double ticksPerSecond) {
-  Table table{"iterations", "Iterations", "", {}, {}};
+SectionTable iterationTable(const Stragglers* found, double ticksPerSecond) {
+  SectionTable table{"iterations", "Iterations", "", {}, {}};
   table.columns = {{"iteration", "Iteration", Format::index, ""},
                    {"seconds", "Recorded", Format::seconds, "from the first start to the last end"},
                    {"replayed_seconds", "Without launch delays", Format::seconds,

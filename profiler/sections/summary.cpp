@@ -87,8 +87,8 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
                      use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
-Table outcomeTable(const analysis::Catalog& catalog) {
-  Table table{"outcomes", "Outcomes", "", {}, {}};
+SectionTable outcomeTable(const analysis::Catalog& catalog) {
+  SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
                    {"value", "Value", Format::number, ""},
@@ -103,8 +103,8 @@ Table outcomeTable(const analysis::Catalog& catalog) {
   return table;
 }
 
-Table executableTable(const analysis::Catalog& catalog) {
-  Table table{"executables", "Executables", "", {}, {}};
+SectionTable executableTable(const analysis::Catalog& catalog) {
+  SectionTable table{"executables", "Executables", "", {}, {}};
   table.columns = {{"name", "Name", Format::plain, ""},
                    {"strategy", "Strategy", Format::plain, ""},
                    {"schedule", "Schedule", Format::plain, ""},

@@ -141,9 +141,9 @@ base::Result<SweepFile> readSweepFile(const std::string& path) {
         rows.rows, [&](const auto& row) { return !std::holds_alternative<std::monostate>(row[c]); });
     if (c >= fits && (figure == nullptr || !any)) continue;
     shown.push_back(c);
-    file.table.columns.push_back(c < fits
-                                     ? Column{rows.keys[c], lastPartOf(rows.keys[c]), Format::plain, "varied"}
-                                     : Column{figure->key, figure->heading, figure->format, figure->doc});
+    file.table.columns.push_back(
+        c < fits ? SectionColumn{rows.keys[c], lastPartOf(rows.keys[c]), Format::plain, "varied"}
+                 : SectionColumn{figure->key, figure->heading, figure->format, figure->doc});
   }
   file.table.columns.push_back({"note", "Remark", Format::plain, "where it does not fit, or cannot run"});
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();

@@ -22,7 +22,7 @@ inline constexpr const char* kSweepTableProperty = "sweep_table";
 
 struct SweepFile {
   std::string name;                   ///< of the model, or else of the file
-  Table table;                        ///< varied keys, figures that some row has, remarks
+  SectionTable table;                 ///< varied keys, figures that some row has, remarks
   std::size_t varied = 0;             ///< the number of varied keys, which are the first columns
   std::vector<std::string> profiles;  ///< by row: the file of its profile; empty: none
   std::vector<bool> fits;             ///< by row: it can run, and it fits as far as that is known

@@ -16,20 +16,20 @@ std::string systemWords(std::string name) {
   return name;
 }
 
-Table systemDeviceTable(const Context& context) {
+SectionTable systemDeviceTable(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
-  Table table{"devices",
-              "Devices",
-              "of the partition",
-              {{"name", "Device", Format::plain, ""},
-               {"kind", "Chip", Format::plain, ""},
-               {"stages", "Stages", Format::plain, "of the executable"},
-               {"units", "Units", Format::count, "tiles, cores"},
-               {"unit", "Unit", Format::plain, ""},
-               {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
-               {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"},
-               {"index", "Index", Format::index, "Device index", false}},
-              {}};
+  SectionTable table{"devices",
+                     "Devices",
+                     "of the partition",
+                     {{"name", "Device", Format::plain, ""},
+                      {"kind", "Chip", Format::plain, ""},
+                      {"stages", "Stages", Format::plain, "of the executable"},
+                      {"units", "Units", Format::count, "tiles, cores"},
+                      {"unit", "Unit", Format::plain, ""},
+                      {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
+                      {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"},
+                      {"index", "Index", Format::index, "Device index", false}},
+                     {}};
   const auto places = analysis::devicePlaces(catalog, context.executable);
   for (const model::Device& device : catalog.devices) {
     const analysis::DevicePlace* found = places.find(device.id);
@@ -55,19 +55,20 @@ Cell rate(double bytesPerSecond) {
   return bytesPerSecond > 0 ? Cell(bytesPerSecond) : Cell();
 }
 
-Table linkTable(const analysis::SystemUse& use, const Words& words) {
-  Table table{"links",
-              "Links",
-              "over the last call; busy share of the call's length",
-              {{"from", "From", Format::plain, ""},
-               {"to", "To", Format::plain, ""},
-               {"name", "Link", Format::plain, ""},
-               {"capacity_bytes_per_second", "Capacity", Format::byteRate, "in this direction"},
-               {"bytes", "Bytes", Format::bytes, "in the call"},
-               {"transfers", "Transfers", Format::count, "in the call; each stream copy counts as one"},
-               {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ length of the call"},
-               {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
-              {}};
+SectionTable linkTable(const analysis::SystemUse& use, const Words& words) {
+  SectionTable table{
+      "links",
+      "Links",
+      "over the last call; busy share of the call's length",
+      {{"from", "From", Format::plain, ""},
+       {"to", "To", Format::plain, ""},
+       {"name", "Link", Format::plain, ""},
+       {"capacity_bytes_per_second", "Capacity", Format::byteRate, "in this direction"},
+       {"bytes", "Bytes", Format::bytes, "in the call"},
+       {"transfers", "Transfers", Format::count, "in the call; each stream copy counts as one"},
+       {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ length of the call"},
+       {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
+      {}};
   for (const analysis::LinkUse& link : use.links) {
     const bool ran = use.run.valid();
     // Traces may record messages without their size.
@@ -79,24 +80,24 @@ Table linkTable(const analysis::SystemUse& use, const Words& words) {
   return table;
 }
 
-Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory,
-                 const analysis::SystemUse& use) {
-  Table table{"memory_spaces",
-              "Memory spaces",
-              "capacity and use of the executable; traffic in its last call",
-              {{"device_name", "Device", Format::plain, ""},
-               {"kind", "Kind", Format::term, ""},
-               {"units", "Units", Format::count, ""},
-               {"capacity_bytes", "Capacity", Format::bytes, "all units"},
-               {"used_bytes", "Used", Format::bytes, "without gaps, sum over units"},
-               {"share", "Used of it", Format::fraction, "used ÷ capacity"},
-               {"fullest_bytes", "Fullest unit", Format::bytes, "bytes used on it"},
-               {"largest_span_bytes", "Largest span", Format::bytes,
-                "address span of a unit: its bytes with gaps; decides what fits"},
-               {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
-               {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"},
-               {"device", "Index", Format::index, "Device index; none: the host", false}},
-              {}};
+SectionTable spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory,
+                        const analysis::SystemUse& use) {
+  SectionTable table{"memory_spaces",
+                     "Memory spaces",
+                     "capacity and use of the executable; traffic in its last call",
+                     {{"device_name", "Device", Format::plain, ""},
+                      {"kind", "Kind", Format::term, ""},
+                      {"units", "Units", Format::count, ""},
+                      {"capacity_bytes", "Capacity", Format::bytes, "all units"},
+                      {"used_bytes", "Used", Format::bytes, "without gaps, sum over units"},
+                      {"share", "Used of it", Format::fraction, "used ÷ capacity"},
+                      {"fullest_bytes", "Fullest unit", Format::bytes, "bytes used on it"},
+                      {"largest_span_bytes", "Largest span", Format::bytes,
+                       "address span of a unit: its bytes with gaps; decides what fits"},
+                      {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
+                      {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"},
+                      {"device", "Index", Format::index, "Device index; none: the host", false}},
+                     {}};
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     const model::Device* device = catalog.device(space.device);
     const std::int64_t capacity = space.units * space.bytesPerUnit.count;

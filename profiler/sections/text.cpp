@@ -18,7 +18,7 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-bool isNumeric(const Table& table, std::size_t column) {
+bool isNumeric(const SectionTable& table, std::size_t column) {
   return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
     const Cell& cell = row[column];
     return std::holds_alternative<std::monostate>(cell) || std::holds_alternative<std::int64_t>(cell) ||
@@ -26,11 +26,11 @@ bool isNumeric(const Table& table, std::size_t column) {
   });
 }
 
-std::size_t shownRows(const Table& table) {
+std::size_t shownRows(const SectionTable& table) {
   return table.mostInText == 0 ? table.rows.size() : std::min(table.mostInText, table.rows.size());
 }
 
-std::string cellText(const Table& table, std::size_t row, std::size_t column, double ticksPerShownUnit,
+std::string cellText(const SectionTable& table, std::size_t row, std::size_t column, double ticksPerShownUnit,
                      int decimals) {
   const Format format = table.columns[column].format;
   const Cell& cell = table.rows[row][column];
@@ -42,7 +42,8 @@ std::string cellText(const Table& table, std::size_t row, std::size_t column, do
 
 /// The texts of a column. Numbers with as many digits as they need have their decimal points below each
 /// other.
-std::vector<std::string> columnTexts(const Table& table, std::size_t column, double ticksPerShownUnit) {
+std::vector<std::string> columnTexts(const SectionTable& table, std::size_t column,
+                                     double ticksPerShownUnit) {
   const int decimals = tickDecimals(table, column, ticksPerShownUnit);
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < shownRows(table); ++r)
@@ -61,7 +62,7 @@ std::vector<std::string> columnTexts(const Table& table, std::size_t column, dou
   return texts;
 }
 
-std::string tableText(const Table& table, double ticksPerShownUnit) {
+std::string tableText(const SectionTable& table, double ticksPerShownUnit) {
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   std::vector<std::vector<std::string>> texts;
@@ -102,7 +103,7 @@ std::string toText(const Section& section) {
     text += "  " + padded(fact.label, width, false) + "  " +
             (isChange(fact.key) ? signedText(shown, fact.value) : shown) + "\n";
   }
-  for (const Table& table : section.tables) {
+  for (const SectionTable& table : section.tables) {
     if (!table.rows.empty()) text += tableText(table, section.ticksPerShownUnit);
   }
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";

@@ -35,31 +35,32 @@ class TileTables {
     PIPESCOPE_TRY(addRanges(device, unit, layout));
     return addVertices(device, unit);
   }
-  std::vector<Table> tables() && { return std::move(tables_); }
+  std::vector<SectionTable> tables() && { return std::move(tables_); }
 
  private:
-  static Table placedTable(const std::string& where) {
-    Table table{"variables",
-                "Variables",
-                fmt::format("bytes on the {}, largest first, with a row for each life of a variable", where),
-                {{"device", "Device", Format::index, ""},
-                 {"tile", "Tile", Format::index, "", where == "tile"},
-                 {"address", "Offset", Format::count, "address of the first byte; none: never live"},
-                 {"bytes", "Bytes", Format::bytes, ""},
-                 {"name", "Variable", Format::plain, ""},
-                 {"category", "Category", Format::term, ""},
-                 {"region", "Region", Format::term, ""},
-                 {"always_live", "Always live", Format::truth, ""},
-                 {"first_step", "From step", Format::index, "first program step in which it is live"},
-                 {"end_step", "To step", Format::index, "exclusive"},
-                 {"shape", "Shape", Format::plain, "of the whole variable", false},
-                 {"piece", "Piece", Format::index, "of a variable that lies in several pieces", false},
-                 {"pieces", "Pieces", Format::count, "", false}},
-                {},
-                20};
+  static SectionTable placedTable(const std::string& where) {
+    SectionTable table{
+        "variables",
+        "Variables",
+        fmt::format("bytes on the {}, largest first, with a row for each life of a variable", where),
+        {{"device", "Device", Format::index, ""},
+         {"tile", "Tile", Format::index, "", where == "tile"},
+         {"address", "Offset", Format::count, "address of the first byte; none: never live"},
+         {"bytes", "Bytes", Format::bytes, ""},
+         {"name", "Variable", Format::plain, ""},
+         {"category", "Category", Format::term, ""},
+         {"region", "Region", Format::term, ""},
+         {"always_live", "Always live", Format::truth, ""},
+         {"first_step", "From step", Format::index, "first program step in which it is live"},
+         {"end_step", "To step", Format::index, "exclusive"},
+         {"shape", "Shape", Format::plain, "of the whole variable", false},
+         {"piece", "Piece", Format::index, "of a variable that lies in several pieces", false},
+         {"pieces", "Pieces", Format::count, "", false}},
+        {},
+        20};
     return table;
   }
-  static Table rangeTable(const std::string& where) {
+  static SectionTable rangeTable(const std::string& where) {
     return {"addresses",
             "Addresses",
             fmt::format("what lies where on the {}", where),
@@ -73,7 +74,7 @@ class TileTables {
              {"always_live", "Always live", Format::truth, "what is not always live shares its addresses"}},
             {}};
   }
-  static Table vertexTypeTable(const std::string& where) {
+  static SectionTable vertexTypeTable(const std::string& where) {
     return {"vertices",
             "Vertices",
             fmt::format("on the {}, most bytes first", where),
@@ -128,12 +129,12 @@ class TileTables {
   }
 
   const Context& context_;
-  std::vector<Table> tables_;
+  std::vector<SectionTable> tables_;
 };
 
 }  // namespace
 
-base::Result<std::vector<Table>> tileTables(const Context& context, const analysis::Memory& memory) {
+base::Result<std::vector<SectionTable>> tileTables(const Context& context, const analysis::Memory& memory) {
   const bool whole = std::ranges::all_of(memory.devices, [](const DeviceMemory& d) { return d.units <= 1; });
   TileTables tables(context, whole && !memory.devices.empty());
   if (context.unit >= 0 && whole && !memory.devices.empty())

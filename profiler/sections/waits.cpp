@@ -82,10 +82,10 @@ void remarkLongest(const Context& context, const std::vector<analysis::WaitGroup
   }
 }
 
-Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& groups) {
+SectionTable waitTable(const Context& context, const std::vector<analysis::WaitGroup>& groups) {
   const analysis::Catalog& catalog = context.catalog;
   const Words words = wordsOf(catalog);
-  Table table{"waits", "Waits", words.per("iteration; share of the call"), {}, {}};
+  SectionTable table{"waits", "Waits", words.per("iteration; share of the call"), {}, {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
@@ -118,13 +118,13 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
 }
 
 /// The table of the critical path, summed by pass, exchange and call.
-Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
+SectionTable pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
   constexpr std::size_t kPathCycles = 2;
-  Table table{"critical_path",
-              "Critical path",
-              words.basis("last call; adds up to its length, largest first"),
-              {},
-              {}};
+  SectionTable table{"critical_path",
+                     "Critical path",
+                     words.basis("last call; adds up to its length, largest first"),
+                     {},
+                     {}};
   table.columns = {{"what", "What", Format::plain, ""},
                    {"stage", "Stage", Format::index, ""},
                    {"cycles", words.cycles(), Format::ticks, ""},

@@ -49,8 +49,8 @@ std::vector<Fact> stepFacts(const WhatIf& answer, const Words& words) {
 }
 
 /// From the recorded step time to the new one. The rows add up.
-Table waterfall(const WhatIf& answer, const Words& words) {
-  Table table{
+SectionTable waterfall(const WhatIf& answer, const Words& words) {
+  SectionTable table{
       "waterfall", "From the recorded step to the new one", words.per("step; the rows add up"), {}, {}};
   table.columns = {
       {"part", "Part", Format::plain, "recorded, a change, interaction or replayed"},
@@ -79,8 +79,8 @@ Breakdown waitBreakdown(const analysis::StageReport& stage) {
   return parts;
 }
 
-Table whatIfStageTable(const WhatIf& answer, const Words& words) {
-  Table table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
+SectionTable whatIfStageTable(const WhatIf& answer, const Words& words) {
+  SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
   table.columns = {
       {"index", "Stage", Format::index, ""},
       {"blocks", "Blocks", Format::list, "with the changes"},
@@ -103,8 +103,8 @@ Table whatIfStageTable(const WhatIf& answer, const Words& words) {
   return table;
 }
 
-Table stashTable(const WhatIf& answer) {
-  Table table{"memory", "Stash", "of the stage's device, one replica", {}, {}};
+SectionTable stashTable(const WhatIf& answer) {
+  SectionTable table{"memory", "Stash", "of the stage's device, one replica", {}, {}};
   table.columns = {{"index", "Stage", Format::index, ""},
                    {"before_stash_entries", "Entries before", Format::index, "micro-batches"},
                    {"stash_entries", "Entries", Format::index, "micro-batches"},

@@ -140,7 +140,7 @@ std::vector<ColumnData>& BlockEncoder::scratch() {
 }
 
 BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::size_t rows,
-                                 const std::vector<Prediction>& predictions) {
+                                 const std::vector<ColumnPrediction>& predictions) {
   BlockCoding chosen;
   chosen.columns.resize(columns.size());
   const auto compressedSize = [&](std::string_view text) { return compressor_->compress(text); };
@@ -159,9 +159,9 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
   }
   // Predictions without a length come first, because the others build on their differences.
   for (const bool withLength : {false, true}) {
-    for (const Prediction& prediction : predictions) {
+    for (const ColumnPrediction& prediction : predictions) {
       const std::size_t c = prediction.column;
-      if ((prediction.length != Prediction::kNone) != withLength ||
+      if ((prediction.length != ColumnPrediction::kNone) != withLength ||
           isConstant(std::span<const std::int64_t>(columns[c].integers)))
         continue;
       IntegerCoding coding{};
@@ -173,7 +173,7 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
       sizes[c] = size;
     }
   }
-  for (const Prediction& prediction : chosen.used) {
+  for (const ColumnPrediction& prediction : chosen.used) {
     if (!mayHavePriors(prediction)) continue;
     // A neighbouring block would begin with the values at the end of these rows.
     const std::vector<Priors> priors{priorsOf(columns, rows, prediction)};
@@ -339,7 +339,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
                                                     DecodedPart part, std::span<const Priors> priors) {
   ByteReader in(bytes);
   std::vector<ColumnData> columns = spareColumns(types.size());
-  std::vector<Prediction> predicted;
+  std::vector<ColumnPrediction> predicted;
   for (std::size_t c = 0; c < types.size(); ++c) {
     const model::ColumnType type = types[c];
     columns[c].type = type;
@@ -349,7 +349,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
     std::int64_t first = 0;
     if (isPredicted) {
       in.byte();
-      Prediction prediction;
+      ColumnPrediction prediction;
       prediction.column = static_cast<std::uint8_t>(c);
       prediction.key = in.byte();
       prediction.base = in.byte();

@@ -13,7 +13,7 @@
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"
 #include "profiler/store/column_codec.h"
-#include "profiler/store/prediction.h"
+#include "profiler/store/column_prediction.h"
 
 namespace pipescope::store {
 
@@ -28,13 +28,13 @@ struct BlockCoding {
   struct Column {
     /// coding of the values, or of the differences if they are predicted
     IntegerCoding coding = IntegerCoding::plainBytes;
-    std::optional<Prediction> prediction;
+    std::optional<ColumnPrediction> prediction;
     /// How many blocks must share the priors of the prediction before these save more bytes than they take.
     std::size_t priorsPayFrom = kNever;
     static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
   };
   std::vector<Column> columns;
-  std::vector<Prediction> used;  ///< the predictions of all columns
+  std::vector<ColumnPrediction> used;  ///< the predictions of all columns
 
   /// True if so many blocks have priors for some column.
   bool mayHavePriors(std::size_t blocks) const {
@@ -50,7 +50,7 @@ class BlockEncoder {
   BlockEncoder(BlockEncoder&&) noexcept;
   /// Chooses a coding by trying it on a sample of the columns. `predictions` are those that it may try.
   BlockCoding choose(const std::vector<ColumnData>& columns, std::size_t rows,
-                     const std::vector<Prediction>& predictions = {});
+                     const std::vector<ColumnPrediction>& predictions = {});
   /// Error: a block is longer than kMostBytes. `coding` must belong to a block with columns of these types.
   base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t rows,
                                     const BlockCoding& coding, std::span<const Priors> priors = {});

@@ -26,7 +26,7 @@ struct BlockJob {
 /// Blocks of a table that share a payload.
 struct PayloadJob {
   std::size_t table = 0;
-  const std::vector<Prediction>* predictions = nullptr;  ///< predictions to try for the table
+  const std::vector<ColumnPrediction>* predictions = nullptr;  ///< predictions to try for the table
   std::size_t firstRows = 0;  ///< how many rows at the beginning of the payload `firstColumns` gives
   FillColumns firstColumns;   ///< fills in the columns of these rows
   std::vector<BlockJob> blocks;

@@ -71,7 +71,7 @@ enum class IntegerCoding : std::uint8_t {
   deltaBytes = 2,   ///< the same for the differences of neighbours
   plainVarint = 3,  ///< zig-zag varints
   deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
-  /// differences from values predicted by other columns (prediction.h), coded in one of the other ways
+  /// differences from values predicted by other columns (column_prediction.h), coded in one of the other ways
   predicted = 5,
   zigZagBytes = 6,  ///< zig-zag numbers, in as few bytes as the largest one needs, byte-shuffled
 };

@@ -116,7 +116,7 @@ class PayloadPlan {
 
   template <class Row>
   void beginPayload(std::span<const Row> rows) {
-    static const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<Row>());
+    static const std::vector<ColumnPrediction> predictions = predictionsFor(model::columnsOf<Row>());
     const std::span<const Row> first = rows.first(std::min(rows.size(), mostRowsPerBlock<Row>()));
     PayloadJob& job = jobs_.emplace_back();
     job.table = model::tableIndexOf<Row>();

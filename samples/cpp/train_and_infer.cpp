@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/run/interface/executable.h"
+#include "app/run/interface/model_executable.h"
 
 namespace {
 
@@ -81,7 +81,7 @@ double meanOf(const std::vector<float>& losses) {
   return sum / static_cast<double>(losses.size());
 }
 
-base::Status train(run::Executable& training, run::Device& device, base::Progress& progress) {
+base::Status train(run::ModelExecutable& training, run::EmulatedDevice& device, base::Progress& progress) {
   const Samples samples = makeSamples(training.info().rowsPerCall());
   for (int call = 1; call <= 6; ++call) {
     if (call == 4) PIPESCOPE_TRY(training.setOptimizer({{"learning_rate", 0.5}}));
@@ -95,7 +95,7 @@ base::Status train(run::Executable& training, run::Device& device, base::Progres
   return {};
 }
 
-base::Status infer(run::Executable& inference, run::Device& device, base::Progress& progress) {
+base::Status infer(run::ModelExecutable& inference, run::EmulatedDevice& device, base::Progress& progress) {
   const Samples samples = makeSamples(inference.info().rowsPerCall());
   PIPESCOPE_ASSIGN(const run::CallResult result,
                    inference.call(device, {"inference", {features(samples)}}, progress));
@@ -112,14 +112,14 @@ base::Status infer(run::Executable& inference, run::Device& device, base::Progre
 
 base::Status runSample(const std::string& profile) {
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(const run::Options options, run::Options::parse(kModel, "train_and_infer.cpp"));
-  PIPESCOPE_ASSIGN(const auto program, run::Program::compile(options, progress));
+  PIPESCOPE_ASSIGN(const run::ModelOptions options, run::ModelOptions::parse(kModel, "train_and_infer.cpp"));
+  PIPESCOPE_ASSIGN(const auto program, run::CompiledModel::compile(options, progress));
   for (const run::ExecutableInfo& executable : program->executables())
     std::printf("%s: %zu stages, %lld samples a call\n", executable.name.c_str(), executable.stages.size(),
                 static_cast<long long>(executable.rowsPerCall()));
-  PIPESCOPE_ASSIGN(const auto training, run::Executable::create(program, 0));
-  PIPESCOPE_ASSIGN(const auto inference, run::Executable::create(program, 1));
-  PIPESCOPE_ASSIGN(const auto device, run::Device::create(program, {profile, "train_and_infer"}));
+  PIPESCOPE_ASSIGN(const auto training, run::ModelExecutable::create(program, 0));
+  PIPESCOPE_ASSIGN(const auto inference, run::ModelExecutable::create(program, 1));
+  PIPESCOPE_ASSIGN(const auto device, run::EmulatedDevice::create(program, {profile, "train_and_infer"}));
   PIPESCOPE_TRY(device->attach());
   PIPESCOPE_TRY(train(*training, *device, progress));
   PIPESCOPE_TRY(inference->copyWeights(*training));

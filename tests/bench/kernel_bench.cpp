@@ -11,7 +11,7 @@
 #include <functional>
 #include <map>
 
-#include "engine/numerics/program.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/ops/core/operator.h"
 #include "engine/ops/standard_operators.h"
 
@@ -116,7 +116,8 @@ double medianNanoseconds(const Case& each, double seconds) {
   for (std::size_t i = 0; i < each.outputs; ++i) names.push_back("out" + std::to_string(i));
   graph.outputs = valueOrExit(
       ops::appendNode(graph, node, names, graph::TensorRole::activation, ops::standardOperators()));
-  const numerics::Program program = valueOrExit(numerics::Program::create(graph, ops::standardOperators()));
+  const numerics::GraphProgram program =
+      valueOrExit(numerics::GraphProgram::create(graph, ops::standardOperators()));
   numerics::Workspace workspace = program.makeWorkspace();
   std::vector<std::span<const std::byte>> spans;
   for (const std::vector<float>& data : values) spans.push_back(std::as_bytes(std::span(data)));

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "engine/compile/gradients.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/numerics/interpreter/interpreter.h"
-#include "engine/numerics/program.h"
 #include "engine/onnx/loss.h"
 #include "engine/onnx/reader.h"
 #include "engine/ops/standard_operators.h"
@@ -22,7 +22,7 @@ constexpr std::int64_t kMostInputElements = 1 << 10;
 
 /// Makes inputs of zeros with the declared shapes and with 2 for open extents. Returns false if they would be
 /// large.
-bool makeInputs(const onnx::ModelGraph& graph, std::vector<graph::TensorValue>& inputs) {
+bool makeInputs(const onnx::OnnxGraph& graph, std::vector<graph::TensorValue>& inputs) {
   for (const onnx::ValueId id : graph.inputs) {
     const onnx::ModelValue& declared = graph.value(id);
     graph::TensorValue value{{declared.element.value_or(graph::ElementType::float32), {}}, {}};
@@ -61,7 +61,7 @@ void instantiate(const onnx::Model& model) {
     if (!made.ok() || !isSmall(made->graph)) continue;
     const auto trained = compile::addGradients(made->graph, ops::standardOperators());
     if (trained.ok() && isSmall(*trained))
-      (void)numerics::Program::create(*trained, ops::standardOperators());
+      (void)numerics::GraphProgram::create(*trained, ops::standardOperators());
   }
   onnx::InstantiateOptions options;
   options.microBatch = 2;
@@ -70,7 +70,7 @@ void instantiate(const onnx::Model& model) {
   const auto instance = onnx::instantiate(model, ops::standardOperators(), options);
   if (!instance.ok()) return;
   if (!isSmall(instance->graph)) return;
-  (void)numerics::Program::create(instance->graph, ops::standardOperators());
+  (void)numerics::GraphProgram::create(instance->graph, ops::standardOperators());
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class AnswersPagesTest : public WindowTest {
   /// The rows of the table that are on the front.
   std::vector<int> front() const {
     std::vector<int> rows;
-    const sections::Table& table = child<DataTable>()->model()->table();
+    const sections::SectionTable& table = child<DataTable>()->model()->table();
     for (std::size_t r = 0; r < table.rows.size(); ++r)
       if (std::get<bool>(table.rows[r][0])) rows.push_back(static_cast<int>(r));
     return rows;

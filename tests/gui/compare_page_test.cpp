@@ -79,10 +79,10 @@ TEST_F(ComparePageTest, TheStagesPageShowsBothProfiles) {
   DataTable* both = table(QStringLiteral("Passes and waits of each stage"));
   ASSERT_NE(both, nullptr);
   ASSERT_TRUE(both->isVisibleTo(window->currentPage()));
-  const sections::Table& shown = both->model()->table();
+  const sections::SectionTable& shown = both->model()->table();
   EXPECT_TRUE(QString::fromStdString(shown.basis).startsWith(QStringLiteral("source: source.pop; ")));
   std::set<std::string> headings;
-  for (const sections::Column& column : shown.columns) headings.insert(column.heading);
+  for (const sections::SectionColumn& column : shown.columns) headings.insert(column.heading);
   for (const char* heading : {"Stage", "What", "Source", "Target", "Change"})
     EXPECT_TRUE(headings.contains(heading)) << heading;
   // The passes are the fixture's, whatever the number of micro-batches.
@@ -207,7 +207,7 @@ TEST_F(ComparePageTest, AFileThatCannotBeReadIsASentence) {
 }
 
 TEST_F(ComparePageTest, RecentComparisonsAreRemembered) {
-  shell::Settings settings;
+  shell::WindowSettings settings;
   settings.addRecentComparison(QStringLiteral("a.pop"), QStringLiteral("b.pop"));
   settings.addRecentComparison(QStringLiteral("c.pop"), QStringLiteral("b.pop"));
   settings.addRecentComparison(QStringLiteral("a.pop"), QStringLiteral("b.pop"));

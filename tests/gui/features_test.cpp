@@ -50,9 +50,9 @@ using timeline::TimelineCanvas;
 class FeatureTest : public WindowTest {
  protected:
   void openPage(const QString& page, const FixtureOptions& options = {}) {
-    shell::Settings().setValue(QStringLiteral("pipeline/as_grid"), 0);
-    shell::Settings().setValue(QStringLiteral("pipeline/colours"), 0);
-    shell::Settings().setValue(QStringLiteral("pipeline/critical"), false);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/as_grid"), 0);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/colours"), 0);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/critical"), false);
     fixture = std::make_unique<ProfileFixture>(options);
     open(fixture->profile(), page);
   }

@@ -93,7 +93,7 @@ TEST_F(FigureTest, EveryColumnOfEveryTableSortsByValue) {
 TEST_F(FigureTest, TheTablesOfTilesAreSortedByBytes) {
   openPage(QStringLiteral("memory"));
   for (const char* key : {"details", "variables", "vertices"}) {
-    const sections::Table& shown = table(key)->model()->table();
+    const sections::SectionTable& shown = table(key)->model()->table();
     std::size_t bytes = 0;
     while (shown.columns[bytes].key != "bytes") ++bytes;
     ASSERT_GT(shown.rows.size(), 1U) << key;

@@ -87,7 +87,7 @@ TEST_F(FindTest, MatchesTheWholePathAndCountsAllCalls) {
   EXPECT_EQ(answer(), QStringLiteral("%1 steps of %2 names · layer2/conv/Convolve")
                           .arg(QString::fromStdString(geometry::groupedNumber(steps)))
                           .arg(all.size()));
-  const sections::Table& list = found()->model()->table();
+  const sections::SectionTable& list = found()->model()->table();
   ASSERT_EQ(list.rows.size(), all.size());
   for (const auto& row : list.rows) {
     const Expected& of = all.at(std::get<std::string>(row[0]));
@@ -106,7 +106,7 @@ TEST_F(FindTest, ListsEveryNameOfTheRun) {
   find(QStringLiteral("conv"));
   const auto all = expected("conv");
   ASSERT_GT(all.size(), 2U);
-  const sections::Table& list = found()->model()->table();
+  const sections::SectionTable& list = found()->model()->table();
   ASSERT_EQ(list.rows.size(), all.size());
   std::int64_t steps = 0;
   for (const auto& row : list.rows) {

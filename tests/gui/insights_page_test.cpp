@@ -39,11 +39,11 @@ class InsightsPageTest : public WindowTest {
 TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
   openPage({.slowHost = true});
   const sections::Section expected = section();
-  const sections::Table& table = expected.tables.front();
+  const sections::SectionTable& table = expected.tables.front();
   ASSERT_FALSE(table.rows.empty());
   ASSERT_EQ(cards().size(), static_cast<int>(table.rows.size()));
   const auto column = [&](const char* key) {
-    return static_cast<std::size_t>(std::ranges::find(table.columns, key, &sections::Column::key) -
+    return static_cast<std::size_t>(std::ranges::find(table.columns, key, &sections::SectionColumn::key) -
                                     table.columns.begin());
   };
   for (int i = 0; i < cards().size(); ++i) {

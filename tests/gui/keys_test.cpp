@@ -49,7 +49,7 @@ bool isMouse(const QString& key) {
 class KeysTest : public WindowTest {
  protected:
   void SetUp() override {
-    shell::Settings settings;
+    shell::WindowSettings settings;
     for (const char* name : {"trace/counters", "trace/transfers"})
       settings.setValue(QLatin1String(name), true);
     settings.setValue(QStringLiteral("trace/tiles"), false);
@@ -217,7 +217,7 @@ class KeysTest : public WindowTest {
     say(window->findBar()->isVisible());
     for (const auto* asked : {&newWindows, &newRuns, &runsAgain}) say((*asked)->count());
     say(static_cast<int>(palette->theme()));
-    seen << shell::Settings().value(QStringLiteral("time_unit")).toString();
+    seen << shell::WindowSettings().value(QStringLiteral("time_unit")).toString();
     for (const QDialog* dialog : window->findChildren<QDialog*>()) {
       if (dialog->isVisible()) seen << dialog->windowTitle();
     }

@@ -109,7 +109,7 @@ TEST_F(LayoutTest, ColumnsOfFiguresLieSideBySide) {
   pages::DataTable table(*palette);
   table.resize(900, 200);
   table.show();
-  sections::Table figures{"figures", "Figures", "", {}, {{}}};
+  sections::SectionTable figures{"figures", "Figures", "", {}, {{}}};
   for (const char* key : {"a", "b", "c", "d"}) {
     figures.columns.push_back({key, key, sections::Format::count, ""});
     figures.rows[0].emplace_back(std::int64_t{12});
@@ -157,7 +157,7 @@ TEST_F(LayoutTest, WhereRoomIsShortTimesHaveThreeDigits) {
   pages::DataTable table(*palette);
   table.resize(300, 200);
   table.show();
-  sections::Table figures{"figures", "Figures", "", {}, {{}}};
+  sections::SectionTable figures{"figures", "Figures", "", {}, {{}}};
   for (const char* key : {"a_cycles", "b_cycles", "c_cycles", "d_cycles"}) {
     figures.columns.push_back({key, "Exposed share", sections::Format::ticks, ""});
     figures.rows[0].emplace_back(std::int64_t{183'010'027});

@@ -35,22 +35,22 @@ class MemoryPageTest : public WindowTest {
     }
     ASSERT_TRUE(settle());
   }
-  const sections::Table& table(const std::string& key) const {
+  const sections::SectionTable& table(const std::string& key) const {
     for (const DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
       if (found->model()->table().key == key) return found->model()->table();
     }
-    static const sections::Table none;
+    static const sections::SectionTable none;
     ADD_FAILURE() << "no table " << key;
     return none;
   }
-  static std::size_t column(const sections::Table& table, const std::string& key) {
+  static std::size_t column(const sections::SectionTable& table, const std::string& key) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (table.columns[c].key == key) return c;
     }
     ADD_FAILURE() << "no column " << key;
     return 0;
   }
-  static std::int64_t sum(const sections::Table& table, const std::string& key) {
+  static std::int64_t sum(const sections::SectionTable& table, const std::string& key) {
     std::int64_t total = 0;
     for (const auto& row : table.rows) total += std::get<std::int64_t>(row[column(table, key)]);
     return total;
@@ -124,7 +124,7 @@ TEST_F(MemoryPageTest, VariablesSayWhenTheyAreLive) {
   }
   std::set<std::pair<std::int64_t, std::int64_t>> known;
   for (const auto& [id, life] : byId) known.insert(life);
-  const sections::Table& variables = table("variables");
+  const sections::SectionTable& variables = table("variables");
   const std::size_t live = column(variables, "live"), from = column(variables, "from"),
                     until = column(variables, "until");
   int bounded = 0;
@@ -140,10 +140,10 @@ TEST_F(MemoryPageTest, VariablesSayWhenTheyAreLive) {
 
 TEST_F(MemoryPageTest, VariablesHaveOffsetsThatOnlyLivesApartShare) {
   openMemory();
-  for (const sections::Column& shown : table("variables").columns)
+  for (const sections::SectionColumn& shown : table("variables").columns)
     EXPECT_NE(shown.key, "offset") << "the offsets of several tiles differ";
   choose(QStringLiteral("12"));
-  const sections::Table& variables = table("variables");
+  const sections::SectionTable& variables = table("variables");
   struct Piece {
     std::int64_t from, to, first, end;
   };
@@ -172,13 +172,13 @@ TEST_F(MemoryPageTest, VariablesHaveOffsetsThatOnlyLivesApartShare) {
 TEST_F(MemoryPageTest, VerticesHaveCountCodeAndData) {
   openMemory();
   choose(QStringLiteral("12"));
-  const sections::Table& vertices = table("vertices");
+  const sections::SectionTable& vertices = table("vertices");
   ASSERT_EQ(vertices.rows.size(), 1U);
   EXPECT_EQ(std::get<std::int64_t>(vertices.rows[0][column(vertices, "count")]), 3);
   EXPECT_EQ(std::get<std::int64_t>(vertices.rows[0][column(vertices, "code")]), 31'600'000 / 700);
   EXPECT_EQ(std::get<std::int64_t>(vertices.rows[0][column(vertices, "data")]), 0);
   choose(QStringLiteral("8-12"));
-  const sections::Table& several = table("vertices");
+  const sections::SectionTable& several = table("vertices");
   EXPECT_EQ(std::get<std::int64_t>(several.rows[0][column(several, "count")]), 15);
   EXPECT_EQ(std::get<std::int64_t>(several.rows[0][column(several, "code")]), 5 * (31'600'000 / 700) + 200);
 }
@@ -188,7 +188,7 @@ TEST_F(MemoryPageTest, NoTwoRowsOfATableAreEqual) {
   for (const char* list : {"", "5", "5,1480"}) {
     choose(QString::fromUtf8(list));
     for (const char* key : {"details", "variables", "vertices", "exchanges"}) {
-      const sections::Table& shown = table(key);
+      const sections::SectionTable& shown = table(key);
       std::set<std::string> seen;
       for (const auto& row : shown.rows) {
         std::string all;
@@ -204,7 +204,7 @@ TEST_F(MemoryPageTest, AddressesFollowEachOther) {
   openMemory();
   EXPECT_TRUE(table("addresses").rows.empty()) << "no tile is selected";
   choose(QStringLiteral("5"));
-  const sections::Table& addresses = table("addresses");
+  const sections::SectionTable& addresses = table("addresses");
   ASSERT_GT(addresses.rows.size(), 2U);
   std::int64_t at = 0;
   for (const auto& row : addresses.rows) {

@@ -67,8 +67,8 @@ TEST_F(ModelPagesTest, OperationsAreATreeOfTheirNames) {
   ASSERT_TRUE(tree->isVisible());
   const pages::TreeRows& rows = tree->model()->rows();
   const auto& columns = rows.table.columns;
-  const auto cycles = static_cast<std::size_t>(std::ranges::find(columns, "cycles", &sections::Column::key) -
-                                               columns.begin());
+  const auto cycles = static_cast<std::size_t>(
+      std::ranges::find(columns, "cycles", &sections::SectionColumn::key) - columns.begin());
   // A row that the tree has made is the sum of the rows below it.
   for (std::size_t i = 0; i < rows.sources.size(); ++i) {
     if (rows.sources[i] >= 0) continue;
@@ -109,9 +109,10 @@ TEST_F(ModelPagesTest, ThePointsOfTheRooflineAreTheRowsWithFlop) {
   chooseIn("Chart", 2);
   auto* chart = child<ItemChart>(QStringLiteral("Roofline"));
   const sections::Section operations = section("operations");
-  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::SectionTable::key);
   const auto rate = static_cast<std::size_t>(
-      std::ranges::find(found->columns, "flops_per_second", &sections::Column::key) - found->columns.begin());
+      std::ranges::find(found->columns, "flops_per_second", &sections::SectionColumn::key) -
+      found->columns.begin());
   int points = 0;
   for (std::size_t i = 0; i < found->rows.size(); ++i) {
     const bool known = !std::holds_alternative<std::monostate>(found->rows[i][rate]);
@@ -163,9 +164,9 @@ TEST_F(ModelPagesTest, AProgramShowsItsOperator) {
 TEST_F(ModelPagesTest, ACallHasAllMicroBatchesAndUpdates) {
   openPage(QStringLiteral("operations"));
   const sections::Section operations = section("operations");
-  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::SectionTable::key);
   const auto at = [&](const auto& row, const char* key) {
-    const auto column = std::ranges::find(found->columns, key, &sections::Column::key);
+    const auto column = std::ranges::find(found->columns, key, &sections::SectionColumn::key);
     const sections::Cell& cell = row[static_cast<std::size_t>(column - found->columns.begin())];
     const auto* ticks = std::get_if<std::int64_t>(&cell);
     return ticks != nullptr ? static_cast<double>(*ticks) : std::get<double>(cell);
@@ -211,7 +212,7 @@ TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
 TEST_F(ModelPagesTest, AProgramShowsItsVerticesByType) {
   openPage(QStringLiteral("programs"));
   auto* tree = child<TreeTable>();
-  const sections::Table& programs = tree->model()->rows().table;
+  const sections::SectionTable& programs = tree->model()->rows().table;
   const auto step = std::ranges::find_if(programs.rows, [](const auto& row) {
     return std::get<std::string>(row[0]).find("step0)") != std::string::npos;
   });

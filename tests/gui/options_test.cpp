@@ -1,4 +1,4 @@
-#include "app/gui/options.h"
+#include "app/gui/window_options.h"
 
 #include <gtest/gtest.h>
 

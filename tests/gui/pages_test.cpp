@@ -430,7 +430,7 @@ TEST_F(PageTest, LivenessByDevice) {
   EXPECT_GE(chart->mark(), 0) << "its own peak";
 }
 
-sections::Table sampleTable() {
+sections::SectionTable sampleTable() {
   using sections::Format;
   return {"t",
           "Sample",
@@ -457,7 +457,7 @@ TEST(DataTableTest, ModelKeepsItsPromises) {
   EXPECT_EQ(model.index(0, 3).data().toString(), QStringLiteral("–"));
   EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::ToolTipRole).toString(), QStringLiteral("a name"));
   EXPECT_FALSE(model.index(7, 7).isValid());
-  sections::Table times = sampleTable();
+  sections::SectionTable times = sampleTable();
   times.columns[1].format = sections::Format::ticks;
   model.setTable(times, 1, geometry::TimeScale{geometry::TimeUnit::time, 1'000'000});
   EXPECT_EQ(model.index(1, 1).data().toString(), QStringLiteral("3.00 ms"));

@@ -16,9 +16,9 @@ using timeline::PipelineCanvas;
 class PipelinePageTest : public WindowTest {
  protected:
   void openPipeline(const FixtureOptions& options = {}) {
-    shell::Settings().setValue(QStringLiteral("pipeline/as_grid"), 0);
-    shell::Settings().setValue(QStringLiteral("pipeline/colours"), 0);
-    shell::Settings().setValue(QStringLiteral("pipeline/critical"), false);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/as_grid"), 0);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/colours"), 0);
+    shell::WindowSettings().setValue(QStringLiteral("pipeline/critical"), false);
     fixture = std::make_unique<ProfileFixture>(options);
     open(fixture->profile(), QStringLiteral("pipeline"));
     canvas = child<PipelineCanvas>();

@@ -52,7 +52,7 @@ class RemoteDialogTest : public ::testing::Test {
 
   LocalSshd server;
   QTemporaryDir cache;
-  shell::Settings settings;
+  shell::WindowSettings settings;
   std::unique_ptr<RemoteDialog> dialog;
 };
 

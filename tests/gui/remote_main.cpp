@@ -5,7 +5,7 @@
 #include <QSettings>
 #include <QTemporaryDir>
 
-#include "views/remote/questions.h"
+#include "views/remote/ssh_questions.h"
 
 int main(int argc, char** argv) {
   if (pipescope::remote::isQuestionHelper()) return pipescope::remote::runQuestionHelper(argc, argv);

@@ -103,7 +103,7 @@ TEST_F(ReportPageTest, RecordedRunsHaveAPageOfTheirOwn) {
   openPage(QStringLiteral("recorded"), {.imported = true});
   std::map<std::string, std::vector<std::size_t>> wanted, shown;  // rows, by the title of the table
   for (const char* name : {"kernels", "collectives", "nodes", "planned", "coverage"})
-    for (const sections::Table& table : section(name).tables)
+    for (const sections::SectionTable& table : section(name).tables)
       if (!table.rows.empty()) wanted[table.title].push_back(table.rows.size());
   for (const auto* table : window->currentPage()->findChildren<DataTable*>())
     if (table->isVisible())
@@ -167,7 +167,7 @@ TEST_F(ReportPageTest, WhatDevicesDoAddsUpToTheirTime) {
 
 TEST_F(ReportPageTest, EachEngineHasABarWithTheFigureOfTheReport) {
   openPage(QStringLiteral("engines"));
-  const sections::Table devices = section("engines").tables.front();
+  const sections::SectionTable devices = section("engines").tables.front();
   std::size_t compute = 0;
   while (devices.columns[compute].key != "compute_utilisation") ++compute;
   auto* chart = child<BarChart>(QStringLiteral("How busy each engine is"));
@@ -182,7 +182,7 @@ TEST_F(ReportPageTest, EachEngineHasABarWithTheFigureOfTheReport) {
 
 TEST_F(ReportPageTest, ExposedCommunicationIsPartOfAllCommunication) {
   openPage(QStringLiteral("engines"));
-  const sections::Table devices = section("engines").tables.front();
+  const sections::SectionTable devices = section("engines").tables.front();
   const auto column = [&](const char* key) {
     std::size_t at = 0;
     while (devices.columns[at].key != key) ++at;
@@ -208,10 +208,10 @@ TEST_F(ReportPageTest, ABarOfADeviceSelectsIt) {
 }
 
 TEST_F(ReportPageTest, OperationsAreShownByPassLongestFirst) {
-  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  shell::WindowSettings().setValue(QStringLiteral("operations/layer"), 0);
   openPage(QStringLiteral("operations"));
   const sections::Section operations = section("operations");
-  const auto found = std::ranges::find(operations.tables, "operations", &sections::Table::key);
+  const auto found = std::ranges::find(operations.tables, "operations", &sections::SectionTable::key);
   ASSERT_NE(found, operations.tables.end());
   ASSERT_FALSE(found->rows.empty());
   std::size_t cycles = 0;
@@ -232,7 +232,7 @@ TEST_F(ReportPageTest, OperationsAreShownByPassLongestFirst) {
 }
 
 TEST_F(ReportPageTest, ASelectedOperationShowsItsFigures) {
-  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  shell::WindowSettings().setValue(QStringLiteral("operations/layer"), 0);
   openPage(QStringLiteral("operations"));
   auto* facts = child<pages::FactGrid>();
   EXPECT_EQ(facts->value(QStringLiteral("Stage")), QString()) << "nothing is selected";
@@ -247,7 +247,7 @@ TEST_F(ReportPageTest, ASelectedOperationShowsItsFigures) {
 }
 
 TEST_F(ReportPageTest, RowsStandForLayersBlocksOrTypes) {
-  shell::Settings().setValue(QStringLiteral("operations/layer"), 0);
+  shell::WindowSettings().setValue(QStringLiteral("operations/layer"), 0);
   openPage(QStringLiteral("operations"));
   for (const auto& [index, title] : {std::pair{1, "By block"}, {2, "By kind"}, {0, "By layer of origin"}}) {
     choose(child<QComboBox>(QStringLiteral("Rows")), index);

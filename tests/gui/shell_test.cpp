@@ -65,7 +65,7 @@ TEST_F(WindowTest, OpensAFileAndRemembersIt) {
   EXPECT_FALSE(window->home()->isVisible());
   EXPECT_EQ(window->windowTitle(), QStringLiteral("profile.pop — Pipescope"));
   EXPECT_EQ(window->session().executable(), model::ExecutableId(1));
-  EXPECT_EQ(shell::Settings().recentFiles(), QStringList{path});
+  EXPECT_EQ(shell::WindowSettings().recentFiles(), QStringList{path});
   EXPECT_EQ(window->notice(), QString());
 }
 
@@ -357,11 +357,11 @@ TEST_F(WindowTest, DroppedFilesAreOpened) {
 }
 
 TEST_F(WindowTest, RecentFilesAreKeptOnceAndInOrder) {
-  shell::Settings settings;
+  shell::WindowSettings settings;
   for (int i = 0; i < 20; ++i) settings.addRecentFile(QStringLiteral("/p/%1.pop").arg(i));
   settings.addRecentFile(QStringLiteral("/p/15.pop"));
   const QStringList files = settings.recentFiles();
-  ASSERT_EQ(files.size(), shell::Settings::kRecent);
+  ASSERT_EQ(files.size(), shell::WindowSettings::kRecent);
   EXPECT_EQ(files[0], QStringLiteral("/p/15.pop"));
   EXPECT_EQ(files[1], QStringLiteral("/p/19.pop"));
   EXPECT_EQ(files.count(QStringLiteral("/p/15.pop")), 1);

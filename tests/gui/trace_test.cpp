@@ -185,13 +185,13 @@ TEST_F(TracePageTest, TheAxisUnitIsALink) {
   QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {},
                     {TimelineCanvas::kGutter - 20, TimelineCanvas::kStepBand + 8});
   ASSERT_TRUE(settle());
-  EXPECT_EQ(shell::Settings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("time"));
+  EXPECT_EQ(shell::WindowSettings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("time"));
   canvas->select(findPass(1, model::Pass::backward, 4, 0));
   EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("98.8 µs"));
   QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {},
                     {TimelineCanvas::kGutter - 20, TimelineCanvas::kStepBand + 8});
   ASSERT_TRUE(settle());
-  EXPECT_EQ(shell::Settings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("cycles"));
+  EXPECT_EQ(shell::WindowSettings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("cycles"));
 }
 
 TEST_F(TracePageTest, PlacesAreShown) {

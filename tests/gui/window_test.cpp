@@ -63,9 +63,9 @@ base::Result<shell::OpenedSource> openFile(const std::string& path) {
 }
 
 void WindowTest::SetUp() {
-  shell::Settings().setValue(QStringLiteral("trace/steps"), 0);
-  shell::Settings().setValue(QStringLiteral("trace/colours"), 0);
-  shell::Settings().setValue(QStringLiteral("time_unit"), QStringLiteral("cycles"));
+  shell::WindowSettings().setValue(QStringLiteral("trace/steps"), 0);
+  shell::WindowSettings().setValue(QStringLiteral("trace/colours"), 0);
+  shell::WindowSettings().setValue(QStringLiteral("time_unit"), QStringLiteral("cycles"));
   palette = std::make_unique<shell::Palette>();
   palette->setTheme(shell::Theme::light);
   registry = std::make_unique<shell::PageRegistry>();

@@ -196,7 +196,7 @@ TEST_F(WorkbenchRunsTest, AnUnreadableProfileStaysInTheListWithItsSentence) {
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
   file.write("SQLite format 3, but nothing else");
   file.close();
-  shell::Settings().setValue(QStringLiteral("workbench/runs"), QStringList{file.fileName()});
+  shell::WindowSettings().setValue(QStringLiteral("workbench/runs"), QStringList{file.fileName()});
   show();
   ASSERT_TRUE(waitFor([&] { return cell(1) == QStringLiteral("cannot be read"); })) << cell(1).toStdString();
   EXPECT_TRUE(log().contains(QStringLiteral("damaged.pop"))) << log().toStdString();

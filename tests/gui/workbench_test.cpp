@@ -18,7 +18,7 @@ namespace pipescope::testing {
 namespace {
 
 using workbench::Draft;
-using workbench::Setting;
+using workbench::FormSetting;
 using workbench::StagePlaces;
 
 std::shared_ptr<const workbench::Keys> allKeys() {
@@ -26,9 +26,9 @@ std::shared_ptr<const workbench::Keys> allKeys() {
   return keys;
 }
 
-std::string settingsText(const std::vector<Setting>& settings) {
+std::string settingsText(const std::vector<FormSetting>& settings) {
   std::string text;
-  for (const Setting& each : settings)
+  for (const FormSetting& each : settings)
     text += (each.path + QStringLiteral(" = ") + each.value).toStdString() + "\n";
   return text;
 }

@@ -191,7 +191,7 @@ class ComparePage : public shell::Page {
   }
 
   void applyCards(const sections::Section& diff, const QString& unit) {
-    const sections::Table& step = *tableNamed(diff, "step");
+    const sections::SectionTable& step = *tableNamed(diff, "step");
     const std::size_t key = columnNamed(step, "quantity"), before = columnNamed(step, "before"),
                       after = columnNamed(step, "after"), delta = columnNamed(step, "delta"),
                       relative = columnNamed(step, "relative");
@@ -259,7 +259,7 @@ class ComparePage : public shell::Page {
       tabs_->removeTab(0);
       old->deleteLater();
     }
-    for (const sections::Table& table : diff.tables) {
+    for (const sections::SectionTable& table : diff.tables) {
       if (table.rows.empty() || table.key == "step" || table.key == "options") continue;
       auto* shown = new DataTable(context_.palette, tabs_);
       shown->setFilterVisible(true);

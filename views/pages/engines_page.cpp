@@ -84,7 +84,7 @@ class EnginesPage : public shell::Page {
  private:
   void apply(std::shared_ptr<const EnginesData> content) {
     data_ = std::move(content);
-    const sections::Table* table = tableNamed(data_->section, "devices");
+    const sections::SectionTable* table = tableNamed(data_->section, "devices");
     if (!data_->ran || table == nullptr || table->rows.empty()) {
       return showInstead(data_->section.lacks.empty() ? tr("Nothing is known about engines of the devices.")
                                                       : text(data_->section.lacks));
@@ -96,7 +96,7 @@ class EnginesPage : public shell::Page {
     followOthers();
   }
 
-  static QString nameIn(const sections::Table& table, std::size_t row) {
+  static QString nameIn(const sections::SectionTable& table, std::size_t row) {
     return wordsIn(table.rows[row][columnNamed(table, "name")]);
   }
 
@@ -106,7 +106,7 @@ class EnginesPage : public shell::Page {
                        : basis;
   }
 
-  void applyWhole(const sections::Table& table) {
+  void applyWhole(const sections::SectionTable& table) {
     const std::size_t busy = columnNamed(table, "any_busy"), control = columnNamed(table, "control_share"),
                       idle = columnNamed(table, "idle_share");
     std::vector<std::vector<NamedPart>> bars;
@@ -126,7 +126,7 @@ class EnginesPage : public shell::Page {
                      limited(tr("share of the last call"), shown, table.rows.size(), tr("devices")));
   }
 
-  void applyLanes(const sections::Table& table) {
+  void applyLanes(const sections::SectionTable& table) {
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     std::size_t all = 0;
@@ -150,7 +150,7 @@ class EnginesPage : public shell::Page {
         limited(tr("share of the last call; engines work at the same time"), shown, all, tr("engines")));
   }
 
-  void applyCommunication(const sections::Table& table) {
+  void applyCommunication(const sections::SectionTable& table) {
     const std::size_t whole = columnNamed(table, "communication_cycles"),
                       exposed = columnNamed(table, "exposed_communication_cycles"),
                       share = columnNamed(table, "exposed_share");
@@ -182,7 +182,7 @@ class EnginesPage : public shell::Page {
 
   /// Selects the device of a row of the table, or of a bar, on all pages.
   void select(int row) {
-    const sections::Table& table = table_->model()->table();
+    const sections::SectionTable& table = table_->model()->table();
     if (row >= static_cast<int>(table.rows.size())) return;
     const auto& cell = table.rows[static_cast<std::size_t>(row)][columnNamed(table, "index")];
     shell::Selected selected;
@@ -193,7 +193,7 @@ class EnginesPage : public shell::Page {
 
   void followOthers() {
     if (!data_) return;
-    const sections::Table& table = table_->model()->table();
+    const sections::SectionTable& table = table_->model()->table();
     const model::DeviceId device = context_.selection.current().device;
     int marked = -1;
     for (std::size_t i = 0; device.valid() && i < table.rows.size(); ++i) {

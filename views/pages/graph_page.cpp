@@ -248,8 +248,8 @@ class GraphPage : public shell::Page {
   }
 
   /// The tensors that go into a box or come out of it; without a box, all between the boxes shown.
-  sections::Table tensorTable(int box) const {
-    sections::Table table{"tensors", "Tensors", "per micro-batch", {}, {}};
+  sections::SectionTable tensorTable(int box) const {
+    sections::SectionTable table{"tensors", "Tensors", "per micro-batch", {}, {}};
     table.columns = {{"from", "From", Format::plain, ""},
                      {"to", "To", Format::plain, ""},
                      {"tensor", "Tensor", Format::plain, ""},
@@ -269,14 +269,14 @@ class GraphPage : public shell::Page {
     return table;
   }
 
-  void addTensor(const analysis::ModelEdge& edge, sections::Table& table) const {
+  void addTensor(const analysis::ModelEdge& edge, sections::SectionTable& table) const {
     table.rows.push_back({data_->graph.nodes[edge.from].name, data_->graph.nodes[edge.to].name, edge.tensor,
                           edge.shape, edge.bytes.count,
                           edge.ticks.count > 0 ? sections::Cell(edge.ticks.count) : sections::Cell()});
   }
 
   void applyCuts() {
-    sections::Table table = tensorTable(static_cast<int>(kMostGraphBoxes));
+    sections::SectionTable table = tensorTable(static_cast<int>(kMostGraphBoxes));
     table.rows.clear();
     table.title = "Cuts between stages";
     for (const analysis::ModelEdge& edge : data_->graph.edges) {

@@ -375,7 +375,7 @@ class LivenessPage : public shell::Page {
          withAlways = bar_->withAlwaysLive()] {
           return liveVariableTable({*held.source, *held.catalog, executable}, space, unit, index, withAlways);
         },
-        [this, generation = ++generation_](base::Result<sections::Table>&& table) {
+        [this, generation = ++generation_](base::Result<sections::SectionTable>&& table) {
           if (generation != generation_) return;
           if (!table.ok()) return table_->setTable({"variables", table.error().message, "", {}, {}});
           vertices_->setTable(liveVertices(*table));

@@ -144,7 +144,7 @@ class OperationsPage : public shell::Page {
   }
 
   OperationRows kind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
-  const sections::Table& rows() const { return data_->rows(kind()); }
+  const sections::SectionTable& rows() const { return data_->rows(kind()); }
 
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
@@ -154,9 +154,9 @@ class OperationsPage : public shell::Page {
 
   void apply() {
     if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
-    sections::Table table = rows();
+    sections::SectionTable table = rows();
     charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
-    for (sections::Column& column : table.columns) column.inText = true;
+    for (sections::SectionColumn& column : table.columns) column.inText = true;
     table_->setTable(std::move(table), data_->perUnit());
     hideColumns();
     selected_ = -1;
@@ -172,8 +172,8 @@ class OperationsPage : public shell::Page {
     treeOf_ = kind();
     readInBackground(
         [data = data_, kind = kind()] {
-          sections::Table table = data->rows(kind);
-          for (sections::Column& column : table.columns) column.inText = true;
+          sections::SectionTable table = data->rows(kind);
+          for (sections::SectionColumn& column : table.columns) column.inText = true;
           return std::make_shared<TreeRows>(treeOfPaths(table));
         },
         [this, data = data_, kind = kind()](const std::shared_ptr<TreeRows>& rows) {
@@ -186,7 +186,7 @@ class OperationsPage : public shell::Page {
   }
 
   /// What no row has: a pass, or code and FLOP on devices without them.
-  static bool isEmpty(const sections::Table& table, std::size_t column) {
+  static bool isEmpty(const sections::SectionTable& table, std::size_t column) {
     const Format format = table.columns[column].format;
     return (format == Format::ticks || format == Format::bytes || format == Format::amount) &&
            std::ranges::all_of(table.rows, [column](const auto& row) { return numberIn(row[column]) == 0; });
@@ -194,7 +194,7 @@ class OperationsPage : public shell::Page {
 
   /// The menu of the table shows these columns again.
   void hideColumns() {
-    const sections::Table& table = table_->model()->table();
+    const sections::SectionTable& table = table_->model()->table();
     table_->hideColumns([&table](int column) {
       const auto c = static_cast<std::size_t>(column);
       return kHiddenOperationColumns.contains(table.columns[c].key) || isEmpty(table, c);
@@ -216,11 +216,11 @@ class OperationsPage : public shell::Page {
   /// The sums of the rows that the filter leaves.
   void applyTotals() {
     if (!data_) return;
-    const sections::Table& table = table_->model()->table();
+    const sections::SectionTable& table = table_->model()->table();
     const QSortFilterProxyModel* shown = table_->shown();
     QStringList parts;
     for (const char* key : {"cycles", "share", "flops", "code_bytes", "always_live_bytes"}) {
-      const auto column = std::ranges::find(table.columns, key, &sections::Column::key);
+      const auto column = std::ranges::find(table.columns, key, &sections::SectionColumn::key);
       if (column == table.columns.end()) continue;
       const auto c = static_cast<std::size_t>(column - table.columns.begin());
       double sum = 0;

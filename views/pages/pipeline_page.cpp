@@ -279,7 +279,7 @@ class PipelinePage : public shell::Page {
     const int path = canvas_->options().path;
     // Times are plain figures, and the heading has their unit.
     const auto [unit, ticksPerUnit] = tableUnit();
-    sections::Table table;
+    sections::SectionTable table;
     if (path < 0) {
       table = {"devices",
                "Devices",

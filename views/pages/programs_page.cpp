@@ -251,7 +251,8 @@ class ProgramsPage : public shell::Page {
     for (QAction* action : {onTrace_, onLiveness_}) setPossible(action, any);
     setPossible(toFunction_, any && functionOf(row) >= 0);
     std::vector<ShownFact> facts;
-    sections::Table below{"programs", "Programs in it", any ? table.basis : "select a program", {}, {}};
+    sections::SectionTable below{
+        "programs", "Programs in it", any ? table.basis : "select a program", {}, {}};
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (!any) break;
       const sections::Cell& cell = table.rows[static_cast<std::size_t>(row)][c];
@@ -297,10 +298,11 @@ class ProgramsPage : public shell::Page {
           return sections::programVertices({*held.source, *held.catalog, executable},
                                            sections::programsBelow(data->rows, row));
         },
-        [this, row, data = data_](const base::Result<sections::Table>& table) {
+        [this, row, data = data_](const base::Result<sections::SectionTable>& table) {
           if (data != data_ || row != selected_) return;
           vertices_->setTable(
-              table.ok() ? *table : sections::Table{"vertices", "Vertices", table.error().message, {}, {}});
+              table.ok() ? *table
+                         : sections::SectionTable{"vertices", "Vertices", table.error().message, {}, {}});
         });
   }
 

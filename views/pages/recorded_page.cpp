@@ -73,7 +73,7 @@ class RecordedPage : public shell::Page {
     applyAccelerators(data_->sections.front());
     std::size_t used = 0;
     for (const sections::Section& section : data_->sections) {
-      for (const sections::Table& table : section.tables) {
+      for (const sections::SectionTable& table : section.tables) {
         if (table.rows.empty()) continue;
         if (used == tables_.size()) addTable();
         tables_[used]->setTable(table, section.ticksPerShownUnit);
@@ -106,7 +106,7 @@ class RecordedPage : public shell::Page {
   }
 
   void applyAccelerators(const sections::Section& kernels) {
-    const sections::Table& table = *tableNamed(kernels, "devices");
+    const sections::SectionTable& table = *tableNamed(kernels, "devices");
     accelerators_->setVisible(!table.rows.empty());
     const std::pair<const char*, std::pair<QString, ColourRole>> parts[] = {
         {"compute_cycles", {tr("computes"), ColourRole::compute}},

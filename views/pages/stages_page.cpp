@@ -44,7 +44,7 @@ struct StagesData {
   bool remote = false;                   ///< remote buffers take some of the time
   geometry::TimeScale scale;
   /// The stages beside those of the profile that the window compares with; empty without one.
-  std::vector<sections::Table> compared;
+  std::vector<sections::SectionTable> compared;
   double comparedPerUnit = 1;
   QString source;  ///< title of that profile
 };
@@ -114,7 +114,7 @@ base::Status addCompared(const shell::ProfileSnapshot& source, const sections::C
       sections::Section diff,
       comparedSections({*source.source, *source.catalog, counterpartOf(*source.catalog, *executable)}, own));
   data.comparedPerUnit = diff.ticksPerShownUnit;
-  for (sections::Table& table : diff.tables) {
+  for (sections::SectionTable& table : diff.tables) {
     if (table.key == "stages" || table.key == "stage_memory") data.compared.push_back(std::move(table));
   }
   return {};
@@ -360,11 +360,11 @@ class StagesPage : public shell::Page {
   void applyTables() {
     const auto take = [&](DataTable* table, std::string_view key) {
       const auto found = std::find_if(data_->section.tables.begin(), data_->section.tables.end(),
-                                      [&](const sections::Table& t) { return t.key == key; });
+                                      [&](const sections::SectionTable& t) { return t.key == key; });
       const bool any = found != data_->section.tables.end() && !found->rows.empty();
       table->parentWidget()->setVisible(any);
       if (!any) return;
-      sections::Table shown = *found;
+      sections::SectionTable shown = *found;
       // The chart above shows the waits. As text they would be wider than any window.
       dropColumn(shown, "waits");
       // Where each stage has the device of its number, one of the two is enough.
@@ -385,14 +385,14 @@ class StagesPage : public shell::Page {
       const bool any = i < data_->compared.size() && !data_->compared[i].rows.empty();
       compared_[i]->parentWidget()->setVisible(any);
       if (!any) continue;
-      sections::Table table = data_->compared[i];
+      sections::SectionTable table = data_->compared[i];
       table.basis = tr("source: %1; %2").arg(data_->source, text(table.basis)).toStdString();
       compared_[i]->setTable(std::move(table), data_->comparedPerUnit);
     }
   }
 
-  static void dropColumn(sections::Table& table, std::string_view key) {
-    const auto found = std::ranges::find(table.columns, key, &sections::Column::key);
+  static void dropColumn(sections::SectionTable& table, std::string_view key) {
+    const auto found = std::ranges::find(table.columns, key, &sections::SectionColumn::key);
     if (found == table.columns.end()) return;
     const auto column = found - table.columns.begin();
     table.columns.erase(found);
@@ -406,7 +406,7 @@ class StagesPage : public shell::Page {
     const auto& stages = data_->report.stages;
     const int stage =
         selected >= 0 && selected < static_cast<int>(stages.size()) ? selected : data_->report.limitingStage;
-    sections::Table table = stageOperationTable(data_->report, stage, data_->words);
+    sections::SectionTable table = stageOperationTable(data_->report, stage, data_->words);
     operations_->parentWidget()->setVisible(!table.rows.empty());
     operations_->setTable(std::move(table), data_->section.ticksPerShownUnit);
   }

@@ -88,7 +88,7 @@ class StragglersPage : public shell::Page {
                                                          {operations_, "operations"},
                                                          {iterations_, "iterations"}};
     for (const auto& [widget, name] : tables) {
-      const sections::Table* table = tableNamed(data_->section, name);
+      const sections::SectionTable* table = tableNamed(data_->section, name);
       widget->setTable(*table, data_->section.ticksPerShownUnit);
       widget->parentWidget()->setVisible(!table->rows.empty());
     }
@@ -139,7 +139,7 @@ class StragglersPage : public shell::Page {
   /// Selects the worker of a clicked cell in the table.
   void select(int row, int) {
     matrix_->setMarked(row);
-    const sections::Table& table = workers_->model()->table();
+    const sections::SectionTable& table = workers_->model()->table();
     const std::size_t name = columnNamed(table, "name");
     for (std::size_t i = 0; i < table.rows.size(); ++i)
       if (wordsIn(table.rows[i][name]) == matrix_->rows()[row]) workers_->markRow(static_cast<int>(i));

@@ -26,12 +26,12 @@ constexpr int kOptionRows = 14, kSummaryRows = 8;
 struct SummaryData {
   sections::Section section;
   sections::Section options, bands;
-  sections::Table figures;
-  sections::Table overflow, advice;  ///< without rows where the model fits
+  sections::SectionTable figures;
+  sections::SectionTable overflow, advice;  ///< without rows where the model fits
   analysis::Memory memory;
   analysis::Execution execution;
   std::shared_ptr<const analysis::StagesReport> stages;
-  sections::Table engines;
+  sections::SectionTable engines;
   geometry::TimeScale scale;
   bool ran = false;
 };
@@ -44,14 +44,14 @@ const sections::Fact* findFact(const sections::Section& section, std::string_vie
 }
 
 /// Outcomes of the run and figures without a card, each with its denominator.
-sections::Table figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
-  sections::Table table{"figures",
-                        "Outcomes and figures",
-                        "",
-                        {{"name", "Figure", Format::plain, ""},
-                         {"value", "Value", Format::plain, ""},
-                         {"doc", "Meaning", Format::plain, ""}},
-                        {}};
+sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
+  sections::SectionTable table{"figures",
+                               "Outcomes and figures",
+                               "",
+                               {{"name", "Figure", Format::plain, ""},
+                                {"value", "Value", Format::plain, ""},
+                                {"doc", "Meaning", Format::plain, ""}},
+                               {}};
   const bool hasLoss = std::ranges::any_of(
       catalog.outcomes, [](const model::Outcome& row) { return row.name == "final_loss"; });
   for (const std::string_view key :
@@ -104,11 +104,11 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
 }
 
 /// How busy each engine of the devices is. Empty if nothing has run.
-base::Result<sections::Table> enginesTable(const sections::Context& context) {
+base::Result<sections::SectionTable> enginesTable(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("engines");
   if (definition == nullptr) return base::internalError("The section engines is not built in.");
   PIPESCOPE_ASSIGN(sections::Section section, makeSection(*definition, context));
-  return section.tables.empty() ? sections::Table() : std::move(section.tables.front());
+  return section.tables.empty() ? sections::SectionTable() : std::move(section.tables.front());
 }
 
 base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
@@ -229,21 +229,21 @@ class SummaryPage : public shell::Page {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     applyCards(content);
     applyShares(content);
-    for (const sections::Table& table : content.section.tables) {
+    for (const sections::SectionTable& table : content.section.tables) {
       if (table.key == "executables") executables_->setTable(table);
     }
     applyOverflow(content);
     figures_->setTable(content.figures);
     figures_->parentWidget()->setVisible(!content.figures.rows.empty());
     for (DataTable* table : {options_, grades_, bands_}) table->parentWidget()->setVisible(false);
-    const auto show = [](DataTable* table, const sections::Table& rows) {
+    const auto show = [](DataTable* table, const sections::SectionTable& rows) {
       table->setTable(rows);
       table->parentWidget()->setVisible(!rows.rows.empty());
     };
     engines_->setTable(content.engines, content.section.ticksPerShownUnit);
     engines_->parentWidget()->setVisible(!content.engines.rows.empty());
-    for (const sections::Table& table : content.options.tables) show(options_, table);
-    for (const sections::Table& table : content.bands.tables)
+    for (const sections::SectionTable& table : content.options.tables) show(options_, table);
+    for (const sections::SectionTable& table : content.bands.tables)
       show(table.key == "grades" ? grades_ : bands_, table);
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);
@@ -281,7 +281,7 @@ class SummaryPage : public shell::Page {
     overflowPlaces_.clear();
     const auto column = [&](std::string_view key) {
       const auto& columns = content.overflow.columns;
-      return static_cast<std::size_t>(std::ranges::find(columns, key, &sections::Column::key) -
+      return static_cast<std::size_t>(std::ranges::find(columns, key, &sections::SectionColumn::key) -
                                       columns.begin());
     };
     const std::size_t device = column("device"), tile = column("worst_tile");

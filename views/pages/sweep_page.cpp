@@ -34,7 +34,7 @@ constexpr ColourRole kFrontRole = ColourRole::pathForward, kFitsRole = ColourRol
                      kFailsRole = ColourRole::lostImbalance;
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-QString headingOf(const sections::Column& column) {
+QString headingOf(const sections::SectionColumn& column) {
   return text(column.heading);
 }
 
@@ -59,7 +59,7 @@ double numberAt(const SweepFile& file, std::size_t row, std::size_t column) {
   return sections::numberOfCell(file.table.rows[row][column]).value_or(kNoValue);
 }
 
-std::function<std::string(double)> formatOf(const sections::Column& column) {
+std::function<std::string(double)> formatOf(const sections::SectionColumn& column) {
   const sections::Format format =
       column.format == sections::Format::plain ? sections::Format::number : column.format;
   return [format](double value) { return formatCell(value, format); };
@@ -67,7 +67,7 @@ std::function<std::string(double)> formatOf(const sections::Column& column) {
 
 /// One axis of the parallel coordinates. Words stand on it in the order of the table.
 geometry::ParallelAxis axisOf(const SweepFile& file, std::size_t column) {
-  const sections::Column& description = file.table.columns[column];
+  const sections::SectionColumn& description = file.table.columns[column];
   geometry::ParallelAxis axis{description.heading, {}, {}, formatOf(description)};
   bool numbers = true;
   for (const auto& row : file.table.rows)
@@ -87,8 +87,8 @@ geometry::ParallelAxis axisOf(const SweepFile& file, std::size_t column) {
 }
 
 /// The table with a column that says which rows are on the front.
-sections::Table withFront(const SweepFile& file, const std::vector<bool>& front) {
-  sections::Table table = file.table;
+sections::SectionTable withFront(const SweepFile& file, const std::vector<bool>& front) {
+  sections::SectionTable table = file.table;
   table.columns.insert(table.columns.begin(),
                        {"front", "Front", sections::Format::truth, "no other combination beats it"});
   for (std::size_t r = 0; r < table.rows.size(); ++r)
@@ -285,12 +285,12 @@ class SweepPage : public shell::Page {
     for (std::size_t r = 0; r < file_->table.rows.size(); ++r)
       points.push_back({numberAt(*file_, r, x), numberAt(*file_, r, y), roleOf(r), front_[r]});
     const auto axis = [&](std::size_t column) {
-      const sections::Column& description = file_->table.columns[column];
+      const sections::SectionColumn& description = file_->table.columns[column];
       return geometry::FigureAxis{description.heading + " (" + description.doc + ")", formatOf(description),
                                   description.format == sections::Format::bytes};
     };
     setChart([points, across = axis(x), up = axis(y)](QSize size) {
-      return geometry::Scatter(points, across, up, size.width(), size.height());
+      return geometry::ScatterPlot(points, across, up, size.width(), size.height());
     });
   }
 

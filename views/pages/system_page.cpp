@@ -19,7 +19,7 @@ constexpr int kRows = 14;
 constexpr std::size_t kMostBars = 16;
 
 struct SystemData {
-  sections::Table devices, links, spaces;
+  sections::SectionTable devices, links, spaces;
 };
 
 /// The value of a cell of the table of links; 0 where it is empty.
@@ -72,7 +72,7 @@ class SystemPage : public shell::Page {
       if (definition == nullptr) return base::internalError("The section system is not built in.");
       PIPESCOPE_ASSIGN(sections::Section section,
                        makeSection(*definition, {job.source, job.catalog, job.executable}));
-      for (sections::Table& table : section.tables) {
+      for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links
                                 : content->spaces) = std::move(table);
@@ -95,7 +95,7 @@ class SystemPage : public shell::Page {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     if (catalog.devices.empty()) return showInstead(tr("This profile names no devices."));
     applyBusy(content.links);
-    const auto set = [](DataTable* table, const sections::Table& rows) {
+    const auto set = [](DataTable* table, const sections::SectionTable& rows) {
       table->parentWidget()->setVisible(!rows.rows.empty());
       table->setTable(rows);
     };
@@ -106,7 +106,7 @@ class SystemPage : public shell::Page {
       devices_->markRow(static_cast<int>(context_.selection.current().device.value));
   }
 
-  void applyBusy(const sections::Table& links) {
+  void applyBusy(const sections::SectionTable& links) {
     std::vector<std::size_t> busiest;
     for (std::size_t i = 0; i < links.rows.size(); ++i) {
       if (numberAt(links.rows[i], LinkColumn::transfers) > 0) busiest.push_back(i);

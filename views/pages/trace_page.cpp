@@ -11,10 +11,10 @@
 #include "views/pages/parts/tile_table.h"
 #include "views/pages/parts/trace_details.h"
 #include "views/pages/parts/trace_find.h"
+#include "views/pages/parts/trace_follower.h"
 #include "views/pages/parts/trace_loading.h"
 #include "views/pages/parts/trace_menu.h"
 #include "views/pages/parts/trace_notes.h"
-#include "views/pages/parts/trace_reader.h"
 #include "views/pages/parts/trace_steps.h"
 #include "views/pages/parts/trace_tabs.h"
 #include "views/pages/parts/trace_toolbar.h"
@@ -63,14 +63,14 @@ class TracePage : public shell::Page {
     setContent(content);
     setKeyWidget(canvas_);
     makeActions();
-    reader_ = new TraceReader(*this, context, *canvas_);
-    connect(reader_, &TraceReader::statisticsRead, this, &TracePage::showStatistics);
-    connect(reader_, &TraceReader::failed, this, [this](const QString& sentence) { remark(sentence); });
+    reader_ = new TraceFollower(*this, context, *canvas_);
+    connect(reader_, &TraceFollower::statisticsRead, this, &TracePage::showStatistics);
+    connect(reader_, &TraceFollower::failed, this, [this](const QString& sentence) { remark(sentence); });
     makeFind();
     followSelection();
     rest_.setSingleShot(true);
     rest_.setInterval(kRestMs);
-    connect(&rest_, &QTimer::timeout, reader_, &TraceReader::follow);
+    connect(&rest_, &QTimer::timeout, reader_, &TraceFollower::follow);
     connect(&context.timeRange, &shell::TimeRange::changed, this, &TracePage::followRange);
     connect(&context.selection, &shell::Selection::changed, this, &TracePage::followOthers);
     applyOptions();
@@ -542,7 +542,7 @@ class TracePage : public shell::Page {
   TraceTabs* tabs_ = nullptr;
   RangeTable* table_ = nullptr;
   TraceDetails* details_ = nullptr;
-  TraceReader* reader_ = nullptr;
+  TraceFollower* reader_ = nullptr;
   TraceFind* find_ = nullptr;
   bool following_ = false, applying_ = false;
 

@@ -75,13 +75,13 @@ class TrainingPage : public shell::Page {
  private:
   void apply(const Series& series) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
-    sections::Table table{"outcomes",
-                          "Outcomes",
-                          "of this executable",
-                          {{"name", "Figure", Format::plain, ""},
-                           {"value", "Value", Format::plain, ""},
-                           {"basis", "Of what", Format::plain, ""}},
-                          {}};
+    sections::SectionTable table{"outcomes",
+                                 "Outcomes",
+                                 "of this executable",
+                                 {{"name", "Figure", Format::plain, ""},
+                                  {"value", "Value", Format::plain, ""},
+                                  {"basis", "Of what", Format::plain, ""}},
+                                 {}};
     for (const model::Outcome& row : catalog.outcomes) {
       if (row.executable != context_.session.executable() || row.kind == model::OutcomeKind::forecast)
         continue;

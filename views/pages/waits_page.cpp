@@ -43,7 +43,7 @@ model::WaitCause causeNamed(const QString& name) {
 
 /// Where the table of waits has what the matrix shows.
 struct WaitColumns {
-  explicit WaitColumns(const sections::Table& table)
+  explicit WaitColumns(const sections::SectionTable& table)
       : device(columnNamed(table, "device")),
         deviceName(columnNamed(table, "device_name")),
         target(columnNamed(table, "waits_for_device")),
@@ -139,8 +139,8 @@ class WaitsPage : public shell::Page {
   void apply(std::shared_ptr<const WaitsData> content) {
     data_ = std::move(content);
     if (!data_->ran) return showInstead(tr("Nothing of this executable has run, so nothing has waited."));
-    const sections::Table* waits = tableNamed(data_->section, "waits");
-    const sections::Table* path = tableNamed(data_->section, "critical_path");
+    const sections::SectionTable* waits = tableNamed(data_->section, "waits");
+    const sections::SectionTable* path = tableNamed(data_->section, "critical_path");
     applySentences();
     applyMatrix(*waits);
     applyPath();
@@ -163,7 +163,7 @@ class WaitsPage : public shell::Page {
     sentences_->setVisible(!data_->section.remarks.empty());
   }
 
-  void applyMatrix(const sections::Table& table) {
+  void applyMatrix(const sections::SectionTable& table) {
     const WaitColumns at(table);
     MatrixNames rows, columns;
     for (const auto& row : table.rows) {
@@ -224,7 +224,7 @@ class WaitsPage : public shell::Page {
 
   /// Shows the waits of the clicked cell in the table, the longest first.
   void select(int row, int column) {
-    const sections::Table& table = waits_->model()->table();
+    const sections::SectionTable& table = waits_->model()->table();
     const std::size_t device = columnNamed(table, "device_name"), target = columnNamed(table, "waits_for");
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       if (wordsIn(table.rows[i][device]) != matrix_->rows()[row] ||
@@ -247,7 +247,7 @@ class WaitsPage : public shell::Page {
   }
 
   void tellOthers(int row) {
-    const sections::Table& table = waits_->model()->table();
+    const sections::SectionTable& table = waits_->model()->table();
     const std::size_t device = columnNamed(table, "device_name");
     if (row < static_cast<int>(table.rows.size()))
       tellDevice(matrix_->rows().indexOf(wordsIn(table.rows[static_cast<std::size_t>(row)][device])));

@@ -57,7 +57,7 @@ struct WhatIfContent {
 };
 
 /// The columns of the waterfall, from the table of the section.
-std::vector<geometry::WaterfallColumn> columnsOf(const sections::Table& table) {
+std::vector<geometry::WaterfallColumn> columnsOf(const sections::SectionTable& table) {
   const std::size_t part = columnNamed(table, "part"), ticks = columnNamed(table, "cycles");
   std::vector<geometry::WaterfallColumn> columns;
   for (std::size_t i = 0; i < table.rows.size(); ++i)

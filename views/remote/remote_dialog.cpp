@@ -40,7 +40,7 @@ QByteArray joined(const QByteArray& folder, const QByteArray& name) {
 
 }  // namespace
 
-RemoteDialog::RemoteDialog(const RemoteSetup& setup, shell::Settings& settings, QWidget* parent)
+RemoteDialog::RemoteDialog(const RemoteSetup& setup, shell::WindowSettings& settings, QWidget* parent)
     : QDialog(parent),
       setup_(setup),
       settings_(settings),

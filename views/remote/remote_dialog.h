@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "views/remote/questions.h"
 #include "views/remote/sftp_session.h"
-#include "views/shell/settings.h"
+#include "views/remote/ssh_questions.h"
+#include "views/shell/window_settings.h"
 
 class QComboBox;
 class QDialogButtonBox;
@@ -33,7 +33,7 @@ class RemoteDialog : public QDialog {
   Q_OBJECT
 
  public:
-  RemoteDialog(const RemoteSetup& setup, shell::Settings& settings, QWidget* parent = nullptr);
+  RemoteDialog(const RemoteSetup& setup, shell::WindowSettings& settings, QWidget* parent = nullptr);
 
   /// Connects at once and fetches the file again if it has changed.
   void fetchAgain(const RemoteFile& file);
@@ -72,7 +72,7 @@ class RemoteDialog : public QDialog {
   QByteArray chosenPath() const;
 
   RemoteSetup setup_;
-  shell::Settings& settings_;
+  shell::WindowSettings& settings_;
   Questions questions_;
   SftpSession session_;
   std::optional<RemoteFile> again_;  ///< fetched as soon as the connection stands

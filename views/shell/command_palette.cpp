@@ -7,7 +7,7 @@
 
 namespace pipescope::shell {
 
-CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
+CommandPalette::CommandPalette(std::vector<PaletteEntry> commands, QWidget* parent)
     : QDialog(parent),
       commands_(std::move(commands)),
       box_(new QLineEdit(this)),

@@ -9,7 +9,7 @@ class QListWidget;
 namespace pipescope::shell {
 
 /// An entry that users choose by typing a part of its name.
-struct Command {
+struct PaletteEntry {
   QString name, detail;
   std::function<void()> run;
 };
@@ -19,7 +19,7 @@ class CommandPalette : public QDialog {
   Q_OBJECT
 
  public:
-  CommandPalette(std::vector<Command> commands, QWidget* parent);
+  CommandPalette(std::vector<PaletteEntry> commands, QWidget* parent);
   QLineEdit* box() const { return box_; }
   QListWidget* list() const { return list_; }
 
@@ -30,7 +30,7 @@ class CommandPalette : public QDialog {
   void narrow(const QString& text);
   void runCurrent();
 
-  std::vector<Command> commands_;
+  std::vector<PaletteEntry> commands_;
   QLineEdit* box_;
   QListWidget* list_;
 };

@@ -10,14 +10,14 @@
 #include "views/shell/icons.h"
 #include "views/shell/notice.h"
 #include "views/shell/palette.h"
-#include "views/shell/settings.h"
+#include "views/shell/window_settings.h"
 
 namespace pipescope::shell {
 namespace {
 constexpr int kColumn = 620, kMarkSize = 64;
 }  // namespace
 
-Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
+Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
     : QWidget(parent),
       palette_(palette),
       settings_(settings),

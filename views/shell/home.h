@@ -9,14 +9,14 @@ namespace pipescope::shell {
 
 class NoticeBar;
 class Palette;
-class Settings;
+class WindowSettings;
 
 /// The page of a window without a profile. It offers to open one and lists recent ones.
 class Home : public QWidget {
   Q_OBJECT
 
  public:
-  Home(const Palette& palette, Settings& settings, QWidget* parent = nullptr);
+  Home(const Palette& palette, WindowSettings& settings, QWidget* parent = nullptr);
   /// Reads the list of recent files again.
   void refresh();
   void setReading(const QString& file);
@@ -33,7 +33,7 @@ class Home : public QWidget {
  private:
   void follow();
   const Palette& palette_;
-  Settings& settings_;
+  WindowSettings& settings_;
   NoticeBar* notice_;
   QLabel *mark_, *title_, *hint_, *recentTitle_;
   QListWidget* recent_;

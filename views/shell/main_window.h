@@ -36,7 +36,7 @@ class MainWindow : public QMainWindow {
   /// The command line that opens this place again.
   QString link() const;
   FindBar* findBar() const { return find_; }
-  Settings& settings() { return settings_; }
+  WindowSettings& settings() { return settings_; }
   Palette& colours() { return palette_; }
   SavedNotice* savedNotice() const { return saved_; }
   /// Shows everything again after a setting has changed.
@@ -89,7 +89,7 @@ class MainWindow : public QMainWindow {
   void rememberComparison();
 
   Palette& palette_;
-  Settings settings_;
+  WindowSettings settings_;
   std::unique_ptr<ProfileSession> session_;
   std::unique_ptr<Comparison> comparison_;
   std::unique_ptr<Selection> selection_;

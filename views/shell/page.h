@@ -15,8 +15,8 @@
 #include "views/shell/palette.h"
 #include "views/shell/profile_session.h"
 #include "views/shell/selection.h"
-#include "views/shell/settings.h"
 #include "views/shell/time_range.h"
+#include "views/shell/window_settings.h"
 
 class QStackedLayout;
 
@@ -51,7 +51,7 @@ struct PageContext {
   Selection& selection;
   TimeRange& timeRange;
   Actions& actions;
-  Settings& settings;
+  WindowSettings& settings;
   std::function<void(const Place&)> go;
   std::function<void()> toggleTimeUnit;  ///< switches all pages between cycles and seconds
   /// Saves a picture of the present page: the visible part or the whole chart.

@@ -8,7 +8,7 @@
 
 #include "profiler/sections/section.h"
 #include "views/shell/palette.h"
-#include "views/shell/settings.h"
+#include "views/shell/window_settings.h"
 
 namespace pipescope::shell {
 namespace {
@@ -20,11 +20,11 @@ sections::ByteUnits byteUnits(const QString& name) {
 
 }  // namespace
 
-void applyByteUnits(const Settings& settings) {
+void applyByteUnits(const WindowSettings& settings) {
   sections::setByteUnits(byteUnits(settings.value(setting::kByteUnits).toString()));
 }
 
-SettingsDialog::SettingsDialog(Settings& settings, Palette& palette, std::function<void()> changed,
+SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::function<void()> changed,
                                QWidget* parent)
     : QDialog(parent) {
   setWindowTitle(tr("Settings"));

@@ -5,7 +5,7 @@
 namespace pipescope::shell {
 
 class Palette;
-class Settings;
+class WindowSettings;
 
 /// The settings that users can change. Each change takes effect at once and is saved.
 class SettingsDialog : public QDialog {
@@ -13,7 +13,7 @@ class SettingsDialog : public QDialog {
 
  public:
   /// `changed` is called after each change, so that pages can show themselves again.
-  SettingsDialog(Settings& settings, Palette& palette, std::function<void()> changed, QWidget* parent);
+  SettingsDialog(WindowSettings& settings, Palette& palette, std::function<void()> changed, QWidget* parent);
 };
 
 /// Keys of settings that several files use.
@@ -24,6 +24,6 @@ inline const QString kTimeUnit = QStringLiteral("time_unit"), kByteUnits = QStri
 }  // namespace setting
 
 /// Makes the formatting of figures follow the settings.
-void applyByteUnits(const Settings& settings);
+void applyByteUnits(const WindowSettings& settings);
 
 }  // namespace pipescope::shell

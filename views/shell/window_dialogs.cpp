@@ -56,7 +56,7 @@ void WindowDialogs::chooseCompared() {
 }
 
 void WindowDialogs::showCommands() {
-  std::vector<Command> commands;
+  std::vector<PaletteEntry> commands;
   for (const Actions::Entry& entry : window_.actions().entries()) {
     if (entry.action == nullptr || !entry.action->isEnabled()) continue;
     const QString keys =
@@ -88,7 +88,7 @@ void WindowDialogs::showSettings() {
 }
 
 void WindowDialogs::showWords() {
-  std::vector<Command> words;
+  std::vector<PaletteEntry> words;
   for (const auto& [word, sentence] : glossary()) words.push_back({word, sentence, [] {}});
   auto* dialog = new CommandPalette(std::move(words), &window_);
   dialog->setWindowTitle(tr("Words"));

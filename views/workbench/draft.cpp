@@ -60,10 +60,10 @@ QString keyPath(const QString& path) {
   return open < 0 || close < open ? path : path.left(open + 1) + path.mid(close);
 }
 
-QStringList Draft::assign(const std::vector<Setting>& settings) {
+QStringList Draft::assign(const std::vector<FormSetting>& settings) {
   values_.clear();
   QStringList unknown;
-  for (const Setting& setting : settings) {
+  for (const FormSetting& setting : settings) {
     const KeyRow* key = keys_->of(setting.path);
     if (key == nullptr) {
       unknown << setting.path;
@@ -113,8 +113,8 @@ void Draft::clear(const QString& array) {
   }
 }
 
-std::vector<Setting> Draft::settings() const {
-  std::vector<Setting> all;
+std::vector<FormSetting> Draft::settings() const {
+  std::vector<FormSetting> all;
   const auto add = [&](const QString& path) {
     if (!values_.contains(path)) return;
     const QString value = values_[path];
@@ -146,7 +146,7 @@ std::vector<Setting> Draft::settings() const {
 
 QString Draft::toml() const {
   QString text, heading;
-  for (const Setting& setting : settings()) {
+  for (const FormSetting& setting : settings()) {
     const EntryPath entry = entryPath(setting.path);
     const QString table = tableOf(setting.path);
     if (table != heading) {
@@ -173,7 +173,8 @@ QString Draft::fileName() const {
   return name.isEmpty() ? QStringLiteral("run") : name.left(80);
 }
 
-std::vector<Setting> settingsOfRun(const std::vector<model::ConfigurationEntry>& options, const Keys& keys) {
+std::vector<FormSetting> settingsOfRun(const std::vector<model::ConfigurationEntry>& options,
+                                       const Keys& keys) {
   const auto strength = [&](const char* path) {
     for (const model::ConfigurationEntry& row : options) {
       if (row.path != path) continue;
@@ -188,7 +189,7 @@ std::vector<Setting> settingsOfRun(const std::vector<model::ConfigurationEntry>&
   if (strength("system.accelerator") > strength("system.name")) replaced << QStringLiteral("system.name");
   if (strength("execution.strategy") > strength("execution.schedule"))
     replaced << QStringLiteral("execution.schedule");
-  std::vector<Setting> settings;
+  std::vector<FormSetting> settings;
   for (const model::ConfigurationEntry& row : options) {
     const QString path = QString::fromStdString(row.path);
     if (row.origin == "default" || row.origin == "model" || replaced.contains(path)) continue;

@@ -35,7 +35,7 @@ class Draft {
   const Keys& keys() const { return *keys_; }
 
   /// Takes the settings of known keys in place of all others. Returns the paths of the unknown ones.
-  QStringList assign(const std::vector<Setting>& settings);
+  QStringList assign(const std::vector<FormSetting>& settings);
 
   bool given(const QString& path) const { return values_.contains(path); }
   /// The value as TOML: the one that is given, or the default.
@@ -51,7 +51,7 @@ class Draft {
   void clear(const QString& array);
 
   /// All values, in the order of the keys. Paths are absolute, because files lie in several folders.
-  std::vector<Setting> settings() const;
+  std::vector<FormSetting> settings() const;
   /// The configuration as a file.
   QString toml() const;
   /// The name of the model, as a part of file names.
@@ -65,7 +65,8 @@ class Draft {
 };
 
 /// The settings of a recorded run, so that the same configuration runs again.
-std::vector<Setting> settingsOfRun(const std::vector<model::ConfigurationEntry>& options, const Keys& keys);
+std::vector<FormSetting> settingsOfRun(const std::vector<model::ConfigurationEntry>& options,
+                                       const Keys& keys);
 
 /// A text as TOML, and a TOML text without its quotes. What is no text in quotes stays as it is.
 QString quoted(const QString& text);

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "views/shell/settings.h"
+#include "views/shell/window_settings.h"
 #include "views/workbench/child_run.h"
 #include "views/workbench/run_figures.h"
 
@@ -65,7 +65,7 @@ class RunList : public QWidget {
   void stopSelected();
 
   shell::Opener open_;
-  shell::Settings settings_;
+  shell::WindowSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
   QTabWidget* tabs_;
   QTreeWidget* table_;

@@ -29,9 +29,9 @@ struct KeyRow {
 };
 
 /// One value of a configuration: "stages[0].blocks" and its value as TOML.
-struct Setting {
+struct FormSetting {
   QString path, value;
-  friend bool operator==(const Setting&, const Setting&) = default;
+  friend bool operator==(const FormSetting&, const FormSetting&) = default;
 };
 
 /// Why a configuration cannot run.
@@ -52,9 +52,9 @@ struct Services {
   QString folder;            ///< where profiles of runs are written unless the user chooses another folder
   std::function<std::vector<Preset>()> presets;
   /// The settings of a configuration file, with absolute paths.
-  std::function<base::Result<std::vector<Setting>>(const QString& file)> read;
+  std::function<base::Result<std::vector<FormSetting>>(const QString& file)> read;
   /// What is wrong with a configuration; empty: it may be compiled.
-  std::function<std::vector<Problem>(const std::vector<Setting>& settings)> check;
+  std::function<std::vector<Problem>(const std::vector<FormSetting>& settings)> check;
   shell::Opener open;
 };
 

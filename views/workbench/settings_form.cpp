@@ -81,7 +81,7 @@ void SettingsForm::refresh() {
   }
   QString heading;
   QGridLayout* grid = nullptr;
-  for (const Setting& setting : draft_.settings()) {
+  for (const FormSetting& setting : draft_.settings()) {
     const KeyRow* key = draft_.keys().of(setting.path);
     const QString table = setting.path.section(QLatin1Char('.'), 0, -2);
     const int open = table.indexOf(QLatin1Char('['));

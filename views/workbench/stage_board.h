@@ -2,7 +2,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "views/workbench/stage_layout.h"
+#include "views/workbench/board_layout.h"
 
 namespace pipescope::shell {
 class Palette;

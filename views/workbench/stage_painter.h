@@ -4,7 +4,7 @@
 #include <QPainter>
 #include <optional>
 
-#include "views/workbench/stage_layout.h"
+#include "views/workbench/board_layout.h"
 
 namespace pipescope::shell {
 class Palette;

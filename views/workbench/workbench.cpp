@@ -22,7 +22,7 @@
 #include "views/shell/background.h"
 #include "views/shell/notice.h"
 #include "views/shell/palette.h"
-#include "views/shell/settings.h"
+#include "views/shell/window_settings.h"
 #include "views/workbench/child_run.h"
 #include "views/workbench/run_list.h"
 #include "views/workbench/settings_form.h"
@@ -68,7 +68,7 @@ Workbench::Workbench(shell::Palette& palette, Services services, QWidget* parent
   connect(&palette_, &shell::Palette::changed, this, &Workbench::followPalette);
   followPalette();
   fillPresets();
-  restoreGeometry(shell::Settings().value(kGeometry).toByteArray());
+  restoreGeometry(shell::WindowSettings().value(kGeometry).toByteArray());
 }
 
 /// The form refers to the draft, so it goes first.
@@ -208,14 +208,14 @@ void Workbench::openConfiguration(const QString& file) {
   reading_ = true;
   shell::inBackground(
       this, [read = services_.read, file] { return read(file); },
-      [this](const base::Result<std::vector<Setting>>& settings) {
+      [this](const base::Result<std::vector<FormSetting>>& settings) {
         reading_ = false;
         if (settings.ok()) return begin(*settings, {});
         notice_->setNotice(shell::NoticeKind::error, QString::fromStdString(settings.error().message));
       });
 }
 
-void Workbench::begin(const std::vector<Setting>& settings, const QString& former) {
+void Workbench::begin(const std::vector<FormSetting>& settings, const QString& former) {
   const QStringList unknown = draft_->assign(settings);
   former_ = former;
   ++beginnings_;
@@ -360,7 +360,7 @@ bool Workbench::isSettled() const {
 void Workbench::closeEvent(QCloseEvent* event) {
   if (runs_->active() == 0) {
     closing_ = false;  // the window may be shown again
-    shell::Settings().setValue(kGeometry, saveGeometry());
+    shell::WindowSettings().setValue(kGeometry, saveGeometry());
     return QMainWindow::closeEvent(event);
   }
   event->ignore();

@@ -67,7 +67,7 @@ class Workbench : public QMainWindow {
   void makeActions();
   void fillPresets();
   /// Takes other settings. The predicted speed of these is what changes are compared with.
-  void begin(const std::vector<Setting>& settings, const QString& former);
+  void begin(const std::vector<FormSetting>& settings, const QString& former);
   void settingsChanged();
   void check();
   void applyCheck(const std::vector<Problem>& problems);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/run/execute/feeder.h"
-#include "app/run/interface/executable.h"
-#include "engine/emulate/executable.h"
+#include "app/run/interface/model_executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/numerics/instances.h"
 
 namespace pipescope::app {

@@ -10,7 +10,7 @@ namespace pipescope::app {
 base::Status runFixed(RunContext& context) {
   const std::int64_t calls = context.configuration().integer("fixed.calls");
   PIPESCOPE_HOST_SPAN(span, "emulator", "emulate all calls");
-  PIPESCOPE_ASSIGN(const auto executable, run::Executable::create(context.program, 0));
+  PIPESCOPE_ASSIGN(const auto executable, run::ModelExecutable::create(context.program, 0));
   for (std::int64_t call = 0; call < calls; ++call) {
     PIPESCOPE_TRY(run::checkCancelled(context.progress));
     context.progress.report(static_cast<double>(call) / static_cast<double>(calls),

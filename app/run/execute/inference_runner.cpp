@@ -28,7 +28,7 @@ base::Status InferenceRunner::prepare() {
                                          setup_.progress, setup_.program->threads()));
     return checkCalls();
   }
-  PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
+  PIPESCOPE_TRY(run::ModelExecutable::checkMemory(*setup_.program, index_));
   PIPESCOPE_ASSIGN(dataset_, openData(setup_.configuration(), data::DataSplit::test, needs, setup_.progress,
                                       setup_.program->threads()));
   samples_ = dataset_->size();
@@ -52,7 +52,7 @@ base::Status InferenceRunner::checkCalls() const {
 }
 
 base::Status InferenceRunner::makeExecutable() {
-  PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
+  PIPESCOPE_ASSIGN(executable_, run::ModelExecutable::create(setup_.program, index_));
   return {};
 }
 

@@ -21,7 +21,7 @@ class InferenceRunner {
   /// Makes the model, which takes as much memory as its weights.
   base::Status makeExecutable();
   /// Only after makeExecutable().
-  run::Executable& executable() { return *executable_; }
+  run::ModelExecutable& executable() { return *executable_; }
 
   struct Score {
     std::int64_t rows = 0, available = 0, calls = 0;
@@ -52,7 +52,7 @@ class InferenceRunner {
   std::size_t index_;
   const emulate::ExecutableFacts& facts_;
   std::shared_ptr<const data::Dataset> dataset_;
-  std::unique_ptr<run::Executable> executable_;
+  std::unique_ptr<run::ModelExecutable> executable_;
   std::optional<Feeder> feeder_;
   ScoreShape scores_;
   std::int64_t samples_ = 0;

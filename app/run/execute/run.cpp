@@ -45,7 +45,7 @@ base::Status runExecutables(RunContext& context, const ExecutableRuns& runs) {
 }
 
 /// Notices about the data, which the run opens later.
-std::vector<std::string> dataNotices(const run::Program& program) {
+std::vector<std::string> dataNotices(const run::CompiledModel& program) {
   const compile::CompiledExecutable& first = program.compilation().executables.front();
   if (!first.graph) return {};
   const base::Result<DataNeeds> needs = dataNeeds(*first.graph, first.facts.microBatchSize);
@@ -80,12 +80,12 @@ base::Status checkOutputs(const config::Configuration& c, const std::string& out
 }
 
 /// True if the profile tells what the host does.
-bool recordsHost(const run::Options& whole, const RunOptions& options) {
+bool recordsHost(const run::ModelOptions& whole, const RunOptions& options) {
   return !options.output.empty() && whole.configuration().text("execution.record") != "off";
 }
 
 /// Adds what the other instances did to the profile, which the first instance writes. All call it together.
-base::Status joinHosts(run::Device& device, const numerics::Instances& instances) {
+base::Status joinHosts(run::EmulatedDevice& device, const numerics::Instances& instances) {
   static_cast<void>(instances.sum(0));  // All instances leave it at nearly the same time.
   std::int64_t now = device.wallNow();
   const std::vector<std::byte> clocks = instances.gather(std::as_bytes(std::span(&now, 1)));
@@ -110,12 +110,12 @@ base::Status joinHosts(run::Device& device, const numerics::Instances& instances
   return {};
 }
 
-base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& given,
+base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOptions& given,
                                    base::Progress& progress) {
   record::nameHostThread("main");
   std::shared_ptr<record::HostTrace> host;
   if (recordsHost(whole, given)) host = std::make_shared<record::HostTrace>();
-  PIPESCOPE_ASSIGN(const auto program, run::Program::compile(whole, progress));
+  PIPESCOPE_ASSIGN(const auto program, run::CompiledModel::compile(whole, progress));
   RunOptions options = given;
   // Only the first instance writes files.
   if (whole.instances() && whole.instances()->index() > 0) options.output.clear();
@@ -125,8 +125,9 @@ base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& 
   if (writes) PIPESCOPE_TRY(checkOutputs(configuration, options.output, rules));
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration, rules));
   const std::vector<std::string> notices = dataNotices(*program);
-  PIPESCOPE_ASSIGN(const auto device, run::Device::create(program, {options.output, options.commandLine,
-                                                                    options.rules, notices, host}));
+  PIPESCOPE_ASSIGN(const auto device,
+                   run::EmulatedDevice::create(
+                       program, {options.output, options.commandLine, options.rules, notices, host}));
   RunResult result;
   result.notices = program->notices();
   result.notices.insert(result.notices.end(), notices.begin(), notices.end());
@@ -154,7 +155,7 @@ base::Result<RunResult> runProgram(const run::Options& whole, const RunOptions& 
 
 base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
                                          base::Progress& progress) {
-  run::Options whole(given);
+  run::ModelOptions whole(given);
   PIPESCOPE_TRY(whole.joinInstances());
   PIPESCOPE_ASSIGN(RunResult result, runProgram(whole, options, progress));
   if (whole.instances() && !result.cancelled) numerics::leaveInstances();

@@ -2,7 +2,7 @@
 // Holds what the executables of a run share.
 #include <memory>
 
-#include "app/run/interface/executable.h"
+#include "app/run/interface/model_executable.h"
 #include "app/run/io/metrics_file.h"
 #include "profiler/base/progress.h"
 
@@ -12,13 +12,13 @@ struct RunResult;
 
 /// What is known before the profile begins.
 struct RunSetup {
-  std::shared_ptr<const run::Program> program;
+  std::shared_ptr<const run::CompiledModel> program;
   base::Progress& progress;
   const config::Configuration& configuration() const { return program->configuration(); }
 };
 
 struct RunContext : RunSetup {
-  run::Device& device;
+  run::EmulatedDevice& device;
   RunResult& result;
   MetricsFile& metrics;
 };

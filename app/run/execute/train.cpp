@@ -26,13 +26,13 @@ class Training : public ExecutableRun {
     PIPESCOPE_TRY(data::checkBatchShape(shape()));
     PIPESCOPE_TRY(prepareValidation());
     if (!computes()) {
-      PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
+      PIPESCOPE_ASSIGN(executable_, run::ModelExecutable::create(setup_.program, index_));
       PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::DataSplit::train, needs_,
                                                              setup_.progress, setup_.program->threads()));
       return countCalls(samples, "");
     }
     setup_.progress.report(0, "preparing data");
-    PIPESCOPE_TRY(run::Executable::checkMemory(*setup_.program, index_));
+    PIPESCOPE_TRY(run::ModelExecutable::checkMemory(*setup_.program, index_));
     PIPESCOPE_ASSIGN(const auto dataset, openData(configuration(), data::DataSplit::train, needs_,
                                                   setup_.progress, setup_.program->threads()));
     PIPESCOPE_TRY(countCalls(dataset->size(), ": " + dataset->description()));
@@ -133,7 +133,7 @@ class Training : public ExecutableRun {
           fmt::format("The model's last layer has {} outputs, but {} has {} classes: give it one for each.",
                       needs_.classes, dataset.description(), dataset.classes()));
     }
-    PIPESCOPE_ASSIGN(executable_, run::Executable::create(setup_.program, index_));
+    PIPESCOPE_ASSIGN(executable_, run::ModelExecutable::create(setup_.program, index_));
     scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
     scores_.ignored = configuration().integer("training.ignore_index");
     const std::string& file = configuration().text("execution.load_weights");
@@ -274,7 +274,7 @@ class Training : public ExecutableRun {
   void addEmulatedTime() { context_->result.emulatedSeconds = context_->device.seconds(last_.end); }
 
   void addOutcomes(std::int64_t wallNs) {
-    run::Device& device = context_->device;
+    run::EmulatedDevice& device = context_->device;
     if (finalLoss_) device.addOutcome(index_, "final_loss", "", "last training call: " + basis_, *finalLoss_);
     if (finalAccuracy_)
       device.addOutcome(index_, "final_accuracy", "fraction", "last training call: " + basis_,
@@ -297,7 +297,7 @@ class Training : public ExecutableRun {
   ScoreShape scores_;
   std::int64_t epochs_ = 1, calls_ = 0, samples_ = 0, interval_ = 0;
   double fraction_ = 0;  ///< finished share of the work that the progress shows
-  std::unique_ptr<run::Executable> executable_;
+  std::unique_ptr<run::ModelExecutable> executable_;
   std::optional<InferenceRunner> validation_;
   std::optional<Feeder> feeder_;
   std::optional<LearningRates> rates_;

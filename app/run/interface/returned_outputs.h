@@ -1,7 +1,7 @@
 #pragma once
 // Collects what the output mode of an executable returns of a call. Used by Executable.
-#include "app/run/interface/executable.h"
-#include "engine/emulate/executable.h"
+#include "app/run/interface/model_executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/numerics/session.h"
 
 namespace pipescope::run {

@@ -11,10 +11,10 @@ replay::TaskKind taskKindOf(model::Pass pass) {
   return pass == model::Pass::backward ? replay::TaskKind::backward : replay::TaskKind::weight;
 }
 
-base::Result<replay::Order> orderFor(const replay::OrderRequest& request) {
+base::Result<replay::ReplayOrder> orderFor(const replay::OrderRequest& request) {
   const schedules::Shape shape{request.stages, request.microBatches, request.training, request.deviceOfStage};
   PIPESCOPE_ASSIGN(const schedules::Order made, schedules::makeOrder(request.schedule, shape));
-  replay::Order order;
+  replay::ReplayOrder order;
   order.progression = schedules::scheduleKindOf(made.progression);
   order.serialUpdate = made.update == schedules::UpdateOrder::serial;
   order.splitBackward = made.splitBackward;
@@ -22,7 +22,7 @@ base::Result<replay::Order> orderFor(const replay::OrderRequest& request) {
   order.slots = made.slots;
   order.stashEntries = made.stashEntries;
   for (const std::vector<schedules::Task>& tasks : made.devices) {
-    std::vector<replay::Task>& own = order.devices.emplace_back();
+    std::vector<replay::ReplayTask>& own = order.devices.emplace_back();
     for (const schedules::Task& task : tasks)
       own.push_back({task.stage, task.microBatch, task.slot, taskKindOf(task.pass), task.joined});
   }

@@ -2,7 +2,7 @@
 // Reads from [execution] what is computed in float8.
 #include <optional>
 
-#include "engine/compile/float8.h"
+#include "engine/compile/float8_casts.h"
 #include "engine/config/configuration.h"
 #include "engine/devices/core/device_family.h"
 #include "profiler/base/result.h"

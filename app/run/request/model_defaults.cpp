@@ -9,7 +9,7 @@ namespace {
 using config::Configuration;
 
 /// The extent of the first axis of all inputs, if the file fixes it.
-std::optional<std::int64_t> fixedRows(const onnx::ModelGraph& graph) {
+std::optional<std::int64_t> fixedRows(const onnx::OnnxGraph& graph) {
   std::optional<std::int64_t> rows;
   for (const onnx::ValueId id : graph.inputs) {
     const onnx::ModelValue& value = graph.value(id);

@@ -7,7 +7,7 @@
 #include "app/run/request/plan_request.h"
 #include "app/run/request/stage_settings.h"
 #include "app/run/request/varied_values.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 #include "engine/schedules/schedule.h"
 
 namespace pipescope::app {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 #include "profiler/sections/csv_text.h"
 
 namespace pipescope::app {

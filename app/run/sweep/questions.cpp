@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::app {
 namespace {

@@ -160,7 +160,7 @@ sections::Section sweepSection(const SweepTable& table, const std::vector<const 
   section.facts = {{"sweep_of", "Sweep of", table.name, Format::plain, "name of the model"},
                    {"combinations", "Combinations", static_cast<std::int64_t>(table.rows.size()),
                     Format::count, "of the values of all varied keys"}};
-  sections::Table list{"sweep", "Combinations", "emulated; one row each", {}, {}};
+  sections::SectionTable list{"sweep", "Combinations", "emulated; one row each", {}, {}};
   for (const VariedKey& key : table.keys)
     list.columns.push_back({key.key, std::string(config::lastPart(key.key)), Format::plain, "varied"});
   for (const SweepFigure& figure : sweepFigures()) {

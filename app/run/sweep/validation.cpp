@@ -82,8 +82,9 @@ Cell validationCell(const std::optional<T>& value) {
   return value ? Cell(*value) : Cell();
 }
 
-sections::Table agreementTable(const Validation& validation) {
-  sections::Table table{"agreement", "Emulated ÷ measured", "over all variants with both values", {}, {}};
+sections::SectionTable agreementTable(const Validation& validation) {
+  sections::SectionTable table{
+      "agreement", "Emulated ÷ measured", "over all variants with both values", {}, {}};
   table.columns = {
       {"quantity", "", Format::plain, "as the column of the measurements", false},
       {"measure", "Measure", Format::plain, ""},
@@ -107,8 +108,8 @@ sections::Table agreementTable(const Validation& validation) {
   return table;
 }
 
-sections::Table variantTable(const Validation& validation) {
-  sections::Table table{"variants", "Variants", "one row of the measurements each", {}, {}};
+sections::SectionTable variantTable(const Validation& validation) {
+  sections::SectionTable table{"variants", "Variants", "one row of the measurements each", {}, {}};
   const auto& rows = validation.rows;
   const bool named =
       std::ranges::any_of(rows, [](const ValidatedRow& row) { return !row.measured.name.empty(); });

@@ -6,7 +6,7 @@
 
 #include "app/run/request/varied_values.h"
 #include "engine/config/configuration_help.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 namespace pipescope::app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "engine/compile/passes/pass.h"
 #include "engine/devices/core/device_family.h"
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/schedules/schedule.h"
 
 namespace pipescope::compile {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/float8.h"
+#include "engine/compile/float8_casts.h"
 #include "engine/compile/model/stage_layout.h"
 #include "engine/compile/plan_builder.h"
 #include "engine/devices/core/system_options.h"
-#include "engine/emulate/executable.h"
+#include "engine/emulate/emulated_executable.h"
 #include "engine/graph/graph.h"
 #include "engine/numerics/session_options.h"
 #include "engine/optimizers/optimizer.h"

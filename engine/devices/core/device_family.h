@@ -18,7 +18,7 @@ using base::Bytes;
 using base::Ticks;
 
 /// Units first … first + count − 1 each work for `ticks`.
-struct UnitTicks {
+struct LoweredUnitTicks {
   std::int64_t first = 0, count = 1;
   Ticks ticks;
 };
@@ -39,7 +39,7 @@ struct LoweredStep {
   Bytes bytesIn, bytesOut;
   /// The work of single units, ascending. A unit that is not named is idle. Empty: the family does not know
   /// it.
-  std::vector<UnitTicks> units;
+  std::vector<LoweredUnitTicks> units;
 };
 
 struct LoweredSegment {

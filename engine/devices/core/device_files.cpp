@@ -1,5 +1,5 @@
 #include "engine/devices/core/device_files.h"
-#include "engine/config/nearest.h"
+#include "engine/config/suggestion.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

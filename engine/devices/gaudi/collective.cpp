@@ -5,12 +5,12 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Collective& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLoweringContext& context) {
   using Kind = ops::Collective::Kind;
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};
   const std::vector<int> group = context.replication.group(context.device, work.group);
-  Kernel kernel;
+  EngineKernel kernel;
   kernel.engine = Engine::nic;
   kernel.name = names[static_cast<std::size_t>(work.kind)];
   const std::int64_t bytes = work.elements * graph::sizeOf(work.type);

@@ -70,7 +70,7 @@ Operands operandsOf(const Contraction& work) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const Contraction& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringContext& context) {
   const Card& card = context.card;
   PIPESCOPE_TRY(
       checkElements("number of channels", {work.groups, work.inputChannels, work.outputChannels}, context));
@@ -86,7 +86,7 @@ base::Result<Kernel> lower(const Contraction& work, const GaudiLoweringContext& 
   const MmeProduct product = productOf(work);
   const Geometry geometry = chooseGeometry(card, product);
   const Operands operands = operandsOf(work);
-  Kernel kernel;
+  EngineKernel kernel;
   kernel.engine = Engine::mme;
   kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";
   kernel.units = card.engines;

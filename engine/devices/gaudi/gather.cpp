@@ -4,9 +4,9 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Gather& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Gather& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
-  Kernel kernel = tpcKernel(context.card, "Gather", work.rows * work.rowElements, work.type, 2);
+  EngineKernel kernel = tpcKernel(context.card, "Gather", work.rows * work.rowElements, work.type, 2);
   const std::int64_t size = graph::sizeOf(work.type);
   kernel.spread = randomAccess(context.card, work.rowElements * size);
   kernel.tableBytes = work.tableRows * work.rowElements * size;

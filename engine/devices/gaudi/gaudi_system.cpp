@@ -8,7 +8,7 @@
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/gaudi/gaudi_figures.h"
-#include "engine/devices/gaudi/stage_lowering.h"
+#include "engine/devices/gaudi/recipe_lowering.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices {

@@ -3,7 +3,7 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of bytes", {work.bytes.count}, context));
   if (work.remote) {
     return base::refused(
@@ -11,7 +11,7 @@ base::Result<Kernel> lower(const ops::HostCopy& work, const GaudiLoweringContext
         ": Gaudis have no streaming memory besides their HBM; leave optimizer state and activations "
         "on the device.");
   }
-  Kernel kernel;
+  EngineKernel kernel;
   kernel.engine = Engine::host;
   kernel.name = work.toDevice ? "CopyToDevice" : "CopyToHost";
   kernel.arithmetic =

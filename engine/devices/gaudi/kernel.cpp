@@ -23,13 +23,13 @@ model::LaneRole laneOf(Engine engine) {
   }
 }
 
-base::Result<Kernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context) {
   return std::visit([&](const auto& work) { return lower(work, context); }, item);
 }
 
-Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
-                 double instructions) {
-  Kernel kernel;
+EngineKernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
+                       double instructions) {
+  EngineKernel kernel;
   kernel.engine = Engine::tpc;
   kernel.name = name;
   const std::int64_t bytes = elements * graph::sizeOf(type);

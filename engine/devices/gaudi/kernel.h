@@ -19,7 +19,7 @@ model::LaneRole laneOf(Engine engine);
 
 /// A kernel's own time covers what its engine does while all data is at hand. The time to read and write HBM
 /// is added once it is known which tensors lie there (recipe.h).
-struct Kernel {
+struct EngineKernel {
   Engine engine = Engine::tpc;
   std::string name;         ///< its part of the name path: "Gemm", "Add"
   double arithmetic = 0;    ///< seconds on the engine's units
@@ -55,24 +55,24 @@ struct GaudiLoweringContext {
 
 /// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if a Gaudi
 /// cannot do it.
-base::Result<Kernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context);
 
 // Each of these is in a file of its own.
-base::Result<Kernel> lower(const ops::Contraction& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Map& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Pool& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Gather& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Sort& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Random& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::Collective& work, const GaudiLoweringContext& context);
-base::Result<Kernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Contraction& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Map& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Pool& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Gather& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Sort& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Random& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLoweringContext& context);
+base::Result<EngineKernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context);
 
 /// A TPC kernel that takes `instructions` for each vector of the elements' type. TPCs work on whole vectors.
-Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
-                 double instructions);
+EngineKernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
+                       double instructions);
 /// Seconds in which the TPCs load or store `bytes`.
 double accessSeconds(const Card& card, double bytes);
 

@@ -139,7 +139,7 @@ class Lister {
     GaudiLoweringContext context = context_;
     context.what = op.name + " (" + op.kind + ")";
     if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
-    PIPESCOPE_ASSIGN(Kernel kernel, lowerWork(work.item, context));
+    PIPESCOPE_ASSIGN(EngineKernel kernel, lowerWork(work.item, context));
     const auto repeat = static_cast<double>(work.repeat);
     kernel.arithmetic *= repeat;
     kernel.sramBytes *= work.repeat;
@@ -169,7 +169,7 @@ class Lister {
   }
 
   static void fuse(ListedKernel& into, ListedKernel& next) {
-    Kernel& kernel = into.kernel;
+    EngineKernel& kernel = into.kernel;
     kernel.arithmetic += next.kernel.arithmetic;
     kernel.units = std::max(kernel.units, next.kernel.units);
     kernel.sramBytes += next.kernel.sramBytes;

@@ -12,7 +12,7 @@ namespace pipescope::devices::gaudi {
 
 /// A kernel with the tensors that it reads and makes (indices into StagePlan::tensors; views are resolved).
 struct ListedKernel {
-  Kernel kernel;
+  EngineKernel kernel;
   std::string path;  ///< name path
   int op = -1;       ///< index of the last operator fused into it, in PassPlan::operators
   std::vector<std::size_t> reads, makes;

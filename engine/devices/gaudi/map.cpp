@@ -194,7 +194,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Map& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Map& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context));
@@ -202,8 +202,8 @@ base::Result<Kernel> lower(const ops::Map& work, const GaudiLoweringContext& con
   const double wide = row.wide && graph::sizeOf(work.type) < 4 ? 2 : 1;
   // Operands beyond the second are taken in one by one.
   const auto more = static_cast<double>(std::max<std::int64_t>(0, work.operands - 2));
-  Kernel kernel = tpcKernel(context.card, titleOf(work.function), work.elements, work.type,
-                            row.instructions * wide + more);
+  EngineKernel kernel = tpcKernel(context.card, titleOf(work.function), work.elements, work.type,
+                                  row.instructions * wide + more);
   kernel.elementwise = true;
   return kernel;
 }

@@ -22,7 +22,7 @@ constexpr PoolRow rowOf(ops::PoolFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Pool& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Pool& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
   std::int64_t outputs = work.batch * work.channels, window = 1, inputs = outputs;
   PIPESCOPE_TRY(checkElements("number of channels", {work.batch, work.channels}, context));
@@ -34,7 +34,8 @@ base::Result<Kernel> lower(const ops::Pool& work, const GaudiLoweringContext& co
   for (const std::int64_t extent : work.field) inputs *= extent;
   const PoolRow row = rowOf(work.function);
   const double each = static_cast<double>(window) * (work.backward ? row.backward : row.forward);
-  Kernel kernel = tpcKernel(context.card, work.backward ? "PoolGradient" : "Pool", outputs, work.type, each);
+  EngineKernel kernel =
+      tpcKernel(context.card, work.backward ? "PoolGradient" : "Pool", outputs, work.type, each);
   // Overlapping windows read the same element from SRAM again.
   const std::int64_t size = graph::sizeOf(work.type);
   kernel.sramBytes = std::max<std::int64_t>(0, outputs * window - inputs) * size;

@@ -4,10 +4,10 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Random& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Random& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   const double wide = graph::sizeOf(work.type) < 4 ? 2 : 1;
-  Kernel kernel = tpcKernel(context.card, "Random", work.elements, work.type, 10 * wide);
+  EngineKernel kernel = tpcKernel(context.card, "Random", work.elements, work.type, 10 * wide);
   kernel.elementwise = true;
   return kernel;
 }

@@ -6,17 +6,17 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
   const Card& card = context.card;
   const std::int64_t size = graph::sizeOf(work.type), run = std::min(work.runElements, work.elements) * size;
   if (run >= card.cacheLine || work.elements * size <= card.vectorBytes * card.tpcs) {
-    Kernel kernel = tpcKernel(card, "Copy", work.elements, work.type, 1);
+    EngineKernel kernel = tpcKernel(card, "Copy", work.elements, work.type, 1);
     kernel.elementwise = true;
     return kernel;
   }
-  Kernel kernel;
+  EngineKernel kernel;
   kernel.engine = Engine::dma;
   kernel.name = "Transpose";
   // A line holds several runs, of which one is wanted at a time. Blocks of lines are turned in SRAM, so each

@@ -14,7 +14,7 @@ struct Cost {
   double engine = 0, memory = 0, alone = 0;
 };
 
-Cost costOf(const Card& card, const Kernel& kernel, const Traffic& traffic) {
+Cost costOf(const Card& card, const EngineKernel& kernel, const Traffic& traffic) {
   Cost cost;
   if (kernel.engine == Engine::host || kernel.engine == Engine::nic) {
     cost.engine = cost.alone = kernel.arithmetic;
@@ -54,7 +54,7 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
   double memoryFree = start, earlierEnd = start;  // the end of all kernels so far but the last
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
-    const Kernel& kernel = list.kernels[k].kernel;
+    const EngineKernel& kernel = list.kernels[k].kernel;
     const Cost cost = costOf(card, kernel, traffic[k]);
     if (k >= first + kKernelsInSram) earlierEnd = std::max(earlierEnd, placed[k - kKernelsInSram].end);
     double ready = start, earliestEnd = 0;

@@ -30,7 +30,7 @@ constexpr double tpcInstructions(ops::ReduceFunction function) {
 
 }  // namespace
 
-base::Result<Kernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context) {
   const Card& card = context.card;
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context));
@@ -41,8 +41,8 @@ base::Result<Kernel> lower(const ops::Reduce& work, const GaudiLoweringContext& 
   const std::int64_t size = graph::sizeOf(work.type), rowBytes = work.depth * size;
   // Each row begins a new vector and a new cache line.
   const std::int64_t padded = (rowBytes + card.vectorBytes - 1) / card.vectorBytes * card.vectorBytes / size;
-  Kernel kernel = tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth), work.type,
-                            tpcInstructions(work.function));
+  EngineKernel kernel = tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth),
+                                  work.type, tpcInstructions(work.function));
   if (work.contiguous) {
     const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
     if (work.outputs > 1)

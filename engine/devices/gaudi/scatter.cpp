@@ -4,10 +4,10 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Scatter& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   const std::int64_t elements = work.rows * work.rowElements;
-  Kernel kernel = tpcKernel(context.card, "Scatter", elements, work.type, work.accumulate ? 4 : 2);
+  EngineKernel kernel = tpcKernel(context.card, "Scatter", elements, work.type, work.accumulate ? 4 : 2);
   kernel.spread = randomAccess(context.card, work.rowElements * graph::sizeOf(work.type));
   if (work.accumulate) kernel.againBytes = elements * graph::sizeOf(work.type);
   return kernel;

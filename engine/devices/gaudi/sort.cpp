@@ -6,12 +6,12 @@
 
 namespace pipescope::devices::gaudi {
 
-base::Result<Kernel> lower(const ops::Sort& work, const GaudiLoweringContext& context) {
+base::Result<EngineKernel> lower(const ops::Sort& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   const double levels =
       std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(2, work.rowElements))));
   const double rounds = levels * (levels + 1) / 2;
-  Kernel kernel = tpcKernel(context.card, "Sort", work.rows * work.rowElements, work.type, 4 * rounds);
+  EngineKernel kernel = tpcKernel(context.card, "Sort", work.rows * work.rowElements, work.type, 4 * rounds);
   const std::int64_t bytes = work.rows * work.rowElements * graph::sizeOf(work.type);
   // Rows that do not fit into local memory are merged through SRAM, one round at a time.
   if (work.rowElements * graph::sizeOf(work.type) > context.card.localBytes)

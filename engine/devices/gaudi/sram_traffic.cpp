@@ -100,7 +100,7 @@ class TrafficCounter {
 
   /// The bytes that a kernel reads of an operand of `whole` bytes. Rows of a table that fits into half of
   /// SRAM are read once, however often they are picked.
-  std::int64_t bytesRead(const Kernel& kernel, std::int64_t whole) const {
+  std::int64_t bytesRead(const EngineKernel& kernel, std::int64_t whole) const {
     if (kernel.tableBytes != whole) return whole;
     return 2 * whole <= card_.sramBytes ? std::min(whole, kernel.pickedBytes) : kernel.pickedBytes;
   }

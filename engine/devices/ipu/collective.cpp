@@ -5,9 +5,11 @@
 
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/ring.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 /// The groups that communicate at the same time: the same place of other groups of replicas, and other places

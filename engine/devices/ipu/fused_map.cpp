@@ -6,9 +6,11 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/map_cost.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 /// Cycles of a store and a load between two parts, which the fused loop does not need (X), and the overhead

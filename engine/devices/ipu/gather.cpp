@@ -4,10 +4,12 @@
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/rounding.h"
-#include "engine/devices/ipu/slices.h"
+#include "engine/devices/ipu/table_slices.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 
 base::Result<LoweredWork> lower(const ops::Gather& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of gathered elements", {work.rows, work.rowElements}, context));
@@ -19,8 +21,8 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const IpuLoweringContex
   const std::int64_t inRange = ceilDiv(plan.rows, plan.tableParts);
   const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));
   const std::int64_t slices = plan.rows * plan.columns * bytes, copy = plan.tableBytes(bytes);
-  const VertexUse vertex{isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>",
-                         kCodeMultiSlice, kStateSimple, 0};
+  const LoweredVertex vertex{isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>",
+                             kCodeMultiSlice, kStateSimple, 0};
   LoweredWork lowered;
   const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
   lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128,

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
 
+using ops::ceilDiv;
+
 std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, TileRuns cycles,
-                                 VertexUse vertices) {
+                                 LoweredVertex vertices) {
   if (spreadOf(cycles).active == 0) return steps.size();
   ProgramStep step;
   step.program = "OnTileExecute";

@@ -17,7 +17,7 @@
 namespace pipescope::devices::ipu {
 
 /// The vertices of one type in a compute set.
-struct VertexUse {
+struct LoweredVertex {
   std::string type;             ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
   std::int64_t codeBytes = 0;   ///< once per tile and type
   std::int64_t stateBytes = 0;  ///< per tile: the vertices' fields and edge pointers
@@ -34,7 +34,7 @@ struct ProgramStep {
   /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
   /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;
-  std::vector<VertexUse> vertices;
+  std::vector<LoweredVertex> vertices;
   /// Of an exchange: the pieces that the busiest receiver receives, and sends if `senders` is empty. They
   /// decide the size of its code.
   std::int64_t messages = 0;
@@ -58,7 +58,7 @@ struct LoweredWork {
   std::vector<Temporary> temporaries;
 
   /// Adds a compute set and returns its index. Adds none if no tile has work.
-  std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices);
+  std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, LoweredVertex vertices);
   /// Adds an exchange in which each tile receives `received` bytes at `factor` times the rate of a tile, and
   /// sends `sent` bytes; empty: as many as it receives. It takes as long as the larger of the two. Adds none
   /// if no tile receives anything. `pieceBytes` lie together on a sending tile. If fewer bytes are sent than

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 using ops::MapFunction;

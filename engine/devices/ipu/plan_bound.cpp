@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 using Method = ConvVertex::Method;

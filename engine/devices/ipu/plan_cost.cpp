@@ -4,9 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
+using ops::roundUp;
 namespace {
 
 std::int64_t exchangeCycles(const Chip& chip, std::int64_t bytes, double factor = 1) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "engine/devices/ipu/plan_bound.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();

@@ -5,10 +5,12 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/plan_cost.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 /// What a pooling's vertex costs.

@@ -3,9 +3,11 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/plan_cost.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 
 base::Result<LoweredWork> lower(const ops::Rearrange& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));

@@ -8,10 +8,12 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/reduce_cost.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 /// Partial results arrive in small pieces from many tiles, at 2.75 instead of 4 bytes a cycle (M: the halo

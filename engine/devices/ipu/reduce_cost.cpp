@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
+using ops::roundUp;
 namespace {
 
 /// The depths that remain after each stage but the last, and the messages that a tile receives. Of the two

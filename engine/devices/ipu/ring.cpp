@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 using DeviceGroups = std::vector<std::vector<int>>;

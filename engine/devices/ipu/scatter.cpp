@@ -4,10 +4,12 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/reduce_cost.h"
-#include "engine/devices/ipu/rounding.h"
-#include "engine/devices/ipu/slices.h"
+#include "engine/devices/ipu/table_slices.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 
 base::Result<LoweredWork> lower(const ops::Scatter& work, const IpuLoweringContext& context) {
   if (work.accumulate) PIPESCOPE_TRY(checkComputes(work.type, context));

@@ -55,9 +55,9 @@ void takeStep(const Chip& chip, Part& part, ProgramStep& step) {
   step.bytesIn += own.bytesIn;
   step.bytesOut += own.bytesOut;
   step.messages = std::max(step.messages, own.messages);
-  for (const VertexUse& use : own.vertices) {
+  for (const LoweredVertex& use : own.vertices) {
     const auto same = std::find_if(step.vertices.begin(), step.vertices.end(),
-                                   [&](const VertexUse& other) { return other.type == use.type; });
+                                   [&](const LoweredVertex& other) { return other.type == use.type; });
     if (same == step.vertices.end()) {
       step.vertices.push_back(use);
     } else {

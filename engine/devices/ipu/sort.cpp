@@ -6,9 +6,11 @@
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 
 base::Result<LoweredWork> lower(const ops::Sort& work, const IpuLoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));

@@ -9,11 +9,11 @@
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/outlining.h"
-#include "engine/devices/ipu/rounding.h"
 #include "engine/devices/ipu/segment_steps.h"
 #include "engine/devices/ipu/step_code.h"
 #include "engine/devices/ipu/streaming_tensors.h"
 #include "engine/devices/ipu/tile_memory.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
 namespace {

@@ -53,7 +53,7 @@ std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip) {
   std::int64_t bytes = spreadOf(controlCodeOf(step, chip)).total;
   for (const CodePart& part : codeOf(step)) bytes += spreadOf(part.bytes).total;
   const std::int64_t active = spreadOf(step.cycles).active;
-  for (const VertexUse& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);
+  for (const LoweredVertex& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);
   return bytes;
 }
 

@@ -4,8 +4,8 @@
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/overflow_text.h"
-#include "engine/devices/ipu/rounding.h"
 #include "engine/devices/ipu/tile_layout.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -82,7 +82,7 @@ void TileMemory::addStreamBuffer(const std::string& name, const TileRuns& bytes,
 }
 
 void TileMemory::addVertices(const std::string& name, const ProgramStep& step, int stage) {
-  for (const VertexUse& use : step.vertices) {
+  for (const LoweredVertex& use : step.vertices) {
     Code& code = code_[use.type];
     if (chip_.compilesCode) code.bytes = std::max(code.bytes, use.codeBytes);
     code.tiles.resize(static_cast<std::size_t>(whole_.tiles));
@@ -99,7 +99,7 @@ void TileMemory::addVertices(const std::string& name, const ProgramStep& step, i
   }
 }
 
-void TileMemory::addUse(const VertexUse& use, const TileRuns& cycles) {
+void TileMemory::addUse(const LoweredVertex& use, const TileRuns& cycles) {
   const std::size_t own = vertices_.size();
   for (const TileRun& run : cycles) {
     if (run.value <= 0) continue;

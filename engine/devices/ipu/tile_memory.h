@@ -63,7 +63,7 @@ class TileMemory {
 
   void add(Variable variable);
   /// Adds the vertices of a type that run on the tiles with cycles in the last step.
-  void addUse(const VertexUse& use, const TileRuns& cycles);
+  void addUse(const LoweredVertex& use, const TileRuns& cycles);
   std::map<std::string, PerTile> alwaysLiveByCategory() const;
   TilePeaks replay(LoweredMemory& memory) const;
   std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
-#include "engine/devices/ipu/rounding.h"
+#include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
+using ops::roundUp;
 
 Spread spreadOf(const TileRuns& runs) {
   Spread spread;

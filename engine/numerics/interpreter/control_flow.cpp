@@ -16,7 +16,7 @@ Result<Body> bodyOf(const ControlFlowCall& call, const std::string& name, std::s
   const auto found = call.node.bodies.find(name);
   if (found == call.node.bodies.end())
     return badInput(fmt::format("{}: its graph {} is missing.", call.title(), name));
-  const onnx::ModelGraph& graph = *found->second;
+  const onnx::OnnxGraph& graph = *found->second;
   if (graph.inputs.size() != inputs || graph.outputs.size() != outputs) {
     return badInput(fmt::format("{}: its graph has {} inputs and {} outputs; it must have {} and {}.",
                                 call.title(), graph.inputs.size(), graph.outputs.size(), inputs, outputs));

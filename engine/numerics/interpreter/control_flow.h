@@ -20,10 +20,10 @@ class GraphRunner {
   /// Runs a graph and returns its outputs. `captured` has one value for each entry of the graph's list of
   /// captured values. `path` is the place of this run, for example "loop/3/": random operators use it to draw
   /// other numbers in each iteration, and the same numbers as in an unrolled loop.
-  virtual base::Result<onnx::Values> runGraph(const onnx::ModelGraph& graph, onnx::Values inputs,
+  virtual base::Result<onnx::Values> runGraph(const onnx::OnnxGraph& graph, onnx::Values inputs,
                                               const onnx::Values& captured, const std::string& path) = 0;
   /// Counts one node (or one iteration) towards the limit that ends endless loops; an error beyond it.
-  virtual base::Status countStep(const onnx::ModelNode& node) = 0;
+  virtual base::Status countStep(const onnx::OnnxNode& node) = 0;
   /// Bytes that new values may still take.
   virtual std::int64_t bytesLeft() const = 0;
   /// Returns the same value; its bytes count as used while anybody holds the result.
@@ -32,7 +32,7 @@ class GraphRunner {
 
 /// A control-flow node in the run of the graph that holds it.
 struct ControlFlowCall {
-  const onnx::ModelNode& node;
+  const onnx::OnnxNode& node;
   onnx::Values inputs;
   const onnx::ValuesById& outer;  ///< values of the graph that holds the node
   const std::string& path;        ///< of the graph that holds the node
@@ -43,7 +43,7 @@ struct ControlFlowCall {
 
 /// A graph of a control-flow node together with the outer values that it reads.
 struct Body {
-  const onnx::ModelGraph* graph = nullptr;
+  const onnx::OnnxGraph* graph = nullptr;
   onnx::Values captured;
 };
 /// Errors: the node has no graph of that name, or the graph has other numbers of inputs and outputs.

@@ -6,12 +6,12 @@ namespace pipescope::numerics {
 
 using base::Result;
 using base::Status;
-using onnx::ModelGraph;
-using onnx::ModelNode;
+using onnx::OnnxGraph;
+using onnx::OnnxNode;
 using onnx::ValueId;
 using onnx::Values;
 
-NodeOrder::NodeOrder(const ModelGraph& graph)
+NodeOrder::NodeOrder(const OnnxGraph& graph)
     : missing(graph.nodes.size()), readers(graph.nodes.size()), uses(graph.values.size()) {
   const std::size_t noNode = graph.nodes.size();
   base::IdVector<ValueId, std::size_t> maker(graph.values.size(), noNode);
@@ -36,7 +36,7 @@ NodeOrder::NodeOrder(const ModelGraph& graph)
   for (const ValueId id : graph.outputs) ++uses[id];
 }
 
-GraphRun::GraphRun(const ModelGraph& graph, const NodeOrder& order, base::Executor& executor)
+GraphRun::GraphRun(const OnnxGraph& graph, const NodeOrder& order, base::Executor& executor)
     : graph_(graph),
       order_(order),
       executor_(executor),
@@ -78,7 +78,7 @@ Status GraphRun::runWave(const std::vector<std::size_t>& wave, const NodeFunctio
   }
   for (std::size_t i = 0; i < wave.size(); ++i) {
     if (!results[i].ok()) return results[i].error();
-    const ModelNode& node = graph_.nodes[wave[i]];
+    const OnnxNode& node = graph_.nodes[wave[i]];
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId id = node.outputs[o];
       if (id.valid() && uses_[id] > 0) values_[id] = (*results[i])[o];
@@ -88,7 +88,7 @@ Status GraphRun::runWave(const std::vector<std::size_t>& wave, const NodeFunctio
   return {};
 }
 
-void GraphRun::release(const ModelNode& node) {
+void GraphRun::release(const OnnxNode& node) {
   const auto drop = [this](ValueId id) {
     if (id.valid() && --uses_[id] == 0) values_[id].reset();
   };

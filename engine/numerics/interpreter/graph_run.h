@@ -15,7 +15,7 @@ namespace pipescope::numerics {
 /// Which nodes of a graph wait for which others. It depends on the graph alone, so that one order serves all
 /// runs of that graph.
 struct NodeOrder {
-  explicit NodeOrder(const onnx::ModelGraph& graph);
+  explicit NodeOrder(const onnx::OnnxGraph& graph);
 
   std::vector<std::size_t> missing;               ///< by node: how many nodes it waits for
   std::vector<std::vector<std::size_t>> readers;  ///< by node: the nodes that wait for it
@@ -29,10 +29,10 @@ class GraphRun {
   /// Computes the outputs of a node from the values of the graph so far, which are indexed by ValueId.
   /// Several threads call it at once.
   using NodeFunction =
-      std::function<base::Result<onnx::Values>(const onnx::ModelNode& node, const onnx::ValuesById& values)>;
+      std::function<base::Result<onnx::Values>(const onnx::OnnxNode& node, const onnx::ValuesById& values)>;
 
   /// All arguments must outlive the run.
-  GraphRun(const onnx::ModelGraph& graph, const NodeOrder& order, base::Executor& executor);
+  GraphRun(const onnx::OnnxGraph& graph, const NodeOrder& order, base::Executor& executor);
 
   void set(onnx::ValueId id, std::shared_ptr<const graph::TensorValue> value);
 
@@ -42,9 +42,9 @@ class GraphRun {
 
  private:
   base::Status runWave(const std::vector<std::size_t>& wave, const NodeFunction& runNode);
-  void release(const onnx::ModelNode& node);
+  void release(const onnx::OnnxNode& node);
 
-  const onnx::ModelGraph& graph_;
+  const onnx::OnnxGraph& graph_;
   const NodeOrder& order_;
   base::Executor& executor_;
   std::vector<std::size_t> missing_;

@@ -11,8 +11,8 @@ using base::badInput;
 using base::Result;
 using base::Status;
 using graph::TensorValue;
-using onnx::ModelGraph;
-using onnx::ModelNode;
+using onnx::OnnxGraph;
+using onnx::OnnxNode;
 using onnx::ValueId;
 using onnx::Values;
 
@@ -27,7 +27,7 @@ Interpreter::Interpreter(std::shared_ptr<const onnx::Model> model, const ops::Op
                          base::Executor& executor, InterpreterOptions options)
     : model_(std::move(model)), registry_(registry), executor_(executor), options_(options) {}
 
-const NodeOrder& Interpreter::orderOf(const ModelGraph& graph) {
+const NodeOrder& Interpreter::orderOf(const OnnxGraph& graph) {
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<const NodeOrder>& known = orders_[&graph];
   if (!known) known = std::make_unique<const NodeOrder>(graph);
@@ -46,13 +46,13 @@ ValuePointer Interpreter::counted(ValuePointer value) {
   return {raw, [held = std::move(value), live = liveBytes_, bytes](const TensorValue*) { *live -= bytes; }};
 }
 
-Status Interpreter::countStep(const ModelNode& node) {
+Status Interpreter::countStep(const OnnxNode& node) {
   if (++steps_ <= options_.maxSteps) return {};
   return badInput(fmt::format("{} {}: more than {} nodes have run; a loop of the model does not end.",
                               node.op, node.name, options_.maxSteps));
 }
 
-Result<Values> Interpreter::runNode(const ModelNode& node, const onnx::ValuesById& values,
+Result<Values> Interpreter::runNode(const OnnxNode& node, const onnx::ValuesById& values,
                                     const std::string& path) {
   PIPESCOPE_TRY(countStep(node));
   Values inputs;
@@ -66,7 +66,7 @@ Result<Values> Interpreter::runNode(const ModelNode& node, const onnx::ValuesByI
   const onnx::Evaluation evaluation{registry_, options_.identity, bytesLeft()};
   Values outputs;
   if (!path.empty() && onnx::isRandom(node.op)) {
-    ModelNode placed = node;
+    OnnxNode placed = node;
     placed.name = path + node.name;
     PIPESCOPE_ASSIGN(outputs, onnx::evaluate(placed, inputs, evaluation));
   } else {
@@ -76,7 +76,7 @@ Result<Values> Interpreter::runNode(const ModelNode& node, const onnx::ValuesByI
   return outputs;
 }
 
-Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, const Values& captured,
+Result<Values> Interpreter::runGraph(const OnnxGraph& graph, Values inputs, const Values& captured,
                                      const std::string& path) {
   PIPESCOPE_CHECK(inputs.size() == graph.inputs.size() && captured.size() == graph.captured.size(),
                   graph.name);
@@ -84,11 +84,11 @@ Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, con
   for (std::size_t i = 0; i < inputs.size(); ++i) run.set(graph.inputs[i], std::move(inputs[i]));
   for (std::size_t i = 0; i < captured.size(); ++i) run.set(graph.captured[i].second, captured[i]);
   return run.run(
-      [&](const ModelNode& node, const onnx::ValuesById& values) { return runNode(node, values, path); });
+      [&](const OnnxNode& node, const onnx::ValuesById& values) { return runNode(node, values, path); });
 }
 
 Status Interpreter::checkInputs(const std::vector<TensorValue>& inputs) const {
-  const ModelGraph& graph = model_->graph;
+  const OnnxGraph& graph = model_->graph;
   if (inputs.size() != graph.inputs.size()) {
     return badInput(fmt::format("{} takes {} inputs, but {} are given.", model_->file, graph.inputs.size(),
                                 inputs.size()));

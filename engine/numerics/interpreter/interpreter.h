@@ -43,14 +43,14 @@ class Interpreter : private GraphRunner {
 
  private:
   base::Status checkInputs(const std::vector<graph::TensorValue>& inputs) const;
-  const NodeOrder& orderOf(const onnx::ModelGraph& graph);
+  const NodeOrder& orderOf(const onnx::OnnxGraph& graph);
   /// `values` are those of the graph that holds the node, `path` is that graph's place.
-  base::Result<onnx::Values> runNode(const onnx::ModelNode& node, const onnx::ValuesById& values,
+  base::Result<onnx::Values> runNode(const onnx::OnnxNode& node, const onnx::ValuesById& values,
                                      const std::string& path);
 
-  base::Result<onnx::Values> runGraph(const onnx::ModelGraph& graph, onnx::Values inputs,
+  base::Result<onnx::Values> runGraph(const onnx::OnnxGraph& graph, onnx::Values inputs,
                                       const onnx::Values& captured, const std::string& path) override;
-  base::Status countStep(const onnx::ModelNode& node) override;
+  base::Status countStep(const onnx::OnnxNode& node) override;
   std::int64_t bytesLeft() const override;
   ValuePointer counted(ValuePointer value) override;
 
@@ -59,7 +59,7 @@ class Interpreter : private GraphRunner {
   base::Executor& executor_;
   InterpreterOptions options_;
   std::mutex mutex_;
-  std::map<const onnx::ModelGraph*, std::unique_ptr<const NodeOrder>> orders_;
+  std::map<const onnx::OnnxGraph*, std::unique_ptr<const NodeOrder>> orders_;
   std::shared_ptr<std::atomic<std::int64_t>> liveBytes_ = std::make_shared<std::atomic<std::int64_t>>(0);
   std::atomic<std::int64_t> steps_ = 0;
 };

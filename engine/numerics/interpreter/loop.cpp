@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/numerics/interpreter/control_flow.h"
-#include "engine/numerics/interpreter/slices.h"
+#include "engine/numerics/interpreter/slice_collector.h"
 
 namespace pipescope::numerics {
 

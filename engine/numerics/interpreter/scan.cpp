@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/numerics/interpreter/control_flow.h"
-#include "engine/numerics/interpreter/slices.h"
+#include "engine/numerics/interpreter/slice_collector.h"
 #include "engine/onnx/scan_lists.h"
 
 namespace pipescope::numerics {
@@ -44,7 +44,7 @@ Status planInputAxes(const ControlFlowCall& call, ScanPlan& plan) {
 }
 
 Result<ScanPlan> planScan(const ControlFlowCall& call) {
-  const onnx::ModelNode& node = call.node;
+  const onnx::OnnxNode& node = call.node;
   const Values& inputs = call.inputs;
   ScanPlan plan;
   const auto found = node.attributes.find("num_scan_inputs");

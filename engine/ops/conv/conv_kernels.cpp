@@ -8,9 +8,9 @@
 #include "engine/ops/conv/plane_conv.h"
 #include "engine/ops/conv/row_conv.h"
 #include "engine/ops/conv/winograd_conv.h"
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/matrix.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {

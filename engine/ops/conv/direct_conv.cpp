@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/rounding.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {

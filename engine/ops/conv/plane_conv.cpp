@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/ranges.h"
-#include "engine/ops/core/rows.h"
 
 namespace pipescope::ops {
 namespace {

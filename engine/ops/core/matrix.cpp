@@ -1,6 +1,6 @@
 #include "engine/ops/core/matrix.h"
 
-#include "engine/ops/core/rows.h"
+#include "engine/ops/core/axis_rows.h"
 
 #define EIGEN_DONT_PARALLELIZE
 // Packed blocks of a product up to this size are put on the stack, so that steps allocate nothing; larger

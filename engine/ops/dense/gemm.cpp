@@ -6,10 +6,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/matrix.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/dense/packed_product.h"
 
 namespace pipescope::ops {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/lane_math.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/losses/class_loss.h"
 
 namespace pipescope::ops {

@@ -4,9 +4,9 @@
 
 #include <type_traits>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/rows.h"
 
 namespace pipescope::ops {
 namespace {

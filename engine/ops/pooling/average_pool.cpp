@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/core/window.h"
 
 namespace pipescope::ops {

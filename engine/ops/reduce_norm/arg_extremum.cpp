@@ -1,7 +1,7 @@
 // ArgMax and ArgMin along one axis give int64 indices. Of equal elements the first counts, or with
 // select_last_index the last. A NaN counts as the extremum, as in numpy.
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/rows.h"
 
 namespace pipescope::ops {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/reduce_norm/reduce_plan.h"
 
 namespace pipescope::ops {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/broadcast.h"
-#include "engine/ops/core/rows.h"
 
 namespace pipescope::ops {
 

@@ -9,11 +9,11 @@
 #include <concepts>
 #include <type_traits>
 
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/lane_math.h"
 #include "engine/ops/core/ranges.h"
-#include "engine/ops/core/rows.h"
 
 namespace pipescope::ops {
 namespace {

@@ -1,10 +1,10 @@
 // Softmax, LogSoftmax and Hardmax along one axis, and GradSoftmax and GradLogSoftmax (y, dy → dx).
+#include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/broadcast.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/lane_math.h"
 #include "engine/ops/core/ranges.h"
-#include "engine/ops/core/rows.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -19,7 +19,7 @@ Result<StepAttribution> attribute(const model::ProfileSource& source, const Cata
   std::map<std::string, LayerBytes> layers;
   std::map<std::pair<std::string, bool>, Bytes> categories;
   for (const LiveVariable& variable : live) {
-    const Origin origin = origins.of(variable.name);
+    const OperatorOrigin origin = origins.of(variable.name);
     const std::string& layer = origin.block.empty() ? origin.name : origin.block;
     LayerBytes& row = layers[layer];
     row.layer = layer;

@@ -97,7 +97,7 @@ class Aggregation {
       for (const model::Operator& row : *rows) {
         if (row.executable != executable_) continue;
         const std::string name = catalog_.namePath(row.debugContext);
-        const Origin origin = origins_.of(name);
+        const OperatorOrigin origin = origins_.of(name);
         Place place{origin.name.empty() ? name : origin.name,
                     row.block.empty() ? origin.block : row.block,
                     row.kind,
@@ -184,7 +184,7 @@ class Aggregation {
       PIPESCOPE_ASSIGN(const model::Rows<model::Variable> rows, source_.block<model::Variable>(b));
       for (const model::Variable& row : *rows) {
         if (row.executable != executable_ || !row.alwaysLive || !spaces.contains(row.space)) continue;
-        const Origin origin = origins_.of(catalog_.namePath(row.debugContext));
+        const OperatorOrigin origin = origins_.of(catalog_.namePath(row.debugContext));
         if (origin.name.empty()) continue;
         const Bytes bytes = row.bytes;
         addTo({origin.name, origin.block, origin.kind, origin.kind, row.stage, {}}, [&](OperationCost& cost) {

@@ -11,7 +11,7 @@ Result<Origins> Origins::read(const model::ProfileSource& source, const Catalog&
                               model::ExecutableId executable) {
   Origins origins;
   const auto add = [&](std::string name, const model::Operator& row) {
-    Origin origin{name, row.block, row.kind};
+    OperatorOrigin origin{name, row.block, row.kind};
     origins.byName_.try_emplace(std::move(name), std::move(origin));
   };
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Operator>());
@@ -38,7 +38,7 @@ Result<Origins> Origins::read(const model::ProfileSource& source, const Catalog&
   return origins;
 }
 
-Origin Origins::of(std::string_view path) const {
+OperatorOrigin Origins::of(std::string_view path) const {
   while (!path.empty()) {
     if (const auto found = byName_.find(path); found != byName_.end()) return found->second;
     const std::size_t slash = path.rfind('/');

@@ -9,7 +9,7 @@
 
 namespace pipescope::analysis {
 
-struct Origin {
+struct OperatorOrigin {
   std::string name;   ///< of the forward operator; empty: the path comes from none
   std::string block;  ///< of the model; empty: not known
   std::string kind;   ///< operator type, "Conv"
@@ -25,10 +25,10 @@ class Origins {
                               model::ExecutableId executable);
   /// The forward operator with the longest name that the path begins with. Gradients, stashes, weights and
   /// code of a layer come from the layer's operator. The name is empty when no operator's name fits.
-  Origin of(std::string_view path) const;
+  OperatorOrigin of(std::string_view path) const;
 
  private:
-  std::map<std::string, Origin, std::less<>> byName_;
+  std::map<std::string, OperatorOrigin, std::less<>> byName_;
 };
 
 }  // namespace pipescope::analysis

@@ -14,8 +14,8 @@ ReplayTask::Kind kindOf(model::Pass pass) {
   return pass == model::Pass::weightGradient ? ReplayTask::Kind::weight : ReplayTask::Kind::backward;
 }
 
-double costOf(const ReplayTask& task, const std::vector<StageCost>& costs) {
-  const StageCost& cost = costs[static_cast<std::size_t>(task.stage)];
+double costOf(const ReplayTask& task, const std::vector<StagePassTicks>& costs) {
+  const StagePassTicks& cost = costs[static_cast<std::size_t>(task.stage)];
   if (task.kind == ReplayTask::Kind::forward) return cost.forward;
   return task.kind == ReplayTask::Kind::weight ? cost.weight : cost.backward;
 }
@@ -54,11 +54,11 @@ void Replay::addTasks(const std::vector<const model::Placement*>& placements) {
   }
 }
 
-double Replay::makespan(const std::vector<StageCost>& costs) const {
+double Replay::makespan(const std::vector<StagePassTicks>& costs) const {
   return kind_ == model::ScheduleKind::barrier ? bySlots(costs) : byDependencies(costs);
 }
 
-double Replay::bySlots(const std::vector<StageCost>& costs) const {
+double Replay::bySlots(const std::vector<StagePassTicks>& costs) const {
   std::map<int, std::map<int, double>> slots;  // slot → device → ticks
   for (const ReplayTask& task : tasks_) slots[task.slot][task.device] += costOf(task, costs);
   double total = 0;
@@ -88,7 +88,7 @@ std::int64_t Replay::input(const ReplayTask& task) const {
   return task.kind == Kind::backward && !last ? place(task.kind, task.stage + 1, task.microBatch) : -1;
 }
 
-double Replay::byDependencies(const std::vector<StageCost>& costs) const {
+double Replay::byDependencies(const std::vector<StagePassTicks>& costs) const {
   struct Device {
     std::size_t next = 0, end = 0;
     double free = 0;

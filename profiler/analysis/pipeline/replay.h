@@ -17,7 +17,7 @@ struct ReplayTask {
 };
 
 /// Ticks of a stage's passes; weight only where weight gradients are a pass of their own.
-struct StageCost {
+struct StagePassTicks {
   double forward = 0, backward = 0, weight = 0;
 };
 
@@ -31,13 +31,13 @@ class Replay {
   /// Time from the first forward's start to the last backward's end. With a barrier, each pipeline cycle
   /// takes as long as its slowest device. Otherwise a task starts when its device is free and its input is
   /// there. 0 when the order cannot be replayed.
-  double makespan(const std::vector<StageCost>& costs) const;
+  double makespan(const std::vector<StagePassTicks>& costs) const;
   const std::vector<ReplayTask>& tasks() const { return tasks_; }
 
  private:
   void addTasks(const std::vector<const model::Placement*>& placements);
-  double bySlots(const std::vector<StageCost>& costs) const;
-  double byDependencies(const std::vector<StageCost>& costs) const;
+  double bySlots(const std::vector<StagePassTicks>& costs) const;
+  double byDependencies(const std::vector<StagePassTicks>& costs) const;
   /// Index of the awaited task in a table of end times; −1: the task waits for nothing.
   std::int64_t input(const ReplayTask& task) const;
   std::int64_t place(ReplayTask::Kind kind, int stage, int microBatch) const;

@@ -164,13 +164,13 @@ std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
 
 void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
-  std::vector<StageCost> actual, even;
+  std::vector<StagePassTicks> actual, even;
   std::map<int, double> stagesOn;
   for (const StageReport& stage : report.stages) ++stagesOn[stage.device];
-  StageCost mean;  // of a device
+  StagePassTicks mean;  // of a device
   const double count = static_cast<double>(stagesOn.size());
   for (const StageReport& stage : report.stages) {
-    const StageCost cost{stage.forward, stage.recompute + stage.backward, stage.weightGradient};
+    const StagePassTicks cost{stage.forward, stage.recompute + stage.backward, stage.weightGradient};
     actual.push_back(cost);
     mean.forward += cost.forward / count;
     mean.backward += cost.backward / count;

@@ -122,7 +122,7 @@ void addTimeline(const sections::Context& context, base::Progress& progress, Htm
 void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
   for (const std::string& remark : section.remarks) page.paragraph(remark);
   page.cards(section);
-  for (const sections::Table& table : section.tables) {
+  for (const sections::SectionTable& table : section.tables) {
     // The tables stop before the page becomes too large.
     const bool full = page.size() > kMostReportBytes * 4 / 5;
     page.table(table, section.ticksPerShownUnit, full ? 5 : rows);
@@ -148,7 +148,7 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
   PIPESCOPE_ASSIGN(const Section summary, makeSection(*summaryDefinition, context));
   addVerdict(summary, page);
   page.cards(summary);
-  for (const sections::Table& table : summary.tables)
+  for (const sections::SectionTable& table : summary.tables)
     page.table(table, summary.ticksPerShownUnit, kMostTableRows);
   addTimeline(context, progress, page);
   for (const ReportPart& part : kReportParts) {
@@ -174,7 +174,7 @@ base::Result<std::string> htmlComparison(const sections::Context& before, const 
   for (const std::string& remark : section.remarks) page.paragraph(remark);
   page.part("figures", "What changed");
   page.cards(section);
-  for (const sections::Table& table : section.tables)
+  for (const sections::SectionTable& table : section.tables)
     page.table(table, section.ticksPerShownUnit, kMostTableRows);
   return page.finish();
 }

@@ -18,8 +18,8 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedReportPar
 namespace {
 
 using sections::Cell;
-using sections::Column;
 using sections::Format;
+using sections::SectionColumn;
 
 constexpr std::size_t kLongCell = 60;
 
@@ -36,7 +36,7 @@ bool isFigure(const Cell& cell) {
 }
 
 /// Columns that text shows and that have a value in some row.
-std::vector<std::size_t> shownColumns(const sections::Table& table) {
+std::vector<std::size_t> shownColumns(const sections::SectionTable& table) {
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const bool any = std::any_of(table.rows.begin(), table.rows.end(), [c](const auto& row) {
@@ -49,7 +49,7 @@ std::vector<std::size_t> shownColumns(const sections::Table& table) {
 }
 
 /// Times and bytes that change are coloured: less is better.
-const char* styleOfChange(const Column& column, const Cell& cell) {
+const char* styleOfChange(const SectionColumn& column, const Cell& cell) {
   if (!column.key.starts_with("delta")) return "";
   const auto* n = std::get_if<std::int64_t>(&cell);
   const auto* x = std::get_if<double>(&cell);
@@ -117,7 +117,7 @@ void HtmlWriter::cards(const sections::Section& section) {
   body_ += "</div>\n";
 }
 
-void HtmlWriter::table(const sections::Table& table, double ticksPerShownUnit, std::size_t most) {
+void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most) {
   if (table.rows.empty()) return;
   const std::vector<std::size_t> columns = shownColumns(table);
   heading(table.title);
@@ -137,7 +137,7 @@ void HtmlWriter::table(const sections::Table& table, double ticksPerShownUnit, s
       const Cell& cell = table.rows[r][c];
       Format format = table.columns[c].format;
       if (format == Format::ofRow && r < table.rowFormats.size()) format = table.rowFormats[r];
-      Column column = table.columns[c];
+      SectionColumn column = table.columns[c];
       column.format = format;
       const std::string shownValue = formatCell(cell, format, ticksPerShownUnit);
       const std::string value =

@@ -23,7 +23,7 @@ class HtmlWriter {
   /// Facts with a value as small cards.
   void cards(const sections::Section& section);
   /// A table with at most `most` rows, and how many more there are.
-  void table(const sections::Table& table, double ticksPerShownUnit, std::size_t most);
+  void table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most);
   std::size_t size() const { return body_.size(); }
   /// The whole page.
   std::string finish() const;

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "engine/compile/gradients.h"
-#include "engine/numerics/program.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/onnx/loss.h"
 #include "engine/onnx/reader.h"
 #include "engine/ops/standard_operators.h"
@@ -79,7 +79,7 @@ class Trained {
     options.loss = golden.lossName;
     onnx::Instance instance = valueOr(onnx::instantiateWithLoss(model, registry, options));
     graph_ = valueOr(compile::addGradients(instance.graph, registry));
-    program_.emplace(valueOr(numerics::Program::create(graph_, registry)));
+    program_.emplace(valueOr(numerics::GraphProgram::create(graph_, registry)));
     for (const std::string& each : {name + ".input.pb", name + ".labels.pb"})
       inputs_.push_back(valueOr(onnx::readTensorFile(dataFile(each))).bytes);
     for (const graph::TensorId id : program_->weights()) {
@@ -141,7 +141,7 @@ class Trained {
   }
 
   graph::Graph graph_;
-  std::optional<numerics::Program> program_;
+  std::optional<numerics::GraphProgram> program_;
   std::vector<Bytes> inputs_, weights_, gradients_;
   std::map<graph::TensorId, std::string> names_;
 };

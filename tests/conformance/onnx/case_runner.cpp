@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "compare.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/numerics/interpreter/interpreter.h"
-#include "engine/numerics/program.h"
 #include "engine/onnx/instantiate.h"
 #include "engine/onnx/reader.h"
 #include "engine/ops/standard_operators.h"
@@ -25,7 +25,7 @@ using Tensors = std::vector<graph::TensorValue>;
 /// The values of a data set. NumPy has no bfloat16, so files hold its bits as uint16 if the model says
 /// bfloat16.
 base::Result<Tensors> readTensors(const fs::path& folder, const std::string& prefix,
-                                  const onnx::ModelGraph& graph, const std::vector<onnx::ValueId>& declared) {
+                                  const onnx::OnnxGraph& graph, const std::vector<onnx::ValueId>& declared) {
   Tensors tensors;
   for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", prefix, i)); ++i) {
     PIPESCOPE_ASSIGN(graph::TensorValue value,
@@ -49,8 +49,8 @@ base::Result<Tensors> instantiateAndRun(const onnx::Model& model, const Tensors&
   options.training = true;  // keep dropout and batch norm as the file has them
   PIPESCOPE_ASSIGN(const onnx::Instance instance,
                    onnx::instantiate(model, ops::standardOperators(), options));
-  PIPESCOPE_ASSIGN(const numerics::Program program,
-                   numerics::Program::create(instance.graph, ops::standardOperators()));
+  PIPESCOPE_ASSIGN(const numerics::GraphProgram program,
+                   numerics::GraphProgram::create(instance.graph, ops::standardOperators()));
   std::vector<std::span<const std::byte>> spans, weights;
   for (const graph::TensorValue& input : inputs) spans.emplace_back(input.bytes);
   for (const graph::TensorId id : program.weights())

@@ -13,13 +13,13 @@ namespace {
 using Doubles = std::vector<double>;
 using graph::TensorValue;
 
-const onnx::ModelNode* dropoutOf(const onnx::ModelGraph& graph) {
-  const auto found = std::ranges::find(graph.nodes, "Dropout", &onnx::ModelNode::op);
+const onnx::OnnxNode* dropoutOf(const onnx::OnnxGraph& graph) {
+  const auto found = std::ranges::find(graph.nodes, "Dropout", &onnx::OnnxNode::op);
   return found == graph.nodes.end() ? nullptr : &*found;
 }
 
 /// The value of an input of a node, which is a constant of the model or an input of the call.
-double scalarInput(const onnx::ModelGraph& graph, const onnx::ModelNode& node, std::size_t index,
+double scalarInput(const onnx::OnnxGraph& graph, const onnx::OnnxNode& node, std::size_t index,
                    const std::vector<TensorValue>& inputs, double fallback) {
   if (index >= node.inputs.size() || !node.inputs[index].valid()) return fallback;
   const onnx::ValueId id = node.inputs[index];
@@ -56,15 +56,14 @@ std::string judgeDropout(const Doubles& x, const Doubles& y, const TensorValue* 
 
 }  // namespace
 
-bool isRandomCase(const onnx::ModelGraph& graph, const std::vector<TensorValue>& inputs) {
-  if (const onnx::ModelNode* node = dropoutOf(graph)) {
+bool isRandomCase(const onnx::OnnxGraph& graph, const std::vector<TensorValue>& inputs) {
+  if (const onnx::OnnxNode* node = dropoutOf(graph)) {
     return scalarInput(graph, *node, 2, inputs, 0) != 0 && scalarInput(graph, *node, 1, inputs, 0.5) != 0;
   }
-  return std::ranges::any_of(graph.nodes,
-                             [](const onnx::ModelNode& node) { return onnx::isRandom(node.op); });
+  return std::ranges::any_of(graph.nodes, [](const onnx::OnnxNode& node) { return onnx::isRandom(node.op); });
 }
 
-std::string judgeRandom(const onnx::ModelGraph& graph, const std::vector<TensorValue>& inputs,
+std::string judgeRandom(const onnx::OnnxGraph& graph, const std::vector<TensorValue>& inputs,
                         const std::vector<TensorValue>& outputs, const std::vector<TensorValue>& expected) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type != expected[i].type)
@@ -72,7 +71,7 @@ std::string judgeRandom(const onnx::ModelGraph& graph, const std::vector<TensorV
                          graph::toString(expected[i].type));
   }
   const Doubles x = doublesOf(inputs.at(0)), y = doublesOf(outputs.at(0));
-  if (const onnx::ModelNode* node = dropoutOf(graph)) {
+  if (const onnx::OnnxNode* node = dropoutOf(graph)) {
     return judgeDropout(x, y, outputs.size() > 1 ? &outputs[1] : nullptr,
                         scalarInput(graph, *node, 1, inputs, 0.5));
   }

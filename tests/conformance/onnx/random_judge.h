@@ -9,10 +9,10 @@
 namespace pipescope::conformance {
 
 /// True for Bernoulli, RandomUniformLike … and for Dropout in training with a ratio above 0.
-bool isRandomCase(const onnx::ModelGraph& graph, const std::vector<graph::TensorValue>& inputs);
+bool isRandomCase(const onnx::OnnxGraph& graph, const std::vector<graph::TensorValue>& inputs);
 
 /// Returns "" if the outputs are a possible draw, otherwise the reason why not.
-std::string judgeRandom(const onnx::ModelGraph& graph, const std::vector<graph::TensorValue>& inputs,
+std::string judgeRandom(const onnx::OnnxGraph& graph, const std::vector<graph::TensorValue>& inputs,
                         const std::vector<graph::TensorValue>& outputs,
                         const std::vector<graph::TensorValue>& expected);
 

@@ -1,5 +1,5 @@
 // Tests checks of figures. The expected values are computed by hand from the small sections below.
-#include "profiler/sections/check.h"
+#include "profiler/sections/figure_check.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ Section figures(double stage0, double stage1, std::vector<std::int64_t> order = 
       {"name", "", std::string("a"), Format::plain, ""},
       {"by_category", "", Breakdown{{"vertexCode", std::int64_t{40}}, {"stack", std::int64_t{2}}},
        Format::bytes, "", true, kAnyParts}};
-  Table table{"stages", "", "", {}, {}};
+  SectionTable table{"stages", "", "", {}, {}};
   table.columns = {{"index", "", Format::index, ""},
                    {"share", "", Format::fraction, ""},
                    {"busy_cycles", "", Format::ticks, ""},

@@ -20,13 +20,13 @@ analysis::Diff manySmallChanges(std::size_t small) {
   return diff;
 }
 
-std::int64_t deltaAt(const Table& table, std::size_t row) {
+std::int64_t deltaAt(const SectionTable& table, std::size_t row) {
   return std::get<std::int64_t>(table.rows[row].back());
 }
 
 TEST(DiffTables, TheRestIsNeverTheLargestRow) {
   for (const std::size_t small : {3U, 8U, 30U, 100U}) {
-    const Table table = diffMemoryTable(manySmallChanges(small), 5);
+    const SectionTable table = diffMemoryTable(manySmallChanges(small), 5);
     std::int64_t sum = 0, largest = 0;
     for (std::size_t r = 0; r < table.rows.size(); ++r) {
       sum += deltaAt(table, r);
@@ -45,7 +45,7 @@ TEST(DiffTables, TheRestIsNeverTheLargestRow) {
 TEST(DiffTables, ChangesOfBothSignsMayCancelInTheRest) {
   analysis::Diff diff = manySmallChanges(0);
   for (int i = 0; i < 40; ++i) diff.memory.push_back({"IPU0", "x", 0, 50, i % 2 == 0 ? 80 : 20});
-  const Table table = diffMemoryTable(diff, 5);
+  const SectionTable table = diffMemoryTable(diff, 5);
   EXPECT_EQ(table.rows.size(), 6U) << "the rest adds up to little";
   EXPECT_EQ(std::get<std::string>(table.rows.back()[1]), "the rest (36)");
   EXPECT_EQ(diffMemoryTable(diff, 0).rows.size(), 41U) << "0: all rows";
@@ -61,7 +61,7 @@ TEST(DiffSection, OfProfilesInWhichNothingRanHasNoFigures) {
   for (const bool all : {true, false}) {
     const auto section = diffSection(context, context, {}, {20, all});
     ASSERT_TRUE(section.ok()) << section.error().message;
-    for (const Table& table : section->tables) {
+    for (const SectionTable& table : section->tables) {
       if (table.key != "step") continue;
       for (const auto& row : table.rows) EXPECT_EQ(row[2], Cell()) << std::get<std::string>(row[1]);
     }

@@ -29,15 +29,15 @@ const std::vector<std::pair<int, std::string>> kLate = {
     {0, "forward/mb0"},  {0, "forward/mb1"},  {1, "forward/mb0"},  {1, "forward/mb1"},
     {1, "backward/mb0"}, {0, "backward/mb0"}, {1, "backward/mb1"}, {0, "backward/mb1"}};
 
-Plan planOf(const std::string& text) {
+PlannedOrder planOf(const std::string& text) {
   const auto plan = parsePlan(text, "order.csv");
   EXPECT_TRUE(plan.ok()) << plan.error().message;
-  return plan.ok() ? *plan : Plan();
+  return plan.ok() ? *plan : PlannedOrder();
 }
 
 TEST(PlannedOrder, FindsTheFirstDifference) {
   const analysis::ImportedTrace trace(traceOf("late", kLate));
-  const Plan oneForwardOneBackward = planOf(
+  const PlannedOrder oneForwardOneBackward = planOf(
       "stage,pass,micro_batch\n0,forward,0\n1,forward,0\n0,forward,1 # "
       "comment\n\n1,backward,0\n0,backward,0\n"
       "1,forward,1\n1,backward,1\n0,backward,1\n");
@@ -63,7 +63,7 @@ TEST(PlannedOrder, TellsWhatIsMissing) {
   auto passes = kLate;
   passes.resize(7);  // the last backward pass of stage 0 was not recorded
   const analysis::ImportedTrace trace(traceOf("cut", passes));
-  const Plan plan = planOf(
+  const PlannedOrder plan = planOf(
       "0,forward,0\n0,forward,1\n0,backward,0\n0,backward,1\n1,forward,0\n1,forward,1\n1,backward,0\n1,"
       "backward,1\n");
   const auto compared = comparePlan(trace.profile, *trace.catalog, model::ExecutableId(0), plan, nullptr);
@@ -85,14 +85,14 @@ TEST(PlannedOrder, RefusesWithASentence) {
   EXPECT_NE(parsing("# nothing\n").find("holds no passes"), std::string::npos);
 
   const analysis::ImportedTrace trace(traceOf("refused", kLate));
-  const auto comparing = [&](const Plan& plan, const Schedules* schedules) {
+  const auto comparing = [&](const PlannedOrder& plan, const Schedules* schedules) {
     const auto compared = comparePlan(trace.profile, *trace.catalog, model::ExecutableId(0), plan, schedules);
     return compared.ok() ? std::string() : compared.error().message;
   };
   EXPECT_NE(comparing(planOf("2,forward,0\n"), nullptr).find("names stage 2"), std::string::npos);
   EXPECT_NE(comparing(planOf("1,forward,0\n"), nullptr).find("no pass of stage 0"), std::string::npos);
   EXPECT_NE(comparing({"zigzag", {}}, nullptr).find("knows no schedules"), std::string::npos);
-  const Schedules none{{"gpipe"}, [](const OrderRequest&) -> base::Result<Order> {
+  const Schedules none{{"gpipe"}, [](const OrderRequest&) -> base::Result<ReplayOrder> {
                          return base::badInput("This schedule needs other stages.");
                        }};
   EXPECT_NE(comparing({"zigzag", {}}, &none).find("no schedule \"zigzag\". Known are gpipe"),

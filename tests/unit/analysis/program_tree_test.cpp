@@ -253,7 +253,7 @@ TEST(UnitLiveness, FollowsTheVariablesOfATile) {
 
 TEST(Sections, TextShowsTheFirstRowsOfLongTables) {
   sections::Section section{"s", "S", {}, {}, {}};
-  sections::Table table{"t", "T", "", {{"n", "N", sections::Format::plain, ""}}, {}};
+  sections::SectionTable table{"t", "T", "", {{"n", "N", sections::Format::plain, ""}}, {}};
   for (std::int64_t i = 0; i < 10; ++i) table.rows.push_back({i * 1'000'000});
   table.mostInText = 3;
   section.tables = {table};

@@ -72,7 +72,7 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
     {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":20,"dur":20}])";
   const ImportedTrace trace(file);
   const sections::Section engines = trace.section("engines");
-  const sections::Table& table = engines.tables.at(0);
+  const sections::SectionTable& table = engines.tables.at(0);
   ASSERT_EQ(table.rows.size(), 1U);
   const auto cell = [&](const std::string& key) {
     for (std::size_t i = 0; i < table.columns.size(); ++i)

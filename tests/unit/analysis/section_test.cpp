@@ -40,12 +40,12 @@ Section small() {
   section.facts.push_back({"nothing", "Nothing", Cell(), Format::plain, ""});
   section.facts.push_back(
       {"infinite", "Infinite", std::numeric_limits<double>::infinity(), Format::plain, ""});
-  Table table{"devices",
-              "Devices",
-              "per call",
-              {{"name", "Name", Format::plain, ""},
-               {"by_kind", "By kind", Format::ticks, "", true, {"sync", "slower stage", "MME"}}},
-              {}};
+  SectionTable table{"devices",
+                     "Devices",
+                     "per call",
+                     {{"name", "Name", Format::plain, ""},
+                      {"by_kind", "By kind", Format::ticks, "", true, {"sync", "slower stage", "MME"}}},
+                     {}};
   table.rows.push_back({std::string("IPU0, \"first\""),
                         Breakdown{{"sync", std::int64_t{12}}, {"slower stage", 0.0}, {"MME", Amount()}}});
   section.tables.push_back(table);
@@ -113,10 +113,10 @@ TEST(Words, DevicesInOnePieceHaveNoTiles) {
   for (const SectionDefinition& definition : sectionRegistry().all()) {
     const auto section = makeSection(definition, {one.profile, *one.catalog, model::ExecutableId(0)});
     if (!section.ok()) continue;
-    for (const Table& table : section->tables) {
+    for (const SectionTable& table : section->tables) {
       if (table.rows.empty()) continue;
       EXPECT_EQ(table.basis.find("tile"), std::string::npos) << definition.name << ": " << table.basis;
-      for (const Column& column : table.columns) {
+      for (const SectionColumn& column : table.columns) {
         if (column.inText) {
           EXPECT_EQ(column.heading.find("tile"), std::string::npos) << definition.name;
         }
@@ -134,7 +134,7 @@ TEST(Section, TextHasTitleUnitsAndRemarks) {
 TEST(Section, TimesOfAColumnHaveAsManyDecimals) {
   Section section{"s", "S", {}, {}, {}};
   section.ticksPerShownUnit = 1e6;
-  Table table{"t", "T", "times in µs", {{"name", "Name"}, {"total", "Total", Format::ticks}}, {}};
+  SectionTable table{"t", "T", "times in µs", {{"name", "Name"}, {"total", "Total", Format::ticks}}, {}};
   table.columns.push_back({"part", "Part", Format::ticks});
   table.columns.push_back({"value", "Value", Format::plain});
   table.rows = {{"a", std::int64_t{5'864'550'000}, 225'725.0, 0.75},
@@ -173,7 +173,7 @@ TEST(Section, ChangesHaveASign) {
   Section section{"s", "S", {}, {}, {}};
   section.facts = {{"delta_cycles", "Change", std::int64_t{12}, Format::ticks},
                    {"cycles", "Cycles", std::int64_t{12}, Format::ticks}};
-  Table table{"t", "T", "", {{"after_bytes", "After", Format::bytes}}, {}};
+  SectionTable table{"t", "T", "", {{"after_bytes", "After", Format::bytes}}, {}};
   table.columns.push_back({"delta_bytes", "Change", Format::bytes});
   table.columns.push_back({"delta", "Any", Format::ofRow});
   table.columns.push_back({"relative", "÷ before", Format::fraction});
@@ -210,7 +210,7 @@ TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
     "A remark."
   ]
 })");
-  const Section empty{"e", "E", {}, {Table{"t", "T", "", {}, {}}}, {}};
+  const Section empty{"e", "E", {}, {SectionTable{"t", "T", "", {}, {}}}, {}};
   EXPECT_EQ(toJson(empty), "{\n  \"t\": [],\n  \"remarks\": []\n}");
   EXPECT_EQ(toJson(std::vector<Section>{empty}),
             "{\n  \"e\": {\n    \"t\": [],\n    \"remarks\": []\n  }\n}");
@@ -245,7 +245,7 @@ TEST(Section, CsvIsOneTableOfPlainCells) {
             "name,by_kind.sync,by_kind.slower_stage,by_kind.mme\n\"IPU0, \"\"first\"\"\",12,0,\n");
   EXPECT_EQ(toCsv(small(), "x").error().message,
             "There is no table \"x\" in small; its tables are facts, devices.");
-  Section open{"open", "Open", {}, {Table{"t", "T", "", {}, {}}}, {}};
+  Section open{"open", "Open", {}, {SectionTable{"t", "T", "", {}, {}}}, {}};
   open.tables[0].columns = {{"by_category", "", Format::bytes, "", true, kAnyParts},
                             {"last", "", Format::truth, ""}};
   open.tables[0].rows = {{Breakdown{{"vertexCode", std::int64_t{1}}}, true},
@@ -258,7 +258,7 @@ TEST(Section, CsvIsOneTableOfPlainCells) {
 TEST(Section, TheMainTableIsTheOneThatASectionIsNamedAfter) {
   EXPECT_EQ(mainTable(small()), "facts");
   Section section{"devices", "Devices", {}, {}, {}};
-  section.tables = {Table{"links", "Links", "", {}, {}}};
+  section.tables = {SectionTable{"links", "Links", "", {}, {}}};
   EXPECT_EQ(mainTable(section), "links");
   section.facts = small().facts;
   EXPECT_EQ(mainTable(section), "facts");
@@ -375,7 +375,7 @@ TEST(LivenessSection, TellsOfOneTile) {
   const TileProfile tiles;
   const auto last = tiles.liveness(2);
   ASSERT_TRUE(last.ok()) << last.error().message;
-  const Table& table = last->tables.at(2);
+  const SectionTable& table = last->tables.at(2);
   EXPECT_EQ(table.title, "One tile of each device");
   EXPECT_EQ(std::get<std::int64_t>(table.rows[0][2]), 40) << "always live";
   EXPECT_EQ(std::get<std::int64_t>(table.rows[0][3]), 1) << "the step with most";

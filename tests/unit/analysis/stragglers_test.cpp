@@ -131,7 +131,7 @@ fs::path written(const std::string& name, const std::string& text) {
 TEST(Stragglers, AreNoReasonToAdviseKeysOfAConfiguration) {
   const sections::Section section =
       ImportedTrace(fs::path(PIPESCOPE_TEST_DATA) / "slow_worker.json.gz").section("insights");
-  const sections::Table& table = section.tables.at(0);
+  const sections::SectionTable& table = section.tables.at(0);
   const auto text = [&](const std::vector<sections::Cell>& row, const std::string& key) {
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if (table.columns[i].key == key && std::holds_alternative<std::string>(row[i]))

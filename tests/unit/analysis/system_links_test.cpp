@@ -183,9 +183,9 @@ TEST(SystemSection, BytesOfMessagesWithoutASizeAreUnknown) {
   const auto catalog = *loadCatalog(*wired.profile);
   const auto section =
       makeSection(**sections::findSection("system"), {*wired.profile, *catalog, wired.executable});
-  const auto links = std::ranges::find(section->tables, "links", &sections::Table::key);
+  const auto links = std::ranges::find(section->tables, "links", &sections::SectionTable::key);
   const auto bytes = static_cast<std::size_t>(
-      std::ranges::find(links->columns, "bytes", &sections::Column::key) - links->columns.begin());
+      std::ranges::find(links->columns, "bytes", &sections::SectionColumn::key) - links->columns.begin());
   EXPECT_EQ(links->rows[0][bytes], sections::Cell()) << "a message crossed, but nobody knows its size";
   EXPECT_EQ(links->rows[1][bytes], sections::Cell(std::int64_t{0})) << "nothing crossed";
 }

@@ -1,5 +1,5 @@
 // Float8 for products: what is cast, what is not, and what devices hold.
-#include "engine/compile/float8.h"
+#include "engine/compile/float8_casts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

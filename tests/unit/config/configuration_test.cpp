@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "engine/config/configuration_help.h"
-#include "engine/config/nearest.h"
 #include "engine/config/setting_key.h"
+#include "engine/config/suggestion.h"
 #include "tests/unit/config/core_table.h"
 
 namespace pipescope::config {

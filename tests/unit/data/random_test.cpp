@@ -1,4 +1,4 @@
-#include "engine/data/random.h"
+#include "engine/data/data_random.h"
 
 #include <gmock/gmock.h>
 

@@ -24,13 +24,13 @@ inline gaudi::Fabric fabricOf(const std::string& system, int devices) {
 class CardLowering {
  public:
   explicit CardLowering(const std::string& card) : card_(cardOf(card)), fabric_(card_) {}
-  base::Result<gaudi::Kernel> tryLower(const ops::WorkItem& item) const {
+  base::Result<gaudi::EngineKernel> tryLower(const ops::WorkItem& item) const {
     return gaudi::lowerWork(item, {.card = card_, .fabric = fabric_, .what = "layer"});
   }
-  gaudi::Kernel lower(const ops::WorkItem& item) const {
+  gaudi::EngineKernel lower(const ops::WorkItem& item) const {
     auto lowered = tryLower(item);
     EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
-    return lowered.ok() ? *lowered : gaudi::Kernel{};
+    return lowered.ok() ? *lowered : gaudi::EngineKernel{};
   }
   std::string refusal(const ops::WorkItem& item) const {
     const auto lowered = tryLower(item);

@@ -9,8 +9,8 @@ namespace {
 
 using gaudi::chooseGeometry;
 using gaudi::Engine;
+using gaudi::EngineKernel;
 using gaudi::Geometry;
-using gaudi::Kernel;
 using graph::ElementType;
 using testing::CardLowering;
 using testing::cardOf;
@@ -125,7 +125,7 @@ TEST(MmeGeometry, GroupsAreDoneSeveralAtATime) {
 
 TEST(GaudiKernels, ProductsTakeTheirGeometrysTime) {
   const CardLowering gaudi2("gaudi2");
-  const Kernel kernel = gaudi2.lower(product(4096, 4096, 4096, kBfloat16));
+  const EngineKernel kernel = gaudi2.lower(product(4096, 4096, 4096, kBfloat16));
   EXPECT_EQ(kernel.engine, Engine::mme);
   const double blocks = 4096.0 * 4096 / 131072;
   EXPECT_DOUBLE_EQ(kernel.arithmetic, (blocks * 4096 + 256) / 1.65e9);
@@ -141,7 +141,7 @@ TEST(GaudiKernels, OperandsThatSramDoesNotHoldComeAgain) {
   const CardLowering gaudi2("gaudi2");
   EXPECT_EQ(gaudi2.lower(product(1024, 1024, 1024, kBfloat16)).againBytes, 0);
   // 58.7 MB and 62.9 MB: three slices of 24 MB each.
-  const Kernel large = gaudi2.lower(product(14336, 2048, 15360, kBfloat16));
+  const EngineKernel large = gaudi2.lower(product(14336, 2048, 15360, kBfloat16));
   EXPECT_EQ(large.againBytes, 2 * 14336LL * 2048 * 2);
 }
 
@@ -209,7 +209,7 @@ TEST(GaudiKernels, RandomRowsBelowAVectorAreSlower) {
 TEST(GaudiKernels, MovesOfWholeLinesNeedNoDma) {
   const CardLowering gaudi2("gaudi2");
   EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kBfloat16}).engine, Engine::tpc);
-  const Kernel turned = gaudi2.lower(ops::Rearrange{1 << 20, 1, kBfloat16});
+  const EngineKernel turned = gaudi2.lower(ops::Rearrange{1 << 20, 1, kBfloat16});
   EXPECT_EQ(turned.engine, Engine::dma);
   EXPECT_DOUBLE_EQ(turned.arithmetic, 1.1 * 2 * (2 << 20) / 1.0415e12 + 0.3e-6);
 }
@@ -223,7 +223,7 @@ TEST(GaudiKernels, OtherKinds) {
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Random{24 * 64, ElementType::float32}).arithmetic, (10 + 4) / 1.8e9);
   // Eight elements take three levels: six rounds of four instructions.
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Sort{1, 8, 8, ElementType::float32}).arithmetic, (24 + 4) / 1.8e9);
-  const Kernel copy = gaudi2.lower(ops::HostCopy{true, base::Bytes(24'000'000)});
+  const EngineKernel copy = gaudi2.lower(ops::HostCopy{true, base::Bytes(24'000'000)});
   EXPECT_EQ(copy.engine, Engine::host);
   EXPECT_NEAR(copy.arithmetic, 1e-3 + 5e-6, 1e-9);
   EXPECT_EQ(copy.bytesIn, 24'000'000);

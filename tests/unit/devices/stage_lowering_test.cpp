@@ -507,7 +507,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   for (const LoweredPass& pass : b.passes) {
     for (const LoweredStep& step : pass.segments[0].steps) {
       if (step.kind == model::StepKind::sync) continue;
-      for (const UnitTicks& run : step.units)
+      for (const LoweredUnitTicks& run : step.units)
         EXPECT_EQ(run.first >= 1440, pass.pass != Pass::forward) << step.name;
     }
   }

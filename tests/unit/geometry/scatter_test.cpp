@@ -14,7 +14,7 @@ std::string plainNumber(double value) {
   return std::to_string(static_cast<int>(std::lround(value)));
 }
 
-Scatter somePoints() {
+ScatterPlot somePoints() {
   return {{{0, 0, ColourRole::counter, true},
            {10, 5, ColourRole::counter, true},
            {20, 1, ColourRole::counter, false},
@@ -38,7 +38,7 @@ bool hasLabel(const Shapes& shapes, const std::string& text) {
 }
 
 TEST(ScatterChart, PlacesPointsByTheirFigures) {
-  const Scatter chart = somePoints();
+  const ScatterPlot chart = somePoints();
   const Box a = chart.boxOf(0), b = chart.boxOf(1), c = chart.boxOf(2);
   EXPECT_LT(a.x, b.x);
   EXPECT_LT(b.x, c.x);
@@ -58,7 +58,7 @@ TEST(ScatterChart, DrawsTheFrontAsALineAndTheAxes) {
 }
 
 TEST(ScatterChart, FindsThePointBelowThePointer) {
-  const Scatter chart = somePoints();
+  const ScatterPlot chart = somePoints();
   for (const int point : {0, 1, 2}) {
     const Box box = chart.boxOf(point);
     EXPECT_EQ(chart.hit(box.x + box.width / 2, box.y + box.height / 2), point);
@@ -67,18 +67,19 @@ TEST(ScatterChart, FindsThePointBelowThePointer) {
 }
 
 TEST(ScatterChart, BytesHaveTicksAtPowersOfTwo) {
-  const Scatter chart({{1000, 1, ColourRole::counter, false}, {9000, 2, ColourRole::counter, false}},
-                      {"bytes", plainNumber, true}, {"rate", plainNumber}, 500, 300);
+  const ScatterPlot chart({{1000, 1, ColourRole::counter, false}, {9000, 2, ColourRole::counter, false}},
+                          {"bytes", plainNumber, true}, {"rate", plainNumber}, 500, 300);
   const Shapes shapes = chart.draw(TextMeasure());
   EXPECT_TRUE(hasLabel(shapes, "2048") && hasLabel(shapes, "8192"));
   EXPECT_FALSE(hasLabel(shapes, "2000"));
 }
 
 TEST(ScatterChart, EqualAndMissingValuesAreDrawnToo) {
-  const Scatter equal({{7, 7, ColourRole::counter, false}}, {"x", plainNumber}, {"y", plainNumber}, 200, 200);
+  const ScatterPlot equal({{7, 7, ColourRole::counter, false}}, {"x", plainNumber}, {"y", plainNumber}, 200,
+                          200);
   EXPECT_GT(equal.boxOf(0).width, 0);
   EXPECT_FALSE(equal.draw(TextMeasure()).grounds.empty());
-  const Scatter none({}, {"x", plainNumber}, {"y", plainNumber}, 200, 200);
+  const ScatterPlot none({}, {"x", plainNumber}, {"y", plainNumber}, 200, 200);
   EXPECT_EQ(none.draw(TextMeasure()).fillCount(), 0U);
 }
 

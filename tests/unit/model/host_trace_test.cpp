@@ -43,7 +43,7 @@ struct Recording {
 };
 
 void measure(const char* name) {
-  const HostSpan span(hostName("test", name));
+  const HostSpanTimer span(hostName("test", name));
 }
 
 /// Runs `body` on a thread of its own with this name, and waits for its end.
@@ -71,7 +71,7 @@ TEST(HostTrace, MeasuresOnlyWhileAProfileListens) {
 TEST(HostTrace, SpansNestAndAscendByTheirEnd) {
   Recording recording;
   onThread("own", [] {
-    const HostSpan outer(hostName("test", "outer"));
+    const HostSpanTimer outer(hostName("test", "outer"));
     measure("first");
     measure("second");
   });
@@ -90,7 +90,7 @@ TEST(HostTrace, SpansNestAndAscendByTheirEnd) {
 TEST(HostTrace, ASpanThatBeganBeforeTheProfileIsLeftOut) {
   std::unique_ptr<Recording> recording;
   onThread("own", [&] {
-    const HostSpan outer(hostName("test", "outer"));
+    const HostSpanTimer outer(hostName("test", "outer"));
     OpenHostSpan open(hostName("test", "open"));
     recording = std::make_unique<Recording>();
     measure("inner");
@@ -110,7 +110,7 @@ TEST(HostTrace, ANameIsOneRowForAllThreadsAndCommits) {
   const auto names = recording.rows<model::HostName>();
   ASSERT_EQ(names.size(), 1u);
   EXPECT_EQ(names[0].channel, "test");
-  onThread("three", [] { const HostSpan span(hostName("other channel", "work")); });
+  onThread("three", [] { const HostSpanTimer span(hostName("other channel", "work")); });
   recording.take();
   EXPECT_EQ(recording.rows<model::HostName>().size(), 2u);
 }
@@ -178,7 +178,7 @@ TEST(HostTrace, AnOpenSpanBelongsToTheThreadThatBeganIt) {
 TEST(HostTrace, WhatAThreadHoldsIsLimitedAndTheProfileSaysSo) {
   Recording recording;
   onThread("own", [] {
-    const HostName name = hostName("test", "tight loop");
+    const HostNameId name = hostName("test", "tight loop");
     for (int i = 0; i < 1'000'003; ++i) addHostEvent(name);
   });
   recording.take();
@@ -219,7 +219,7 @@ TEST(HostTrace, ThePackedRowsOfAnotherProcessAreShifted) {
     Recording twin;  // gets the same spans
     other.zero = twin.zero;
     onThread("main", [] {
-      const HostSpan outer(hostName("test", "outer"));
+      const HostSpanTimer outer(hostName("test", "outer"));
       measure("inner");
       addHostSample(hostSeries("queue", "length", "items"), 4);
     });

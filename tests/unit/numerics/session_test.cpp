@@ -331,7 +331,7 @@ TEST(Session, RefusesTheWrongUse) {
 
 TEST(Program, RefusesWhatItCannotPlace) {
   const auto refusal = [](const graph::Graph& graph) {
-    return numerics::Program::create(graph, ops::standardOperators()).error().message;
+    return numerics::GraphProgram::create(graph, ops::standardOperators()).error().message;
   };
   graph::Graph empty;
   empty.inputs = {empty.addTensor("x", {graph::ElementType::float32, {0, 3}}, graph::TensorRole::input)};
@@ -356,7 +356,7 @@ TEST(Program, SaysWhichOperatorHasNoKernel) {
   node.inputs = {graph.addTensor("x", {graph::ElementType::float32, {3}}, graph::TensorRole::input)};
   graph.inputs = node.inputs;
   ASSERT_TRUE(ops::appendNode(graph, node, {"y"}, graph::TensorRole::activation, registry).ok());
-  EXPECT_EQ(numerics::Program::create(graph, registry).error().message,
+  EXPECT_EQ(numerics::GraphProgram::create(graph, registry).error().message,
             "node relu: operator Relu can be emulated, but not computed; run without numerics");
 }
 

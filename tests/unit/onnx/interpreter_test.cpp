@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/numerics/program.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
@@ -125,7 +125,7 @@ TEST(Interpreter, IterationsDrawAnewAndAsWhereTheyAreUnrolled) {
   ASSERT_TRUE(model.ok()) << model.error().message;
   const auto instance = onnx::instantiate(*model, ops::standardOperators(), {});
   ASSERT_TRUE(instance.ok()) << instance.error().message;
-  const auto program = numerics::Program::create(instance->graph, ops::standardOperators());
+  const auto program = numerics::GraphProgram::create(instance->graph, ops::standardOperators());
   ASSERT_TRUE(program.ok()) << program.error().message;
   auto workspace = program->makeWorkspace();
   const std::vector<std::span<const std::byte>> given{x.bytes};

@@ -123,7 +123,7 @@ std::vector<double> thereAndBack(const std::vector<double>& values, std::int64_t
   };
   const auto narrow = append("narrow", x, {{"to", onnx}, {"saturate", std::int64_t{saturate}}});
   graph.outputs = {append("wide", narrow, {{"to", std::int64_t{11}}})};
-  const auto program = *numerics::Program::create(graph, ops::standardOperators());
+  const auto program = *numerics::GraphProgram::create(graph, ops::standardOperators());
   numerics::Workspace workspace = program.makeWorkspace();
   const std::vector<std::byte> bytes = encode(value, from);
   const std::vector<std::span<const std::byte>> spans{bytes};
@@ -163,7 +163,7 @@ std::pair<std::vector<std::uint8_t>, int> float8Cast(const std::vector<double>& 
   const Value x{{static_cast<std::int64_t>(values.size())}, values, ElementType::float32};
   const std::size_t outputs = attributes.contains("scale") ? 1 : 2;
   const OneNode one = *oneNode("Float8Cast", {x}, attributes, outputs, ElementType::float32);
-  const auto program = *numerics::Program::create(one.graph, ops::standardOperators());
+  const auto program = *numerics::GraphProgram::create(one.graph, ops::standardOperators());
   numerics::Workspace workspace = program.makeWorkspace();
   const std::vector<std::span<const std::byte>> spans(one.bytes.begin(), one.bytes.end());
   const numerics::Bindings bindings{spans, {}, {}, {}};
@@ -248,7 +248,7 @@ std::vector<double> castProduct(const Value& a, const Value& b, const std::optio
   attributes["accumulate"] = std::string("float32");
   if (fixed) attributes["scales"] = Ints{1, 1};
   graph.outputs = append(op, "product", inputs, attributes, 1);
-  const auto program = numerics::Program::create(graph, ops::standardOperators());
+  const auto program = numerics::GraphProgram::create(graph, ops::standardOperators());
   PIPESCOPE_CHECK(program.ok(), program.error().message);
   numerics::Workspace workspace = program->makeWorkspace();
   const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());

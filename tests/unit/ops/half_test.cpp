@@ -129,7 +129,7 @@ TEST(HalfKernels, RoundStochasticallyWhereTheRunSaysSo) {
   auto one = oneNode("Add", {Value{{64}, std::vector<double>(64, 1)}, Value{{1}, {0x1p-12}}}, {}, 1,
                      ElementType::float16);
   // 2⁻¹² is a float16 number; the sum is not.
-  const auto program = numerics::Program::create(one->graph, ops::standardOperators());
+  const auto program = numerics::GraphProgram::create(one->graph, ops::standardOperators());
   ASSERT_TRUE(program.ok()) << program.error().message;
   numerics::Workspace workspace = program->makeWorkspace();
   const std::vector<std::span<const std::byte>> spans(one->bytes.begin(), one->bytes.end());

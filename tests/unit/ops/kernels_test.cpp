@@ -272,7 +272,7 @@ class Runner {
   /// The bytes of all outputs, one after another. `allocated` gets what the second run allocates.
   std::vector<std::byte> run(std::size_t threads, long* allocated = nullptr) const {
     numerics::ThreadPool pool(threads);
-    const auto program = numerics::Program::create(graph, ops::standardOperators());
+    const auto program = numerics::GraphProgram::create(graph, ops::standardOperators());
     EXPECT_TRUE(program.ok()) << program.error().message;
     numerics::Workspace workspace = program->makeWorkspace();
     std::vector<std::span<const std::byte>> spans;

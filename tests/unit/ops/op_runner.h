@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "engine/compile/gradients.h"
-#include "engine/numerics/program.h"
+#include "engine/numerics/graph_program.h"
 #include "engine/ops/core/half.h"
 #include "engine/ops/core/operator.h"
 #include "engine/ops/standard_operators.h"
@@ -155,8 +155,8 @@ inline base::Result<std::vector<Value>> compute(const std::string& op, const std
                                                 const Attributes& attributes = {}, std::size_t outputs = 1,
                                                 ElementType real = ElementType::float64) {
   PIPESCOPE_ASSIGN(const OneNode one, oneNode(op, inputs, attributes, outputs, real));
-  PIPESCOPE_ASSIGN(const numerics::Program program,
-                   numerics::Program::create(one.graph, ops::standardOperators()));
+  PIPESCOPE_ASSIGN(const numerics::GraphProgram program,
+                   numerics::GraphProgram::create(one.graph, ops::standardOperators()));
   numerics::Workspace workspace = program.makeWorkspace();
   const std::vector<std::span<const std::byte>> spans(one.bytes.begin(), one.bytes.end());
   const numerics::Bindings bindings{spans, {}, {}, {}};
@@ -198,7 +198,7 @@ class GradientCheck {
 
   void run(double tolerance = 1e-7) {
     const graph::Graph graph = build();
-    auto program = numerics::Program::create(graph, ops::standardOperators());
+    auto program = numerics::GraphProgram::create(graph, ops::standardOperators());
     ASSERT_TRUE(program.ok()) << program.error().message;
     std::vector<std::vector<double>> gradients;
     evaluate(graph, *program, &gradients);
@@ -260,7 +260,7 @@ class GradientCheck {
     PIPESCOPE_CHECK(outputs.ok(), outputs.error().message);
     graph.outputs = *outputs;
   }
-  double evaluate(const graph::Graph& graph, const numerics::Program& program,
+  double evaluate(const graph::Graph& graph, const numerics::GraphProgram& program,
                   std::vector<std::vector<double>>* gradients) {
     std::vector<std::span<const std::byte>> weights;
     for (const std::vector<double>& values : weights_) weights.push_back(std::as_bytes(std::span(values)));

@@ -1,5 +1,5 @@
 // What a launcher tells an instance, and which other instances it refuses to work with.
-#include "app/run/request/instances.h"
+#include "app/run/request/instance_launch.h"
 
 #include <gmock/gmock.h>
 

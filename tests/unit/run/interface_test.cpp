@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "app/run/interface/executable.h"
+#include "app/run/interface/model_executable.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::run {
@@ -23,9 +23,9 @@ std::string linearModel(const std::string& training, const std::string& rest = "
 }
 
 struct Made {
-  std::shared_ptr<const Program> program;
-  std::unique_ptr<Executable> executable;
-  std::unique_ptr<Device> device;
+  std::shared_ptr<const CompiledModel> program;
+  std::unique_ptr<ModelExecutable> executable;
+  std::unique_ptr<EmulatedDevice> device;
 };
 
 template <class T>
@@ -36,22 +36,23 @@ HostTensor tensorOf(ElementType type, const std::vector<T>& values, graph::Shape
 Made make(const std::string& toml, std::size_t index = 0, const std::string& profile = "") {
   Made made;
   base::SilentProgress progress;
-  const auto options = Options::parse(toml, "test");
+  const auto options = ModelOptions::parse(toml, "test");
   EXPECT_TRUE(options.ok()) << options.error().message;
-  auto program = Program::compile(*options, progress);
+  auto program = CompiledModel::compile(*options, progress);
   EXPECT_TRUE(program.ok()) << program.error().message;
   made.program = *program;
-  auto executable = Executable::create(made.program, index);
+  auto executable = ModelExecutable::create(made.program, index);
   EXPECT_TRUE(executable.ok()) << executable.error().message;
   made.executable = std::move(*executable);
-  auto device = Device::create(made.program, {profile, "test"});
+  auto device = EmulatedDevice::create(made.program, {profile, "test"});
   EXPECT_TRUE(device.ok()) << device.error().message;
   made.device = std::move(*device);
   EXPECT_TRUE(made.device->attach().ok());
   return made;
 }
 
-void setWeights(Executable& executable, const std::vector<float>& matrix, const std::vector<float>& bias) {
+void setWeights(ModelExecutable& executable, const std::vector<float>& matrix,
+                const std::vector<float>& bias) {
   for (const TensorInfo& weight : executable.weights()) {
     const bool isMatrix = weight.type.shape.size() == 2;
     const auto status = executable.setWeight(
@@ -60,7 +61,7 @@ void setWeights(Executable& executable, const std::vector<float>& matrix, const 
   }
 }
 
-std::vector<float> valuesOf(const Executable& executable, std::size_t axes) {
+std::vector<float> valuesOf(const ModelExecutable& executable, std::size_t axes) {
   for (const TensorInfo& weight : executable.weights()) {
     if (weight.type.shape.size() != axes) continue;
     const auto values = executable.weight(weight.name)->values<float>();
@@ -202,14 +203,14 @@ TEST(Interface, ACallNeedsItsOwnAttachedDevice) {
   EXPECT_THAT(call(made, {0, 0}, {0}).error().message, HasSubstr("run another program"));
   ASSERT_TRUE(made.device->finish().ok());
   EXPECT_THAT(made.device->attach().error().message, HasSubstr("has ended"));
-  EXPECT_THAT(Executable::create(made.program, 2).error().message,
+  EXPECT_THAT(ModelExecutable::create(made.program, 2).error().message,
               HasSubstr("there is none with the number 2"));
   EXPECT_THAT(made.program->callSeconds(2).error().message, HasSubstr("there is none with the number 2"));
 }
 
 TEST(Interface, WeightsAndSettingsThatDoNotFitAreRefused) {
   Made made = make(linearModel("micro_batch_size = 1"));
-  Executable& executable = *made.executable;
+  ModelExecutable& executable = *made.executable;
   const std::vector<float> values(6);
   const HostTensor wrong = tensorOf(ElementType::float32, values, {6});
   EXPECT_THAT(executable.weight("none").error().message, HasSubstr("has no weight \"none\""));

@@ -245,7 +245,7 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
     for (std::uint64_t round = 0; round < 4; ++round) {
       const auto placements = makeRows<model::Placement>(3000, round);
       const auto steps = makeRows<model::Step>(2000, round);
-      const std::vector<Prediction> none, predictions = predictionsFor(model::columnsOf<model::Step>());
+      const std::vector<ColumnPrediction> none, predictions = predictionsFor(model::columnsOf<model::Step>());
       std::vector<PayloadJob> payloads(7);  // enough rows to share out
       for (std::size_t i = 0; i < payloads.size(); ++i) {
         const FillColumns fill = [&, i](std::vector<ColumnData>& columns) {
@@ -286,7 +286,7 @@ TEST(BlockCoder, AFewRowsDoNotDecideForLongBlocks) {
     step.ticks = model::Ticks(100 + static_cast<std::int64_t>(random() % 4000));
     free[lane] += step.ticks.count;
   }
-  const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<model::Step>());
+  const std::vector<ColumnPrediction> predictions = predictionsFor(model::columnsOf<model::Step>());
   const auto jobOf = [&](const std::vector<std::size_t>& blocks) {
     PayloadJob job;
     job.table = model::tableIndexOf<model::Step>();

@@ -50,7 +50,7 @@ TEST_F(SweepFileTest, ReadsWhatASweepHasWritten) {
     EXPECT_THAT(read->fits, ElementsAre(true, true));
     ASSERT_EQ(read->profiles.size(), 2U);
     // With gpipe and four equal stages of 3 units, a step takes 3 · (G + 3) units.
-    const auto step = std::ranges::find(read->table.columns, "step_time_us", &sections::Column::key);
+    const auto step = std::ranges::find(read->table.columns, "step_time_us", &sections::SectionColumn::key);
     ASSERT_NE(step, read->table.columns.end());
     const auto column = static_cast<std::size_t>(step - read->table.columns.begin());
     EXPECT_DOUBLE_EQ(*sections::numberOfCell(read->table.rows[0][column]), 21e6);

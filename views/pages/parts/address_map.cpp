@@ -20,7 +20,7 @@ AddressMap::AddressMap(const shell::Palette& palette, QWidget* parent)
   bar_->setVisible(false);
 }
 
-void AddressMap::setTable(sections::Table table) {
+void AddressMap::setTable(sections::SectionTable table) {
   constexpr std::size_t kBytes = 2, kCategory = 4;
   std::map<std::string, geometry::ColourRole> roles = {{"gap", geometry::ColourRole::gaps}};
   std::vector<NamedPart> parts;

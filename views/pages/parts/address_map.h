@@ -16,7 +16,7 @@ class AddressMap : public QWidget {
  public:
   explicit AddressMap(const shell::Palette& palette, QWidget* parent = nullptr);
   /// The table of unit_tables.h. A table without rows hides the bar.
-  void setTable(sections::Table table);
+  void setTable(sections::SectionTable table);
   DataTable* table() const { return table_; }
 
  private:

@@ -31,7 +31,7 @@ constexpr StepPart kStepParts[] = {{"useful_cycles", "useful"},
                                    {"lost_imbalance_cycles", "imbalance"},
                                    {"lost_exchange_update_host_cycles", "exchange, update, host"}};
 
-const std::vector<sections::Cell>* rowNamed(const sections::Table& step, const char* key) {
+const std::vector<sections::Cell>* rowNamed(const sections::SectionTable& step, const char* key) {
   for (const auto& row : step.rows) {
     if (wordsIn(row[columnNamed(step, "quantity")]) == QLatin1String(key)) return &row;
   }
@@ -50,7 +50,7 @@ StepWaterfall::StepWaterfall(const shell::Palette& palette, QWidget* parent)
 }
 
 void StepWaterfall::setSection(const sections::Section& diff, const QString& unit) {
-  const sections::Table& step = *tableNamed(diff, "step");
+  const sections::SectionTable& step = *tableNamed(diff, "step");
   const auto* whole = rowNamed(step, "step_cycles");
   const std::size_t before = columnNamed(step, "before"), after = columnNamed(step, "after"),
                     delta = columnNamed(step, "delta");

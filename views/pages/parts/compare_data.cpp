@@ -60,8 +60,8 @@ base::Result<sections::Section> comparedSections(const sections::Context& source
                    analysis::diff({source.source, source.catalog, source.executable},
                                   {target.source, target.catalog, target.executable}));
   PIPESCOPE_ASSIGN(sections::Section section, sections::diffSection(source, target, diff, {0, true}));
-  for (sections::Table& table : section.tables) {
-    for (sections::Column& column : table.columns) {
+  for (sections::SectionTable& table : section.tables) {
+    for (sections::SectionColumn& column : table.columns) {
       if (column.heading == "Before") column.heading = "Source";
       if (column.heading == "After") column.heading = "Target";
       if (column.heading == "÷ before") column.heading = "÷ source";

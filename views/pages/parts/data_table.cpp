@@ -167,7 +167,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   follow();
 }
 
-void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
+void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
                          std::optional<geometry::TimeScale> times) {
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));

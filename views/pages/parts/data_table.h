@@ -25,7 +25,7 @@ class DataTable : public QWidget {
  public:
   explicit DataTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  void setTable(sections::Table table, double ticksPerShownUnit = 1,
+  void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);

@@ -17,13 +17,13 @@ std::vector<model::DebugContext> namesAbove(const analysis::Catalog& catalog, mo
   return chain;
 }
 
-sections::Table debugTable(const std::vector<model::DebugContext>& chain) {
-  sections::Table table{"debug",
-                        "Debug context",
-                        chain.empty() ? "select a row that has a name of its own"
-                                      : "from the model down; profiles hold no source files and lines",
-                        {},
-                        {}};
+sections::SectionTable debugTable(const std::vector<model::DebugContext>& chain) {
+  sections::SectionTable table{"debug",
+                               "Debug context",
+                               chain.empty() ? "select a row that has a name of its own"
+                                             : "from the model down; profiles hold no source files and lines",
+                               {},
+                               {}};
   table.columns = {{"name", "Name", Format::plain, "own part of the path"},
                    {"layer", "Layer", Format::plain, "what the name belongs to"},
                    {"path", "Path", Format::plain, ""}};

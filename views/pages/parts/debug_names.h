@@ -10,6 +10,6 @@ namespace pipescope::pages {
 /// The names from the model down to a context. For workers, because it reads the profile.
 std::vector<model::DebugContext> namesAbove(const analysis::Catalog& catalog, model::DebugContextId id);
 /// The chain as a table: each name, what it belongs to, and the path so far.
-sections::Table debugTable(const std::vector<model::DebugContext>& chain);
+sections::SectionTable debugTable(const std::vector<model::DebugContext>& chain);
 
 }  // namespace pipescope::pages

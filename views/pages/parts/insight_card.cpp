@@ -40,7 +40,7 @@ QLabel* wrappedLabel(const QString& words, QWidget* parent) {
 
 class InsightReader {
  public:
-  InsightReader(const sections::Table& table, const analysis::Catalog& catalog)
+  InsightReader(const sections::SectionTable& table, const analysis::Catalog& catalog)
       : table_(table), catalog_(catalog) {}
 
   ShownInsight read(std::size_t row) const {
@@ -90,14 +90,14 @@ class InsightReader {
     shown.seenIn = parts.join(QStringLiteral(", "));
   }
 
-  const sections::Table& table_;
+  const sections::SectionTable& table_;
   const analysis::Catalog& catalog_;
 };
 
 }  // namespace
 
 std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog) {
-  const sections::Table& table = *tableNamed(section, "insights");
+  const sections::SectionTable& table = *tableNamed(section, "insights");
   std::vector<ShownInsight> all;
   for (std::size_t row = 0; row < table.rows.size(); ++row)
     all.push_back(InsightReader(table, catalog).read(row));

@@ -14,8 +14,8 @@ namespace {
 
 using sections::Format;
 
-sections::Table emptyTable(const std::string& basis, const char* most) {
-  sections::Table table{
+sections::SectionTable emptyTable(const std::string& basis, const char* most) {
+  sections::SectionTable table{
       "variables",
       "Live variables",
       basis,
@@ -68,13 +68,14 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
   return content;
 }
 
-base::Result<sections::Table> liveVariableTable(const sections::Context& context, const LivenessSpace& space,
-                                                std::int64_t unit, std::int32_t step, bool withAlwaysLive) {
+base::Result<sections::SectionTable> liveVariableTable(const sections::Context& context,
+                                                       const LivenessSpace& space, std::int64_t unit,
+                                                       std::int32_t step, bool withAlwaysLive) {
   if (unit >= 0) {
     PIPESCOPE_ASSIGN(
         const auto variables,
         analysis::variablesOnUnit(context.source, context.catalog, context.executable, space.id, unit, step));
-    sections::Table table = emptyTable(fmt::format("on {} {}", space.unitName, unit), nullptr);
+    sections::SectionTable table = emptyTable(fmt::format("on {} {}", space.unitName, unit), nullptr);
     table.columns.push_back({"live", "Live", Format::plain, ""});
     for (const analysis::UnitVariable& v : variables) {
       if (!v.alwaysLive || withAlwaysLive)
@@ -88,8 +89,9 @@ base::Result<sections::Table> liveVariableTable(const sections::Context& context
                                            step, withAlwaysLive));
   const bool units = !space.unitName.empty();
   const std::string most = "Most on a " + space.unitName;
-  sections::Table table = emptyTable(units ? "sum over the device's " + space.unitName + "s" : std::string(),
-                                     units ? most.c_str() : nullptr);
+  sections::SectionTable table =
+      emptyTable(units ? "sum over the device's " + space.unitName + "s" : std::string(),
+                 units ? most.c_str() : nullptr);
   table.columns.push_back({"live", "Live in steps", Format::plain, ""});
   for (const analysis::LiveVariable& v : variables) {
     std::vector<sections::Cell> row = {v.name, v.bytes.count};
@@ -102,13 +104,13 @@ base::Result<sections::Table> liveVariableTable(const sections::Context& context
   return table;
 }
 
-sections::Table liveVertices(const sections::Table& variables) {
-  sections::Table vertices = variables;
+sections::SectionTable liveVertices(const sections::SectionTable& variables) {
+  sections::SectionTable vertices = variables;
   vertices.key = "vertices";
   vertices.title = "Live vertices";
   const auto category = static_cast<std::size_t>(
       std::find_if(vertices.columns.begin(), vertices.columns.end(),
-                   [](const sections::Column& column) { return column.key == "category"; }) -
+                   [](const sections::SectionColumn& column) { return column.key == "category"; }) -
       vertices.columns.begin());
   std::erase_if(vertices.rows, [&](const std::vector<sections::Cell>& row) {
     return std::get<std::string>(row[category]).rfind("vertex", 0) != 0;
@@ -116,14 +118,15 @@ sections::Table liveVertices(const sections::Table& variables) {
   return vertices;
 }
 
-sections::Table cyclesTable(const std::optional<analysis::ProgramPlace>& place, const LivenessSpace& space,
-                            const geometry::TimeScale& scale) {
+sections::SectionTable cyclesTable(const std::optional<analysis::ProgramPlace>& place,
+                                   const LivenessSpace& space, const geometry::TimeScale& scale) {
   const bool cycles = scale.unit == geometry::TimeUnit::cycles;
-  sections::Table table{"cycles",
-                        cycles ? "Cycles of the step" : "Time of the step",
-                        "estimated by the device model, per execution",
-                        {{"figure", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}},
-                        {}};
+  sections::SectionTable table{
+      "cycles",
+      cycles ? "Cycles of the step" : "Time of the step",
+      "estimated by the device model, per execution",
+      {{"figure", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}},
+      {}};
   if (!place || !place->found) {
     table.basis = "this program step takes no time on the trace, or steps were not recorded";
     return table;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/memory/tile_memory.h"
+#include "profiler/analysis/memory/tile_use.h"
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
@@ -44,13 +44,14 @@ struct LivenessChoice {
 base::Result<LivenessData> collectLiveness(const sections::Context& context, const LivenessChoice& choice);
 
 /// The variables that are live in a step, on a unit or (−1) in the whole space.
-base::Result<sections::Table> liveVariableTable(const sections::Context& context, const LivenessSpace& space,
-                                                std::int64_t unit, std::int32_t step, bool withAlwaysLive);
+base::Result<sections::SectionTable> liveVariableTable(const sections::Context& context,
+                                                       const LivenessSpace& space, std::int64_t unit,
+                                                       std::int32_t step, bool withAlwaysLive);
 /// The rows of such a table that are vertices.
-sections::Table liveVertices(const sections::Table& variables);
+sections::SectionTable liveVertices(const sections::SectionTable& variables);
 
 /// The times of a program step in the unit of the scale. Without a place, the table says why there are none.
-sections::Table cyclesTable(const std::optional<analysis::ProgramPlace>& place, const LivenessSpace& space,
-                            const geometry::TimeScale& scale);
+sections::SectionTable cyclesTable(const std::optional<analysis::ProgramPlace>& place,
+                                   const LivenessSpace& space, const geometry::TimeScale& scale);
 
 }  // namespace pipescope::pages

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/memory/tile_memory.h"
+#include "profiler/analysis/memory/tile_use.h"
 #include "profiler/sections/reports.h"
 #include "views/pages/parts/text.h"
 
@@ -99,25 +99,25 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
 
 }  // namespace
 
-sections::Table breakdownTable(const MemoryData& content, const std::vector<int>& chosen) {
+sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen) {
   const std::string unit = memoryUnit(content.unitName);
   std::vector<std::size_t> units(chosen.begin(), chosen.end());
   if (units.empty()) {
     units.resize(content.names.size());
     std::iota(units.begin(), units.end(), std::size_t{0});
   }
-  sections::Table table{"categories",
-                        "What uses the memory",
-                        chosen.empty()       ? "over the " + unit + "s shown"
-                        : chosen.size() == 1 ? "on the selected " + unit
-                                             : "over the selected " + unit + "s",
-                        {{"name", "Category", Format::plain, ""},
-                         {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                         {"share", "Share", Format::fraction, "of all bytes shown"},
-                         {"mean", "Mean", Format::bytes, "per " + unit},
-                         {"max", "Most", Format::bytes, "on one " + unit},
-                         {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
-                        {}};
+  sections::SectionTable table{"categories",
+                               "What uses the memory",
+                               chosen.empty()       ? "over the " + unit + "s shown"
+                               : chosen.size() == 1 ? "on the selected " + unit
+                                                    : "over the selected " + unit + "s",
+                               {{"name", "Category", Format::plain, ""},
+                                {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
+                                {"share", "Share", Format::fraction, "of all bytes shown"},
+                                {"mean", "Mean", Format::bytes, "per " + unit},
+                                {"max", "Most", Format::bytes, "on one " + unit},
+                                {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
+                               {}};
   const auto sumOf = [&](const Layer& layer) {
     std::int64_t total = 0;
     for (const std::size_t i : units) total += layer.values[i];
@@ -196,7 +196,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   const sections::SectionDefinition* system = sections::sectionRegistry().find("system");
   if (system == nullptr) return base::internalError("The section system is not built in.");
   PIPESCOPE_ASSIGN(sections::Section section, makeSection(*system, context));
-  for (sections::Table& table : section.tables) {
+  for (sections::SectionTable& table : section.tables) {
     if (table.key == "memory_spaces") content.allSpaces = std::move(table);
   }
   return content;

@@ -31,7 +31,7 @@ struct MemoryData {
   std::vector<MemoryLayer> layers;        ///< layers with a value for each unit of the shown spaces
   std::vector<QString> names;             ///< names of the units with their device
   std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit
-  sections::Table table, allSpaces;
+  sections::SectionTable table, allSpaces;
   std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`
   std::int64_t capacity = 0;                ///< bytes that a unit can hold
   std::string unitName;
@@ -44,7 +44,7 @@ struct MemoryChoice {
 };
 
 /// What the chosen units hold, by layer, or all units if none is chosen.
-sections::Table breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
+sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
 
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 

@@ -88,8 +88,8 @@ QString OperationCharts::time(double ticks) const {
   return text(formatCell(ticks, Format::ticks, perUnit_));
 }
 
-void OperationCharts::setTable(const sections::Table& table, const sections::Table& ceilings, double perUnit,
-                               const QString& unit) {
+void OperationCharts::setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings,
+                               double perUnit, const QString& unit) {
   perUnit_ = perUnit;
   unit_ = unit;
   rows_ = &table;
@@ -118,7 +118,7 @@ void OperationCharts::resizeEvent(QResizeEvent* event) {
     applyBars(*rows_);
 }
 
-void OperationCharts::applyBars(const sections::Table& table) {
+void OperationCharts::applyBars(const sections::SectionTable& table) {
   const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share"),
                     shown = std::min(mostBars(), longest_.size());
   std::vector<std::vector<NamedPart>> bars;
@@ -147,7 +147,7 @@ void OperationCharts::applyBars(const sections::Table& table) {
                       : basis);
 }
 
-void OperationCharts::applyTreemap(const sections::Table& table) {
+void OperationCharts::applyTreemap(const sections::SectionTable& table) {
   const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share"),
                     stage = columnNamed(table, "stage"), shown = std::min(kMostTiles, longest_.size());
   std::vector<geometry::TreemapItem> items(table.rows.size());
@@ -182,7 +182,8 @@ void OperationCharts::applyTreemap(const sections::Table& table) {
                           tr("areas are times in %1; a colour stands for a stage").arg(unit_));
 }
 
-void OperationCharts::applyRoofline(const sections::Table& table, const sections::Table& ceilings) {
+void OperationCharts::applyRoofline(const sections::SectionTable& table,
+                                    const sections::SectionTable& ceilings) {
   const std::size_t intensity = columnNamed(table, "flop_per_byte"),
                     rate = columnNamed(table, "flops_per_second"), share = columnNamed(table, "share"),
                     stage = columnNamed(table, "stage"), peak = columnNamed(table, "peak_share");

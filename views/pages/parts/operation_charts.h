@@ -21,7 +21,7 @@ class OperationCharts : public QWidget {
   explicit OperationCharts(const shell::Palette& palette, QWidget* parent = nullptr);
   /// `table` must live as long as it is shown. `ceilings` is the section's table of that name. `perUnit` and
   /// `unit` say how to show ticks.
-  void setTable(const sections::Table& table, const sections::Table& ceilings, double perUnit,
+  void setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings, double perUnit,
                 const QString& unit);
   void setKind(Kind kind);
   void mark(int row);
@@ -36,9 +36,9 @@ class OperationCharts : public QWidget {
 
  private:
   std::size_t mostBars() const;
-  void applyBars(const sections::Table& table);
-  void applyTreemap(const sections::Table& table);
-  void applyRoofline(const sections::Table& table, const sections::Table& ceilings);
+  void applyBars(const sections::SectionTable& table);
+  void applyTreemap(const sections::SectionTable& table);
+  void applyRoofline(const sections::SectionTable& table, const sections::SectionTable& ceilings);
   QString time(double ticks) const;
 
   QStackedWidget* stack_;
@@ -46,7 +46,7 @@ class OperationCharts : public QWidget {
   Panel *treemapPanel_, *rooflinePanel_;
   timeline::ItemChart *treemap_, *roofline_;
   timeline::Legend* rooflineLegend_;
-  const sections::Table* rows_ = nullptr;
+  const sections::SectionTable* rows_ = nullptr;
   std::vector<int> longest_;  ///< rows with time, longest first
   double perUnit_ = 1;
   QString unit_;

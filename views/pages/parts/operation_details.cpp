@@ -16,12 +16,12 @@ namespace {
 using sections::Cell;
 using sections::Format;
 using sections::OperationRows;
-using sections::Table;
+using sections::SectionTable;
 
 constexpr int kDetailRows = 11, kFactWidth = 250;
 constexpr std::size_t kMostDetailRows = 1'000;
 
-const std::string& wordOf(const Table& table, int row, std::size_t column) {
+const std::string& wordOf(const SectionTable& table, int row, std::size_t column) {
   static const std::string kNothing;
   const auto* word = std::get_if<std::string>(&table.rows[static_cast<std::size_t>(row)][column]);
   return word == nullptr ? kNothing : *word;
@@ -83,9 +83,9 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
           {text(fact.label), text(formatCell(fact.value, fact.format, data_->perUnit())), text(fact.doc)});
     return facts_->setFacts(std::move(facts));
   }
-  const Table& table = data_->rows(chosen.kind);
+  const SectionTable& table = data_->rows(chosen.kind);
   for (std::size_t c = 1; c < table.columns.size(); ++c) {
-    const sections::Column& column = table.columns[c];
+    const sections::SectionColumn& column = table.columns[c];
     const Cell& cell = chosen.cells[c];
     if (std::holds_alternative<std::monostate>(cell) || cell == Cell(std::string())) continue;
     facts.push_back(
@@ -95,7 +95,7 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
 }
 
 std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) const {
-  const Table& operators = data_->rows(OperationRows::operators);
+  const SectionTable& operators = data_->rows(OperationRows::operators);
   const bool programs = chosen.kind == OperationRows::programs && chosen.prefix.empty();
   const std::size_t column =
       columnNamed(operators, chosen.kind == OperationRows::blocks && chosen.prefix.empty()  ? "block"
@@ -134,8 +134,8 @@ std::vector<int> OperationDetails::programsOf(const ChosenOperations& chosen,
 
 void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::vector<int>& rows,
                                 const QString& title, const std::vector<const char*>& columns) {
-  const Table& from = data_->rows(kind);
-  Table table{from.key, title.toStdString(), from.basis, {}, {}};
+  const SectionTable& from = data_->rows(kind);
+  SectionTable table{from.key, title.toStdString(), from.basis, {}, {}};
   std::vector<std::size_t> places;
   for (const char* column : columns) {
     places.push_back(columnNamed(from, column));
@@ -165,8 +165,8 @@ void OperationDetails::show(const ChosenOperations& chosen) {
             "other_cycles", "tile_balance"});
   showRows(flops_, OperationRows::operators, operators, tr("FLOP by operator and pass"),
            {"name", "pass", "flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte"});
-  const Table& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
-  Table shown{code.key, code.title, code.basis, code.columns, {}};
+  const SectionTable& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
+  SectionTable shown{code.key, code.title, code.basis, code.columns, {}};
   shown.columns.front().inText = chosen.title.isEmpty() || !chosen.prefix.empty();
   for (std::size_t i = 0; i < code.rows.size() && shown.rows.size() < kMostDetailRows; ++i) {
     const auto& row = code.rows[i];

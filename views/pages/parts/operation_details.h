@@ -18,7 +18,7 @@ struct OperationsData {
   sections::Section section;
   sections::OperationTables all;
   QString timeUnit;
-  const sections::Table& rows(sections::OperationRows kind) const {
+  const sections::SectionTable& rows(sections::OperationRows kind) const {
     return all.tables[static_cast<std::size_t>(kind)];
   }
   double perUnit() const { return section.ticksPerShownUnit; }

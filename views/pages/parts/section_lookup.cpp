@@ -11,8 +11,8 @@ base::Result<sections::Section> sectionNamed(std::string_view name, const sectio
   return makeSection(*definition, context);
 }
 
-const sections::Table* tableNamed(const sections::Section& section, std::string_view key) {
-  const auto found = std::ranges::find(section.tables, key, &sections::Table::key);
+const sections::SectionTable* tableNamed(const sections::Section& section, std::string_view key) {
+  const auto found = std::ranges::find(section.tables, key, &sections::SectionTable::key);
   return found == section.tables.end() ? nullptr : &*found;
 }
 
@@ -21,8 +21,8 @@ const sections::Fact* factNamed(const sections::Section& section, std::string_vi
   return found == section.facts.end() ? nullptr : &*found;
 }
 
-std::size_t columnNamed(const sections::Table& table, std::string_view key) {
-  const auto found = std::ranges::find(table.columns, key, &sections::Column::key);
+std::size_t columnNamed(const sections::SectionTable& table, std::string_view key) {
+  const auto found = std::ranges::find(table.columns, key, &sections::SectionColumn::key);
   PIPESCOPE_CHECK(found != table.columns.end(), std::string(key));
   return static_cast<std::size_t>(found - table.columns.begin());
 }

@@ -51,7 +51,8 @@ QVariant rawOf(const sections::Cell& value) {
 }
 
 /// Less time and fewer bytes are better. Other quantities do not say.
-QVariant changeOf(const sections::Column& column, sections::Format format, const sections::Cell& value) {
+QVariant changeOf(const sections::SectionColumn& column, sections::Format format,
+                  const sections::Cell& value) {
   const bool cost = format == sections::Format::ticks || format == sections::Format::bytes ||
                     format == sections::Format::seconds;
   if (!cost || !QString::fromStdString(column.key).startsWith(QLatin1String("delta"))) return {};
@@ -70,7 +71,7 @@ QString onTwoLines(QString heading) {
 
 }  // namespace
 
-void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit,
+void SectionTableModel::setTable(sections::SectionTable table, double ticksPerShownUnit,
                                  std::optional<geometry::TimeScale> times) {
   beginResetModel();
   table_ = std::move(table);
@@ -144,7 +145,7 @@ QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Cell* value = cell(index);
   if (value == nullptr) return {};
-  const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
+  const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
       return textOf(*value, index, compact_);
@@ -182,7 +183,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
 
 QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-  const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
+  const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) {
     const QString heading = QString::fromStdString(column.heading);
     return compact_ ? onTwoLines(heading) : heading;

@@ -21,14 +21,14 @@ class SectionTableModel : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
   /// `times` says how to show ticks; without it they are numbers.
-  void setTable(sections::Table table, double ticksPerShownUnit = 1,
+  void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
   /// Writes times with three digits ("1.23 M") and headings on two lines, for a narrow table. Tool tips then
   /// have the exact times.
   void setCompact(bool compact, const QFont& headings);
   /// Sets a picture for the first column of each row.
   void setMarks(std::vector<QPixmap> marks);
-  const sections::Table& table() const { return table_; }
+  const sections::SectionTable& table() const { return table_; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -41,7 +41,7 @@ class SectionTableModel : public QAbstractTableModel {
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
-  sections::Table table_;
+  sections::SectionTable table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of ticks in each column

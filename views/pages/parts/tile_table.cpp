@@ -65,15 +65,16 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
   const analysis::DeviceTrace& device = geometry::at(scene.model()->trace->devices, step.device);
   const double length = static_cast<double>((step.end - step.start).count) / device.axisTicksPerTick;
   const std::string unit = device.unitName.empty() ? "unit" : device.unitName;
-  sections::Table table{"tiles",
-                        "Single " + unit + "s",
-                        "of this step; neighbours with equal times share a row",
-                        {{"first", "First", Format::plain, "number of the first " + unit},
-                         {"last", "Last", Format::plain, "number of the last"},
-                         {"count", "How many", Format::count, ""},
-                         {"ticks", "Each works", Format::ticks, "ticks of the device"},
-                         {"share", "Share", Format::fraction, "of the step; the tile waits for the rest"}},
-                        {}};
+  sections::SectionTable table{
+      "tiles",
+      "Single " + unit + "s",
+      "of this step; neighbours with equal times share a row",
+      {{"first", "First", Format::plain, "number of the first " + unit},
+       {"last", "Last", Format::plain, "number of the last"},
+       {"count", "How many", Format::count, ""},
+       {"ticks", "Each works", Format::ticks, "ticks of the device"},
+       {"share", "Share", Format::fraction, "of the step; the tile waits for the rest"}},
+      {}};
   for (const analysis::UnitTicks& span : spans) {
     table.rows.push_back({span.firstUnit, span.firstUnit + span.unitCount - 1, span.unitCount,
                           span.ticks.count,

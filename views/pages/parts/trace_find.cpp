@@ -12,19 +12,19 @@ using sections::Format;
 /// At most this many names are listed.
 constexpr std::size_t kMostNames = 5000;
 
-sections::Table nameTable(const analysis::NameUses& found, const std::string& wanted) {
-  sections::Table table{"found",
-                        "Names with “" + wanted + "”",
-                        "steps in all calls of this executable; a click selects the next one",
-                        {{"path", "Name path", Format::plain, ""},
-                         {"kind", "Kind", Format::plain, ""},
-                         {"count", "Steps", Format::count, "how often a step of this name ran"},
-                         {"sum", "Sum", Format::ticks, "of the lengths of these steps"},
-                         {"min", "Shortest", Format::ticks, ""},
-                         {"mean", "Mean", Format::ticks, ""},
-                         {"max", "Longest", Format::ticks, ""},
-                         {"first", "First at", Format::ticks, "since the start of the first call"}},
-                        {}};
+sections::SectionTable nameTable(const analysis::NameUses& found, const std::string& wanted) {
+  sections::SectionTable table{"found",
+                               "Names with “" + wanted + "”",
+                               "steps in all calls of this executable; a click selects the next one",
+                               {{"path", "Name path", Format::plain, ""},
+                                {"kind", "Kind", Format::plain, ""},
+                                {"count", "Steps", Format::count, "how often a step of this name ran"},
+                                {"sum", "Sum", Format::ticks, "of the lengths of these steps"},
+                                {"min", "Shortest", Format::ticks, ""},
+                                {"mean", "Mean", Format::ticks, ""},
+                                {"max", "Longest", Format::ticks, ""},
+                                {"first", "First at", Format::ticks, "since the start of the first call"}},
+                               {}};
   for (const analysis::NameUse& name : found.names) {
     if (table.rows.size() == kMostNames) break;
     table.rows.push_back({name.path, model::toString(name.kind), name.count, name.sum.count, name.min.count,

@@ -16,7 +16,7 @@ using sections::Cell;
 using sections::Format;
 
 /// Ratios and rates of parts do not add up to those of the whole.
-bool addsUp(const sections::Column& column) {
+bool addsUp(const sections::SectionColumn& column) {
   switch (column.format) {
     case Format::amount:
       return column.key == "flops";
@@ -48,7 +48,7 @@ void addCell(Cell& sum, const Cell& part) {
 
 class PathTree {
  public:
-  explicit PathTree(const sections::Table& table) : table_(table) {}
+  explicit PathTree(const sections::SectionTable& table) : table_(table) {}
 
   TreeRows make() {
     made_.table = table_;
@@ -104,14 +104,14 @@ class PathTree {
     made_.sources.push_back(source);
   }
 
-  const sections::Table& table_;
+  const sections::SectionTable& table_;
   TreeRows made_;
   std::map<std::string, int> groups_;
 };
 
 }  // namespace
 
-TreeRows treeOfPaths(const sections::Table& table) {
+TreeRows treeOfPaths(const sections::SectionTable& table) {
   return PathTree(table).make();
 }
 
@@ -172,7 +172,7 @@ int TreeModel::columnCount(const QModelIndex&) const {
 QVariant TreeModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const auto row = static_cast<std::size_t>(rowOf(index));
-  const sections::Column& column = rows_.table.columns[static_cast<std::size_t>(index.column())];
+  const sections::SectionColumn& column = rows_.table.columns[static_cast<std::size_t>(index.column())];
   const Cell& cell = rows_.table.rows[row][static_cast<std::size_t>(index.column())];
   const bool none = std::holds_alternative<std::monostate>(cell);
   switch (role) {
@@ -202,7 +202,7 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant TreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-  const sections::Column& column = rows_.table.columns[static_cast<std::size_t>(section)];
+  const sections::SectionColumn& column = rows_.table.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return text(column.heading);
   if (role == Qt::ToolTipRole) return text(column.doc);
   if (role == Qt::TextAlignmentRole)

@@ -9,7 +9,7 @@ namespace pipescope::pages {
 
 /// Rows of a table as a tree.
 struct TreeRows {
-  sections::Table table;  ///< the first column has the names
+  sections::SectionTable table;  ///< the first column has the names
   std::vector<int>
       parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
   std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree
@@ -17,7 +17,7 @@ struct TreeRows {
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
-TreeRows treeOfPaths(const sections::Table& table);
+TreeRows treeOfPaths(const sections::SectionTable& table);
 
 /// The rows as a Qt model. The roles are those of SectionTableModel.
 class TreeModel : public QAbstractItemModel {

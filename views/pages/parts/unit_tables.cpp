@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "profiler/analysis/memory/held_variables.h"
-#include "profiler/analysis/memory/tile_memory.h"
+#include "profiler/analysis/memory/tile_use.h"
 #include "profiler/analysis/memory/unit_addresses.h"
 #include "profiler/analysis/memory/unit_layout.h"
 #include "profiler/analysis/memory/unit_vertices.h"
@@ -18,7 +18,7 @@ namespace {
 
 using sections::Cell;
 using sections::Format;
-using sections::Table;
+using sections::SectionTable;
 
 /// At most this many variables of a device are read, the largest ones.
 constexpr std::size_t kMost = 3000;
@@ -46,31 +46,32 @@ struct Words {
   bool single = false;   ///< one unit is shown, so its variables have addresses
 };
 
-void sortByNumber(Table& table, std::size_t column) {
+void sortByNumber(SectionTable& table, std::size_t column) {
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
     return std::get<std::int64_t>(a[column]) > std::get<std::int64_t>(b[column]);
   });
 }
 
-Table variableTable(const char* key, const char* title, const std::vector<Held>& all, const Words& words,
-                    bool (*takes)(const std::string&)) {
-  Table table{key,
-              title,
-              words.basis,
-              {{"name", "Name", Format::plain, "name path"},
-               {"device", "Device", Format::plain, ""},
-               {"offset", "Offset", Format::count,
-                "address of the first byte; what is not always live shares its addresses"},
-               {"bytes", "Bytes", Format::bytes, words.basis},
-               {"from", "From step", Format::count, "the first program step in which it is live"},
-               {"until", "To step", Format::count, "the last one; it may be free in between"},
-               {"most", "Most on one", Format::bytes, "on the " + words.unit + " that holds most of it"},
-               {"units", "On " + words.unit + "s", Format::count, "how many of them hold a part of it"},
-               {"category", "Category", Format::plain, ""},
-               {"region", "Region", Format::plain, ""},
-               {"live", "Live", Format::plain, "for the whole program, or only in some of its steps"},
-               {"shape", "Shape", Format::plain, "of the whole variable"}},
-              {}};
+SectionTable variableTable(const char* key, const char* title, const std::vector<Held>& all,
+                           const Words& words, bool (*takes)(const std::string&)) {
+  SectionTable table{
+      key,
+      title,
+      words.basis,
+      {{"name", "Name", Format::plain, "name path"},
+       {"device", "Device", Format::plain, ""},
+       {"offset", "Offset", Format::count,
+        "address of the first byte; what is not always live shares its addresses"},
+       {"bytes", "Bytes", Format::bytes, words.basis},
+       {"from", "From step", Format::count, "the first program step in which it is live"},
+       {"until", "To step", Format::count, "the last one; it may be free in between"},
+       {"most", "Most on one", Format::bytes, "on the " + words.unit + " that holds most of it"},
+       {"units", "On " + words.unit + "s", Format::count, "how many of them hold a part of it"},
+       {"category", "Category", Format::plain, ""},
+       {"region", "Region", Format::plain, ""},
+       {"live", "Live", Format::plain, "for the whole program, or only in some of its steps"},
+       {"shape", "Shape", Format::plain, "of the whole variable"}},
+      {}};
   for (const auto& [device, row, offset, region] : all) {
     if (!takes(row.category)) continue;
     const bool steps = !row.alwaysLive && row.firstStep >= 0;
@@ -86,7 +87,7 @@ Table variableTable(const char* key, const char* title, const std::vector<Held>&
   return table;
 }
 
-Table vertexTable(const Words& words) {
+SectionTable vertexTable(const Words& words) {
   return {"vertices",
           "Vertices",
           words.basis,
@@ -101,7 +102,7 @@ Table vertexTable(const Words& words) {
           {}};
 }
 
-base::Status addVertices(Table& table, bool& known, const shell::ProfileSnapshot& held,
+base::Status addVertices(SectionTable& table, bool& known, const shell::ProfileSnapshot& held,
                          model::ExecutableId executable, const WantedUnits& one, const Words& words,
                          base::Progress& progress) {
   PIPESCOPE_ASSIGN(
@@ -116,8 +117,8 @@ base::Status addVertices(Table& table, bool& known, const shell::ProfileSnapshot
   return {};
 }
 
-base::Result<Table> detailTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
-                                const std::vector<WantedUnits>& wanted, const Words& words) {
+base::Result<SectionTable> detailTable(const shell::ProfileSnapshot& held, model::ExecutableId executable,
+                                       const std::vector<WantedUnits>& wanted, const Words& words) {
   std::map<std::tuple<std::string, std::string, bool>, std::int64_t> sums;
   std::int64_t whole = 0;
   for (const WantedUnits& one : wanted) {
@@ -127,7 +128,7 @@ base::Result<Table> detailTable(const shell::ProfileSnapshot& held, model::Execu
       base::addWrapped(whole, row.bytes.count);
     }
   }
-  Table table{
+  SectionTable table{
       "details",
       "Details",
       words.basis,
@@ -156,17 +157,17 @@ std::optional<std::int64_t> singleUnit(const std::vector<WantedUnits>& wanted, c
   return units.empty() && unitName.empty() ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
-Table addressTable(const std::vector<analysis::AddressRange>& ranges) {
-  Table table{"addresses",
-              "Addresses",
-              {},
-              {{"from", "From", Format::count, "first address, in bytes"},
-               {"to", "To", Format::count, "address behind the last byte"},
-               {"bytes", "Bytes", Format::bytes, ""},
-               {"region", "Region", Format::plain, ""},
-               {"category", "Category", Format::plain, ""},
-               {"live", "Live", Format::plain, "what is not always live shares its addresses"}},
-              {}};
+SectionTable addressTable(const std::vector<analysis::AddressRange>& ranges) {
+  SectionTable table{"addresses",
+                     "Addresses",
+                     {},
+                     {{"from", "From", Format::count, "first address, in bytes"},
+                      {"to", "To", Format::count, "address behind the last byte"},
+                      {"bytes", "Bytes", Format::bytes, ""},
+                      {"region", "Region", Format::plain, ""},
+                      {"category", "Category", Format::plain, ""},
+                      {"live", "Live", Format::plain, "what is not always live shares its addresses"}},
+                     {}};
   for (const analysis::AddressRange& range : ranges) {
     table.rows.push_back({range.from, range.to, range.to - range.from,
                           memoryWords(range.region).toStdString(), memoryWords(range.category).toStdString(),
@@ -256,7 +257,7 @@ base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::E
   tables.exchanges = variableTable("exchanges", "Exchanges", variables, words, isExchange);
   const std::string unknown = "this profile does not say which " + words.unit +
                               " holds what: run again with --record steps or --record tiles";
-  for (Table* table : {&tables.variables, &tables.exchanges}) {
+  for (SectionTable* table : {&tables.variables, &tables.exchanges}) {
     if (all > 0) table->basis += "; the smallest are left out";
     if (!known && some) table->basis = unknown;
   }

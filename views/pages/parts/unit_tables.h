@@ -17,9 +17,9 @@ struct WantedUnits {
 };
 
 struct UnitTables {
-  sections::Table details, variables, vertices, exchanges;
+  sections::SectionTable details, variables, vertices, exchanges;
   /// What lies at which addresses of the selected unit. Unless a single one is selected, it has no rows.
-  sections::Table addresses;
+  sections::SectionTable addresses;
 };
 
 /// The basis of the table of addresses of one unit, such as "IPU0 tile 5". It says how much lies where no

@@ -14,10 +14,10 @@ namespace {
 
 using devices::ipu::CodePart;
 using devices::ipu::ConvVertex;
+using devices::ipu::LoweredVertex;
 using devices::ipu::LoweredWork;
 using devices::ipu::ProgramStep;
 using devices::ipu::spreadOf;
-using devices::ipu::VertexUse;
 using graph::ElementType;
 
 constexpr auto kHalf = ElementType::float16, kSingle = ElementType::float32;
@@ -197,7 +197,7 @@ TEST(ValidationPoints, CodeOfProductsInAProfile) {
     double state = 0, vertexCode = 0, exchangeCode = 0, controlCode = 0;
     for (const ProgramStep& step : mk2.lower(EmulatedChip::product(128, 1024, row.n, kHalf)).steps) {
       const auto active = static_cast<double>(spreadOf(step.cycles).active);
-      for (const VertexUse& use : step.vertices) {
+      for (const LoweredVertex& use : step.vertices) {
         state += active * static_cast<double>(use.stateBytes);
         vertexCode += active * static_cast<double>(use.codeBytes);
       }

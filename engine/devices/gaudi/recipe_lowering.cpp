@@ -1,0 +1,309 @@
+#include "engine/devices/gaudi/recipe_lowering.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/devices/core/least_time.h"
+#include "engine/devices/core/program_order.h"
+#include "engine/devices/core/tensor_lives.h"
+#include "engine/devices/gaudi/buckets.h"
+#include "engine/devices/gaudi/hbm_memory.h"
+#include "engine/devices/gaudi/kernel_list.h"
+#include "engine/devices/gaudi/recipe.h"
+#include "engine/devices/gaudi/sram_traffic.h"
+
+namespace pipescope::devices::gaudi {
+namespace {
+
+using compile::PassPlan;
+using compile::PlanOperator;
+using compile::StagePlan;
+using model::Pass;
+
+const char* programOf(Engine engine) {
+  static constexpr const char* names[] = {"MmeKernel", "TpcKernel", "DmaCopy", "Collective", "HostCopy"};
+  return names[static_cast<std::size_t>(engine)];
+}
+
+model::StepKind kindOf(Engine engine) {
+  switch (engine) {
+    case Engine::dma:
+      return model::StepKind::exchange;
+    case Engine::nic:
+      return model::StepKind::globalExchange;
+    case Engine::host:
+      return model::StepKind::streamCopy;
+    default:
+      return model::StepKind::compute;
+  }
+}
+
+LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string program, std::string name,
+                   Ticks offset, Ticks ticks) {
+  LoweredStep step;
+  step.kind = kind;
+  step.lane = lane;
+  step.program = std::move(program);
+  step.name = std::move(name);
+  step.offset = offset;
+  step.ticks = step.minTicks = step.maxTicks = ticks;
+  step.activeUnits = 1;
+  step.meanTicks = static_cast<double>(ticks.count);
+  return step;
+}
+
+class StageLowering {
+ public:
+  StageLowering(const std::vector<const StagePlan*>& stages, const GaudiLoweringContext& context)
+      : stages_(stages), context_(context), card_(context.card), memory_(context.card) {}
+
+  base::Result<LoweredDevice> lower(const std::string& deviceName) {
+    LoweredDevice device;
+    device.device = stages_.front()->device;
+    for (const StagePlan* stage : stages_) addTensors(*stage);
+    for (const OrderedPass& ordered : programOrder(stages_)) {
+      PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
+      device.passes.push_back(std::move(pass));
+    }
+    for (const StagePlan* stage : stages_) finishTensors(*stage);
+    device.memory.push_back(memory_.finish(deviceName));
+    device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks()}};
+    return device;
+  }
+
+ private:
+  struct StageState {
+    explicit StageState(const StagePlan& stage) : uses(stage), lives(stage) {}
+    StageUses uses;
+    TensorLives lives;
+    std::vector<std::size_t> variables;  ///< by plan tensor
+    std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
+    std::vector<int>
+        bucketOfSegment;  ///< by segment of the backward pass: the collective that may start at its end
+  };
+
+  void addTensors(const StagePlan& stage) {
+    StageState& state = states_.emplace(&stage, stage).first->second;
+    const std::set<std::int64_t> outputs = outputsOf(stage);
+    for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+      const compile::PlanTensor& tensor = stage.tensors.items()[i];
+      LoweredVariable variable;
+      variable.name = tensor.name;
+      const bool output = !isAlwaysLive(tensor.use) && outputs.contains(static_cast<std::int64_t>(i));
+      variable.category = output ? "output" : toString(tensor.use);
+      variable.shape = toString(tensor.type);
+      variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes() * tensor.copies;
+      variable.alwaysLive = isAlwaysLive(tensor.use);
+      variable.stage = stage.index;
+      state.variables.push_back(memory_.add(std::move(variable)));
+    }
+    for (const Bucket& bucket : bucketsOf(stage, state.uses)) {
+      LoweredVariable variable;
+      variable.name = bucket.name + "/bucket";
+      variable.category = "bucket";
+      variable.bytes = Bytes(bucket.bytes);
+      variable.alwaysLive = true;
+      variable.stage = stage.index;
+      memory_.add(std::move(variable));
+    }
+  }
+
+  /// Tensors that go to the host.
+  static std::set<std::int64_t> outputsOf(const StagePlan& stage) {
+    std::set<std::int64_t> outputs;
+    for (const PassPlan& pass : stage.passes) {
+      if (pass.pass != Pass::hostOut) continue;
+      for (const PlanOperator& op : pass.operators) {
+        for (const compile::PlanTensorId id : op.inputs) outputs.insert(id.value);
+      }
+    }
+    return outputs;
+  }
+
+  base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
+    StageState& state = states_.at(&stage);
+    GaudiLoweringContext context = context_;
+    PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, context));
+    chains_ += list.chains;
+    if (plan.pass == Pass::backward) packBuckets(card_, stage, state.uses, list);
+    if (plan.pass == Pass::update) unpackBuckets(card_, stage, state.uses, list);
+    LoweredPass pass;
+    pass.stage = stage.index;
+    pass.pass = plan.pass;
+    for (const PlanOperator& op : plan.operators) pass.operators.push_back(describe(stage, op));
+    const std::vector<Traffic> traffic = trafficOf(card_, stage, state.uses, list);
+    for (const Traffic& each : traffic) state.inSram.insert(each.inSram.begin(), each.inSram.end());
+    keepLives(plan, list, state);
+    addSegments(stage, plan, list, traffic, pass);
+    return pass;
+  }
+
+  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
+    LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
+    if (op.again) lowered.pass = Pass::recompute;
+    for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType) {
+      return 2 * static_cast<double>(card_.macs(type)) * card_.mmeHz;
+    });
+    for (const auto* list : {&op.inputs, &op.outputs}) {
+      for (const compile::PlanTensorId id : *list) {
+        if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
+      }
+    }
+    return lowered;
+  }
+
+  /// The program steps of the device are its kernels.
+  void keepLives(const PassPlan& plan, const KernelList& list, StageState& state) {
+    const std::int32_t first = memory_.steps();
+    state.lives.enterPass(plan.pass, first);
+    for (const ListedKernel& kernel : list.kernels) {
+      const std::int32_t step = memory_.addStep(kernel.path + "/" + kernel.kernel.name,
+                                                programOf(kernel.kernel.engine), passOf(plan, kernel));
+      if (kernel.kernel.workspace <= 0) continue;
+      LoweredVariable variable;
+      variable.name = kernel.path + "/workspace";
+      variable.category = "workspace";
+      variable.bytes = Bytes(kernel.kernel.workspace);
+      memory_.addLife(memory_.add(std::move(variable)), step, step + 1);
+    }
+    for (std::size_t op = 0; op < plan.operators.size(); ++op)
+      state.lives.operatorAt(plan.operators[op], first + list.first[op], first + list.end[op]);
+    state.lives.leavePass(memory_.steps());
+  }
+
+  static Pass passOf(const PassPlan& plan, const ListedKernel& kernel) {
+    const bool again = kernel.op >= 0 && plan.operators[static_cast<std::size_t>(kernel.op)].again;
+    return again ? Pass::recompute : plan.pass;
+  }
+
+  /// The kernels behind which a segment ends: there a bucket of gradients is complete, or recomputing begins
+  /// or ends.
+  static std::vector<std::size_t> cutsOf(const PassPlan& plan, const KernelList& list) {
+    std::vector<std::size_t> ends;
+    for (std::size_t k = 0; k < list.kernels.size(); ++k) {
+      const bool last = k + 1 == list.kernels.size();
+      if ((plan.pass == Pass::backward && list.kernels[k].bucket >= 0) ||
+          (!last && passOf(plan, list.kernels[k]) != passOf(plan, list.kernels[k + 1])))
+        ends.push_back(k + 1);
+    }
+    if (ends.empty() || ends.back() != list.kernels.size()) ends.push_back(list.kernels.size());
+    return ends;
+  }
+
+  void addSegments(const StagePlan& stage, const PassPlan& plan, const KernelList& list,
+                   const std::vector<Traffic>& traffic, LoweredPass& pass) {
+    const bool host = plan.pass == Pass::hostIn || plan.pass == Pass::hostOut;
+    const bool collective = plan.pass == Pass::collective;
+    StageState& state = states_.at(&stage);
+    std::vector<PlacedKernel> placed;
+    const std::vector<std::size_t> cuts = collective ? everyKernel(list) : cutsOf(plan, list);
+    for (const std::size_t end : cuts) {
+      if (plan.pass == Pass::backward)
+        state.bucketOfSegment.push_back(end == 0 ? -1 : list.kernels[end - 1].bucket);
+    }
+    std::size_t first = 0;
+    double base = 0;  // seconds from the start of the pass to the start of the segment
+    for (const std::size_t end : cuts) {
+      LoweredSegment segment;
+      const Pass kind = end > first ? passOf(plan, list.kernels[first]) : plan.pass;
+      if (kind != plan.pass) segment.pass = kind;
+      segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(kind);
+      if (cuts.size() > 1) segment.name += "/" + std::to_string(pass.segments.size());
+      segment.lane = host ? model::LaneRole::host : collective ? model::LaneRole::nic : model::LaneRole::mme;
+      double start = 0;
+      const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, plan.pass);
+      if (!host && !collective && launch) {
+        start = card_.recipeLaunch;
+        segment.steps.push_back(stepOf(model::StepKind::control, model::LaneRole::host, "LaunchRecipe",
+                                       segment.name + "/LaunchRecipe", Ticks(0), ticksOf(start)));
+      }
+      placeKernels(card_, list, traffic, end, base + start, placed);
+      addSteps(list, placed, traffic, {first, end}, base, segment);
+      if (collective) segment.after = backwardSegment(stage, list.kernels[first].op);
+      base += base::toSeconds(segment.ticks, card_.timebase());
+      pass.segments.push_back(std::move(segment));
+      first = end;
+    }
+  }
+
+  /// The segment of the backward pass at whose end the collective's bucket is complete; −1: another pass
+  /// makes it.
+  int backwardSegment(const StagePlan& stage, int op) const {
+    const std::vector<int>& buckets = states_.at(&stage).bucketOfSegment;
+    const auto found = std::find(buckets.begin(), buckets.end(), op);
+    return found == buckets.end() ? -1 : static_cast<int>(found - buckets.begin());
+  }
+
+  static std::vector<std::size_t> everyKernel(const KernelList& list) {
+    std::vector<std::size_t> ends;
+    for (std::size_t k = 1; k <= list.kernels.size(); ++k) ends.push_back(k);
+    return ends;
+  }
+
+  /// Whether the pass is a recipe of its own. What is recomputed belongs to the recipe of the backward pass.
+  /// The forward and backward pass of a stage without a stash are one recipe, because the framework cuts the
+  /// graph after the backward pass and after the update.
+  static bool launches(const StagePlan& stage, Pass pass) {
+    if (pass == Pass::backward) return stage.stashEntries > 0;
+    return pass == Pass::forward || pass == Pass::update || pass == Pass::weightGradient;
+  }
+
+  Ticks ticksOf(double seconds) const { return base::ticksFromSeconds(seconds, card_.timebase()); }
+
+  void addSteps(const KernelList& list, const std::vector<PlacedKernel>& placed,
+                const std::vector<Traffic>& traffic, std::pair<std::size_t, std::size_t> range, double base,
+                LoweredSegment& segment) const {
+    Ticks length;
+    for (const LoweredStep& step : segment.steps) length = std::max(length, step.offset + step.ticks);
+    for (std::size_t k = range.first; k < range.second; ++k) {
+      const ListedKernel& listed = list.kernels[k];
+      const Engine engine = listed.kernel.engine;
+      const std::string name = listed.path + "/" + listed.kernel.name;
+      const Ticks from = ticksOf(placed[k].start - base), to = ticksOf(placed[k].end - base);
+      LoweredStep step = stepOf(kindOf(engine), laneOf(engine), programOf(engine), name, from, to - from);
+      step.op = listed.op;
+      const bool own = engine == Engine::host || engine == Engine::nic;
+      step.bytesIn = Bytes(own ? listed.kernel.bytesIn : traffic[k].read);
+      step.bytesOut = Bytes(own ? listed.kernel.bytesOut : traffic[k].written);
+      length = std::max(length, to);
+      if (step.ticks.count > 0) segment.steps.push_back(std::move(step));
+      const Ticks sliceFrom = ticksOf(placed[k].sliceStart - base),
+                  sliceTo = ticksOf(placed[k].sliceEnd - base);
+      if (sliceTo <= sliceFrom) continue;
+      LoweredStep slices = stepOf(model::StepKind::exchange, model::LaneRole::dma, "DmaSlices",
+                                  listed.path + "/Slices", sliceFrom, sliceTo - sliceFrom);
+      slices.op = listed.op;
+      slices.bytesIn = Bytes(traffic[k].read);
+      slices.bytesOut = Bytes(traffic[k].written);
+      segment.steps.push_back(std::move(slices));
+    }
+    segment.ticks = length;
+  }
+
+  void finishTensors(const StagePlan& stage) {
+    const StageState& state = states_.at(&stage);
+    for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+      if (state.inSram.contains(i)) continue;
+      for (const LifeSteps life : state.lives.of(i))
+        memory_.addLife(state.variables[i], life.first, life.end);
+    }
+  }
+
+  const std::vector<const StagePlan*>& stages_;
+  const GaudiLoweringContext& context_;
+  const Card& card_;
+  HbmMemory memory_;
+  std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
+  std::map<const StagePlan*, StageState> states_;
+};
+
+}  // namespace
+
+base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
+                                        const std::string& deviceName, const GaudiLoweringContext& context) {
+  return StageLowering(stages, context).lower(deviceName);
+}
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,245 @@
+#include "profiler/replay/recompute_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "profiler/analysis/block_walk.h"
+
+namespace pipescope::replay {
+namespace {
+
+using model::OperatorId;
+using model::Pass;
+
+/// The operators of a recording and the tensors between them.
+class OperatorFlow {
+ public:
+  static base::Result<OperatorFlow> read(const ChangeContext& context, const Recording& recording) {
+    OperatorFlow flow;
+    const model::ExecutableId executable = recording.executable.id;
+    PIPESCOPE_TRY(analysis::forAllRows<model::Operator>(context.source, [&](const model::Operator& op) {
+      if (op.executable == executable) flow.operators_[op.id] = op;
+    }));
+    PIPESCOPE_TRY(analysis::forAllRows<model::Edge>(context.source, [&](const model::Edge& edge) {
+      if (edge.executable != executable || !flow.operators_.contains(edge.from) ||
+          !flow.operators_.contains(edge.to))
+        return;
+      flow.inputs_[edge.to].push_back(edge);
+    }));
+    return flow;
+  }
+
+  const model::Operator* find(OperatorId id) const {
+    const auto found = operators_.find(id);
+    return found == operators_.end() ? nullptr : &found->second;
+  }
+  bool isKind(OperatorId id, const char* kind) const {
+    const model::Operator* op = find(id);
+    return op != nullptr && op->kind == kind;
+  }
+  /// True for a stash of what the same stage computes; false for one of the stage's inputs.
+  bool stashesOwnResult(OperatorId stash) const {
+    return std::ranges::any_of(inputsOf(stash), [&](const model::Edge& edge) {
+      const model::Operator &from = operators_.at(edge.from), &to = operators_.at(stash);
+      return from.stage == to.stage && from.pass == Pass::forward;
+    });
+  }
+  Bytes bytesInto(OperatorId id) const {
+    Bytes bytes;
+    for (const model::Edge& edge : inputsOf(id)) bytes += edge.bytes;
+    return bytes;
+  }
+
+  /// The operators of forward passes that have to run again for the backward passes of their stage.
+  std::unordered_set<OperatorId> neededAgain() const {
+    std::unordered_set<OperatorId> needed;
+    std::vector<OperatorId> open;
+    const auto add = [&](OperatorId id, std::int32_t stage) {
+      const model::Operator* op = find(id);
+      if (op == nullptr || op->stage != stage || op->pass != Pass::forward || op->kind == "Stash") return;
+      if (needed.insert(id).second) open.push_back(id);
+    };
+    for (const auto& [id, op] : operators_) {
+      if (op.kind == "Restore" || !isBackward(op.pass)) continue;
+      for (const model::Edge& edge : inputsOf(id)) {
+        add(edge.from, op.stage);
+        if (!isKind(edge.from, "Restore")) continue;
+        for (const model::Edge& kept : inputsOf(edge.from)) {
+          for (const model::Edge& made : inputsOf(kept.from)) add(made.from, op.stage);
+        }
+      }
+    }
+    while (!open.empty()) {
+      const OperatorId id = open.back();
+      open.pop_back();
+      for (const model::Edge& edge : inputsOf(id)) add(edge.from, operators_.at(id).stage);
+    }
+    return needed;
+  }
+
+  /// By stage the sizes of what is computed again and read by the backward pass.
+  std::map<int, std::vector<Bytes>> resultsAgain() const {
+    std::map<int, std::vector<Bytes>> results;
+    std::set<std::pair<OperatorId, model::DebugContextId>> counted;
+    for (const auto& [id, op] : operators_) {
+      if (!isBackward(op.pass)) continue;
+      for (const model::Edge& edge : inputsOf(id)) {
+        const model::Operator& from = operators_.at(edge.from);
+        if (from.stage != op.stage || from.pass != Pass::recompute || from.kind == "Restore") continue;
+        if (counted.insert({edge.from, edge.tensor}).second) results[op.stage].push_back(edge.bytes);
+      }
+    }
+    return results;
+  }
+
+ private:
+  static bool isBackward(Pass pass) { return pass == Pass::backward || pass == Pass::weightGradient; }
+  const std::vector<model::Edge>& inputsOf(OperatorId id) const {
+    static const std::vector<model::Edge> kNone;
+    const auto found = inputs_.find(id);
+    return found == inputs_.end() ? kNone : found->second;
+  }
+
+  std::unordered_map<OperatorId, model::Operator> operators_;
+  std::unordered_map<OperatorId, std::vector<model::Edge>> inputs_;
+};
+
+/// What a copy to the stash or back takes: a fixed part, and one for each byte.
+struct CopyPace {
+  double fixed = 0, perByte = 0;
+  Ticks of(const std::vector<Bytes>& copies) const {
+    double ticks = 0;
+    for (const Bytes bytes : copies) ticks += fixed + perByte * static_cast<double>(bytes.count);
+    return Ticks(std::llround(ticks));
+  }
+};
+
+/// Reads the pace from the recorded copies of the kind: from the smallest and the largest one.
+base::Result<CopyPace> copyPace(const ChangeContext& context, const OperatorFlow& flow, const char* kind) {
+  std::map<OperatorId, double> ticks;
+  std::map<OperatorId, model::SegmentId> segments;
+  PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
+    const OperatorId op = context.catalog.programs[step.program].op;
+    if (!flow.isKind(op, kind)) return;
+    // A copy may take several steps. A segment that computes the same once more does not count again.
+    if (segments.try_emplace(op, step.segment).first->second == step.segment)
+      ticks[op] += static_cast<double>(step.ticks.count);
+  }));
+  std::map<double, double> bySize;
+  for (const auto& [op, time] : ticks) bySize[static_cast<double>(flow.bytesInto(op).count)] = time;
+  CopyPace pace;
+  if (bySize.empty()) return pace;
+  const auto [fewest, shortest] = *bySize.begin();
+  const auto [most, longest] = *bySize.rbegin();
+  if (most > fewest && longest > shortest) {
+    pace.perByte = (longest - shortest) / (most - fewest);
+    pace.fixed = std::max(0.0, shortest - pace.perByte * fewest);
+  } else if (most > 0) {
+    pace.perByte = longest / most;
+  }
+  return pace;
+}
+
+Ticks ticksIn(const SegmentTicks& of, const Piece& piece) {
+  const auto found = of.find(piece.segment);
+  return found == of.end() ? Ticks(0) : found->second;
+}
+
+void takeOff(Pieces& pieces, const SegmentTicks& ticks) {
+  for (Piece& piece : pieces) piece.ticks = std::max(piece.ticks - ticksIn(ticks, piece), Ticks(0));
+}
+
+Pieces computedAgain(const Pieces& forward, const SegmentTicks& notAgain) {
+  Pieces again;
+  for (Piece piece : forward) {
+    if (piece.pass != Pass::forward) continue;
+    piece.ticks = std::max(piece.ticks - ticksIn(notAgain, piece), Ticks(0));
+    piece.pass = Pass::recompute;
+    piece.segment = {};
+    again.push_back(piece);
+  }
+  return again;
+}
+
+Ticks ofStage(const std::map<int, Ticks>& ticks, int stage) {
+  const auto found = ticks.find(stage);
+  return found == ticks.end() ? Ticks(0) : found->second;
+}
+
+Pieces::iterator firstCompute(Pieces& pieces) {
+  return std::ranges::find_if(pieces, [](const Piece& piece) { return model::isComputePass(piece.pass); });
+}
+
+void changeWork(StageWork& work, int stage, bool on, const RecomputeCosts& costs, bool stashes) {
+  const auto begin = firstCompute(work.backward);
+  const Ticks launch = begin == work.backward.end() ? Ticks(0) : ticksIn(costs.launches, *begin);
+  if (begin != work.backward.end()) begin->ticks = std::max(begin->ticks - launch, Ticks(0));
+  std::erase_if(work.backward, [](const Piece& piece) { return piece.pass == Pass::recompute; });
+  if (on) {
+    const Pieces again = computedAgain(work.forward, costs.notAgain);  // with its launch
+    takeOff(work.forward, costs.copies);
+    takeOff(work.backward, costs.copies);
+    work.backward.insert(work.backward.begin(), again.begin(), again.end());
+    return;
+  }
+  if (const auto first = firstCompute(work.backward); first != work.backward.end())
+    first->ticks += launch + (stashes ? ofStage(costs.restored, stage) : Ticks(0));
+  if (const auto first = firstCompute(work.forward); first != work.forward.end() && stashes)
+    first->ticks += ofStage(costs.stashed, stage);
+}
+
+}  // namespace
+
+base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
+                                  const std::set<int>& stages) {
+  Launches launches;
+  PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
+    if (step.kind != model::StepKind::control || step.offset.count != 0) return;
+    const model::Segment* segment = context.catalog.segments.find(step.segment);
+    if (segment != nullptr && segment->executable == recording.executable.id &&
+        stages.contains(segment->stage) && model::isComputePass(segment->pass))
+      launches[step.segment] = step.ticks;
+  }));
+  return launches;
+}
+
+base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,
+                                            const std::set<int>& stages) {
+  RecomputeCosts costs;
+  PIPESCOPE_ASSIGN(costs.launches, launchesOf(context, recording, stages));
+  PIPESCOPE_ASSIGN(const OperatorFlow flow, OperatorFlow::read(context, recording));
+  const std::unordered_set<OperatorId> needed = flow.neededAgain();
+  const auto isCopy = [&](const model::Segment& segment, const model::Program& program) {
+    if (segment.pass == Pass::forward)
+      return flow.isKind(program.op, "Stash") && flow.stashesOwnResult(program.op);
+    return flow.isKind(program.op, "Restore");  // what is computed again restores the stage's input
+  };
+  PIPESCOPE_ASSIGN(costs.copies, ticksOfOwnSteps(context, recording.executable.id, stages, isCopy));
+  PIPESCOPE_ASSIGN(costs.notAgain,
+                   ticksOfOwnSteps(context, recording.executable.id, stages,
+                                   [&](const model::Segment& segment, const model::Program& program) {
+                                     if (segment.pass != Pass::forward || flow.find(program.op) == nullptr)
+                                       return false;
+                                     const bool input =
+                                         flow.isKind(program.op, "Stash") && !isCopy(segment, program);
+                                     return !input && !needed.contains(program.op);
+                                   }));
+  PIPESCOPE_ASSIGN(const CopyPace stash, copyPace(context, flow, "Stash"));
+  PIPESCOPE_ASSIGN(const CopyPace restore, copyPace(context, flow, "Restore"));
+  for (const auto& [stage, results] : flow.resultsAgain()) {
+    costs.stashed[stage] = stash.of(results);
+    costs.restored[stage] = restore.of(results);
+  }
+  return costs;
+}
+
+void setRecompute(Recording& recording, int stage, bool on, const RecomputeCosts& costs, bool stashes) {
+  for (RecordedReplica& replica : recording.replicas) {
+    for (StageWork& work : replica.stages[static_cast<std::size_t>(stage)].works)
+      changeWork(work, stage, on, costs, stashes);
+  }
+}
+
+}  // namespace pipescope::replay
