@@ -65,14 +65,14 @@ class Adam : public Optimizer {
   double beta1_, beta2_, epsilon_, weightDecay_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createAdam(const OptimizerSettings& s) {
   return std::make_unique<Adam>(s);
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adam) {
-  registry.add({"adam", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0)}, create});
+  registry.add({"adam", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0)}, createAdam});
 }
 
 }  // namespace pipescope::optimizers

@@ -60,7 +60,7 @@ class AdaMax : public Optimizer {
   double beta1_, beta2_, epsilon_, weightDecay_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createAdaMax(const OptimizerSettings& s) {
   return std::make_unique<AdaMax>(s);
 }
 
@@ -70,7 +70,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(adamax) {
   registry.add({"adamax",
                 {beta1(), beta2("Decay of the largest gradient."),
                  epsilon(1e-8, kLeastEpsilon, "Added to the largest gradient."), weightDecay(0)},
-                create});
+                createAdaMax});
 }
 
 }  // namespace pipescope::optimizers

@@ -75,7 +75,7 @@ class AdamW : public Optimizer {
   AdamWSettings settings_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createAdamW(const OptimizerSettings& s) {
   return std::make_unique<AdamW>(AdamWSettings{s.at("beta1"), s.at("beta2"), s.at("epsilon"),
                                                s.at("weight_decay"), s.at("bias_correction") != 0});
 }
@@ -83,7 +83,8 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamw) {
-  registry.add({"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01), biasCorrection()}, create});
+  registry.add(
+      {"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01), biasCorrection()}, createAdamW});
 }
 
 }  // namespace pipescope::optimizers

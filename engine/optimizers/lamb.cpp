@@ -93,7 +93,7 @@ class Lamb : public Optimizer {
   bool biasCorrection_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createLamb(const OptimizerSettings& s) {
   return std::make_unique<Lamb>(s);
 }
 
@@ -111,7 +111,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(lamb) {
                   .most = 1e30,
                   .help = "Larger norms of weights count as this."},
                  biasCorrection()},
-                create});
+                createLamb});
 }
 
 }  // namespace pipescope::optimizers

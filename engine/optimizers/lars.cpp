@@ -69,7 +69,7 @@ class Lars : public Optimizer {
   double momentum_, weightDecay_, trust_, epsilon_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createLars(const OptimizerSettings& s) {
   return std::make_unique<Lars>(s);
 }
 
@@ -86,7 +86,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(lars) {
                   .help = "Factor of the adaptation by layer. A step moves a layer by about learning_rate × "
                           "this × its norm, so that learning rates of 1 to 10 are usual."},
                  epsilon(0, 0, "Added to the norms.")},
-                create});
+                createLars});
 }
 
 }  // namespace pipescope::optimizers

@@ -75,7 +75,7 @@ class RmsProp : public Optimizer {
   bool centered_, tensorflow_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createRmsProp(const OptimizerSettings& s) {
   return std::make_unique<RmsProp>(s);
 }
 
@@ -95,7 +95,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
                   .most = 1,
                   .help = "Add epsilon under the root, and take the learning rate into the velocity.",
                   .isSwitch = true}},
-                create});
+                createRmsProp});
 }
 
 }  // namespace pipescope::optimizers

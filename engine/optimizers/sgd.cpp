@@ -60,12 +60,12 @@ class Sgd : public Optimizer {
   SgdSettings settings_;
 };
 
-std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+std::unique_ptr<Optimizer> createSgd(const OptimizerSettings& s) {
   return std::make_unique<Sgd>(SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"),
                                            s.at("velocity_scaling"), s.at("nesterov") != 0});
 }
 
-base::Status check(const OptimizerSettings& s) {
+base::Status checkSgd(const OptimizerSettings& s) {
   if (s.at("nesterov") != 0 && s.at("momentum") == 0)
     return base::badInput("optimizer sgd: nesterov needs momentum; set a momentum above 0, or leave it out");
   return {};
@@ -87,8 +87,8 @@ PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
          .most = 1e6,
          .help = "Factor of the velocity, for half precision."},
         {.name = "nesterov", .most = 1, .help = "Nesterov's momentum.", .isSwitch = true, .hasFlag = true}},
-       create,
-       check});
+       createSgd,
+       checkSgd});
 }
 
 }  // namespace pipescope::optimizers
