@@ -32,10 +32,23 @@ std::size_t commonParts(std::string_view a, std::string_view b) {
   return common;
 }
 
+/// The request for an estimate of what a micro-batch takes, with the first executable only. How many
+/// micro-batches there are does not change these times. Similar numbers become one, which keeps its
+/// remainders for schedules that need them, so that compilations which share LoweredStages find most stages
+/// again.
+ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
+  ModelRequest estimate = request;
+  estimate.executables.resize(1);
+  ExecutableRequest& executable = estimate.executables.front();
+  executable.microBatchCosts.clear();
+  const auto step = static_cast<std::int64_t>(2 * stages);
+  if (executable.microBatches >= 2 * step) executable.microBatches = step + executable.microBatches % step;
+  return estimate;
+}
+
 /// The request for an estimate of the whole model on one device.
-ModelRequest oneStage(const ModelRequest& request) {
-  ModelRequest one = request;
-  one.executables.resize(1);
+ModelRequest oneStage(const ModelRequest& request, std::size_t stages) {
+  ModelRequest one = estimateOf(request, stages);
   one.executables.front().replicas = {};
   one.layout = {};
   one.layout.whole = true;
@@ -66,7 +79,7 @@ class StageSplitter : public StageSplits {
   /// Asks the device model for the costs of the problem.
   base::Status prepare() {
     PIPESCOPE_TRY(lay());
-    PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_)));
+    PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_, stages_)));
     system_ = estimate.system;
     PIPESCOPE_ASSIGN(const SplitCosts costs, splitCosts(estimate.executables.front(), forward_, order_,
                                                         request_.recompute.checkpoints));
@@ -161,9 +174,8 @@ class StageSplitter : public StageSplits {
 
   /// What the stages of a split cost once they are compiled, with the exchange at both ends.
   base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
-    PIPESCOPE_ASSIGN(ModelRequest request, applied(split));
-    request.executables.resize(1);
-    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(request));
+    PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
+    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(estimateOf(request, stages_)));
     std::vector<std::int64_t> costs(stages_, 0);
     for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
       for (const devices::LoweredPass& pass : device.passes) {
