@@ -98,6 +98,8 @@ base::Status checkQuestions(const SweepOptions& options, const app::SweepRequest
     if (options.compileOnly && std::string_view(option) == "--knee")
       return base::badInput("--knee looks at rates, which --compile-only leaves out: leave out one of them.");
   }
+  if (options.compileOnly && !options.pareto.empty())
+    PIPESCOPE_TRY(app::checkParetoOfCompiled(options.pareto));
   app::SweepTable empty;
   empty.keys = request.keys;
   const auto tried = answers(options, empty);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "engine/config/suggestion.h"
 
@@ -142,10 +143,8 @@ base::Result<SweepAnswer> extreme(const SweepTable& table, const std::string& ke
                      {best}};
 }
 
-}  // namespace
-
-base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& names) {
-  const Rows rows = fittingRows(table);
+/// The figures of --pareto, in the order in which `names` has them.
+base::Result<std::vector<const SweepFigure*>> figuresMeant(const Rows& rows, const std::string& names) {
   std::vector<const SweepFigure*> figures;
   for (std::size_t at = 0; at <= names.size();) {
     const std::size_t comma = std::min(names.find(',', at), names.size());
@@ -155,6 +154,29 @@ base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string
     figures.push_back(figure);
     at = comma + 1;
   }
+  return figures;
+}
+
+}  // namespace
+
+base::Status checkParetoOfCompiled(const std::string& names) {
+  PIPESCOPE_ASSIGN(const std::vector<const SweepFigure*> figures, figuresMeant({}, names));
+  static const std::set<std::string_view> compiled = {"memory_bytes", "memory_use", "devices",
+                                                      "system_devices"};
+  for (const SweepFigure* figure : figures) {
+    if (!compiled.contains(figure->key))
+      return badInput(
+          fmt::format("--pareto {}: --compile-only emulates nothing, so combinations have no {}: leave out "
+                      "--compile-only, "
+                      "or name only {}.",
+                      names, figure->key, fmt::join(compiled, ", ")));
+  }
+  return {};
+}
+
+base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& names) {
+  const Rows rows = fittingRows(table);
+  PIPESCOPE_ASSIGN(const std::vector<const SweepFigure*> figures, figuresMeant(rows, names));
   for (const SweepFigure* figure : figures) {
     if (!rows.empty() && !anyHas(rows, *figure))
       return badInput(fmt::format("--pareto {}: no combination has the figure {}.{}", names, figure->key,

@@ -18,6 +18,9 @@ struct SweepAnswer {
 /// devices, price, bubble, imbalance, or a column of the table. Errors: an unknown or repeated name.
 base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& figures);
 
+/// Refuses figures of paretoFront() that combinations which were only compiled do not have, such as times.
+base::Status checkParetoOfCompiled(const std::string& figures);
+
 /// The fastest of the rows with the largest value of a varied number.
 base::Result<SweepAnswer> largestThatFits(const SweepTable& table, const std::string& key);
 /// The same with the smallest value. Of system.name: the system with the fewest devices that hold a stage,

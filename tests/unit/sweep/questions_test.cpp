@@ -119,6 +119,17 @@ TEST(SweepQuestions, KneeByHand) {
               HasSubstr("three values that fit, but there are 2"));
 }
 
+TEST(SweepQuestions, CombinationsThatWereOnlyCompiledHaveNoTimes) {
+  EXPECT_TRUE(checkParetoOfCompiled("memory,devices").ok());
+  EXPECT_TRUE(checkParetoOfCompiled("memory_use,system_devices").ok());
+  for (const char* figure : {"time", "bubble", "imbalance", "price", "samples_per_second"})
+    EXPECT_FALSE(checkParetoOfCompiled(std::string("memory,") + figure).ok()) << figure;
+  EXPECT_EQ(
+      checkParetoOfCompiled("memory,bubble").error().message,
+      "--pareto memory,bubble: --compile-only emulates nothing, so combinations have no bubble_fraction: "
+      "leave out --compile-only, or name only devices, memory_bytes, memory_use, system_devices.");
+}
+
 TEST(SweepQuestions, RefuseUnknownFigures) {
   const SweepTable t = table();
   EXPECT_THAT(paretoFront(t, "time,memroy").error().message,
