@@ -25,6 +25,12 @@ def _addcdiv(x, first, second, *, value=1):
     return x + value * (first / second)
 
 
+@rule(torch.dot, torch.Tensor.dot)
+def _dot(first, second):
+    # The exporter does not know that its form has no axes.
+    return (first * second).sum()
+
+
 @rule(torch.atan2, torch.Tensor.atan2, torch.arctan2, torch.Tensor.arctan2)
 def _atan2(y, x):
     angle = torch.atan(y / x)

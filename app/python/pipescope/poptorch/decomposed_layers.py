@@ -6,6 +6,7 @@ The random numbers are drawn by the devices.
 import torch
 import torch.nn.functional as F
 
+from .buffers import sizes_of
 from .decomposition_rules import RULES, rule
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
@@ -103,9 +104,11 @@ for _function in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu):
 
 
 def _same_padding(function, dimensions):
-    """A convolution whose padding is "same" or "valid"."""
+    """A convolution whose padding may be "same" or "valid", and whose weight may be computed, as by spectral norm."""
 
     def decomposition(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        if not isinstance(weight, torch.nn.Parameter):
+            weight = weight.reshape(sizes_of(weight))  # The exporter asks for its shape.
         if not isinstance(padding, str):
             return function(x, weight, bias, stride, padding, dilation, groups)
         if padding == "valid":
