@@ -11,7 +11,7 @@ import torch
 
 from .errors import Error
 
-_NORMS = torch.nn.modules.batchnorm._NormBase
+_NORMS = torch.nn.modules.batchnorm._BatchNorm
 
 
 def sizes_of(tensor):

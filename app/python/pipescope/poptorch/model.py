@@ -35,7 +35,7 @@ class PoplarExecutor(Figures):
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
-        self._outputs, self._compiled_groups, self._state_to_load = [], [], None
+        self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -231,6 +231,10 @@ class PoplarExecutor(Figures):
                 device.finish()
             raise Error("Out of memory: " + " ".join(self._program.overflow))
         self._executable = interface.Executable(self._program, 0)
+        # An output of a loop that is unrolled gets another name, but keeps its place. The loss is no output.
+        made = [output for output, _, _ in self._executable.info.outputs]
+        expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
+        self._names = dict(zip(expected, made)) if len(made) >= len(expected) else {}
         self._device = device
         self.copyWeightsToDevice()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
@@ -291,8 +295,8 @@ class PoplarExecutor(Figures):
 
     def _results(self, answer):
         """The results of the module, with the rows that the output mode returns in place of each tensor."""
-        outputs = [torch.from_numpy(answer["outputs"][name]) if name in answer["outputs"] else None
-                   for name in self._outputs]
+        made = [answer["outputs"].get(self._names.get(name, name)) for name in self._outputs]
+        outputs = [None if each is None else torch.from_numpy(each) for each in made]
         if self._traced.loss is not None:
             losses = torch.from_numpy(answer["returned_losses"])
             outputs[self._traced.loss] = losses.reshape(()) if losses.numel() == 1 else losses

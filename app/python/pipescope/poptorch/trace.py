@@ -109,12 +109,14 @@ def _refuse(module, tensors, error):
     text = re.split(r" Please feel free| ?\[Caused by|\n", str(error))[0].rstrip(". ")
     operator = re.search(r"aten::\w+", text)
     argument = re.search(r"for argument '\w+' of node '_?([a-z]+)", text)
-    exporter = re.match(r"Unsupported: ONNX export of operator (.*)|Exporting the operator '(\S+)'", text)
+    exporter = re.match(r"Unsupported: ONNX export of operator (\w+.*)|Exporting the operator '(\S+)'", text)
     if exporter:
         text = f"the operator {exporter.group(1) or exporter.group(2)} is not supported"
     if argument:
         text = f"an argument of the operator {argument.group(1)} is not supported, such as out="
-    name = operator.group() if operator else f"aten::{argument.group(1)}" if argument else None
+    word = re.match(r"\w+", exporter.group(1)) if exporter and exporter.group(1) else argument and argument.group(1)
+    word = word.group() if isinstance(word, re.Match) else word
+    name = operator.group() if operator else f"aten::{word.lower()}" if word else None
     line = _operator_line(module, tensors, name) if name else ""
     line = line or user_line(traceback.extract_tb(error.__traceback__))
     where = f" at {line}" if line else ""
