@@ -32,6 +32,7 @@ class PoplarExecutor(Figures):
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
+        self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
@@ -237,6 +238,7 @@ class PoplarExecutor(Figures):
         self._names = dict(zip(expected, made)) if len(made) >= len(expected) else {}
         self._device = device
         self.copyWeightsToDevice()
+        self._take_optimizer_state()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
             device.attach()
 
@@ -313,6 +315,19 @@ class PoplarExecutor(Figures):
         if self.isCompiled():
             self._change_rule(rule, optimizer)
         self._rule, self._optimizer = rule, optimizer
+        self._follow(optimizer)
+
+    def _follow(self, optimizer):
+        """Let an optimizer of poptorch.optim ask for the state on the devices."""
+        if hasattr(optimizer, "_runs_in"):
+            optimizer._runs_in(self)
+
+    def _take_optimizer_state(self):
+        """Load the state that the optimizer got by load_state_dict()."""
+        state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
+        if state is not None:
+            weights = {name for name, _, _ in self._executable.weights}
+            self._set_state(saved_model.with_weights(state, self._state(), weights))
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()

@@ -1,5 +1,7 @@
 """Optimizers with PopTorch's additional settings. torch.optim's own classes of the same families work, too."""
 
+import weakref
+
 import torch
 
 from .errors import Error
@@ -11,6 +13,11 @@ def _type_name(dtype, name):
     if dtype in (torch.float16,):
         return "float16"
     raise ValueError(f"{name} is {dtype}, but must be torch.float16 or torch.float32.")
+
+
+#: What the optimizers of this file have beyond torch's.
+_OWN = {"loss_scaling", "accum_type", "max_grad_norm", "velocity_scaling", "bias_correction", "max_weight_norm",
+        "use_tf_variant", "velocity_accum_type", "first_order_momentum_accum_type", "second_order_momentum_accum_type"}
 
 
 class _Settings:
@@ -25,6 +32,38 @@ class _Settings:
         self.loss_scaling = loss_scaling
         self.accum_type = _type_name(accum_type, "accum_type")
         self.max_grad_norm = max_grad_norm
+
+    def __getstate__(self):
+        # PyTorch's keeps only groups and state, so that a copy would lose what this file adds.
+        return {**super().__getstate__(), **{name: value for name, value in self.__dict__.items() if name in _OWN}}
+
+    # --- state on the devices ------------------------------------------------------------------------------
+    _executor = None  # weak reference to the model that trains with this optimizer
+    _loaded = None  # state for the devices, until the model is compiled
+
+    def _runs_in(self, executor):
+        self._executor = weakref.ref(executor)
+
+    def state_dict(self):
+        """Return PyTorch's dictionary with the state that the devices hold, as the bytes of an .npz file ("devices")."""
+        executor = self._executor() if self._executor is not None else None
+        compiled = executor is not None and executor.isCompiled()
+        devices = executor._state() if compiled else self._loaded
+        return super().state_dict() if devices is None else {**super().state_dict(), "devices": devices}
+
+    def load_state_dict(self, state_dict):
+        """Load what state_dict() returned. Weights stay as they are. A model that is not compiled takes it when it is."""
+        rest = dict(state_dict)
+        self._loaded = rest.pop("devices", None)
+        super().load_state_dict(rest)
+        executor = self._executor() if self._executor is not None else None
+        if executor is not None and executor.isCompiled():
+            executor._take_optimizer_state()
+
+    def _take_loaded(self):
+        """Return the state that waits for the devices, once; None: none does."""
+        loaded, self._loaded = self._loaded, None
+        return loaded
 
 
 class SGD(_Settings, torch.optim.SGD):
