@@ -296,6 +296,8 @@ class Figures(unittest.TestCase):
         self.assertIs(model.layers, module.layers)
         with self.assertRaises(AttributeError):
             model.nothing  # noqa: B018
+        with self.assertRaisesRegex(AttributeError, "rng_state is not implemented on emulated devices: .*randomSeed"):
+            model.rng_state  # noqa: B018
 
 
 if __name__ == "__main__":

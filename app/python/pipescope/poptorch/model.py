@@ -21,6 +21,13 @@ from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
 
 
+#: Names of PopTorch's executor that this one lacks, and what to do instead.
+_ABSENT = {
+    "copyNamedBuffersToDevice": "call copyWeightsToDevice, which copies buffers, too",
+    "rng_state": "random numbers follow from Options.randomSeed and the number of updates, which save() keeps",
+}
+
+
 class PoplarExecutor(Figures):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
@@ -53,6 +60,8 @@ class PoplarExecutor(Figures):
         """What the executor does not have is the module's."""
         if "_module" not in self.__dict__:
             raise AttributeError(name)
+        if name in _ABSENT:
+            raise AttributeError(f"{name} is not implemented on emulated devices: {_ABSENT[name]}.")
         return getattr(self._module, name)
 
     def state_dict(self, *args, **kwargs):
