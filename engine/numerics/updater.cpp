@@ -274,8 +274,7 @@ void Updater::writeState(const Range& range, std::vector<AlignedBuffer>& state,
 /// Measures or updates a range. Half-precision weights without a master copy are widened, updated and
 /// rounded.
 void Updater::runRule(std::size_t index, bool measure) {
-  const std::size_t count = measure ? 1 : replicas_.size();  // All replicas have the same sums.
-  for (std::size_t replica = 0; replica < count; ++replica) runRuleOf(replica, index, measure);
+  for (std::size_t replica = 0; replica < replicas_.size(); ++replica) runRuleOf(replica, index, measure);
 }
 
 void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
@@ -301,7 +300,10 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   optimizers::Update update = updateOf(range, weights, std::span(parts).first(state.size()));
   update.gradients = accumulator(replica, range);
   if (measure) {
-    ruleOf(range.gradient).measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
+    // Measuring moves the state of each replica. The sums are those of the first one.
+    std::array<double, 4> same{};
+    std::array<double, 4>& sums = replica == 0 ? sums_[index].rule : same;
+    ruleOf(range.gradient).measure(update, std::span(sums).first(optimizer_->sumCount()));
     writeState(range, state, parts);
     return;
   }
