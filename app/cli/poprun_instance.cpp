@@ -107,9 +107,16 @@ int runInstance(const std::vector<std::string>& program, const std::filesystem::
   const pid_t parent = getppid();
   const std::filesystem::path own = ownFolder(folder);
   setenv(app::kLauncherFolder, own.c_str(), 1);
-  std::signal(SIGTERM, forwardSignal);  // before the program can end; it starts with the defaults itself
+  std::signal(SIGTERM, forwardSignal);
   std::signal(SIGINT, forwardSignal);
+  // A signal that comes before the program has a number must wait for it.
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  sigaddset(&forwarded, SIGTERM);
+  sigaddset(&forwarded, SIGINT);
+  sigprocmask(SIG_BLOCK, &forwarded, nullptr);
   instanceChild = fork();
+  sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);
   if (instanceChild == 0) becomeProgram(program, outputFrom < 0 || outputFrom == instanceIndex());
   int status = 0;
   while (waitpid(instanceChild, &status, 0) < 0 && errno == EINTR) {

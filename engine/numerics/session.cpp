@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "engine/numerics/finite_check.h"
 #include "engine/numerics/values.h"
 #include "profiler/record/host_span.h"
 
