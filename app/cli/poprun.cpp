@@ -111,8 +111,8 @@ base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
                  fmt::format("{} {}", fmt::join(unused, ", "), unused.size() == 1 ? "is" : "are").c_str());
   if (!request.executableCache.empty())
     std::fprintf(stderr,
-                 "note: --executable-cache-path has no effect: programs for emulated devices are compiled at "
-                 "each start.\n");
+                 "note: --executable-cache-path has no effect: emulated devices need no executable, and each "
+                 "start prepares the model in less time than it takes to trace or read it.\n");
   if (options.topology == "yes" && print(poprunTopology(request)) != kDone)
     return static_cast<int>(kBadInput);
   if (!options.exportFile.empty()) {
@@ -156,8 +156,9 @@ std::function<int()> setUpPoprun(CLI::App& command) {
   command.add_option("--num-ilds", request.linkDomains, "IPU-Link domains; without it as many as needed");
   command.add_option("--host,-H", options->hosts, "Hosts, as a,b or host[0-2,4]; without it this host");
   command.add_option("--hostfile", request.hostFile, "File with hosts, in mpirun's form");
-  command.add_option("--executable-cache-path", request.executableCache,
-                     "Accepted without effect, as by Graphcore's IPU Model: each start compiles");
+  command.add_option(
+      "--executable-cache-path", request.executableCache,
+      "Accepted without effect, as by Graphcore's IPU Model: emulated devices need no executable");
   command.add_option("--numa-aware", options->numa, "Bind each instance to a NUMA node")
       ->check(yesNo)
       ->capture_default_str();

@@ -14,15 +14,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "app/run/request/instance_launch.h"
+#include "profiler/store/end_profile.h"
+#include "profiler/store/profile_path.h"
 
 namespace pipescope::cli {
 namespace {
 
 pid_t instanceChild = -1;
+volatile std::sig_atomic_t stoppedByLauncher = 0;
 
 void forwardSignal(int signal) {
+  stoppedByLauncher = 1;
   if (instanceChild > 0) kill(instanceChild, signal);
 }
 
@@ -70,25 +75,63 @@ void reportEnd(const std::filesystem::path& folder, const std::string& cause) {
        << cause << '\n';
 }
 
+/// The launcher sees neither the reports nor the profiles of another host.
+void endOnThisHost(const std::filesystem::path& folder, const std::string& cause) {
+  const std::string text = fmt::format("Instance {} on host {} {}.", instanceIndex(), hostName(), cause);
+  if (stoppedByLauncher == 0) std::fprintf(stderr, "pipescope: %s\n", text.c_str());
+  endProfiles(folder, stoppedByLauncher == 0
+                          ? text
+                          : "Another instance failed, so that this one was stopped: the launcher named it.");
+}
+
+/// Where an instance reports: the launcher's folder, or one of its own on another host.
+std::filesystem::path ownFolder(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / kLauncherHere)) return folder;
+  const std::filesystem::path own = folder / fmt::format("on_{}", instanceIndex());
+  std::error_code error;
+  std::filesystem::create_directories(own, error);
+  return own;
+}
+
+std::vector<std::filesystem::path> reportedProfiles(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> profiles;
+  std::ifstream file(folder / app::kLauncherProfiles);
+  for (std::string line; std::getline(file, line);) profiles.emplace_back(line);
+  return profiles;
+}
+
 }  // namespace
 
 int runInstance(const std::vector<std::string>& program, const std::filesystem::path& folder,
                 int outputFrom) {
   const pid_t parent = getppid();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);  // on another host than the launcher's
-  setenv(app::kLauncherFolder, folder.c_str(), 1);
-  instanceChild = fork();
-  if (instanceChild == 0) becomeProgram(program, outputFrom < 0 || outputFrom == instanceIndex());
+  const std::filesystem::path own = ownFolder(folder);
+  setenv(app::kLauncherFolder, own.c_str(), 1);
   std::signal(SIGTERM, forwardSignal);
   std::signal(SIGINT, forwardSignal);
+  // A signal that comes before the program has a number must wait for it.
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  sigaddset(&forwarded, SIGTERM);
+  sigaddset(&forwarded, SIGINT);
+  sigprocmask(SIG_BLOCK, &forwarded, nullptr);
+  instanceChild = fork();
+  sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);
+  if (instanceChild == 0) becomeProgram(program, outputFrom < 0 || outputFrom == instanceIndex());
   int status = 0;
   while (waitpid(instanceChild, &status, 0) < 0 && errno == EINTR) {
     if (getppid() != parent) kill(instanceChild, SIGKILL);  // mpirun has gone
   }
   const std::string cause = causeOf(status);
+  if (own == folder) {
+    if (!cause.empty()) reportEnd(folder, cause);
+  } else {
+    if (!cause.empty()) endOnThisHost(own, cause);
+    std::error_code error;
+    std::filesystem::remove_all(own, error);
+    std::filesystem::remove(folder, error);  // if it was the last one here
+  }
   if (cause.empty()) return 0;
-  reportEnd(folder, cause);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -96,7 +139,7 @@ std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder) {
   std::optional<InstanceEnd> first;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().filename() == app::kLauncherProfiles) continue;
+    if (!entry.path().filename().string().starts_with("instance_")) continue;
     std::ifstream file(entry.path());
     InstanceEnd end;
     std::string line;
@@ -108,11 +151,15 @@ std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder) {
   return first;
 }
 
-std::vector<std::filesystem::path> reportedProfiles(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> profiles;
-  std::ifstream file(folder / app::kLauncherProfiles);
-  for (std::string line; std::getline(file, line);) profiles.emplace_back(line);
-  return profiles;
+void endProfiles(const std::filesystem::path& folder, const std::string& cause) {
+  for (const std::filesystem::path& profile : reportedProfiles(folder)) {
+    for (const std::filesystem::path& file : {profile, store::partPath(profile)}) {
+      std::error_code error;
+      if (!std::filesystem::exists(file, error)) continue;
+      const base::Result<bool> ended = store::endProfile(file, cause);
+      if (!ended.ok()) std::fprintf(stderr, "pipescope: %s\n", ended.error().message.c_str());
+    }
+  }
 }
 
 }  // namespace pipescope::cli

@@ -15,13 +15,17 @@ struct InstanceEnd {
 
 /// Runs the program of one instance as a child of this process, which mpirun started. Shows its output only
 /// if `outputFrom` is −1 or this instance. Reports a failure to `folder`, so that the launcher can name it.
+/// On another host than the launcher's it prints the failure, and ends the profiles that were begun there.
 /// Returns the exit status.
 int runInstance(const std::vector<std::string>& program, const std::filesystem::path& folder, int outputFrom);
 
 /// The first failure that was reported to the folder; none: all instances ended well.
 std::optional<InstanceEnd> firstFailure(const std::filesystem::path& folder);
 
-/// The profiles that instances on this host began to write.
-std::vector<std::filesystem::path> reportedProfiles(const std::filesystem::path& folder);
+/// The file by which an instance knows that `folder` is the launcher's own, on its host.
+inline constexpr const char* kLauncherHere = "launcher";
+
+/// Gives the profiles that instances on this host began to write, and left behind, the cause as their reason.
+void endProfiles(const std::filesystem::path& folder, const std::string& cause);
 
 }  // namespace pipescope::cli

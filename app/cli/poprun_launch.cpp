@@ -11,10 +11,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "app/cli/poprun_instance.h"
-#include "profiler/store/end_profile.h"
-#include "profiler/store/profile_path.h"
 
 namespace pipescope::cli {
 namespace {
@@ -49,7 +48,9 @@ class ReportFolder {
  public:
   ReportFolder() {
     std::string pattern = (fs::temp_directory_path() / "pipescope-poprun-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    if (mkdtemp(pattern.data()) == nullptr) return;
+    path_ = pattern;
+    std::ofstream(path_ / kLauncherHere).flush();
   }
   ~ReportFolder() {
     std::error_code error;
@@ -273,22 +274,6 @@ std::vector<std::string> mpirunCommand(const PoprunRequest& request, const std::
   return command;
 }
 
-namespace {
-
-/// Profiles that instances left behind get the cause as their reason.
-void endProfiles(const fs::path& folder, const std::string& cause) {
-  for (const fs::path& profile : reportedProfiles(folder)) {
-    for (const fs::path& file : {profile, store::partPath(profile)}) {
-      std::error_code error;
-      if (!fs::exists(file, error)) continue;
-      const base::Result<bool> ended = store::endProfile(file, cause);
-      if (!ended.ok()) std::fprintf(stderr, "pipescope: %s\n", ended.error().message.c_str());
-    }
-  }
-}
-
-}  // namespace
-
 base::Result<int> launchInstances(const PoprunRequest& request) {
   const std::string mpirun = findProgram("mpirun");
   if (mpirun.empty())
@@ -306,8 +291,10 @@ base::Result<int> launchInstances(const PoprunRequest& request) {
       end ? fmt::format("Instance {} of {} on host {} {}; the others were stopped.", end->instance,
                         request.instances, end->host, end->cause)
           : fmt::format(
-                "The launcher mpirun ended with exit status {} before an instance reported how it ended: "
-                "look at its messages above (a host that cannot be reached, or no Pipescope at {} there).",
+                "The launcher mpirun ended with exit status {} before an instance on this host reported how "
+                "it "
+                "ended: look at the messages above (an instance on another host, a host that cannot be "
+                "reached, or no Pipescope at {} there).",
                 status, self.string());
   endProfiles(folder.path(), cause);
   return base::refused(cause);

@@ -63,6 +63,7 @@ py::dict outline(const py::bytes& onnx, const std::string& name) {
   answer["inputs"] = read.inputs;
   answer["outputs"] = read.outputs;
   answer["weights"] = read.weights;
+  answer["tensors"] = read.tensors;
   return answer;
 }
 
@@ -99,6 +100,7 @@ py::dict callExecutable(ModelExecutable& executable, EmulatedDevice& device, con
   answer["returned_losses"] =
       py::array(static_cast<py::ssize_t>(result.returnedLosses.size()), result.returnedLosses.data());
   answer["emulated_seconds"] = result.emulatedSeconds;
+  answer["emulated_ticks"] = (result.run.end - result.run.start).count;
   answer["loss_scale"] = result.lossScale;
   answer["run"] = result.run;
   return answer;
@@ -223,7 +225,8 @@ void defineInterface(py::module_& m) {
   defineDevice(m);
   defineExecutable(m);
   m.def("outline", &outline, py::arg("onnx"), py::arg("name"),
-        "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name], weights: [name]} "
+        "Returns {nodes: [(operator, name)], inputs: [name], outputs: [name], weights: [name], "
+        "tensors: [name]} "
         "of an ONNX model, in its order.");
   m.def("instance_values", &instanceValues, py::arg("value"),
         "Returns the values that all instances pass, in their order. Every instance calls it. A process that "

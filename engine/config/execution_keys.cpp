@@ -66,6 +66,10 @@ void addPrecision(std::vector<Key>& all) {
   all.push_back(boolean("execution.stochastic_rounding", false,
                         "With float16 or bfloat16: round up or down at random, without bias.",
                         {"stochastic-rounding"}));
+  all.push_back(boolean("execution.floating_point_exceptions", false,
+                        "End the run where an operator or an update makes an infinite number or a NaN from "
+                        "finite numbers, and name it.",
+                        {"floating-point-exceptions"}));
   all.push_back(
       text("execution.partials_type", "float32",
            "Type in which an IPU sums products of float16 numbers; float16 is faster and takes less memory. "

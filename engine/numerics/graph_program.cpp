@@ -64,7 +64,11 @@ base::Status GraphProgram::runStep(const Step& step, const Bindings& bindings, W
   arguments.scratch = workspace.arena_.part(step.scratch, step.kernel.scratchBytes);
   arguments.identity = bindings.identity;
   arguments.executor = bindings.executor;
-  return step.kernel.run(arguments);
+  if (!checksFinite_) return step.kernel.run(arguments);
+  const CheckedNode& node = checked_[static_cast<std::size_t>(&step - steps_.data())];
+  const bool finite = node.startsFinite(arguments.inputs);
+  PIPESCOPE_TRY(step.kernel.run(arguments));
+  return finite ? node.check(arguments.outputs) : base::Status();
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/numerics/aligned_buffer.h"
+#include "engine/numerics/finite_check.h"
 #include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
@@ -62,6 +63,9 @@ class GraphProgram {
   /// Replaces the value of a constant between runs by one with as many bytes. Returns false if there is no
   /// such constant.
   bool setConstant(const std::string& name, std::span<const std::byte> value);
+  /// From now on a run ends with an error at the first operator that makes an infinite number or a NaN from
+  /// finite ones.
+  void checkFinite() { checksFinite_ = true; }
   /// These return output `index` of the graph and the loss after a run. The bytes are valid until the next
   /// run in the workspace.
   std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings,
@@ -96,6 +100,8 @@ class GraphProgram {
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;
 
   std::vector<Step> steps_;
+  std::vector<CheckedNode> checked_;  ///< by step
+  bool checksFinite_ = false;
   /// If several parameters share one gradient, it is copied to all but the first at the end.
   std::vector<std::pair<Place, Place>> copies_;
   std::vector<std::vector<std::byte>> constants_;

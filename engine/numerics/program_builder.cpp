@@ -195,6 +195,7 @@ void ProgramBuilder::makeSteps() {
     for (const TensorId output : node.outputs)
       step.outputs.push_back(output.valid() ? place(output) : Place());
     program_.steps_.push_back(std::move(step));
+    program_.checked_.push_back(CheckedNode::of(graph_, node));
   }
   for (const TensorId output : graph_.outputs) program_.outputs_.push_back(place(output));
   if (graph_.loss) program_.loss_ = place(*graph_.loss);

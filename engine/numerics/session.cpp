@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "engine/numerics/finite_check.h"
 #include "engine/numerics/values.h"
 #include "profiler/record/host_span.h"
 
@@ -115,6 +116,7 @@ Session::Session(GraphProgram program, const graph::Graph& graph,
   for (const graph::TensorId output : graph.outputs) outputTypes_.push_back(graph.tensor(output).type);
   for (std::size_t i = 0; i < parameters_.count(); ++i)
     weights_.push_back(std::as_const(parameters_).bytes(i));
+  if (options.checksFinite) program_.checkFinite();
   if (!optimizer) return;
   updater_ =
       std::make_unique<Updater>(graph, program_, parameters_, std::move(optimizer), executor_, options_);
@@ -125,14 +127,19 @@ Session::Session(GraphProgram program, const graph::Graph& graph,
         {parameter, update.keep, update.scale, std::vector<float>(elements), std::vector<float>(elements)});
     zeros_.emplace_back(parameters_.bytes(parameter).size());
   }
-  for (std::size_t i = 0; i < states_.size(); ++i) weights_[states_[i].parameter] = zeros_[i];
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].keep != 0) weights_[states_[i].parameter] = zeros_[i];
+    assigns_ = assigns_ || states_[i].keep == 0;
+  }
   for (std::size_t replica = 1; options_.ownWeights && replica < replicas(); ++replica) {
     others_.push_back(std::make_unique<Parameters>(graph));
     updater_->addReplica(*others_.back());
     auto& places = otherWeights_.emplace_back();
     for (std::size_t i = 0; i < parameters_.count(); ++i)
       places.push_back(std::as_const(*others_.back()).bytes(i));
-    for (std::size_t i = 0; i < states_.size(); ++i) places[states_[i].parameter] = zeros_[i];
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (states_[i].keep != 0) places[states_[i].parameter] = zeros_[i];
+    }
   }
 }
 
@@ -296,7 +303,7 @@ void Session::moveStates(std::size_t first, std::size_t count) {
       if ((first + slot) % replicas() != 0) continue;
       readFloats(type, stateResults_[slot][i], 0, state.moved);
       for (std::size_t k = 0; k < state.old.size(); ++k)
-        state.old[k] = keep * state.old[k] + scale * state.moved[k];
+        state.old[k] = (state.keep == 0 ? 0.0F : keep * state.old[k]) + scale * state.moved[k];
     }
     writeFloats(type, state.old, 0, bytes);
     for (const std::unique_ptr<Parameters>& other : others_)
@@ -329,7 +336,8 @@ Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
     const bool there = program_.setConstant(options_.lossScale.tensor, std::as_bytes(std::span(&scale, 1)));
     PIPESCOPE_CHECK(there, "no constant " + options_.lossScale.tensor);
   }
-  const std::size_t slots = updater_->slotsFor(microBatches_);
+  // A micro-batch reads what the one before has assigned.
+  const std::size_t slots = updater_->slotsFor(assigns_ ? replicas() : microBatches_);
   while (!states_.empty() && stateResults_.size() < slots) stateResults_.push_back(zeros_);
   for (std::size_t first = 0; first < microBatches_; first += slots) {
     const std::size_t count = std::min(slots, microBatches_ - first);
@@ -340,6 +348,19 @@ Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
   }
   shareStates();
   ++steps_;
+  return options_.checksFinite ? checkWeights() : Status();
+}
+
+Status Session::checkWeights() const {
+  for (std::size_t i = 0; i < parameters_.count(); ++i) {
+    const std::int64_t found = countNotFinite(parameters_.type(i).element, parameters_.bytes(i));
+    if (found == 0) continue;
+    return base::Error{
+        base::ErrorKind::refused,
+        fmt::format("Floating-point exception: update {} makes {} values of the weight {} infinite "
+                    "or NaN.",
+                    steps_, found, parameters_.name(i))};
+  }
   return {};
 }
 

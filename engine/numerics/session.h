@@ -99,6 +99,8 @@ class Session {
                Results& results, const Worker& worker);
   /// Updates running statistics from the micro-batches of the first replica in this wave.
   void moveStates(std::size_t first, std::size_t count);
+  /// Error: a weight is infinite or NaN.
+  base::Status checkWeights() const;
   /// Gives all instances the weights and the state of the first, if weights of any were assigned.
   void equalizeInstances();
   /// Gives all instances the running statistics of the first.
@@ -134,6 +136,7 @@ class Session {
   };
   std::unique_ptr<Updater> updater_;
   std::vector<State> states_;
+  bool assigns_ = false;  ///< a parameter is assigned as a whole (keep = 0), not moved by a share
   std::vector<std::vector<std::byte>> zeros_;
   std::vector<std::vector<std::vector<std::byte>>> stateResults_;  ///< by slot and state
 };

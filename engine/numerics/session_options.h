@@ -42,6 +42,8 @@ struct SessionOptions {
   /// False: parameters with at most one axis (biases, norms) have no weight decay.
   bool decayVectors = true;
   LossScaleOptions lossScale;
+  /// End with an error where an operator or an update makes an infinite number or a NaN from finite ones.
+  bool checksFinite = false;
   /// Parameters with settings of their own; all others take those of the session's optimizer.
   optimizers::OptimizerGroups groups;
 

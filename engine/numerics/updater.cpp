@@ -14,8 +14,8 @@
 namespace pipescope::numerics {
 namespace {
 
-constexpr std::size_t kRangeElements = 8192;
 constexpr std::size_t kMostStates = 8;
+constexpr std::ptrdiff_t kMostHalfStates = 3;
 using Scratch = std::array<float, kRangeElements>;
 
 std::span<float> floatsOf(AlignedBuffer& buffer, std::size_t first, std::size_t count) {
@@ -45,6 +45,9 @@ Updater::Updater(const graph::Graph& graph, const GraphProgram& program, Paramet
     groupOf_.push_back(group == nullptr ? -1 : static_cast<int>(group - options_.groups.data()));
     stateTypes_.push_back(ruleOf(index).stateOf(parameter.type));
     PIPESCOPE_CHECK(stateTypes_.back().size() <= kMostStates, "an optimizer keeps too many state tensors");
+    const auto isHalf = [](const auto& state) { return state.type.element != graph::ElementType::float32; };
+    PIPESCOPE_CHECK(std::ranges::count_if(stateTypes_.back(), isHalf) <= kMostHalfStates,
+                    "too many half states");
     for (std::size_t first = 0; first < elements; first += kRangeElements)
       ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
   }
@@ -239,11 +242,39 @@ optimizers::Update Updater::updateOf(const Range& range, std::span<float> weight
   return update;
 }
 
+/// Half-precision state is widened into `wide`.
+void Updater::readState(const Range& range, std::vector<AlignedBuffer>& state,
+                        std::span<std::span<float>> parts,
+                        std::span<std::array<float, kRangeElements>> wide) const {
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const graph::ElementType type = stateTypes_[range.gradient][i].type.element;
+    if (type == graph::ElementType::float32) {
+      parts[i] = floatsOf(state[i], range.first, range.count);
+      continue;
+    }
+    parts[i] = std::span(wide[used++]).first(range.count);
+    readFloats(type, state[i].bytes(), range.first, parts[i]);
+  }
+}
+
+void Updater::writeState(const Range& range, std::vector<AlignedBuffer>& state,
+                         std::span<const std::span<float>> parts) const {
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const optimizers::StateTensor& tensor = stateTypes_[range.gradient][i];
+    if (tensor.type.element == graph::ElementType::float32) continue;
+    std::optional<ops::RandomSequence> random;
+    if (options_.stochasticRounding)
+      random.emplace(ops::RunIdentity{.seed = options_.seed, .iteration = step_},
+                     fmt::format("{}/{}/{}", nameOf(range), tensor.name, range.first));
+    writeFloats(tensor.type.element, parts[i], range.first, state[i].bytes(), random ? &*random : nullptr);
+  }
+}
+
 /// Measures or updates a range. Half-precision weights without a master copy are widened, updated and
 /// rounded.
 void Updater::runRule(std::size_t index, bool measure) {
-  const std::size_t count = measure ? 1 : replicas_.size();  // All replicas have the same sums.
-  for (std::size_t replica = 0; replica < count; ++replica) runRuleOf(replica, index, measure);
+  for (std::size_t replica = 0; replica < replicas_.size(); ++replica) runRuleOf(replica, index, measure);
 }
 
 void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
@@ -251,8 +282,9 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   const Range& range = ranges_[index];
   const std::size_t parameter = gradientParameters_[range.gradient];
   std::array<std::span<float>, kMostStates> parts;
+  std::array<Scratch, kMostHalfStates> wideStates;
   std::vector<AlignedBuffer>& state = own.state[range.gradient];
-  for (std::size_t i = 0; i < state.size(); ++i) parts[i] = floatsOf(state[i], range.first, range.count);
+  readState(range, state, parts, wideStates);
   const graph::ElementType type = typeOf(range);
   AlignedBuffer& master = own.masters[range.gradient];
   Scratch wide;
@@ -268,10 +300,15 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   optimizers::Update update = updateOf(range, weights, std::span(parts).first(state.size()));
   update.gradients = accumulator(replica, range);
   if (measure) {
-    ruleOf(range.gradient).measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
+    // Measuring moves the state of each replica. The sums are those of the first one.
+    std::array<double, 4> same{};
+    std::array<double, 4>& sums = replica == 0 ? sums_[index].rule : same;
+    ruleOf(range.gradient).measure(update, std::span(sums).first(optimizer_->sumCount()));
+    writeState(range, state, parts);
     return;
   }
   ruleOf(range.gradient).update(update);
+  writeState(range, state, parts);
   if (type == graph::ElementType::float32) return;
   std::optional<ops::RandomSequence> random;
   if (options_.stochasticRounding && master.bytes().empty())

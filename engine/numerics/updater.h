@@ -14,6 +14,9 @@
 
 namespace pipescope::numerics {
 
+/// Elements of a weight that one task updates.
+inline constexpr std::size_t kRangeElements = 8192;
+
 /// One tensor of the state of an optimizer, for example "layer1/conv/weight/moment1".
 struct NamedState {
   std::string name;
@@ -101,6 +104,10 @@ class Updater {
   void sumOverInstances();
   optimizers::Update updateOf(const Range& range, std::span<float> weights,
                               std::span<std::span<float>> state) const;
+  void readState(const Range& range, std::vector<AlignedBuffer>& state, std::span<std::span<float>> parts,
+                 std::span<std::array<float, kRangeElements>> wide) const;
+  void writeState(const Range& range, std::vector<AlignedBuffer>& state,
+                  std::span<const std::span<float>> parts) const;
   void runRule(std::size_t index, bool measure);
   void runRuleOf(std::size_t replica, std::size_t index, bool measure);
   void clip();

@@ -387,6 +387,7 @@ Status Instantiator::appendTo(Frame& frame, const OnnxNode& node, Statistics sta
     made.name = fmt::format("{}{}_{}", frame.path, node.name, i);
   made.block = "model";
   made.attributes = node.attributes;
+  if (options_.training && movesStatistics(node)) made.attributes.erase("unbiased");  // see addStateUpdates()
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
@@ -414,21 +415,50 @@ Status Instantiator::appendTo(Frame& frame, const OnnxNode& node, Statistics sta
   for (std::size_t i = 0; i < outputs; ++i) {
     if (node.outputs[i].valid()) frame.at(node.outputs[i]) = {ids[i], nullptr, names[i]};
   }
-  addStateUpdates(frame, node, inputs, ids);
-  return {};
+  return addStateUpdates(node, inputs, ids);
 }
 
 /// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), with the variance of a
-/// population.
-void Instantiator::addStateUpdates(const Frame&, const OnnxNode& node, const std::vector<TensorId>& inputs,
-                                   const std::vector<TensorId>& outputs) {
-  if (!options_.training || !movesStatistics(node)) return;
+/// population. With our attribute `unbiased`, it becomes that of a sample.
+Status Instantiator::addStateUpdates(const OnnxNode& node, const std::vector<TensorId>& inputs,
+                                     const std::vector<TensorId>& outputs) {
+  if (!options_.training) return {};
+  if (node.op == "AssignState") return addAssignment(node, inputs[0], outputs[0]);
+  if (!movesStatistics(node)) return {};
+  const graph::TensorType& x = instance_.graph.tensor(inputs[0]).type;
+  const auto count = static_cast<double>(x.elements() / std::max<std::int64_t>(1, x.shape[1]));
+  const bool unbiased = intOf(node, "unbiased", 0) != 0 && count > 1;
   for (std::size_t i = 1; i < outputs.size() && i + 2 < inputs.size(); ++i) {
     const TensorId statistic = inputs[i + 2];
     if (instance_.graph.tensor(statistic).role != TensorRole::parameter) continue;
-    instance_.graph.stateUpdates.push_back(
-        {.parameter = statistic, .result = outputs[i], .keep = realOf(node, "momentum", 0.9)});
+    instance_.graph.stateUpdates.push_back({.parameter = statistic,
+                                            .result = outputs[i],
+                                            .keep = realOf(node, "momentum", 0.9),
+                                            .scale = unbiased && i == 2 ? count / (count - 1) : 1});
   }
+  return {};
+}
+
+/// The first input of AssignState is the old value of a parameter, perhaps through nodes that only pass it
+/// on.
+Status Instantiator::addAssignment(const OnnxNode& node, TensorId old, TensorId result) {
+  const graph::Graph& graph = instance_.graph;
+  while (graph.tensor(old).role == TensorRole::activation) {
+    const graph::Node& producer = graph.node(graph.tensor(old).producer);
+    if (producer.op != "StopGradient" && producer.op != "Identity") break;
+    old = producer.inputs[0];
+  }
+  if (graph.tensor(old).role != TensorRole::parameter) {
+    return badInput(fmt::format("{}: AssignState {}: {} is no weight of the model that can be assigned.",
+                                model_.file, node.name, graph.tensor(old).name));
+  }
+  instance_.graph.stateUpdates.push_back({.parameter = old, .result = result, .keep = 0});
+  return {};
+}
+
+bool Instantiator::isAssigned(TensorId id) const {
+  const graph::Tensor& tensor = instance_.graph.tensor(id);
+  return tensor.producer.valid() && instance_.graph.node(tensor.producer).op == "AssignState";
 }
 
 Status Instantiator::addOutputs(Frame& frame) {
@@ -437,13 +467,15 @@ Status Instantiator::addOutputs(Frame& frame) {
     if (!slot.given())
       return badInput(
           fmt::format("{}: nothing provides the output {}.", model_.file, frame.graph.value(output).name));
-    instance_.graph.outputs.push_back(idOf(slot));
+    const TensorId id = idOf(slot);
+    if (!isAssigned(id)) instance_.graph.outputs.push_back(id);
   }
   return {};
 }
 
 Status Instantiator::checkStatistics() const {
   for (const graph::StateUpdate& update : instance_.graph.stateUpdates) {
+    if (isAssigned(update.result)) continue;
     std::vector<std::string> readers;
     for (const graph::Node& node : instance_.graph.nodes()) {
       for (const TensorId input : node.inputs) {

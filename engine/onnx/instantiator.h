@@ -45,8 +45,11 @@ class Instantiator {
   /// file.
   enum class Statistics { fixed, learned };
   base::Status appendTo(Frame& frame, const OnnxNode& node, Statistics statistics);
-  void addStateUpdates(const Frame& frame, const OnnxNode& node, const std::vector<graph::TensorId>& inputs,
-                       const std::vector<graph::TensorId>& outputs);
+  base::Status addStateUpdates(const OnnxNode& node, const std::vector<graph::TensorId>& inputs,
+                               const std::vector<graph::TensorId>& outputs);
+  base::Status addAssignment(const OnnxNode& node, graph::TensorId old, graph::TensorId result);
+  /// True if the tensor is the new value of a parameter, from AssignState.
+  bool isAssigned(graph::TensorId id) const;
   void assume(Frame& frame, const OnnxNode& node);
   /// Error: an assumption that nothing in the model needs.
   base::Status checkAssumptions() const;

@@ -17,12 +17,14 @@ class Adam : public Optimizer {
       : beta1_(s.at("beta1")),
         beta2_(s.at("beta2")),
         epsilon_(s.at("epsilon")),
-        weightDecay_(s.at("weight_decay")) {}
+        weightDecay_(s.at("weight_decay")),
+        half1_(s.at("half_moment1") != 0),
+        half2_(s.at("half_moment2") != 0) {}
 
   std::string name() const override { return "adam"; }
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
-    return {stateLike("moment1", parameter), stateLike("moment2", parameter)};
+    return {stateLike("moment1", parameter, half1_), stateLike("moment2", parameter, half2_)};
   }
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
@@ -63,6 +65,7 @@ class Adam : public Optimizer {
 
  private:
   double beta1_, beta2_, epsilon_, weightDecay_;
+  bool half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createAdam(const OptimizerSettings& s) {
@@ -72,7 +75,9 @@ std::unique_ptr<Optimizer> createAdam(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adam) {
-  registry.add({"adam", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0)}, createAdam});
+  registry.add({"adam",
+                {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0), halfMoment1(), halfMoment2()},
+                createAdam});
 }
 
 }  // namespace pipescope::optimizers

@@ -14,7 +14,7 @@ namespace {
 
 struct AdamWSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0.01;
-  bool biasCorrection = true;
+  bool biasCorrection = true, half1 = false, half2 = false;
 };
 
 using Values = Eigen::Map<Eigen::ArrayXf>;
@@ -31,7 +31,8 @@ class AdamW : public Optimizer {
   std::string name() const override { return "adamw"; }
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
-    return {stateLike("moment1", parameter), stateLike("moment2", parameter)};
+    return {stateLike("moment1", parameter, settings_.half1),
+            stateLike("moment2", parameter, settings_.half2)};
   }
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
@@ -77,14 +78,17 @@ class AdamW : public Optimizer {
 
 std::unique_ptr<Optimizer> createAdamW(const OptimizerSettings& s) {
   return std::make_unique<AdamW>(AdamWSettings{s.at("beta1"), s.at("beta2"), s.at("epsilon"),
-                                               s.at("weight_decay"), s.at("bias_correction") != 0});
+                                               s.at("weight_decay"), s.at("bias_correction") != 0,
+                                               s.at("half_moment1") != 0, s.at("half_moment2") != 0});
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamw) {
-  registry.add(
-      {"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01), biasCorrection()}, createAdamW});
+  registry.add({"adamw",
+                {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01), biasCorrection(), halfMoment1(),
+                 halfMoment2()},
+                createAdamW});
 }
 
 }  // namespace pipescope::optimizers

@@ -41,4 +41,19 @@ inline OptimizerSetting biasCorrection() {
           .isSwitch = true};
 }
 
+/// State in float16 if `half`. It is computed in float32 and rounded after each update.
+inline StateTensor stateLike(std::string name, const graph::TensorType& parameter, bool half) {
+  return {std::move(name),
+          {half ? graph::ElementType::float16 : graph::ElementType::float32, parameter.shape}};
+}
+inline OptimizerSetting halfState(const char* name, const char* help) {
+  return {.name = name, .most = 1, .help = help, .isSwitch = true};
+}
+inline OptimizerSetting halfMoment1() {
+  return halfState("half_moment1", "Keep the first moment in float16.");
+}
+inline OptimizerSetting halfMoment2() {
+  return halfState("half_moment2", "Keep the second moment in float16.");
+}
+
 }  // namespace pipescope::optimizers

@@ -20,12 +20,14 @@ class Lamb : public Optimizer {
         epsilon_(s.at("epsilon")),
         weightDecay_(s.at("weight_decay")),
         maxWeightNorm_(s.at("max_weight_norm")),
-        biasCorrection_(s.at("bias_correction") != 0) {}
+        biasCorrection_(s.at("bias_correction") != 0),
+        half1_(s.at("half_moment1") != 0),
+        half2_(s.at("half_moment2") != 0) {}
 
   std::string name() const override { return "lamb"; }
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
-    return {stateLike("moment1", parameter), stateLike("moment2", parameter)};
+    return {stateLike("moment1", parameter, half1_), stateLike("moment2", parameter, half2_)};
   }
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
@@ -90,7 +92,7 @@ class Lamb : public Optimizer {
   }
 
   double beta1_, beta2_, epsilon_, weightDecay_, maxWeightNorm_;
-  bool biasCorrection_;
+  bool biasCorrection_, half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createLamb(const OptimizerSettings& s) {
@@ -110,7 +112,9 @@ PIPESCOPE_REGISTER_OPTIMIZER(lamb) {
                   .least = 1e-30,
                   .most = 1e30,
                   .help = "Larger norms of weights count as this."},
-                 biasCorrection()},
+                 biasCorrection(),
+                 halfMoment1(),
+                 halfMoment2()},
                 createLamb});
 }
 

@@ -21,14 +21,16 @@ class RmsProp : public Optimizer {
         weightDecay_(s.at("weight_decay")),
         momentum_(s.at("momentum")),
         centered_(s.at("centered") != 0),
-        tensorflow_(s.at("tensorflow_variant") != 0) {}
+        tensorflow_(s.at("tensorflow_variant") != 0),
+        half1_(s.at("half_moment1") != 0),
+        half2_(s.at("half_moment2") != 0) {}
 
   std::string name() const override { return "rmsprop"; }
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
-    std::vector<StateTensor> state{stateLike("square_average", parameter)};
-    if (centered_) state.push_back(stateLike("average", parameter));
-    if (momentum_ != 0) state.push_back(stateLike("velocity", parameter));
+    std::vector<StateTensor> state{stateLike("square_average", parameter, half2_)};
+    if (centered_) state.push_back(stateLike("average", parameter, half1_));
+    if (momentum_ != 0) state.push_back(stateLike("velocity", parameter, half1_));
     return state;
   }
 
@@ -72,7 +74,7 @@ class RmsProp : public Optimizer {
 
  private:
   double alpha_, epsilon_, weightDecay_, momentum_;
-  bool centered_, tensorflow_;
+  bool centered_, tensorflow_, half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createRmsProp(const OptimizerSettings& s) {
@@ -94,7 +96,9 @@ PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
                  {.name = "tensorflow_variant",
                   .most = 1,
                   .help = "Add epsilon under the root, and take the learning rate into the velocity.",
-                  .isSwitch = true}},
+                  .isSwitch = true},
+                 halfState("half_moment1", "Keep the mean gradient and the velocity in float16."),
+                 halfState("half_moment2", "Keep the mean square in float16.")},
                 createRmsProp});
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 struct SgdSettings {
   double momentum = 0, dampening = 0, weightDecay = 0, velocityScaling = 1;
-  bool nesterov = false;
+  bool nesterov = false, halfVelocity = false;
 };
 
 class Sgd : public Optimizer {
@@ -23,7 +23,7 @@ class Sgd : public Optimizer {
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
     if (settings_.momentum == 0) return {};
-    return {stateLike("velocity", parameter)};
+    return {stateLike("velocity", parameter, settings_.halfVelocity)};
   }
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
@@ -62,10 +62,14 @@ class Sgd : public Optimizer {
 
 std::unique_ptr<Optimizer> createSgd(const OptimizerSettings& s) {
   return std::make_unique<Sgd>(SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"),
-                                           s.at("velocity_scaling"), s.at("nesterov") != 0});
+                                           s.at("velocity_scaling"), s.at("nesterov") != 0,
+                                           s.at("half_velocity") != 0});
 }
 
 base::Status checkSgd(const OptimizerSettings& s) {
+  if (s.at("half_velocity") != 0 && s.at("momentum") == 0)
+    return base::badInput(
+        "optimizer sgd: half_velocity needs momentum; set a momentum above 0, or leave it out");
   if (s.at("nesterov") != 0 && s.at("momentum") == 0)
     return base::badInput("optimizer sgd: nesterov needs momentum; set a momentum above 0, or leave it out");
   return {};
@@ -86,7 +90,8 @@ PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
          .least = 1e-6,
          .most = 1e6,
          .help = "Factor of the velocity, for half precision."},
-        {.name = "nesterov", .most = 1, .help = "Nesterov's momentum.", .isSwitch = true, .hasFlag = true}},
+        {.name = "nesterov", .most = 1, .help = "Nesterov's momentum.", .isSwitch = true, .hasFlag = true},
+        halfState("half_velocity", "Keep the velocity in float16.")},
        createSgd,
        checkSgd});
 }

@@ -90,6 +90,10 @@ class Instances(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "inference.output_period is given, but inference.output_mode is not"):
             interface.compile(MODEL + "[inference]\noutput_period = 2\n", "small")
 
+    def test_exceptions_need_numbers(self):
+        with self.assertRaisesRegex(ValueError, "floating_point_exceptions looks at the numbers"):
+            interface.compile(MODEL + "floating_point_exceptions = true\nnumerics = false\n", "small")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -418,6 +418,30 @@ class Scripts(unittest.TestCase):
             self.assertRegex(checked.stdout, r"state incomplete: Instance [12] of 3 on host \S+ was ended by signal 9")
             self.assertNotIn("damaged", checked.stdout)
 
+    def test_an_instance_on_another_host_ends_its_profile_itself(self):
+        """There the launcher's folder does not exist, and the launcher sees neither reports nor profiles."""
+        leave = ("import os, sys; from pipescope import interface as i; import poprun_faults as f; "
+                 "p = i.compile(f.MODEL, 'small'); d = i.Device(p, sys.argv[1]); d.attach(); os._exit(0)")
+        for signal_of_instance, message, reason in (
+            (signal.SIGKILL, r"pipescope: Instance 2 on host \S+ was ended by signal 9", r"Instance 2 on host \S+ was ended"),
+            (signal.SIGTERM, r"^$", "Another instance failed, so that this one was stopped"),
+        ):
+            with self.subTest(reason), tempfile.TemporaryDirectory() as folder:
+                profile = os.path.join(folder, "profile.pop")
+                subprocess.run([sys.executable, "-c", leave, profile], check=True, cwd=HERE)
+                # mpirun stops an instance by SIGTERM, which the process around the program passes on.
+                stop = "kill -9 $$" if signal_of_instance == signal.SIGKILL else "kill -15 $PPID; sleep 10"
+                program = f'echo {profile} > "$PIPESCOPE_LAUNCHER_FOLDER/profiles"; {stop}'
+                done = subprocess.run(
+                    [PIPESCOPE, "poprun", "--as-instance", os.path.join(folder, "there"), "--only-output-from-instance", "-1",
+                     "sh", "-c", program], env={**os.environ, "OMPI_COMM_WORLD_RANK": "2"}, capture_output=True, text=True,
+                    check=False)
+                self.assertEqual(done.returncode, 128 + signal_of_instance)
+                self.assertRegex(done.stderr, message)
+                checked = subprocess.run([PIPESCOPE, "verify", profile], capture_output=True, text=True, check=False)
+                self.assertRegex(checked.stdout, f"state incomplete: {reason}")
+                self.assertEqual(os.listdir(folder), ["profile.pop"])
+
     def test_an_exception_ends_the_others(self):
         done = poprun("--num-instances 2", "--num-replicas 2",
                       program=[sys.executable, os.path.join(HERE, "poprun_faults.py"), "raise", os.devnull])

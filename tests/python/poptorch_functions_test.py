@@ -112,12 +112,18 @@ FUNCTIONS = {
     "tile": lambda x: x.tile(1, 2),
     "take_along_dim": lambda x: torch.take_along_dim(x, torch.tensor([[1, 0, 3]]), 1),
     "threshold": nn.Threshold(0.1, 0.5),
+    "bilinear": lambda x: F.bilinear(x, x + 1, torch.arange(72.0).reshape(2, 6, 6) / 72, torch.ones(2)),
+    "dot": lambda x: x * torch.dot(x[0], x[1]),
+    "out": lambda x: x * torch.sin(x.detach(), out=torch.empty_like(x)),
 }
 IMAGES = {
     "padding same": nn.Conv2d(4, 3, (3, 4), dilation=2, padding="same"),
     "padding valid": nn.Conv2d(4, 3, 3, padding="valid"),
     "circular padding": nn.Conv2d(4, 3, 3, padding=1, padding_mode="circular"),
     "dropout that keeps all": nn.Dropout2d(0.0),
+    "fold": lambda x: F.fold(F.unfold(x, 3, padding=1), (8, 8), 3, padding=1),
+    "fold with strides": lambda x: F.fold(F.unfold(x, (3, 2), dilation=(2, 1), stride=2), (8, 8), (3, 2), (2, 1), stride=2),
+    "running statistics of instances": nn.InstanceNorm2d(4, affine=True, track_running_stats=True),
 }
 # Truth values and indices carry no gradient. The devices must not refuse to train beside them.
 MASKS = {
@@ -246,7 +252,19 @@ class Functions(unittest.TestCase):
         hidden = nn.Linear(6, 6)
         self.check({"checkpoint": Checkpointed(hidden)}, torch.randn(ROWS, 6))
 
+    def test_outputs_of_loops_keep_their_places(self):
+        for mode in ("sum", "mean", "max"):
+            module, bags = nn.EmbeddingBag(20, 5, mode=mode), torch.arange(12).reshape(4, 3)
+            torch.testing.assert_close(poptorch.inferenceModel(module)(bags), module(bags).detach())
+
     def test_what_is_not_supported_is_named(self):
+        def slope(x):
+            return torch.autograd.grad((x ** 2).sum(), x, create_graph=True)[0]
+
+        with self.assertRaisesRegex(poptorch.Error, r"gradient itself at \S+_test.py:\d+ .*differentiate the whole model once"):
+            trained(slope, torch.zeros(4, 3))
+        with self.assertRaisesRegex(poptorch.Error, r"Sequence cannot be traced at \S+_test.py:\d+ .*LSTMs with projections"):
+            poptorch.inferenceModel(Sequence(nn.LSTM(3, 4, proj_size=2)))(torch.zeros(2, 4, 3))
         with self.assertRaisesRegex(poptorch.Error,
                                     r"Applied cannot be traced at \S*functions_test.py:\d+ \(.*\): the operator "
                                     r"aten::linalg_svd is not supported\.$"):

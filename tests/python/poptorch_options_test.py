@@ -119,7 +119,6 @@ class Changing(unittest.TestCase):
             (AttributeError, "no option devices", lambda: options.devices),
             (AttributeError, "no option devices", lambda: setattr(options, "devices", 1)),
             (AttributeError, "no PopART", lambda: options._Popart.set("key", 1)),
-            (NotImplementedError, "losses instead", lambda: options.Precision.enableFloatingPointExceptions(True)),
             (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToLoad(True)),
             (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToStore(True)),
             (ValueError, "not a valid SyncPattern", lambda: options.syncPattern(7)),

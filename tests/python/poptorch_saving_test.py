@@ -3,6 +3,7 @@
 import copy
 import logging
 import os
+import pickle
 import tempfile
 import unittest
 import warnings
@@ -71,6 +72,51 @@ class Saving(unittest.TestCase):
         self.assertTrue(model.isCompiled())
         self.assertEqual(model(batch(), scale=0.5)["loss"].item(), expected)
         self.assertEqual(type(model.model), Scores)
+
+    def test_a_checkpoint_of_module_and_optimizer_goes_on_with_the_same_bits(self):
+        def fresh():
+            torch.manual_seed(1)
+            module = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1))
+            return module, poptorch.optim.Adam(module.parameters(), lr=0.05)
+
+        class Loss(nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            def forward(self, x):
+                return self.module(x).pow(2).mean()
+
+        x = torch.linspace(-1, 1, 8).reshape(2, 4)
+        module, optimizer = fresh()
+        model = poptorch.trainingModel(Loss(module), None, optimizer)
+        for _ in range(3):
+            model(x)
+        torch.save((module.state_dict(), optimizer.state_dict()), self.path)
+        expected = [model(x).item() for _ in range(3)]
+        module, optimizer = fresh()
+        weights, state = torch.load(self.path)
+        module.load_state_dict(weights)
+        optimizer.load_state_dict(state)  # before the model is compiled
+        self.assertEqual(optimizer.state_dict()["devices"], state["devices"])
+        other = poptorch.trainingModel(Loss(module), None, optimizer)
+        self.assertEqual([other(x).item() for _ in range(3)], expected)
+        module.load_state_dict(weights)
+        other.copyWeightsToDevice()
+        optimizer.load_state_dict(state)  # and afterwards
+        self.assertEqual([other(x).item() for _ in range(3)], expected)
+        sgd = poptorch.optim.SGD(module.parameters(), lr=0.1)
+        sgd.load_state_dict({**sgd.state_dict(), "devices": state["devices"]})
+        with self.assertRaisesRegex(poptorch.Error, "state of the optimizer belongs to another model"):
+            poptorch.trainingModel(Loss(module), None, sgd)(x)
+
+    def test_copies_of_an_optimizer_keep_its_settings(self):
+        optimizer = poptorch.optim.AdamW(nn.Linear(2, 2).parameters(), loss_scaling=8, max_grad_norm=0.5,
+                                         bias_correction=False, accum_type=torch.float16,
+                                         first_order_momentum_accum_type=torch.float16)
+        for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+            self.assertEqual((other.loss_scaling, other.max_grad_norm, other.bias_correction, other.accum_type,
+                              other.first_order_momentum_accum_type), (8, 0.5, False, "float16", torch.float16))
 
     def test_the_options_of_a_loaded_model_can_be_edited(self):
         self.trained()

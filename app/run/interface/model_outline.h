@@ -15,6 +15,7 @@ struct ModelOutline {
   };
   std::vector<Node> nodes;
   std::vector<std::string> inputs, outputs, weights;
+  std::vector<std::string> tensors;  ///< results of nodes
 };
 
 /// Reads a model from memory. `name` stands for it in error sentences.

@@ -123,6 +123,13 @@ base::Status checkOverlap(const Configuration& c) {
   return {};
 }
 
+base::Status checkExceptions(const Configuration& c) {
+  if (!c.boolean("execution.floating_point_exceptions") || c.boolean("execution.numerics")) return {};
+  return base::badInput(
+      "execution.floating_point_exceptions looks at the numbers, but execution.numerics is off: leave one of "
+      "them out.");
+}
+
 }  // namespace
 
 base::Status checkScheduleKeys(const Configuration& c) {
@@ -145,7 +152,8 @@ base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkScheduleKeys(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
-  return checkOverlap(c);
+  PIPESCOPE_TRY(checkOverlap(c));
+  return checkExceptions(c);
 }
 
 }  // namespace pipescope::app

@@ -76,6 +76,7 @@ numerics::SessionOptions inferenceOptions(const Configuration& c) {
   numerics::SessionOptions options;
   options.seed = static_cast<std::uint64_t>(c.integer("execution.seed"));
   options.stochasticRounding = c.boolean("execution.stochastic_rounding");
+  options.checksFinite = c.boolean("execution.floating_point_exceptions");
   return options;
 }
 

@@ -359,6 +359,25 @@ TEST(Optimizers, SayTheirStateAndWork) {
     EXPECT_EQ(std::get<ops::Map>(work.item).elements, 5000);
 }
 
+TEST(Optimizers, KeepStateInHalfWhereAsked) {
+  const graph::TensorType parameter{graph::ElementType::float32, {20, 10}};
+  const auto bytes = [&](const std::string& rule, const std::map<std::string, double>& settings) {
+    std::vector<std::int64_t> all;
+    for (const StateTensor& state : (*createOptimizer(rule, settings))->stateOf(parameter))
+      all.push_back(state.type.bytes().count);
+    return all;
+  };
+  using Bytes = std::vector<std::int64_t>;
+  for (const char* rule : {"adam", "adamw", "lamb"}) {
+    EXPECT_EQ(bytes(rule, {{"half_moment1", 1}}), (Bytes{400, 800})) << rule;
+    EXPECT_EQ(bytes(rule, {{"half_moment2", 1}}), (Bytes{800, 400})) << rule;
+  }
+  EXPECT_EQ(bytes("sgd", {{"momentum", 0.9}, {"half_velocity", 1}}), (Bytes{400}));
+  EXPECT_EQ(bytes("rmsprop", {{"momentum", 0.9}, {"centered", 1}, {"half_moment1", 1}}),
+            (Bytes{800, 400, 400}));
+  EXPECT_EQ(bytes("rmsprop", {{"momentum", 0.9}, {"half_moment2", 1}}), (Bytes{400, 800}));
+}
+
 TEST(Optimizers, LearningRateMoves) {
   One one("sgd", {});
   EXPECT_EQ(one.rule->learningRate(), 1e-3);
@@ -375,7 +394,9 @@ TEST(Optimizers, RefuseWithNameAndRange) {
             "optimizer adamw has no setting beta3; did you mean beta1?");
   EXPECT_EQ(optimizersRefusal("sgd", {{"rho", 1}}),
             "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, "
-            "velocity_scaling, nesterov, learning_rate");
+            "velocity_scaling, nesterov, half_velocity, learning_rate");
+  EXPECT_EQ(optimizersRefusal("sgd", {{"half_velocity", 1}}),
+            "optimizer sgd: half_velocity needs momentum; set a momentum above 0, or leave it out");
   EXPECT_EQ(optimizersRefusal("adamw", {{"beta1", 1}}),
             "optimizer adamw: beta1 is 1; it must be 0 to 0.9999999");
   EXPECT_EQ(optimizersRefusal("adamw", {{"learning_rate", std::nan("")}}),

@@ -166,6 +166,55 @@ TEST(Instantiate, InferenceTurnsThemOff) {
   EXPECT_TRUE(instance->weightOf.contains("mean"));
 }
 
+TEST(Instantiate, AnUnbiasedVarianceIsThatOfASample) {
+  ::onnx::ModelProto model = normalised();
+  setInt(*model.mutable_graph()->mutable_node(0), "unbiased", 1);
+  onnx::InstantiateOptions options;
+  options.training = true;
+  options.microBatch = 4;
+  const auto instance = instantiate(model, options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->graph.stateUpdates[0].scale, 1);
+  EXPECT_DOUBLE_EQ(instance->graph.stateUpdates[1].scale, 4.0 / 3);
+  EXPECT_FALSE(instance->graph.nodes()[0].attributes.contains("unbiased"));
+}
+
+/// y = x + mean, and mean ← y[0] as PyTorch's buffers are exported. `value` is the new value.
+::onnx::ModelProto assigning(const std::string& old, const std::string& value) {
+  return makeModel(17, [&](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {2, 3}).output("y").output("moved");
+    g.floats("mean", {3}, {1, 2, 3}).ints("first", {}, {0});
+    g.node("StopGradient", {"mean"}, {"seen"}).set_domain("pipescope");
+    g.node("Identity", {"seen"}, {"copy"});
+    g.node("Add", {"x", "copy"}, {"y"});
+    setInt(g.node("Gather", {"y", "first"}, {"row"}), "axis", 0);
+    g.node("AssignState", {old, value}, {"moved"}).set_domain("pipescope");
+  });
+}
+
+TEST(Instantiate, AnAssignedStateIsNoOutput) {
+  onnx::InstantiateOptions options;
+  options.training = true;
+  const auto instance = instantiate(assigning("copy", "row"), options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  const graph::Graph& graph = instance->graph;
+  ASSERT_EQ(graph.outputs.size(), 1U);
+  EXPECT_EQ(graph.tensor(graph.outputs[0]).name, "y");
+  ASSERT_EQ(graph.stateUpdates.size(), 1U);
+  EXPECT_EQ(graph.tensor(graph.stateUpdates[0].parameter).name, "mean");
+  EXPECT_EQ(graph.tensor(graph.stateUpdates[0].result).name, "moved");
+  EXPECT_EQ(graph.stateUpdates[0].keep, 0);
+}
+
+TEST(Instantiate, OnlyWeightsCanBeAssigned) {
+  onnx::InstantiateOptions options;
+  options.training = true;
+  EXPECT_THAT(instantiateRefusal(assigning("y", "y"), options),
+              HasSubstr("AssignState make_moved: y is no weight of the model that can be assigned"));
+  EXPECT_THAT(instantiateRefusal(assigning("copy", "y"), options),
+              HasSubstr("the new value is 2x3 float32, but the old one is 3 float32; they must be equal"));
+}
+
 /// Two norms in a row. Equal values are stored once, as exporters do.
 ::onnx::ModelProto sharedZeros(std::int64_t trainingMode) {
   return makeModel(17, [trainingMode](GraphMaker& g) {

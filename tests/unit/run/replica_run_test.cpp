@@ -53,6 +53,13 @@ TEST_F(ReplicaRunTest, WeightsAreEqualOnAllReplicas) {
             std::string::npos);
 }
 
+TEST_F(ReplicaRunTest, RulesThatMeasureFirstMoveTheStateOfEveryReplica) {
+  auto changes = globalBatch(20, 8, 2);
+  changes["training.check_replicas"] = "true";
+  changes["training.optimizer"] = "lamb";
+  EXPECT_TRUE(run(sample("pipelined", changes)).ok());
+}
+
 TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   ASSERT_TRUE(run(sample("pipelined", globalBatch(10, 4, 4))).ok());
   const Read profile = read();

@@ -2,12 +2,17 @@
 
 import math
 import os
+import re
 
 from .errors import MisconfigurationException
 
 
 class Callback:
-    """Hooks that are called with the trainer and the module."""
+    """Hooks that are called with the trainer and the module.
+
+    Besides those below: on_STAGE_start, on_STAGE_end, on_STAGE_epoch_start, on_STAGE_epoch_end, on_STAGE_batch_start and
+    on_STAGE_batch_end with STAGE = validation, test or predict; on_exception, on_save_checkpoint, on_load_checkpoint.
+    """
 
     def setup(self, trainer, pl_module, stage=None):
         """Called before a stage."""
@@ -38,9 +43,6 @@ class Callback:
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         """Called after each training batch."""
-
-    def on_validation_end(self, trainer, pl_module):
-        """Called after each validation."""
 
 
 def _better(mode, name):
@@ -82,6 +84,10 @@ class EarlyStopping(Callback):
             trainer.should_stop = True
 
 
+#: A field of a file name with the word and "=" before it, and its format: val_loss={val_loss:.2f}.
+_FIELD = re.compile(r"((?:[\w/.-]+=)?)\{([^{}:]+)(?::([^{}]*))?\}")
+
+
 class ModelCheckpoint(Callback):
     """Saves checkpoints: the best `save_top_k` by a value (−1: all), and the last one with `save_last`.
 
@@ -100,12 +106,19 @@ class ModelCheckpoint(Callback):
         self.best_k_models, self.best_model_path, self.best_model_score, self.last_model_path = {}, "", None, ""
 
     def _path(self, trainer, values):
-        name = self.filename or "epoch={epoch}-step={step}"
-        for key, value in values.items():
-            text = f"{value}" if isinstance(value, int) else f"{value:.4f}"
-            # As Lightning: {epoch} in a name of the user's becomes epoch=3.
-            name = name.replace("{" + key + "}", text if f"{key}={{{key}}}" in name else f"{key}={text}")
+        name = re.sub(_FIELD, lambda field: self._text(field, values), self.filename or "epoch={epoch}-step={step}")
         return os.path.join(self.dirpath or trainer.checkpoint_folder, name + ".ckpt")
+
+    @staticmethod
+    def _text(field, values):
+        """The text of a field such as {epoch:02d}. As in Lightning, {epoch} becomes epoch=3."""
+        before, key, form = field.groups()
+        if key not in values:
+            known = ", ".join(values)
+            raise MisconfigurationException(f"ModelCheckpoint: filename holds {{{key}}}, but logged are: {known}.")
+        value = values[key]
+        text = format(value, form or ("" if isinstance(value, int) else ".4f"))
+        return f"{before}{text}" if before.endswith(f"{key}=") else f"{before}{key}={text}"
 
     def on_train_epoch_end(self, trainer, pl_module):
         if (trainer.current_epoch + 1) % self.every_n_epochs != 0 or trainer.instance != 0:

@@ -1,5 +1,6 @@
 """LightningModule and LightningDataModule: what users derive from."""
 
+import copy
 import inspect
 
 import torch
@@ -41,6 +42,14 @@ class LightningModule(torch.nn.Module, _Hooks):
         super().__init__(*args, **kwargs)
         self.trainer = None
         self._hparams = Hyperparameters()
+
+    def __deepcopy__(self, memo):
+        # A copy has the same trainer, which holds files and callbacks that cannot be copied.
+        memo[id(self.trainer)] = self.trainer
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return made
 
     # --- steps and hooks of users ---------------------------------------------------------------------------
     def training_step(self, batch, batch_idx):
@@ -95,9 +104,6 @@ class LightningModule(torch.nn.Module, _Hooks):
 
     def on_train_batch_end(self, outputs, batch, batch_idx):
         """Called after each training batch, on the host, with what the step returned."""
-
-    def on_validation_epoch_end(self):
-        """Called after each validation."""
 
     # --- what the trainer gives ----------------------------------------------------------------------------
     @property

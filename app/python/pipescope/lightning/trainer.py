@@ -14,6 +14,7 @@ from .accelerators import CPUAccelerator, HPUAccelerator, IPUAccelerator, device
 from .callbacks import Callback, ModelCheckpoint
 from .data import device_loader, limited
 from .errors import MisconfigurationException
+from .hooks import call_hook, check_hooks
 from .loggers import loggers_of
 from .module import LightningDataModule, LightningModule, loader_of
 from .plugins import precision_of
@@ -187,7 +188,6 @@ class Trainer:
             self._train_epoch(model, train)
             if validation is not None and (self.current_epoch + 1) % self.check_val_every_n_epoch == 0:
                 self._evaluate(model, "validation", validation)
-                self._call("on_validation_end", modules=False)
             self._call("on_train_epoch_end")
             self._step_schedulers("epoch")
             self._show()
@@ -255,7 +255,11 @@ class Trainer:
             if ckpt_path is not None:
                 self._restore(model, ckpt_path)
             stage = self._prepare_stage("predict", loader)
+            self._call("on_predict_start")
+            self._call("on_predict_epoch_start")
             results = self._steps(model, "predict", stage)
+            self._call("on_predict_epoch_end")
+            self._call("on_predict_end")
             return None if return_predictions is False else results
 
     def _evaluated(self, model, ckpt_path, name):
@@ -306,14 +310,18 @@ class Trainer:
             if count is not None and number >= count:
                 break
             self._batch_number = number
+            self._call(f"on_{stage}_batch_start", batch, number)
             results.append(self._runner.step(stage, batch))
+            self._call(f"on_{stage}_batch_end", results[-1], batch, number)
         return results
 
     def _evaluate(self, model, stage, batches):
+        self._call(f"on_{stage}_start")
+        self._call(f"on_{stage}_epoch_start")
         results = self._steps(model, stage, batches)
         getattr(model, f"{stage}_epoch_end")(results)
-        if stage == "validation":
-            model.on_validation_epoch_end()
+        self._call(f"on_{stage}_epoch_end")
+        self._call(f"on_{stage}_end")
 
     # --- parts of stages -----------------------------------------------------------------------------------
     @contextlib.contextmanager
@@ -321,6 +329,8 @@ class Trainer:
         if not isinstance(model, LightningModule):
             raise TypeError(f"{name}() takes a LightningModule, not {type(model).__name__}.")
         self.lightning_module, model.trainer = model, self
+        for source in (model, *self.callbacks, *([] if datamodule is None else [datamodule])):
+            check_hooks(source)
         if datamodule is not None:
             datamodule.trainer = self
             datamodule.prepare_data()
@@ -333,6 +343,10 @@ class Trainer:
         self._runner = (HostRunner if self.accelerator_name == "cpu" else DeviceRunner)(self, model)
         try:
             yield
+        except BaseException as error:
+            for callback in self.callbacks:
+                call_hook(callback, "on_exception", self, model, error)
+            raise
         finally:
             self._runner.finish()
             for callback in self.callbacks:
@@ -398,12 +412,10 @@ class Trainer:
             else:
                 scheduler.step()
 
-    def _call(self, hook, *arguments, modules=True):
+    def _call(self, hook, *arguments):
         for callback in self.callbacks:
-            if hasattr(callback, hook):
-                getattr(callback, hook)(self, self.lightning_module, *arguments)
-        if modules:
-            getattr(self.lightning_module, hook)(*arguments)
+            call_hook(callback, hook, self, self.lightning_module, *arguments)
+        call_hook(self.lightning_module, hook, *arguments)
 
     # --- values --------------------------------------------------------------------------------------------
     @contextlib.contextmanager
@@ -463,6 +475,7 @@ class Trainer:
         if self._runner is not None and self._runner.has("training"):
             checkpoint["optimizer_states"] = self._optimizer_state()
             checkpoint["lr_schedulers"] = [each["scheduler"].state_dict() for each in self._schedulers]
+        self._call("on_save_checkpoint", checkpoint)
         os.makedirs(os.path.dirname(os.path.abspath(filepath)), exist_ok=True)
         torch.save(checkpoint, filepath)
 
@@ -476,6 +489,7 @@ class Trainer:
 
     def _restore(self, model, path):
         checkpoint = torch.load(path)
+        self._call("on_load_checkpoint", checkpoint)
         model.load_state_dict(checkpoint["state_dict"])
         if not self._runner.has("training"):
             return

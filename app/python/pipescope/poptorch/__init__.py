@@ -12,12 +12,13 @@ except ImportError as _error:
 from . import optim
 from .blocks import BeginBlock, Block, BlockFunction
 from .data_loader import AsynchronousDataAccessor, DataLoader
-from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, Liveness, MeanReductionStrategy,
-                    OutputMode, ReductionType, SharingStrategy, SyncPattern)
+from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, HalfFloatCastingBehavior, Liveness,
+                    MeanReductionStrategy, OutputMode, OverlapMode, ReductionType, SharingStrategy, SyncPattern)
 from .errors import Error
 from .log import setLogLevel
 from .model import PoplarExecutor, inferenceModel, load, trainingModel
-from .ops import identity_loss, isRunningOnIpu, nop, recomputationCheckpoint
+from .ops import (identity_loss, isRunningOnIpu, nop, recomputationCheckpoint, set_overlap_for_input,
+                  set_overlap_for_output)
 from .options import Options, TensorLocationSettings
 from .strategies import (ParallelPhasedExecution, Phase, PipelinedExecution, SerialPhasedExecution, ShardedExecution,
                          Stage)

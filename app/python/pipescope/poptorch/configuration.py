@@ -158,7 +158,20 @@ def _locations(options, toml, training):
     for place, elements in least.items():
         toml.set(f"execution.{place}_least_elements", elements)
     if options.TensorLocations._values.get("numIOTiles"):
-        toml.set("execution.io_tiles", options.TensorLocations.numIOTiles)
+        toml.set("execution.io_tiles", options.TensorLocations._values["numIOTiles"])
+
+
+def _overlap(options, toml, traced, stages):
+    """Let copies run beside the computation, if the model asks for it."""
+    if not traced.overlaps:
+        return
+    if isinstance(options.strategy, PipelinedExecution) and len(stages) > 1:
+        raise Error("set_overlap_for_input and set_overlap_for_output do not go together with PipelinedExecution: leave "
+                    "them out, or use ShardedExecution.")
+    if not options.TensorLocations._values.get("numIOTiles"):
+        raise Error("set_overlap_for_input and set_overlap_for_output need tiles that copy: call "
+                    "TensorLocations.numIOTiles(32), or more.")
+    toml.set("execution.overlap_io", True)
 
 
 def _groups(toml, rule, names, weights):
@@ -293,6 +306,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         _use_cards(options, toml, processes)
     else:
         blocks, stages = _use_ipus(options, toml, traced, nodes, training, processes)
+    toml.set("execution.floating_point_exceptions", options.Precision.floating_point_exceptions)
     if options.random_seed is not None:
         toml.set("execution.seed", options.random_seed)
     kept = [name.lstrip("/") for operator, name in nodes if "@checkpoint" in name and operator != "Constant"]
@@ -304,6 +318,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
     toml.set(f"{table}.device_iterations", options.device_iterations)
     toml.set(f"{table}.replication_factor", options.replication_factor * processes)
     _locations(options, toml, training)
+    _overlap(options, toml, traced, stages)
     if training:
         _training(options, toml, rule, optimizer)
         toml.set("training.loss_output", outline["outputs"][traced.loss])

@@ -5,6 +5,7 @@ import math
 import torch
 
 from .decomposition_rules import rule
+from .errors import Error, caller_line
 
 
 @rule(torch.unflatten, torch.Tensor.unflatten)
@@ -23,6 +24,18 @@ def _expm1(x):
 @rule(torch.addcdiv, torch.Tensor.addcdiv)
 def _addcdiv(x, first, second, *, value=1):
     return x + value * (first / second)
+
+
+@rule(torch.autograd.grad, torch.Tensor.backward)
+def _gradient(*args, **kwargs):
+    raise Error(f"The model computes a gradient itself at {caller_line()}, as for a gradient penalty, which is not supported: "
+                "the devices differentiate the whole model once.")
+
+
+@rule(torch.dot, torch.Tensor.dot)
+def _dot(first, second):
+    # The exporter does not know that its form has no axes.
+    return (first * second).sum()
 
 
 @rule(torch.atan2, torch.Tensor.atan2, torch.arctan2, torch.Tensor.arctan2)

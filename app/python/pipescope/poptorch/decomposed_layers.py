@@ -6,6 +6,7 @@ The random numbers are drawn by the devices.
 import torch
 import torch.nn.functional as F
 
+from .buffers import Watch, sizes_of
 from .decomposition_rules import RULES, rule
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
@@ -103,9 +104,11 @@ for _function in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu):
 
 
 def _same_padding(function, dimensions):
-    """A convolution whose padding is "same" or "valid"."""
+    """A convolution whose padding may be "same" or "valid", and whose weight may be computed, as by spectral norm."""
 
     def decomposition(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        if not isinstance(weight, torch.nn.Parameter):
+            weight = weight.reshape(sizes_of(weight))  # The exporter asks for its shape.
         if not isinstance(padding, str):
             return function(x, weight, bias, stride, padding, dilation, groups)
         if padding == "valid":
@@ -136,6 +139,42 @@ def _pad(x, pad, mode="constant", value=None):
         parts += [x] + ([x.narrow(axis, 0, after)] if after else [])
         x = torch.cat(parts, axis)
     return x
+
+
+@rule(F.bilinear)
+def _bilinear(first, second, weight, bias=None):
+    y = torch.einsum("...i,oij,...j->...o", first, weight, second)
+    return y if bias is None else y + bias
+
+
+@rule(F.fold)
+def _fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    # A transposed convolution whose kernels have one 1 each.
+    def pair(value):
+        return [value, value] if isinstance(value, int) else list(value)
+
+    whole, kernel, spread, pads, steps = map(pair, (output_size, kernel_size, dilation, padding, stride))
+    batch, rows = sizes_of(x)[0], sizes_of(x)[1]
+    channels, area = rows // (kernel[0] * kernel[1]), kernel[0] * kernel[1]
+    places = [(whole[i] + 2 * pads[i] - spread[i] * (kernel[i] - 1) - 1) // steps[i] + 1 for i in range(2)]
+    extra = [whole[i] + 2 * pads[i] - spread[i] * (kernel[i] - 1) - 1 - (places[i] - 1) * steps[i] for i in range(2)]
+    kernels = torch.eye(area, dtype=x.dtype).reshape(area, 1, *kernel)
+    parts = x.reshape(batch * channels, area, *places)  # each channel by itself
+    y = F.conv_transpose2d(parts, kernels, None, steps, pads, extra, 1, spread)
+    return y.reshape(batch, channels, *whole)
+
+
+@rule(F.instance_norm)
+def _instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
+                   eps=1e-5):
+    if running_mean is not None and use_input_stats:
+        # The exporter's form is no valid ONNX. The statistics are buffers that move.
+        axes = list(range(2, x.dim()))
+        mean, variance = x.detach().mean(axes).mean(0), x.detach().var(axes).mean(0)
+        Watch.current.write(running_mean, (1 - momentum) * running_mean + momentum * mean)
+        Watch.current.write(running_var, (1 - momentum) * running_var + momentum * variance)
+        running_mean = running_var = None
+    return F.instance_norm(x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 @rule(F.threshold, torch.threshold)

@@ -9,7 +9,11 @@ import warnings
 
 import torch
 import torch.utils.checkpoint
+from torch.onnx.symbolic_opset9 import _convolution as convolution_of_onnx
+from torch.onnx.symbolic_opset14 import batch_norm as batch_norm_of_onnx
 from torch.overrides import TorchFunctionMode
+
+from .buffers import Watch
 
 # These register their functions.
 from . import decomposed_functions, decomposed_layers, decomposed_losses  # noqa: F401
@@ -23,7 +27,28 @@ def _tracing():
 
 
 def _detach_symbol(graph, x):
-    return graph.op("pipescope::StopGradient", x)
+    return graph.op("pipescope::StopGradient", x).setType(x.type())
+
+
+def _batch_norm(graph, *args):
+    """PyTorch's running variance is that of a sample, ONNX's that of a population, so the operator is one of Pipescope."""
+    y = batch_norm_of_onnx(graph, *args)
+    node = y.node()
+    if node.kind() != "onnx::BatchNormalization" or not node.hasAttribute("training_mode") or not node.i("training_mode"):
+        return y
+    outputs = graph.op("pipescope::BatchNormalization", *node.inputs(), epsilon_f=node.f("epsilon"),
+                       momentum_f=node.f("momentum"), training_mode_i=1, unbiased_i=1, outputs=node.outputsSize())
+    for made, old in zip(outputs, node.outputs()):
+        made.setType(old.type())
+    return outputs[0]
+
+
+def _convolution(graph, x, weight, *args):
+    """The exporter forgets the shapes of what comes from operators that are not ONNX's, and needs that of a weight."""
+    shape = weight.node().inputsAt(1).node() if weight.node().kind() == "onnx::Reshape" else None
+    if shape is not None and shape.kind() == "onnx::Constant":
+        weight.setType(weight.type().with_sizes(shape.t("value").tolist()))
+    return convolution_of_onnx(graph, x, weight, *args)
 
 
 def _detached(value):
@@ -31,6 +56,9 @@ def _detached(value):
     if isinstance(value, torch.Tensor):
         return value.detach() if value.requires_grad and value.is_floating_point() else value
     return type(value)(map(_detached, value)) if type(value) in (tuple, list) else value
+
+
+_SYMBOLS = {"aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
 
 
 class _RunsAtOnce:
@@ -78,7 +106,8 @@ class Decomposed(TorchFunctionMode):
             self._count_no_grad()
             torch.autograd.Function.apply = classmethod(_apply_and_warn)
         torch.utils.checkpoint.CheckpointFunction = _RunsAtOnce
-        torch.onnx.register_custom_op_symbolic("aten::detach", _detach_symbol, OPSET)
+        for name, symbol in _SYMBOLS.items():
+            torch.onnx.register_custom_op_symbolic(name, symbol, OPSET)
         return super().__enter__()
 
     def __exit__(self, *failure):
@@ -86,14 +115,24 @@ class Decomposed(TorchFunctionMode):
         if self._training:
             del torch.autograd.Function.apply
         torch.utils.checkpoint.CheckpointFunction = self._checkpoint
-        torch.onnx.unregister_custom_op_symbolic("aten::detach", OPSET)
+        for name in _SYMBOLS:
+            torch.onnx.unregister_custom_op_symbolic(name, OPSET)
         return super().__exit__(*failure)
+
+    @staticmethod
+    def _call(function, args, kwargs):
+        """ONNX has no `out`: the result is written into that tensor, which may be a buffer (spectral norm does so)."""
+        into = kwargs.get("out")
+        if not isinstance(into, torch.Tensor):
+            return function(*args, **kwargs)
+        values = function(*args, **{name: value for name, value in kwargs.items() if name != "out"})
+        return Watch.current.write(into, values)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         known = len(self._caught)
         if self._depth > 0 and _tracing():
             args, kwargs = _detached(tuple(args)), {name: _detached(value) for name, value in (kwargs or {}).items()}
-        result = RULES.get(func, func)(*args, **(kwargs or {}))
+        result = self._call(RULES.get(func, func), args, kwargs or {})
         for each in self._caught[known:]:
             if os.path.dirname(each.filename) == os.path.dirname(__file__):
                 caller = sys._getframe(1)

@@ -88,6 +88,14 @@ class Liveness(enum.IntEnum):
     OffChipAfterEachPhase = 3
 
 
+class OverlapMode(enum.IntEnum):
+    """Which loop hides the copies of a tensor from or to the host."""
+
+    NoOverlap = 0
+    OverlapAccumulationLoop = 1
+    OverlapDeviceIterationLoop = 2
+
+
 class SharingStrategy(enum.IntEnum):
     """Kept for programs that name it. Loaders read ahead on threads, which share all memory."""
 

@@ -10,16 +10,25 @@ import torch
 from .. import popdist
 from .._pipescope import interface
 from . import configuration, optim, saved_model
+from .buffers import KeptBuffers, count_batches
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
 from .errors import Error
+from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
 
 
-class PoplarExecutor:
+#: Names of PopTorch's executor that this one lacks, and what to do instead.
+_ABSENT = {
+    "copyNamedBuffersToDevice": "call copyWeightsToDevice, which copies buffers, too",
+    "rng_state": "random numbers follow from Options.randomSeed and the number of updates, which save() keeps",
+}
+
+
+class PoplarExecutor(Figures):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
     def __init__(self, model, options, optimizer, training):
@@ -30,10 +39,11 @@ class PoplarExecutor:
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
+        self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
-        self._outputs, self._compiled_groups, self._state_to_load = [], [], None
+        self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -45,6 +55,14 @@ class PoplarExecutor:
     def options(self):
         """The options, which can no longer be changed."""
         return self._options
+
+    def __getattr__(self, name):
+        """What the executor does not have is the module's."""
+        if "_module" not in self.__dict__:
+            raise AttributeError(name)
+        if name in _ABSENT:
+            raise AttributeError(f"{name} is not implemented on emulated devices: {_ABSENT[name]}.")
+        return getattr(self._module, name)
 
     def state_dict(self, *args, **kwargs):
         return self._module.state_dict(*args, **kwargs)
@@ -132,7 +150,8 @@ class PoplarExecutor:
         self._must_be_compiled("copyWeightsToDevice")
         for name, tensor in self._shared_names():
             values = tensor.detach()
-            values = values.float() if values.dtype == torch.bfloat16 else values
+            narrow = values.dtype == torch.bfloat16 or name in self._traced.buffers
+            values = values.float() if narrow else values
             self._executable.set_weight(name, values.contiguous().numpy())
         self._uploaded = self._versions()
 
@@ -161,7 +180,8 @@ class PoplarExecutor:
         statistics = {id(buffer) for module in self._module.modules()
                       if isinstance(module, (torch.nn.modules.batchnorm._NormBase,))
                       for buffer in (module.running_mean, module.running_var) if buffer is not None}
-        return frozen + [n for n, b in self._module.named_buffers() if id(b) not in statistics and b.is_floating_point()]
+        return frozen + [n for n, b in self._module.named_buffers()
+                         if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
 
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
@@ -175,21 +195,24 @@ class PoplarExecutor:
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
         self._example, self._blocks = [tensor[:rows].clone() for tensor in tensors], tensors[0].shape[0] // rows
         begun = time.perf_counter()
-        buffers = {name: value.clone() for name, value in self._module.named_buffers()}
+        buffers = KeptBuffers(self._module)
         self._traced = trace(self._module, arguments, self._example, self._training)
-        with torch.no_grad():
-            for name, value in self._module.named_buffers():
-                value.copy_(buffers[name])  # tracing ran the module
+        buffers.restore()  # tracing ran the module
         name = self._options.model_name or ("training" if self._training else "inference")
         outline = interface.outline(self._traced.onnx, name)
-        self._outputs = outline["outputs"]
+        self._tensor_names = outline["tensors"]
+        self._check_anchors()
+        anchors = [each for each in self._options.anchored_tensors.values() if each not in outline["outputs"]]
+        onnx = with_outputs(self._traced.onnx, anchors)
+        self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
         toml, self._compiled_groups = configuration.build(
             self._options, self._traced, outline, rows, self._rule, self._optimizer,
             self._names_of_parameters(), self._frozen() if self._training else (),
-            [name for name, parameter in self._module.named_parameters() if parameter.dim() == 0],
+            [name for name, value in self._host_tensors().items()
+             if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
         )
         try:
-            self._program = interface.compile(toml, name, self._traced.onnx)
+            self._program = interface.compile(toml, name, onnx)
         except ValueError as error:
             line = line_of_refusal(self._module, self._traced, self._example, self._training, str(error))
             if not line:
@@ -218,8 +241,13 @@ class PoplarExecutor:
                 device.finish()
             raise Error("Out of memory: " + " ".join(self._program.overflow))
         self._executable = interface.Executable(self._program, 0)
+        # An output of a loop that is unrolled gets another name, but keeps its place. The loss is no output.
+        made = [output for output, _, _ in self._executable.info.outputs]
+        expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
+        self._names = dict(zip(expected, made)) if len(made) >= len(expected) else {}
         self._device = device
         self.copyWeightsToDevice()
+        self._take_optimizer_state()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
             device.attach()
 
@@ -244,9 +272,15 @@ class PoplarExecutor:
         arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
         self._calls += 1
         answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
+        if self._options.log_cycle_count:
+            logger.info("call %d took %d cycles", self._calls, self._last["emulated_ticks"])
+        self._anchors = {short: torch.from_numpy(answer["outputs"][long])
+                         for short, long in self._options.anchored_tensors.items()}
         self._record(answer)
         if self._training:
             self.copyWeightsToHost()
+            count_batches(self._module, self._options.device_iterations * self._options.Training.gradient_accumulation)
             # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
             self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
         return self._results(answer)
@@ -272,8 +306,8 @@ class PoplarExecutor:
 
     def _results(self, answer):
         """The results of the module, with the rows that the output mode returns in place of each tensor."""
-        outputs = [torch.from_numpy(answer["outputs"][name]) if name in answer["outputs"] else None
-                   for name in self._outputs]
+        made = [answer["outputs"].get(self._names.get(name, name)) for name in self._outputs]
+        outputs = [None if each is None else torch.from_numpy(each) for each in made]
         if self._traced.loss is not None:
             losses = torch.from_numpy(answer["returned_losses"])
             outputs[self._traced.loss] = losses.reshape(()) if losses.numel() == 1 else losses
@@ -290,6 +324,19 @@ class PoplarExecutor:
         if self.isCompiled():
             self._change_rule(rule, optimizer)
         self._rule, self._optimizer = rule, optimizer
+        self._follow(optimizer)
+
+    def _follow(self, optimizer):
+        """Let an optimizer of poptorch.optim ask for the state on the devices."""
+        if hasattr(optimizer, "_runs_in"):
+            optimizer._runs_in(self)
+
+    def _take_optimizer_state(self):
+        """Load the state that the optimizer got by load_state_dict()."""
+        state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
+        if state is not None:
+            weights = {name for name, _, _ in self._executable.weights}
+            self._set_state(saved_model.with_weights(state, self._state(), weights))
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()
@@ -358,10 +405,6 @@ class PoplarExecutor:
             return
         state, self._state_to_load = self._state_to_load, None
         self._set_state(state)
-
-    def getPerfCounters(self):
-        """Refused: latencies are in the profile."""
-        raise NotImplementedError("getPerfCounters is not implemented: call enableProfiling and open the profile.")
 
     def emulatedSecondsPerCall(self):
         """The emulated time of one call. PopTorch has no such function."""

@@ -2,6 +2,7 @@
 
 import torch
 
+from .enums import OverlapMode
 from .errors import Error, caller_line
 
 
@@ -48,6 +49,31 @@ def isRunningOnIpu():
 def nop(tensor):
     """Return the tensor. PopTorch keeps its compiler from moving operators across a nop, but this one moves none."""
     return tensor
+
+
+class Overlap:
+    """Whether a model asks for copies that run beside the computation."""
+
+    asked = False  # while a model is traced
+
+
+def _overlapped(tensors, mode):
+    if OverlapMode(mode) != OverlapMode.NoOverlap:
+        Overlap.asked = True
+    return tensors
+
+
+def set_overlap_for_input(input_tensors, mode):
+    """Copy inputs from the host while the other tiles compute. It needs TensorLocations.numIOTiles, and no pipeline.
+
+    If one tensor asks for it, all inputs and outputs are copied so. Returns the tensors as they are.
+    """
+    return _overlapped(input_tensors, mode)
+
+
+def set_overlap_for_output(output_tensors, mode):
+    """Copy outputs to the host while the other tiles compute: see set_overlap_for_input."""
+    return _overlapped(output_tensors, mode)
 
 
 class Checkpoints:

@@ -15,6 +15,12 @@ __all__ = ["Options", "TensorLocationSettings"]
 
 
 class _DistributedOptions(OptionsGroup):
+    _absent = {
+        "disable": "start the program without `pipescope poprun`, so that it is alone",
+        "setEnvVarNames": "call configureProcessId with the values of these variables",
+        "IPUoFConfigFiles": "choose the system by the number of IPUs; there are no partitions of real machines",
+    }
+
     def __init__(self):
         super().__init__(
             num_distributed_processes=int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")),
@@ -57,6 +63,17 @@ def _positive(name, value):
 class Options(OptionsGroup):
     """All options of a model. A setter returns the options, so that calls can follow each other."""
 
+    _absent = {
+        "useIpuId": "all emulated IPUs are alike, so leave it out",
+        "enableSyntheticData": "pass tensors of zeros or random numbers",
+        "enableStableNorm": "leave it out; norms always compute the variance from centred values",
+        "updatableNamedBuffers": "load_state_dict and copyWeightsToDevice send all buffers",
+        "disableModuleNamescope": "leave it out; it only changes names",
+        "sourceLocationExcludes": "leave it out; messages name the innermost line outside of PyTorch",
+        "appendToLocationExcludes": "leave it out; messages name the innermost line outside of PyTorch",
+        "maxRepeatLogs": "call setLogLevel to say less",
+    }
+
     def __init__(self):
         super().__init__(
             replication_factor=1,
@@ -92,6 +109,7 @@ class Options(OptionsGroup):
             "cards": 0,  # of Gaudis in place of IPUs
             "card_precision": 32,
             "ipu_model": False,
+            "log_cycle_count": False,
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()
@@ -161,6 +179,26 @@ class Options(OptionsGroup):
     #: The older name of outputMode.
     anchorMode = outputMode
 
+    def anchorTensor(self, short_name, long_name, output_mode=None, output_return_period=None):
+        """Return a tensor of the graph from every call, too: getAnchoredTensor(short_name).
+
+        `long_name` is one of getTensorNames(). The output mode is that of the model; another one is refused.
+        """
+        if output_mode is not None and (OutputMode(output_mode).value, int(output_return_period or 1)) != (
+                self.output_mode, self.output_return_period):
+            raise NotImplementedError(
+                f"anchorTensor: {short_name} cannot have an output mode of its own: choose outputMode for the whole model "
+                "first, and leave this one out, or pass the same.")
+        return self._set("anchored_tensors", {**self.anchored_tensors, str(short_name): str(long_name)})
+
+    def logCycleCount(self, log_cycle_count=True):
+        """Log the cycles of each call (level INFO), and let cycleCount() return them."""
+        return self._hide("log_cycle_count", bool(log_cycle_count))
+
+    def relaxOptimizerAttributesChecks(self, relax=True):
+        """Accept it: other attributes of an optimizer than those of its class are never read."""
+        return self
+
     def broadcastBuffers(self, broadcast_buffers=True):
         """Give each replica buffers of its own if False, which is refused for several replicas."""
         return self._set("broadcast_buffers", bool(broadcast_buffers))
@@ -180,8 +218,13 @@ class Options(OptionsGroup):
         return self._hide("profile_dir", str(profile_dir or self.log_dir))
 
     def enableExecutableCaching(self, path):
-        """Accept it without effect, as PopTorch does for its model of an IPU; a line of the log says so."""
-        logger.warning("enableExecutableCaching has no effect: programs for emulated devices are compiled at each start.")
+        """Accept it without effect, as PopTorch does for its model of an IPU; a line of the log says so.
+
+        Nothing would be gained: most of the time goes into tracing, which must come first, because the traced model is
+        what a cache would look for. Compiling for emulated devices then takes about as long as reading a file would.
+        """
+        logger.warning("enableExecutableCaching has no effect: emulated devices need no executable, and what is compiled "
+                       "for them takes less time than the tracing before it, which a cache cannot save.")
         return self._hide("cache_path", str(path))
 
     def showCompilationProgressBar(self, show=True):

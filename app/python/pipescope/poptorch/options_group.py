@@ -6,6 +6,9 @@ import copy
 class OptionsGroup:
     """A group of options. Once a model or a data loader has used it, it can no longer be changed."""
 
+    #: Options of PopTorch that this group lacks, and what to do instead.
+    _absent = {}
+
     def __init__(self, **values):
         self.__dict__["_values"] = dict(values)
         self.__dict__["_is_frozen"] = False
@@ -23,6 +26,8 @@ class OptionsGroup:
         values = self.__dict__.get("_values", {})
         if name in values:
             return values[name]
+        if name in type(self)._absent:
+            raise AttributeError(f"{name} is not implemented on emulated devices: {type(self)._absent[name]}.")
         raise AttributeError(f"{type(self).__name__} has no option {name}.")
 
     def __setattr__(self, name, value):

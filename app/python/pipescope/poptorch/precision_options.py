@@ -37,6 +37,22 @@ class _PrecisionOptions(OptionsGroup):
         )
         self.__dict__["stochastic_rounding"] = False
         self.__dict__["partials_type"] = "float32"
+        self.__dict__["floating_point_exceptions"] = False
+
+    def halfFloatCasting(self, half_float_casting):
+        """Accept the default only: a model has one type, and others are refused when it is traced."""
+        if HalfFloatCastingBehavior(half_float_casting) != HalfFloatCastingBehavior.Default:
+            raise NotImplementedError(
+                f"halfFloatCasting({HalfFloatCastingBehavior(half_float_casting).name}) is not implemented: make all "
+                "parameters float32 or all half, and cast tensors in the model.")
+        return self
+
+    def runningStatisticsAlwaysFloat(self, value):
+        """Accept True: running statistics of norms are always float32."""
+        if not value:
+            raise NotImplementedError("runningStatisticsAlwaysFloat(False) is not implemented: running statistics of norms "
+                                      "are always float32.")
+        return self
 
     def autocastEnabled(self, enabled):
         """Switch autocast regions on or off. A program without such regions does not change."""
@@ -63,10 +79,7 @@ class _PrecisionOptions(OptionsGroup):
         return self
 
     def enableFloatingPointExceptions(self, enabled):
-        """Refused: the emulated devices do not raise exceptions for single operations."""
-        if enabled:
-            raise NotImplementedError(
-                "enableFloatingPointExceptions(True) is not implemented: look at the losses instead, which "
-                "are NaN or infinite after an overflow."
-            )
+        """End a call with a RuntimeError where an operator or an update makes NaN or infinity from finite numbers."""
+        self._set("autocast_enabled", self.autocast_enabled)
+        self.__dict__["floating_point_exceptions"] = bool(enabled)
         return self

@@ -1,9 +1,11 @@
 """Files of models: PoplarExecutor.save, and poptorch.load, which makes a model from such a file."""
 
+import io
 import pickle
 import warnings
 import zipfile
 
+import numpy
 import torch
 
 from .errors import Error
@@ -45,6 +47,17 @@ def read(path):
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise Error(f"{path} is no file of PoplarExecutor.save.")
     return content
+
+
+def with_weights(state, current, weights):
+    """Return the state (bytes of an .npz file) with these weights from `current`, the state of the same model now."""
+    saved, now = numpy.load(io.BytesIO(state)), numpy.load(io.BytesIO(current))
+    if set(saved.files) != set(now.files):
+        raise Error("The state of the optimizer belongs to another model or to other settings of the optimizer: load it into "
+                    "the same.")
+    file = io.BytesIO()
+    numpy.savez(file, **{name: now[name] if name in weights else saved[name] for name in now.files})
+    return file.getvalue()
 
 
 def example_of(content):

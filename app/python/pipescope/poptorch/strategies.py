@@ -83,10 +83,13 @@ class _StagedStrategy(_Strategy):
             self.auto = stages[0]
             return
         for stage in stages:
-            if not isinstance(stage, (str, Stage)):
+            listed = [stage] if isinstance(stage, str) else stage  # a list of block ids is a stage, too
+            if isinstance(listed, (list, tuple)) and all(isinstance(block, str) for block in listed):
+                stage = Stage(*listed)
+            if not isinstance(stage, Stage):
                 kind = type(self).__name__
                 raise TypeError(f"{kind} takes Stage objects, block ids or one AutoStage, not {stage!r}.")
-            self.stages.append(Stage(stage) if isinstance(stage, str) else stage)
+            self.stages.append(stage)
 
     def stage(self, block_id):
         """Return the stage that holds a block."""
@@ -148,6 +151,8 @@ class _PhasedStrategy(_Strategy):
     def __init__(self, *phases):
         if not phases:
             raise ValueError(f"{type(self).__name__} needs its phases: pass Phase objects or block ids.")
+        if len(phases) == 1 and isinstance(phases[0], list) and all(isinstance(each, Phase) for each in phases[0]):
+            phases = phases[0]
         lists = [each if isinstance(each, (list, Phase)) else [each] for each in phases]
         self.phases = [each if isinstance(each, Phase) else Phase(*each) for each in lists]
         self.separate_backward = False
@@ -189,3 +194,10 @@ class ParallelPhasedExecution(_PhasedStrategy):
     """The phases alternate between two groups of IPUs; the idle group loads and stores."""
 
     key = "parallel_phased"
+
+    def sendTensorsOffChipAfterFwd(self, off_chip=True):
+        """Refused unless it is False: what TensorLocations puts on the chip stays there."""
+        if off_chip:
+            raise NotImplementedError("sendTensorsOffChipAfterFwd(True) is not implemented: use TensorLocations for the "
+                                      "kinds of tensors that leave the chip.")
+        return self

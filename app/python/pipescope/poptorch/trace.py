@@ -1,6 +1,6 @@
 """Tracing: from a module and the rows of one micro-batch to an ONNX model in memory."""
 
-import copy
+import contextlib
 import inspect
 import io
 import os
@@ -11,9 +11,10 @@ import warnings
 import torch
 
 from .blocks import Annotations
+from .buffers import BuffersChange, KeptBuffers, Watch, check_norms, widen
 from .decompositions import OPSET, Decomposed
 from .errors import Error, user_line
-from .ops import Checkpoints, MarkedLosses
+from .ops import Checkpoints, MarkedLosses, Overlap
 from .structure import Structure
 
 
@@ -28,9 +29,14 @@ class Traced:
         self.places = []  # by result: the number of its output, which several results may share
         self.loss = None  # the number of the output that is the loss
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
+        self.buffers = {}  # types of those that the module changes; their new values are the last outputs of the model
         self.annotations = Annotations()
-        self.is_half = False
+        self.is_half = self.overlaps = False
         self.warnings = []
+
+    def count_of_states(self, training):
+        """The number of outputs, the last ones, that are new values of buffers."""
+        return len(self.buffers) if training else 0
 
 
 class _SeveralScalars(Exception):
@@ -103,12 +109,14 @@ def _refuse(module, tensors, error):
     text = re.split(r" Please feel free| ?\[Caused by|\n", str(error))[0].rstrip(". ")
     operator = re.search(r"aten::\w+", text)
     argument = re.search(r"for argument '\w+' of node '_?([a-z]+)", text)
-    exporter = re.match(r"Unsupported: ONNX export of operator (.*)|Exporting the operator '(\S+)'", text)
+    exporter = re.match(r"Unsupported: ONNX export of operator (\w+.*)|Exporting the operator '(\S+)'", text)
     if exporter:
         text = f"the operator {exporter.group(1) or exporter.group(2)} is not supported"
     if argument:
         text = f"an argument of the operator {argument.group(1)} is not supported, such as out="
-    name = operator.group() if operator else f"aten::{argument.group(1)}" if argument else None
+    word = re.match(r"\w+", exporter.group(1)) if exporter and exporter.group(1) else argument and argument.group(1)
+    word = word.group() if isinstance(word, re.Match) else word
+    name = operator.group() if operator else f"aten::{word.lower()}" if word else None
     line = _operator_line(module, tensors, name) if name else ""
     line = line or user_line(traceback.extract_tb(error.__traceback__))
     where = f" at {line}" if line else ""
@@ -132,19 +140,22 @@ class _FlatForward:
 
     def __exit__(self, *failure):
         del self._module.forward
-        MarkedLosses.current = None
+        MarkedLosses.current = Watch.current = None
 
     def _call(self, *tensors):
         args, kwargs = self._traced.arguments.build(tensors)
         MarkedLosses.current.tensors = []
-        results = Structure(self._forward(*args, **kwargs))
-        outputs = _Outputs(tensors)
         traced = self._traced
+        watch = Watch(self._module, traced.buffers if self._training else {})
+        results = Structure(self._forward(*args, **kwargs))
+        if new := {name: kind for name, kind in watch.changed().items() if name not in traced.buffers}:
+            raise BuffersChange(new)
+        outputs = _Outputs(tensors)
         traced.places = [outputs.add(tensor) for tensor in results.release()]
         traced.results = results
         if self._training:
             traced.loss = _find_loss(self._module, traced, outputs, MarkedLosses.current.tensors)
-        return tuple(outputs.tensors)
+        return (*outputs.tensors, *watch.assigned())
 
 
 class _Outputs:
@@ -206,7 +217,7 @@ def _export(module, traced, tensors, training):
     """Return the ONNX model."""
     buffer = io.BytesIO()
     traced.annotations = Annotations()
-    Checkpoints.count = 0
+    Checkpoints.count, Overlap.asked = 0, False
     with (_FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught,
           Decomposed(caught, training)):
         warnings.simplefilter("always")
@@ -216,6 +227,7 @@ def _export(module, traced, tensors, training):
         )
     traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))
                        and "results are registered as constants" not in str(each.message)]  # numbers of the user's code
+    traced.overlaps = Overlap.asked
     return buffer.getvalue()
 
 
@@ -232,12 +244,41 @@ def _warn(traced):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
-def _export_with_loss(module, traced, tensors, training):
+def _export_as_it_is(module, traced, tensors, training):
+    """Export the module. What the first attempt learns about its loss or its buffers decides about the next one."""
+    check_norms(module)
+    kept = KeptBuffers(module)
+    while True:
+        try:
+            if training:
+                widen(module, traced.buffers)
+            return _export(module, traced, tensors, training)
+        except _SeveralScalars:
+            kept.restore()
+            traced.trainable = _trainable_scalars(module, traced.arguments, tensors)
+        except BuffersChange as change:
+            if not training:
+                warnings.warn(f"{type(module).__name__} changes its buffer {change} while it runs. In inference devices "
+                              "keep the value that it has when the model is called.")
+            traced.buffers = {**traced.buffers, **change.types}
+        finally:
+            kept.restore()
+
+
+@contextlib.contextmanager
+def _in_float32(module, is_half):
+    """Make a module in half precision float32 meanwhile, which loses nothing: PyTorch computes half on no CPU."""
+    if not is_half:
+        yield
+        return
+    buffers, weights = KeptBuffers(module), [(each, each.data) for each in module.parameters()]
+    module.float()
     try:
-        return _export(module, traced, tensors, training)
-    except _SeveralScalars:
-        traced.trainable = _trainable_scalars(module, traced.arguments, tensors)
-        return _export(module, traced, tensors, training)
+        yield
+    finally:
+        for parameter, values in weights:
+            parameter.data = values
+        buffers.restore()
 
 
 def trace(module, arguments, tensors, training):
@@ -245,15 +286,14 @@ def trace(module, arguments, tensors, training):
     traced = Traced(arguments)
     traced.is_half = _is_half(module)
     if traced.is_half:
-        module = copy.deepcopy(module).float()
         tensors = [tensor.float() if tensor.is_floating_point() else tensor for tensor in tensors]
     modes = [(each, each.training) for each in module.modules()]
     if module.training != training:
         module.train(training)
     traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     try:
-        with torch.random.fork_rng(devices=[]):
-            traced.onnx = _export_with_loss(module, traced, tensors, training)
+        with torch.random.fork_rng(devices=[]), _in_float32(module, traced.is_half):
+            traced.onnx = _export_as_it_is(module, traced, tensors, training)
     except Error:
         raise
     except Exception as error:

@@ -5,6 +5,8 @@ from .options_group import POPART, OptionsGroup
 
 
 class _TrainingOptions(OptionsGroup):
+    _absent = {"setConvolutionDithering": "leave it out; it only moves tensors between tiles"}
+
     def __init__(self):
         super().__init__(
             gradient_accumulation=1,

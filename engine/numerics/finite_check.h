@@ -1,0 +1,29 @@
+#pragma once
+// Finds the operator that makes an infinite number or a NaN from finite ones, as an overflow or a division by
+// zero does.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::numerics {
+
+/// Real numbers of the tensor that are infinite or NaN. Other types have none.
+std::int64_t countNotFinite(graph::ElementType type, std::span<const std::byte> tensor);
+
+/// A node, as far as its values are checked.
+struct CheckedNode {
+  std::string title;  ///< "Log head/log"
+  std::vector<graph::ElementType> inputs, outputs;
+
+  static CheckedNode of(const graph::Graph& graph, const graph::Node& node);
+  /// True if an error of the outputs would be the node's own. To be asked before the node computes, because
+  /// outputs may take over the memory of inputs.
+  bool startsFinite(std::span<const std::span<const std::byte>> values) const;
+  /// Error: a sentence that names the node.
+  base::Status check(std::span<const std::span<std::byte>> values) const;
+};
+
+}  // namespace pipescope::numerics
