@@ -165,7 +165,7 @@ class PlayedUpdate {
       for (std::size_t p = 0; p < players_.size(); ++p)
         last[p] =
             players_[p]->placeOnOwnLane(device, stageOf(*players_[p], one.stage).overlapped[one.index].piece,
-                                     start, {.stage = one.stage, .iteration = iteration});
+                                        start, {.stage = one.stage, .iteration = iteration});
     }
     const PiecePlace where{.stage = all.back().stage, .iteration = iteration};
     for (std::size_t p = 0; p < players_.size(); ++p) {
