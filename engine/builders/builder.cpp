@@ -85,14 +85,4 @@ Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::Operat
   return graph;
 }
 
-std::int64_t trainedElements(const graph::Graph& graph) {
-  std::int64_t sum = 0;
-  for (const graph::Tensor& tensor : graph.tensors()) {
-    const bool moved = std::ranges::any_of(
-        graph.stateUpdates, [&](const graph::StateUpdate& update) { return update.parameter == tensor.id; });
-    if (tensor.role == graph::TensorRole::parameter && !moved) sum += tensor.type.elements();
-  }
-  return sum;
-}
-
 }  // namespace pipescope::builders

@@ -78,9 +78,6 @@ const BuilderRegistry& builderRegistry();
 /// each other.
 base::Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::OperatorRegistry& registry);
 
-/// Number of trained elements: those of all parameters except statistics that no optimizer updates.
-std::int64_t trainedElements(const graph::Graph& graph);
-
 }  // namespace pipescope::builders
 
 #define PIPESCOPE_REGISTER_BUILDER(name)           \

@@ -25,30 +25,13 @@ constexpr std::int64_t rowsPerRead = 256;  ///< rows between two checks whether 
 /// Time between two checks of Progress::cancelled while waiting.
 constexpr std::chrono::milliseconds lookInterval(50);
 
-std::string shortCallWarning(const Dataset& dataset, const BatchShape& shape, std::int64_t rest) {
-  std::string text = fmt::format(
-      "the last call of each epoch has {} samples instead of {}, because {} samples do not divide by {}",
-      rest, shape.rows(), dataset.size(), shape.rows());
-  if (rest % shape.blocks() != 0) {
-    text += fmt::format(
-        "; and {} does not divide by device iterations × gradient accumulation × replicas = {}, so a model "
-        "that wants whole "
-        "micro-batches refuses that call: drop it (drop_last) or change one of these",
-        rest, shape.blocks());
-  }
-  return text;
-}
-
 }  // namespace
 
 class Loader::Worker {
  public:
   Worker(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
       : dataset_(std::move(dataset)), options_(options), fields_(dataset_->fields()) {
-    const std::int64_t rest = dataset_->size() % options_.shape.rows();
-    calls_ = dataset_->size() / (options_.shape.rows() * options_.partition.instances) +
-             (!options_.dropLast && rest > 0 ? 1 : 0);
-    if (!options_.dropLast && rest > 0) warning_ = shortCallWarning(*dataset_, options_.shape, rest);
+    calls_ = dataset_->size() / (options_.shape.rows() * options_.partition.instances);
   }
   ~Worker() {
     cancel();
@@ -68,7 +51,6 @@ class Loader::Worker {
   }
 
   std::int64_t callsPerEpoch() const { return calls_; }
-  const std::string& warning() const { return warning_; }
 
   base::Result<std::optional<Batch>> next(const base::Progress& progress) {
     PIPESCOPE_HOST_SPAN(span, "waiting", "wait for a batch");
@@ -121,10 +103,9 @@ class Loader::Worker {
       for (std::int64_t call = 0; call < calls_; ++call) {
         if (!waitForRoom()) return;
         const std::int64_t first = start + call * options_.shape.rows();
-        const std::int64_t rows = std::min(options_.shape.rows(), dataset_->size() - first);
-        Batch batch{epoch, call, rows, {}};
+        Batch batch{epoch, call, options_.shape.rows(), {}};
         const auto indices =
-            std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+            std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch.rows));
         if (base::Status read = readRows(indices, batch); !read.ok()) return fail(read.error());
         const std::lock_guard lock(mutex_);
         if (stopped_) return;
@@ -187,7 +168,6 @@ class Loader::Worker {
   const LoaderOptions options_;
   const std::vector<Field> fields_;
   std::int64_t calls_ = 0;
-  std::string warning_;
 
   std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
@@ -213,14 +193,12 @@ base::Result<std::unique_ptr<Loader>> Loader::create(std::shared_ptr<const Datas
     return base::badInput(
         fmt::format("instance {} of {} cannot read; instances count from 0", part.instance, part.instances));
   }
-  if (part.instances > 1 && !options.dropLast)
-    return base::badInput("several instances read whole calls only: drop the last one (drop_last)");
   if (part.instances > 1 && options.shape.rows() > dataset->size() / part.instances) {
     return base::badInput(fmt::format(
         "one call takes {} samples in each of {} instances, but there are only {}: make one of them smaller",
         options.shape.rows(), part.instances, dataset->description()));
   }
-  if (options.dropLast && options.shape.rows() > dataset->size()) {
+  if (options.shape.rows() > dataset->size()) {
     return base::badInput(
         fmt::format("one call takes {} samples ({} micro-batch size × {} device iterations × {} gradient "
                     "accumulation × {} replicas) but there are only {}: make one of them smaller",
@@ -237,9 +215,6 @@ Loader::~Loader() = default;
 
 std::int64_t Loader::callsPerEpoch() const {
   return worker_->callsPerEpoch();
-}
-const std::string& Loader::warning() const {
-  return worker_->warning();
 }
 base::Result<std::optional<Batch>> Loader::next(const base::Progress& progress) {
   return worker_->next(progress);

@@ -20,8 +20,7 @@ struct LoaderOptions {
   BatchShape shape;
   std::uint64_t seed = 0;
   bool shuffle = true;
-  bool dropLast = true;  ///< otherwise an epoch ends with a shorter call, and warning() says so
-  Partition partition;   ///< several instances require dropLast
+  Partition partition;
   std::int64_t firstEpoch = 0;
   std::int64_t epochs = 1;
 };
@@ -45,16 +44,15 @@ struct Batch {
 /// cancel().
 class Loader {
  public:
-  /// Refuses what checkBatchShape refuses, fewer than one epoch, and, with dropLast, a call with more samples
-  /// than the data set has.
+  /// Refuses what checkBatchShape refuses, fewer than one epoch, and a call with more samples than the data
+  /// set has.
   static base::Result<std::unique_ptr<Loader>> create(std::shared_ptr<const Dataset> dataset,
                                                       const LoaderOptions& options);
   /// Stops reading, even in the middle of a batch, and waits until the thread has ended.
   ~Loader();
 
+  /// Calls of whole size. What is left of the data set at the end of an epoch is not read.
   std::int64_t callsPerEpoch() const;
-  /// What the user should know about the last call of each epoch. Empty: nothing.
-  const std::string& warning() const;
 
   /// Returns the next batch, or none after the last call of the last epoch. An error of the data set is
   /// returned instead of the batch, and again for each later call. Ends with a `cancelled` error when

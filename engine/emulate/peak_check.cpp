@@ -71,4 +71,26 @@ std::vector<std::string> abovePeak(const devices::System& system,
   return sentences;
 }
 
+std::vector<std::string> recordLeastTimes(record::Recorder& recorder, const devices::System& system,
+                                          model::ExecutableId executable,
+                                          const std::vector<devices::LoweredDevice>& lowered) {
+  double model = 0, recompute = 0;
+  for (const devices::LoweredDevice& device : lowered) {
+    for (const devices::LoweredPass& pass : device.passes) {
+      if (!model::isComputePass(pass.pass)) continue;
+      for (const devices::LoweredOperator& op : pass.operators)
+        (pass.pass == model::Pass::recompute ? recompute : model) += op.leastSeconds;
+    }
+  }
+  if (model > 0) {
+    const std::string path = fmt::format("least_seconds.{}", executable.value);
+    recorder.add(model::Property{path + ".model", fmt::format("{}", model)});
+    recorder.add(model::Property{path + ".recompute", fmt::format("{}", recompute)});
+  }
+  std::vector<std::string> above = abovePeak(system, lowered);
+  for (const std::string& sentence : above)
+    recorder.add(model::Diagnostic{model::Severity::error, "above_peak", sentence, executable, {}});
+  return above;
+}
+
 }  // namespace pipescope::emulate

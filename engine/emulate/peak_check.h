@@ -1,9 +1,10 @@
 #pragma once
-// Checks that no device computes faster than it can.
+// Records the least time of the model's products, and checks that no device computes faster than it can.
 #include <string>
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
+#include "profiler/record/recorder.h"
 
 namespace pipescope::emulate {
 
@@ -11,5 +12,11 @@ namespace pipescope::emulate {
 /// need more time at the peak of their types than the device model gives them.
 std::vector<std::string> abovePeak(const devices::System& system,
                                    const std::vector<devices::LoweredDevice>& lowered);
+
+/// Records how long the FLOP of a micro-batch take at the peak of their types, summed over the devices of a
+/// replica, and the sentences of abovePeak(), which it also returns.
+std::vector<std::string> recordLeastTimes(record::Recorder& recorder, const devices::System& system,
+                                          model::ExecutableId executable,
+                                          const std::vector<devices::LoweredDevice>& lowered);
 
 }  // namespace pipescope::emulate

@@ -1,12 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <sstream>
 
 #include "engine/emulate/device_program.h"
 #include "engine/emulate/emulated_executable.h"
 #include "engine/emulate/peak_check.h"
+#include "engine/emulate/record_counters.h"
 #include "engine/emulate/record_edges.h"
+#include "engine/emulate/record_memory.h"
 #include "engine/emulate/replica_parts.h"
 #include "engine/schedules/schedule_kind.h"
 
@@ -17,7 +16,13 @@ class ExecutableRecorder {
  public:
   ExecutableRecorder(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                      const compile::ExecutablePlan& plan, RecordLevel level)
-      : recorder_(recorder), system_(system), ids_(ids), plan_(plan), level_(level), names_(recorder) {}
+      : recorder_(recorder),
+        system_(system),
+        ids_(ids),
+        plan_(plan),
+        level_(level),
+        names_(recorder),
+        memory_(recorder, ids, names_, level) {}
 
   EmulatedExecutable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
                             const ExecutableFacts& facts) {
@@ -28,13 +33,13 @@ class ExecutableRecorder {
     recordFacts();
     recordStages();
     recordBoundaries();
-    recordHost();
+    memory_.recordHost(plan_, result_.facts);
     result_.mirrored = plan_.replication.mirrored;
     const FlowsOfReplicas flows(system_, plan_);
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
     if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, plan_, operators_);
-    recordLeastTimes(lowered);
+    result_.abovePeak = recordLeastTimes(recorder_, system_, result_.id, lowered);
     recordReplayFacts(recorder_, system_, result_);
     return std::move(result_);
   }
@@ -57,60 +62,8 @@ class ExecutableRecorder {
       own.push_back(onReplica(device, replicas.replica, plan_.replication, result_.facts));
     for (const devices::LoweredDevice& device : own) recordDevice(device);
     recordSync();
-    recordCounters(own);
+    if (result_.training && level_ != RecordLevel::off) recordCounters(recorder_, ids_, result_, own, part_);
     result_.parts.push_back(std::move(part_));
-  }
-
-  /// Records how long the FLOP of a micro-batch take at the peak of their types, summed over the devices of a
-  /// replica, and what would be faster than that.
-  void recordLeastTimes(const std::vector<devices::LoweredDevice>& lowered) {
-    double model = 0, recompute = 0;
-    for (const devices::LoweredDevice& device : lowered) {
-      for (const devices::LoweredPass& pass : device.passes) {
-        if (!model::isComputePass(pass.pass)) continue;
-        for (const devices::LoweredOperator& op : pass.operators)
-          (pass.pass == model::Pass::recompute ? recompute : model) += op.leastSeconds;
-      }
-    }
-    if (model > 0) {
-      const std::string path = fmt::format("least_seconds.{}", result_.id.value);
-      recorder_.add(model::Property{path + ".model", fmt::format("{}", model)});
-      recorder_.add(model::Property{path + ".recompute", fmt::format("{}", recompute)});
-    }
-    result_.abovePeak = abovePeak(system_, lowered);
-    for (const std::string& sentence : result_.abovePeak)
-      recorder_.add(model::Diagnostic{model::Severity::error, "above_peak", sentence, result_.id, {}});
-  }
-
-  /// Records the buffers of the host, which hold what all replicas take and give in one call.
-  void recordHost() {
-    if (!ids_.host.valid()) return;
-    const ExecutableFacts& facts = result_.facts;
-    const std::int64_t blocks = facts.microBatches * facts.iterations * facts.replicas;
-    Bytes all;
-    for (const compile::StagePlan& stage : plan_.stages) {
-      for (const compile::PassPlan& pass : stage.passes) {
-        const bool in = pass.pass == model::Pass::hostIn;
-        if (!in && pass.pass != model::Pass::hostOut) continue;
-        for (const compile::PlanOperator& op : pass.operators) {
-          const compile::PlanTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
-          const Bytes bytes = tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks);
-          all += bytes;
-          recorder_.add(model::Variable{{},
-                                        result_.id,
-                                        ids_.host,
-                                        names_.at(tensor.name, "variable"),
-                                        "stream_buffer",
-                                        toString(tensor.type),
-                                        bytes,
-                                        bytes,
-                                        true,
-                                        stage.index});
-        }
-      }
-    }
-    if (all.count > 0)
-      recorder_.add(model::UnitMemory{result_.id, ids_.host, "variable", "non_interleaved", true, 0, 1, all});
   }
 
   void recordFacts() {
@@ -127,6 +80,7 @@ class ExecutableRecorder {
     row.deviceIterations = result_.facts.deviceIterations;
     row.replicas = result_.facts.replicas;
     result_.id = recorder_.add(row);
+    memory_.begin(result_.id);
   }
 
   void recordStages() {
@@ -177,7 +131,7 @@ class ExecutableRecorder {
       if (from != to && (from == device.device || to == device.device))
         tree.addExternal("GlobalExchange", tensor.name);
     }
-    for (const devices::LoweredMemory& memory : device.memory) recordMemory(device.device, memory, tree);
+    memory_.recordDevice(device, part_.replica, tree);
   }
 
   void recordPass(int device, ProgramTree& tree, const devices::LoweredPass& pass) {
@@ -264,65 +218,6 @@ class ExecutableRecorder {
                               step.bytesOut});
   }
 
-  void recordMemory(int device, const devices::LoweredMemory& memory, ProgramTree& tree) {
-    const model::MemorySpaceId space =
-        ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
-    for (const devices::LoweredVariable& variable : memory.variables) {
-      const model::VariableId id = recorder_.add(model::Variable{{},
-                                                                 result_.id,
-                                                                 space,
-                                                                 names_.at(variable.name, "variable"),
-                                                                 variable.category,
-                                                                 variable.shape,
-                                                                 variable.bytes,
-                                                                 variable.maxUnitBytes,
-                                                                 variable.alwaysLive,
-                                                                 variable.stage,
-                                                                 variable.unitCategory,
-                                                                 variable.place});
-      for (const devices::LifeSteps& life : variable.lives)
-        recorder_.add(model::LifeInterval{id, life.first, life.end});
-      if (level_ == RecordLevel::off || level_ == RecordLevel::stages) continue;
-      for (const devices::UnitBytes& run : variable.units)
-        recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes, run.address});
-    }
-    std::vector<model::ProgramId> programs;
-    for (std::size_t i = 0; i < memory.steps.size(); ++i) {
-      const devices::LoweredStepMemory& step = memory.steps[i];
-      programs.push_back(tree.programOf(step));
-      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), programs.back(),
-                                        step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
-    }
-    if (level_ >= RecordLevel::steps) recordVertices(memory, space, programs);
-    for (const devices::UnitBytesRun& run : memory.units) {
-      recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
-                                      run.firstUnit, run.unitCount, run.bytes});
-    }
-    for (const std::string& text : part_.replica == 0 ? memory.overflow : std::vector<std::string>())
-      recordOverflow(device, text);
-  }
-
-  /// `programs` belong to the steps of the memory.
-  void recordVertices(const devices::LoweredMemory& memory, model::MemorySpaceId space,
-                      const std::vector<model::ProgramId>& programs) {
-    for (const devices::LoweredVertices& use : memory.vertices) {
-      recorder_.add(model::VertexUse{result_.id, space, programs[static_cast<std::size_t>(use.step)],
-                                     use.type, use.firstUnit, use.unitCount, use.count, use.code, use.state,
-                                     use.fields});
-    }
-  }
-
-  /// The first line says what does not fit. The others are advice.
-  void recordOverflow(int device, const std::string& text) {
-    std::istringstream lines(text);
-    bool first = true;
-    for (std::string line; std::getline(lines, line); first = false) {
-      recorder_.add(model::Diagnostic{first ? model::Severity::error : model::Severity::info,
-                                      first ? "out_of_memory" : "out_of_memory_advice", line, result_.id,
-                                      deviceId(device)});
-    }
-  }
-
   /// Records the external sync as a segment of its own on each device. A system in which it costs nothing has
   /// none.
   void recordSync() {
@@ -348,56 +243,6 @@ class ExecutableRecorder {
       if (level_ >= RecordLevel::steps)
         recordStep(id, device, step, treeOf(device).addExternal("Sync", "external sync"));
     }
-  }
-
-  void recordCounters(const std::vector<devices::LoweredDevice>& lowered) {
-    if (plan_.kind != model::ExecutableKind::training || level_ == RecordLevel::off) return;
-    const auto counter = [&](std::size_t device, const char* name, const char* unit) {
-      const int index = part_.firstDevice + static_cast<int>(device);
-      return recorder_.add(model::Counter{{}, result_.id, deviceId(index), name, unit});
-    };
-    const std::size_t count = result_.order.devices.size();
-    part_.stashCounters.resize(count);
-    part_.liveBytesCounters.resize(count);
-    for (std::size_t d = 0; d < count; ++d)
-      part_.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
-    for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
-      const auto d = static_cast<std::size_t>(result_.deviceOfStage[s]);
-      if (result_.stashEntries[s] > 0 && !part_.stashCounters[d].valid())
-        part_.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
-    }
-    for (const devices::LoweredDevice& device : lowered) {
-      if (device.memory.empty()) continue;
-      const auto d = static_cast<std::size_t>(device.device - part_.firstDevice);
-      part_.liveBytesCounters[d] = counter(d, "live_bytes", "B");
-      part_.liveBytes[d] = liveBytesOf(device);
-    }
-  }
-
-  LiveBytes liveBytesOf(const devices::LoweredDevice& device) const {
-    LiveBytes live;
-    std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
-    for (const devices::LoweredPass& pass : device.passes) {
-      for (const devices::LoweredSegment& segment : pass.segments) {
-        const model::Pass kind = segment.pass == model::Pass::recompute ? *segment.pass : pass.pass;
-        for (const devices::LoweredStep& step : segment.steps) stageOfStep[{step.name, kind}] = pass.stage;
-      }
-    }
-    const devices::LoweredMemory& memory = device.memory.front();
-    for (const devices::LoweredVariable& variable : memory.variables) {
-      if (variable.alwaysLive) live.always += variable.bytes;
-    }
-    for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
-      if (part_.firstDevice + result_.deviceOfStage[s] == device.device)
-        live.always -= result_.stashBytesPerEntry[s] * result_.stashEntries[s];
-    }
-    for (const devices::LoweredStepMemory& step : memory.steps) {
-      const auto stage = stageOfStep.find({step.name, step.pass});
-      if (stage == stageOfStep.end()) continue;
-      Bytes& peak = live.peak[{stage->second, step.pass}];
-      peak = std::max(peak, step.notAlwaysLive);
-    }
-    return live;
   }
 
   model::DeviceId deviceId(int index) const { return ids_.devices[static_cast<std::size_t>(index)]; }
@@ -441,6 +286,7 @@ class ExecutableRecorder {
   const compile::ExecutablePlan& plan_;
   RecordLevel level_;
   NameTree names_;
+  MemoryRecorder memory_;
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<double> costLevels_;  ///< different costs of micro-batches besides 1
@@ -449,21 +295,6 @@ class ExecutableRecorder {
 };
 
 }  // namespace
-
-bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
-                         std::int64_t microBatches) const {
-  const std::int64_t index = iteration * microBatches + microBatch;
-  switch (mode) {
-    case Mode::all:
-      return true;
-    case Mode::everyN:
-      return (index + 1) % period == 0;
-    case Mode::final:
-    case Mode::sum:
-      return index + 1 == iterations * microBatches;
-  }
-  return true;
-}
 
 EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system,
                                     const SystemIds& ids, const compile::ExecutablePlan& plan,

@@ -91,8 +91,5 @@ std::vector<std::string> stringsAttribute(const Node& node, const std::string& n
 const TensorValue* tensorAttribute(const Node& node, const std::string& name) {
   return attributeOr(node, name, std::shared_ptr<const TensorValue>()).get();
 }
-const Graph* graphAttribute(const Node& node, const std::string& name) {
-  return attributeOr(node, name, std::shared_ptr<const Graph>()).get();
-}
 
 }  // namespace pipescope::graph

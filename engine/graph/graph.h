@@ -122,6 +122,5 @@ std::vector<std::string> stringsAttribute(const Node& node, const std::string& n
                                           std::vector<std::string> fallback);
 /// Returns null if the node does not have the attribute.
 const TensorValue* tensorAttribute(const Node& node, const std::string& name);
-const Graph* graphAttribute(const Node& node, const std::string& name);
 
 }  // namespace pipescope::graph

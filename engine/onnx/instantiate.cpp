@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "engine/onnx/blocks.h"
@@ -11,6 +10,7 @@
 #include "engine/onnx/graph_reader.h"
 #include "engine/onnx/instantiator.h"
 #include "engine/onnx/layer_norm_pattern.h"
+#include "engine/onnx/weight_roles.h"
 
 namespace pipescope::onnx {
 
@@ -26,64 +26,17 @@ bool isFloating(ElementType element) {
   return element <= ElementType::float64;
 }
 
-/// Attention masks that a model keeps in its file: an element is −∞ or as good as that. No weight is so
-/// large.
-bool isMask(const TensorValue& value) {
-  if (value.type.element != ElementType::float32) return false;
-  constexpr float kBeyondWeights = 1e30F;
-  for (std::size_t at = 0; at + sizeof(float) <= value.bytes.size(); at += sizeof(float)) {
-    float element = 0;
-    std::memcpy(&element, value.bytes.data() + at, sizeof element);
-    if (std::abs(element) >= kBeyondWeights) return true;
-  }
-  return false;
+double realOf(const OnnxNode& node, const std::string& name, double fallback) {
+  const auto found = node.attributes.find(name);
+  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+  return value ? *value : fallback;
 }
 
-/// Inputs of operators that hold floating-point settings and not weights.
-bool holdsSettings(const std::string& op, std::size_t input) {
-  struct Places {
-    const char* op;
-    std::size_t first, last;
-  };
-  static constexpr Places kPlaces[] = {{"BatchNormalization", 3, 4},
-                                       {"Clip", 1, 2},
-                                       {"Pad", 2, 2},
-                                       {"Dropout", 1, 2},
-                                       {"Resize", 1, 2},
-                                       {"OneHot", 2, 2},
-                                       {"QuantizeLinear", 1, 2},
-                                       {"DequantizeLinear", 1, 2},
-                                       {"Upsample", 1, 1},
-                                       {"Range", 0, 2},
-                                       {"NonMaxSuppression", 3, 4}};
-  return std::ranges::any_of(
-      kPlaces, [&](const Places& p) { return op == p.op && input >= p.first && input <= p.last; });
-}
+}  // namespace
 
 std::int64_t intOf(const OnnxNode& node, const std::string& name, std::int64_t fallback) {
   const auto found = node.attributes.find(name);
   const auto* value = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-  return value ? *value : fallback;
-}
-
-bool movesStatistics(const OnnxNode& node) {
-  return node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1;
-}
-
-bool isRead(const OnnxGraph& graph, ValueId id) {
-  if (!id.valid()) return false;
-  const auto reads = [id](const auto& ids) { return std::ranges::find(ids, id) != ids.end(); };
-  return reads(graph.outputs) || std::ranges::any_of(graph.nodes, [&](const OnnxNode& node) {
-           return reads(node.inputs) || std::ranges::any_of(node.bodies, [id](const auto& body) {
-                    return std::ranges::any_of(body.second->captured,
-                                               [id](const auto& p) { return p.first == id; });
-                  });
-         });
-}
-
-double realOf(const OnnxNode& node, const std::string& name, double fallback) {
-  const auto found = node.attributes.find(name);
-  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<double>(&found->second);
   return value ? *value : fallback;
 }
 
@@ -95,8 +48,6 @@ std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& v
   std::memcpy(made->bytes.data(), values.data(), made->bytes.size());
   return made;
 }
-
-}  // namespace
 
 Instantiator::Instantiator(const Model& model, const ops::OperatorRegistry& registry,
                            const InstantiateOptions& options)
@@ -249,99 +200,6 @@ void Instantiator::assume(Frame& frame, const OnnxNode& node) {
     const bool scalar = slot.given() && typeOf(slot).shape.empty();
     slot = {TensorId(), intsTensor(given->second, scalar), frame.graph.value(output).name};
   }
-}
-
-/// PyTorch's export stores weights with equal values once and reads the others through Identity. If all
-/// elements are one number (biases of zeros, scales of ones), the weights only start alike and are separate
-/// weights. Other values are taken as one weight that is used in several places, unless nothing is trained.
-bool Instantiator::untied(Frame& frame, const OnnxNode& node, const Slot& data) {
-  if (node.op != "Identity" || !frame.path.empty() || !data.id.valid() || node.outputs.empty() ||
-      !node.outputs[0].valid())
-    return false;
-  const graph::Tensor from = instance_.graph.tensor(data.id);
-  const bool isOutput = std::ranges::find(frame.graph.outputs, node.outputs[0]) != frame.graph.outputs.end();
-  if (from.role != TensorRole::parameter || isOutput) return false;
-  const graph::Initializer initializer = instance_.graph.initializer(data.id);
-  const std::vector<std::byte>& bytes = initializer.values->bytes;
-  const auto size = static_cast<std::size_t>(graph::sizeOf(from.type.element));
-  const bool oneNumber =
-      std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(size), bytes.end(), bytes.begin());
-  if (!options_.untied && !oneNumber) return false;
-  const std::string& name = frame.graph.value(node.outputs[0]).name;
-  Slot& slot = frame.at(node.outputs[0]);
-  slot = {instance_.graph.addParameter(unique(name), from.type, initializer), nullptr, name};
-  instance_.weightOf[instance_.graph.tensor(slot.id).name] = name;
-  return true;
-}
-
-/// In inference, dropout returns its input and batch norm uses its stored statistics. Shape and Size are
-/// known as soon as types are.
-Result<bool> Instantiator::simplified(Frame& frame, const OnnxNode& node) {
-  if (node.inputs.empty() || !node.inputs[0].valid() || !frame.at(node.inputs[0]).given()) return false;
-  const Slot data = frame.at(node.inputs[0]);
-  if (node.op == "Shape" || node.op == "Size") {
-    if (node.outputs.empty() || !node.outputs[0].valid()) return true;
-    const graph::Shape& shape = typeOf(data).shape;
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    const auto clampAxis = [rank](std::int64_t axis) {
-      return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
-    };
-    const std::int64_t first = clampAxis(intOf(node, "start", 0)), last = clampAxis(intOf(node, "end", rank));
-    std::vector<std::int64_t> values;
-    if (node.op == "Size") {
-      values = {graph::elementCount(shape)};
-    } else if (first < last) {
-      values.assign(shape.begin() + first, shape.begin() + last);
-    }
-    frame.at(node.outputs[0]) = {TensorId(), intsTensor(values, node.op == "Size"),
-                                 frame.graph.value(node.outputs[0]).name};
-    return true;
-  }
-  if (untied(frame, node, data)) return true;
-  if (options_.training) return false;
-  if (node.op == "Dropout") {
-    if (node.outputs.size() > 1 && node.outputs[1].valid()) {
-      auto mask = std::make_shared<TensorValue>();
-      mask->type = {ElementType::boolean, typeOf(data).shape};
-      PIPESCOPE_ASSIGN(const std::int64_t bytes, checkedBytes(mask->type, "Dropout " + node.name));
-      mask->bytes.assign(static_cast<std::size_t>(bytes), std::byte{1});
-      frame.at(node.outputs[1]) = {TensorId(), mask, frame.graph.value(node.outputs[1]).name};
-    }
-    if (!node.outputs.empty() && node.outputs[0].valid()) frame.at(node.outputs[0]) = data;
-    return true;
-  }
-  const bool statisticsRead = std::ranges::any_of(
-      node.outputs, [&](ValueId id) { return id != node.outputs[0] && isRead(frame.graph, id); });
-  if (movesStatistics(node) && !statisticsRead) {
-    OnnxNode copy = node;
-    copy.attributes["training_mode"] = std::int64_t{0};
-    copy.outputs.resize(std::min<std::size_t>(1, copy.outputs.size()));
-    PIPESCOPE_TRY(appendTo(frame, copy, Statistics::learned));
-    return true;
-  }
-  return false;
-}
-
-Result<bool> Instantiator::folded(Frame& frame, const OnnxNode& node) {
-  if (isRandom(node.op)) {
-    // In training, dropout of a constant and random tensors are drawn again for every micro-batch.
-    return false;
-  }
-  Values inputs;
-  for (const ValueId input : node.inputs) {
-    const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
-    if (slot && slot->given() && !slot->known) return false;
-    inputs.push_back(slot ? slot->known : nullptr);
-  }
-  // A node that cannot be folded is refused later or stays a node.
-  const Result<Values> outputs = evaluate(node, inputs, {registry_, {}, options_.maxFoldedBytes});
-  if (!outputs.ok()) return false;
-  for (std::size_t i = 0; i < outputs->size(); ++i) {
-    if (node.outputs[i].valid())
-      frame.at(node.outputs[i]) = {TensorId(), (*outputs)[i],
-                                   frame.path + frame.graph.value(node.outputs[i]).name};
-  }
-  return true;
 }
 
 /// Exporters store equal initializers once, so that the bias of a new model and the mean of its norm may be

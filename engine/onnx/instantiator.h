@@ -1,5 +1,5 @@
 #pragma once
-// Builds the graph of instantiate(). Only instantiate.cpp and unroll.cpp use it.
+// Builds the graph of instantiate(). Only instantiate.cpp, simplify.cpp and unroll.cpp use it.
 #include <string>
 #include <vector>
 
@@ -16,6 +16,11 @@ struct Slot {
   std::string name;
   bool given() const { return id.valid() || known; }
 };
+
+/// A whole-number attribute of a node, or `fallback`.
+std::int64_t intOf(const OnnxNode& node, const std::string& name, std::int64_t fallback);
+/// Whole numbers as a tensor: a list, or a scalar of one number.
+std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar);
 
 class Instantiator {
  public:
@@ -37,10 +42,6 @@ class Instantiator {
   base::Status addNodes(Frame& frame);
   base::Status addNode(Frame& frame, const OnnxNode& node);
   base::Status addOutputs(Frame& frame);
-  /// Replaces a node by something simpler in inference. Returns true if it did.
-  base::Result<bool> simplified(Frame& frame, const OnnxNode& node);
-  bool untied(Frame& frame, const OnnxNode& node, const Slot& data);
-  base::Result<bool> folded(Frame& frame, const OnnxNode& node);
   /// Whether the mean and variance of a batch norm are weights that training updates, or fixed values of the
   /// file.
   enum class Statistics { fixed, learned };
@@ -55,6 +56,12 @@ class Instantiator {
   base::Status checkAssumptions() const;
   /// Error: running statistics that something else also reads.
   base::Status checkStatistics() const;
+
+  // These are in simplify.cpp.
+  /// Replaces a node by something simpler in inference. Returns true if it did.
+  base::Result<bool> simplified(Frame& frame, const OnnxNode& node);
+  bool untied(Frame& frame, const OnnxNode& node, const Slot& data);
+  base::Result<bool> folded(Frame& frame, const OnnxNode& node);
 
   // These are in unroll.cpp.
   base::Status addIf(Frame& frame, const OnnxNode& node);

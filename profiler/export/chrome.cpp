@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/export/wanted_rows.h"
+
 namespace pipescope::exporting {
 namespace {
 
@@ -37,7 +39,7 @@ std::string jsonText(std::string_view text) {
 class Chrome {
  public:
   Chrome(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+      : request_(request), catalog_(request.catalog), write_(write), rows_(request, progress) {}
 
   base::Status run() {
     PIPESCOPE_TRY(readSteps());
@@ -49,7 +51,7 @@ class Chrome {
         jsonText(catalog_.property("times")), jsonText(catalog_.property("device_model")),
         jsonText(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
-    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
+    PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(counters());
     buffer_ += "\n]}\n";
@@ -71,34 +73,16 @@ class Chrome {
     return flush(std::size_t{1} << 20);
   }
 
-  template <class Row, class Visit>
-  base::Status rows(Visit&& visit) {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
-      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
-      for (const Row& row : *block) PIPESCOPE_TRY(visit(row));
-    }
-    return {};
-  }
-
-  /// True for calls of the executable, and for calls that the profile does not know.
-  bool isWanted(model::RunId run) const {
-    if (request_.run) return run == *request_.run;
-    const model::Run* known = catalog_.runs.find(run);
-    return known == nullptr || known->executable == request_.executable;
-  }
-
   /// The placement's segment if the placement belongs to the export; otherwise null.
   const model::Segment* wantedSegment(const model::Placement& row) const {
     const model::Segment* segment = catalog_.segments.find(row.segment);
     if (segment == nullptr || row.end < row.start) return nullptr;
-    return segment->executable == request_.executable && isWanted(row.run) ? segment : nullptr;
+    return segment->executable == request_.executable && rows_.has(row.run) ? segment : nullptr;
   }
 
   base::Status readSteps() {
     if (!request_.steps) return {};
-    return rows<model::Step>([&](const model::Step& row) {
+    return rows_.each<model::Step>([&](const model::Step& row) {
       steps_[row.segment].push_back(row);
       return base::Status();
     });
@@ -106,9 +90,9 @@ class Chrome {
 
   /// Sorts the transfers by start, so that overlapping ones can get threads of their own.
   base::Status readTransfers() {
-    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) -> base::Status {
+    PIPESCOPE_TRY(rows_.each<model::Transfer>([&](const model::Transfer& row) -> base::Status {
       if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
-      if (isWanted(row.run) && row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
+      if (rows_.has(row.run) && row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
       return {};
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(), [&](const auto& a, const auto& b) {
@@ -119,7 +103,7 @@ class Chrome {
 
   base::Status refuseTooMany() {
     auto events = static_cast<std::int64_t>(transfers_.size()) * 4;
-    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
+    PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) {
       if (wantedSegment(row) == nullptr) return base::Status();
       const auto found = steps_.find(row.segment);
       events += 1 + (found == steps_.end() ? 0 : static_cast<std::int64_t>(found->second.size()));
@@ -302,10 +286,10 @@ class Chrome {
   base::Status counters() {
     PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
     const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
-    return rows<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
+    return rows_.each<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
       const model::Counter* counter = all.find(row.counter);
       if (counter == nullptr || !std::isfinite(row.value)) return {};
-      if (counter->executable != request_.executable || !isWanted(row.run)) return {};
+      if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
       const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}",
                                pid(device), jsonText(counter->name), us(row.time, device), row.value));
@@ -315,7 +299,7 @@ class Chrome {
   const ChromeRequest& request_;
   const Catalog& catalog_;
   const Writer& write_;
-  base::Progress& progress_;
+  WantedRows rows_;
   std::string buffer_;
   bool first_ = true;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;

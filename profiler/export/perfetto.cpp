@@ -11,6 +11,7 @@
 
 #include "perfetto.pb.h"
 #include "profiler/analysis/launches.h"
+#include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
 namespace {
@@ -25,12 +26,12 @@ constexpr std::uint32_t kOurSequence = 1;
 class PerfettoFile {
  public:
   PerfettoFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+      : request_(request), catalog_(request.catalog), write_(write), rows_(request, progress) {}
 
   base::Status run() {
     PIPESCOPE_TRY(begin());
     PIPESCOPE_TRY(readSteps());
-    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
+    PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     PIPESCOPE_TRY(transfers());
     PIPESCOPE_TRY(counters());
     return flush(0);
@@ -57,23 +58,6 @@ class PerfettoFile {
     }
     buffer_ += packed_;
     return flush(std::size_t{1} << 20);
-  }
-
-  template <class Row, class Visit>
-  base::Status rows(Visit&& visit) {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
-      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
-      for (const Row& row : *block) PIPESCOPE_TRY(visit(row));
-    }
-    return {};
-  }
-
-  bool isWanted(model::RunId run) const {
-    if (request_.run) return run == *request_.run;
-    const model::Run* known = catalog_.runs.find(run);
-    return known == nullptr || known->executable == request_.executable;
   }
 
   /// The first packet begins the sequence; then come the processes.
@@ -185,7 +169,7 @@ class PerfettoFile {
 
   base::Status readSteps() {
     if (!request_.steps) return {};
-    return rows<model::Step>([&](const model::Step& row) {
+    return rows_.each<model::Step>([&](const model::Step& row) {
       steps_[row.segment].push_back(row);
       return base::Status();
     });
@@ -194,7 +178,7 @@ class PerfettoFile {
   base::Status placement(const model::Placement& row) {
     const model::Segment* segment = catalog_.segments.find(row.segment);
     if (segment == nullptr || row.end < row.start || segment->executable != request_.executable ||
-        !isWanted(row.run))
+        !rows_.has(row.run))
       return {};
     const std::int64_t start = nanoseconds(row.start, row.device), end = nanoseconds(row.end, row.device);
     // Recorded work that belongs to no pass is shown by its steps alone.
@@ -243,8 +227,9 @@ class PerfettoFile {
 
   base::Status transfers() {
     std::vector<model::Transfer> all;
-    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) {
-      if (isWanted(row.run) && row.end >= row.start && !analysis::isLaunch(catalog_, row)) all.push_back(row);
+    PIPESCOPE_TRY(rows_.each<model::Transfer>([&](const model::Transfer& row) {
+      if (rows_.has(row.run) && row.end >= row.start && !analysis::isLaunch(catalog_, row))
+        all.push_back(row);
       return base::Status();
     }));
     const auto clockOf = [&](const model::Transfer& row) {
@@ -281,10 +266,10 @@ class PerfettoFile {
   base::Status counters() {
     PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
     const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
-    return rows<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
+    return rows_.each<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
       const model::Counter* counter = all.find(row.counter);
       if (counter == nullptr || !std::isfinite(row.value)) return {};
-      if (counter->executable != request_.executable || !isWanted(row.run)) return {};
+      if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
       const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
       PIPESCOPE_ASSIGN(const std::uint64_t own, track(device, counter->name, true));
       perfetto_wire::TracePacket packet;
@@ -300,7 +285,7 @@ class PerfettoFile {
   const ChromeRequest& request_;
   const analysis::Catalog& catalog_;
   const Writer& write_;
-  base::Progress& progress_;
+  WantedRows rows_;
   std::string buffer_, packed_;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::map<std::pair<std::int64_t, std::string>, std::uint64_t> tracks_;  // by device and name

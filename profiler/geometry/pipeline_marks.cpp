@@ -44,7 +44,7 @@ class RowFiller {
       const Ticks until = next == filled_.end() ? end : std::min(end, next->first);
       if (until > start) found.emplace_back(start, until);
       if (next == filled_.end()) break;
-      start = std::max(start, next->second);
+      start = next->second;  // filled stretches ascend and do not overlap
     }
     return found;
   }

@@ -164,8 +164,8 @@ class PlayedUpdate {
       free = start + one.ticks;
       for (std::size_t p = 0; p < players_.size(); ++p)
         last[p] =
-            players_[p]->placeBeside(device, stageOf(*players_[p], one.stage).overlapped[one.index].piece,
-                                     start, {.stage = one.stage, .iteration = iteration});
+            players_[p]->placeOnOwnLane(device, stageOf(*players_[p], one.stage).overlapped[one.index].piece,
+                                        start, {.stage = one.stage, .iteration = iteration});
     }
     const PiecePlace where{.stage = all.back().stage, .iteration = iteration};
     for (std::size_t p = 0; p < players_.size(); ++p) {

@@ -59,7 +59,7 @@ void Player::place(int d, const Piece& piece, const PiecePlace& where) {
   at.readyBy = at.last;
 }
 
-std::int64_t Player::placeBeside(int d, const Piece& piece, Ticks start, const PiecePlace& where) {
+std::int64_t Player::placeOnOwnLane(int d, const Piece& piece, Ticks start, const PiecePlace& where) {
   if (!context_.rows) return -1;
   context_.timeline.placements.push_back(
       {replica_, d, where, piece.segment, piece.pass, start, start + piece.ticks});
@@ -132,7 +132,7 @@ void Player::placeHostIn(int d, const ReplayTask& task) {
   if (prepares) start = std::max(start, prepared(task));
   std::int64_t last = -1;
   for (const Piece& piece : loads) {
-    last = placeBeside(d, piece, start, where(task));
+    last = placeOnOwnLane(d, piece, start, where(task));
     start += piece.ticks;
   }
   loading_[at] = start;
@@ -153,7 +153,7 @@ void Player::placeHostOut(int d, const ReplayTask& task) {
   const auto at = static_cast<std::size_t>(d);
   Ticks start = std::max(storing_[at], device(d).free);
   for (const Piece& piece : stores) {
-    lastStore_[at] = placeBeside(d, piece, start, where(task));
+    lastStore_[at] = placeOnOwnLane(d, piece, start, where(task));
     start += piece.ticks;
   }
   storing_[at] = start;

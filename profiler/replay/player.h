@@ -40,7 +40,7 @@ class Player {
   Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
   void place(int device, const Piece& piece, const PiecePlace& where);
-  std::int64_t placeBeside(int device, const Piece& piece, Ticks start, const PiecePlace& where);
+  std::int64_t placeOnOwnLane(int device, const Piece& piece, Ticks start, const PiecePlace& where);
   /// Lets the device wait until `until`, for what a device of a replica has done; `forDevice` −1: the host.
   void wait(int device, Ticks until, model::WaitCause cause, std::int64_t waitedFor, int forReplica,
             int forDevice, const PiecePlace& where);

@@ -168,6 +168,39 @@ TEST(WorkbenchDraft, BlocksMoveBetweenStages) {
   EXPECT_EQ(workbench::withBlockIn(places, QStringLiteral("B"), 7), places) << "there is no such stage";
 }
 
+TEST(WorkbenchDraft, FilesAreNamedAfterTheModelOrElseTheSystem) {
+  Draft draft(allKeys());
+  draft.assign({{QStringLiteral("system.name"), QStringLiteral("\"fixed\"")},
+                {QStringLiteral("fixed.stages[0].forward"), QStringLiteral("1")}});
+  EXPECT_EQ(draft.fileName(), QStringLiteral("fixed"));
+  draft.assign({{QStringLiteral("model.builder"), QStringLiteral("\"bert\"")},
+                {QStringLiteral("system.name"), QStringLiteral("\"pod16\"")}});
+  EXPECT_EQ(draft.fileName(), QStringLiteral("bert"));
+  draft.set(QStringLiteral("model.name"), QStringLiteral("\"my net/2\""));
+  EXPECT_EQ(draft.fileName(), QStringLiteral("my_net_2"));
+  draft.assign({{QStringLiteral("model.onnx"), QStringLiteral("\"a.onnx\"")}});
+  EXPECT_EQ(draft.fileName(), QStringLiteral("model"));
+}
+
+TEST(WorkbenchDraft, AStageKeepsItsOtherSettingsWhenABlockMoves) {
+  const auto parsed = workbench::parsePrediction(
+      prediction("{\"layers\": [\"A\", \"B\"], \"device\": 0}, {\"layers\": [\"C\"], \"device\": 1}")
+          .toUtf8());
+  ASSERT_TRUE(parsed.ok());
+  Draft draft(allKeys());
+  draft.assign({{QStringLiteral("stages[0].blocks"), QStringLiteral("[\"A\", \"B\"]")},
+                {QStringLiteral("stages[1].blocks"), QStringLiteral("[\"C\"]")},
+                {QStringLiteral("stages[1].available_memory_proportion"), QStringLiteral("0.3")}});
+  const StagePlaces places = workbench::placesOf(draft, *parsed);
+  workbench::apply(workbench::withBlockIn(places, QStringLiteral("B"), 1), draft);
+  EXPECT_EQ(draft.value(QStringLiteral("stages[1].available_memory_proportion")), QStringLiteral("0.3"));
+  // The stage is the second of three then.
+  workbench::apply(workbench::withBlockAlone(places, QStringLiteral("A"), 2), draft);
+  EXPECT_EQ(draft.count(QStringLiteral("stages")), 3);
+  EXPECT_EQ(draft.value(QStringLiteral("stages[2].available_memory_proportion")), QStringLiteral("0.3"));
+  EXPECT_FALSE(draft.given(QStringLiteral("stages[1].available_memory_proportion")));
+}
+
 TEST(WorkbenchDraft, AStageThatBeginsWithinABlockStays) {
   const auto parsed = workbench::parsePrediction(
       prediction("{\"layers\": [\"A\"], \"device\": 0}, {\"layers\": [\"B/stage1\"], \"device\": 1}")

@@ -144,12 +144,7 @@ class ComparePage : public shell::Page {
   }
 
   DataTable* addTable(QVBoxLayout* layout, int rows) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(rows);
-    panel->body()->addWidget(table);
-    layout->addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, *layout, rows, this);
   }
 
   QWidget* makeTools() {

@@ -5,14 +5,12 @@
 #include <array>
 #include <cmath>
 
-#include "profiler/analysis/pipeline/stages.h"
-#include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
-#include "views/pages/parts/compare_data.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/parts_chart.h"
+#include "views/pages/parts/stages_data.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/comparison.h"
 #include "views/shell/page.h"
@@ -34,20 +32,6 @@ QString percent(double share) {
 QString stagesPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
-
-struct StagesData {
-  StagesReport report;
-  sections::Section section;
-  sections::Words words;
-  bool measured = false;                 ///< times are those of an imported trace
-  std::vector<std::int64_t> capacities;  ///< capacity of each stage's device in bytes; 0: unknown
-  bool remote = false;                   ///< remote buffers take some of the time
-  geometry::TimeScale scale;
-  /// The stages beside those of the profile that the window compares with; empty without one.
-  std::vector<sections::SectionTable> compared;
-  double comparedPerUnit = 1;
-  QString source;  ///< title of that profile
-};
 
 /// The ticks of one iteration by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
@@ -79,45 +63,6 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
   }
   parts.insert(parts.end(), waits.begin(), waits.end());
   return parts;
-}
-
-std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
-  for (const model::MemorySpace& space : catalog.memorySpaces) {
-    if (space.device.value == device) return (space.bytesPerUnit * space.units).count;
-  }
-  return 0;
-}
-
-base::Result<StagesData> collectStagesPage(const sections::Context& context) {
-  StagesData content;
-  PIPESCOPE_ASSIGN(const auto report, stagesOf(context));
-  content.report = *report;
-  const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
-  if (definition == nullptr) return base::internalError("The section stages is not built in.");
-  PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
-  content.words = sections::wordsOf(context.catalog);
-  content.measured = context.catalog.measured();
-  content.remote = std::ranges::any_of(context.catalog.segments, [&](const model::Segment& segment) {
-    return segment.executable == context.executable && segment.pass == model::Pass::remote;
-  });
-  for (const StageReport& stage : content.report.stages)
-    content.capacities.push_back(capacityOf(context.catalog, stage.device));
-  return content;
-}
-
-/// Adds passes, waits and memory of each stage in both profiles.
-base::Status addCompared(const shell::ProfileSnapshot& source, const sections::Context& own,
-                         StagesData& data) {
-  const model::Executable* executable = own.catalog.executable(own.executable);
-  if (executable == nullptr || source.catalog->executables.empty()) return {};
-  PIPESCOPE_ASSIGN(
-      sections::Section diff,
-      comparedSections({*source.source, *source.catalog, counterpartOf(*source.catalog, *executable)}, own));
-  data.comparedPerUnit = diff.ticksPerShownUnit;
-  for (sections::SectionTable& table : diff.tables) {
-    if (table.key == "stages" || table.key == "stage_memory") data.compared.push_back(std::move(table));
-  }
-  return {};
 }
 
 }  // namespace
@@ -184,12 +129,7 @@ class StagesPage : public shell::Page {
   }
 
   DataTable* addTable(QVBoxLayout* column) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(kStageRows);
-    panel->body()->addWidget(table);
-    column->addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, *column, kStageRows, this);
   }
 
   void apply(std::shared_ptr<const StagesData> content) {

@@ -69,12 +69,7 @@ class StragglersPage : public shell::Page {
 
  private:
   DataTable* addTable(QVBoxLayout& column) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(kCulpritRows);
-    panel->body()->addWidget(table);
-    column.addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, column, kCulpritRows, this);
   }
 
   void apply(std::shared_ptr<const StragglersData> content) {

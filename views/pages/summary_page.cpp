@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "profiler/sections/out_of_memory.h"
-#include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/parts_chart.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/summary_data.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 
@@ -22,118 +23,6 @@ using sections::Format;
 using shell::Ui;
 
 constexpr int kOptionRows = 14, kSummaryRows = 8;
-
-struct SummaryData {
-  sections::Section section;
-  sections::Section options, bands;
-  sections::SectionTable figures;
-  sections::SectionTable overflow, advice;  ///< without rows where the model fits
-  analysis::Memory memory;
-  analysis::Execution execution;
-  std::shared_ptr<const analysis::StagesReport> stages;
-  sections::SectionTable engines;
-  geometry::TimeScale scale;
-  bool ran = false;
-};
-
-const sections::Fact* findFact(const sections::Section& section, std::string_view key) {
-  for (const sections::Fact& fact : section.facts) {
-    if (fact.key == key) return &fact;
-  }
-  return nullptr;
-}
-
-/// Outcomes of the run and figures without a card, each with its denominator.
-sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
-  sections::SectionTable table{"figures",
-                               "Outcomes and figures",
-                               "",
-                               {{"name", "Figure", Format::plain, ""},
-                                {"value", "Value", Format::plain, ""},
-                                {"doc", "Meaning", Format::plain, ""}},
-                               {}};
-  const bool hasLoss = std::ranges::any_of(
-      catalog.outcomes, [](const model::Outcome& row) { return row.name == "final_loss"; });
-  for (const std::string_view key :
-       {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction", "final_loss"}) {
-    const sections::Fact* fact = findFact(section, key);
-    if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
-    if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
-    table.rows.push_back(
-        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
-  }
-  for (const model::Outcome& row : catalog.outcomes)
-    table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
-  return table;
-}
-
-std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
-  std::vector<ShownFact> facts = {
-      {QObject::tr("System"), text(catalog.target.name), text(catalog.target.description)}};
-  const auto add = [&](const QString& label, const QString& value) {
-    if (!value.isEmpty()) facts.push_back({label, value, {}});
-  };
-  if (!catalog.devices.empty()) {
-    const model::Device& device = catalog.devices.front();
-    const std::int64_t used = catalog.target.devicesUsed;
-    add(QObject::tr("Devices"),
-        (used == 1 ? QObject::tr("%1 × %2, %3 holds a stage") : QObject::tr("%1 × %2, %3 hold a stage"))
-            .arg(catalog.target.devices)
-            .arg(text(device.kind))
-            .arg(used));
-    add(QObject::tr("Clock"), text(device.clock));
-    if (device.units > 1)
-      add(QObject::tr("Per device"),
-          QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
-  }
-  if (!catalog.memorySpaces.empty()) {
-    const model::MemorySpace& space = catalog.memorySpaces.front();
-    const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
-    add(QObject::tr("Memory"),
-        space.units > 1
-            ? QObject::tr("%1 × %2 = %3 each")
-                  .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
-                       bytes((space.bytesPerUnit * space.units).count))
-            : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
-  }
-  add(QObject::tr("Device model"), text(catalog.property("device_model")));
-  add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
-  add(QObject::tr("Created"), text(catalog.property("created_utc")));
-  add(QObject::tr("Command"), text(catalog.property("command_line")));
-  return facts;
-}
-
-/// How busy each engine of the devices is. Empty if nothing has run.
-base::Result<sections::SectionTable> enginesTable(const sections::Context& context) {
-  const sections::SectionDefinition* definition = sections::sectionRegistry().find("engines");
-  if (definition == nullptr) return base::internalError("The section engines is not built in.");
-  PIPESCOPE_ASSIGN(sections::Section section, makeSection(*definition, context));
-  return section.tables.empty() ? sections::SectionTable() : std::move(section.tables.front());
-}
-
-base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
-  SummaryData content;
-  const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
-  if (definition == nullptr) return base::internalError("The section summary is not built in.");
-  PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
-  for (const auto& [name, tables] :
-       {std::pair{"options", &content.options}, {"error_bands", &content.bands}}) {
-    const sections::SectionDefinition* other = sections::sectionRegistry().find(name);
-    if (other == nullptr) return base::internalError("A section of the summary is not built in.");
-    PIPESCOPE_ASSIGN(*tables, makeSection(*other, context));
-  }
-  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
-  content.memory = *memory;
-  PIPESCOPE_ASSIGN(content.overflow, overflowTable(context, *memory));
-  content.advice = adviceTable(context);
-  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
-  content.execution = *execution;
-  PIPESCOPE_ASSIGN(content.stages, stagesOf(context));
-  PIPESCOPE_ASSIGN(content.engines, enginesTable(context));
-  content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
-  content.figures = figureTable(content.section, context.catalog);
-  return content;
-}
 
 }  // namespace
 
@@ -187,12 +76,7 @@ class SummaryPage : public shell::Page {
   }
 
   DataTable* addTable(QVBoxLayout& column, int rows) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(rows);
-    panel->body()->addWidget(table);
-    column.addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, column, rows, this);
   }
 
   void makeShares(ColumnsArea& area) {
@@ -251,7 +135,7 @@ class SummaryPage : public shell::Page {
 
   void applyCards(const SummaryData& content) {
     const sections::Section& section = content.section;
-    const sections::Fact* fits = findFact(section, "fits");
+    const sections::Fact* fits = factNamed(section, "fits");
     const bool* answer = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
     const bool overflows = answer != nullptr && !*answer;
     memoryPlace_ = placeOfFullest(content.memory, overflows);
@@ -267,7 +151,7 @@ class SummaryPage : public shell::Page {
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
     }
     applyRate(content, overflows);
-    const sections::Fact* bound = findFact(section, "bound_by");
+    const sections::Fact* bound = factNamed(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
     boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages")
                  : *name == "memory"                                          ? QStringLiteral("memory")
@@ -381,13 +265,13 @@ class SummaryPage : public shell::Page {
   static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
 
   static QString boundDetail(const sections::Section& section, const std::string* name) {
-    const sections::Fact* shares = findFact(section, "time_shares");
+    const sections::Fact* shares = factNamed(section, "time_shares");
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
       if (part != *name) continue;
       const QString of = tr("%1\u00a0% of the devices' time").arg(sections::numberOf(share) * 100, 0, 'f', 0);
-      const sections::Fact* use = findFact(section, "model_flop_use");
+      const sections::Fact* use = factNamed(section, "model_flop_use");
       return use == nullptr || std::holds_alternative<std::monostate>(use->value)
                  ? of
                  : tr("%1; model FLOP use %2").arg(of, together(text(formatCell(use->value, use->format))));
@@ -407,7 +291,7 @@ class SummaryPage : public shell::Page {
         {"pipeline",
          {tr("waiting in the pipeline (fill, drain, slower stages, updates of others)"),
           ColourRole::waitSlowerStage, 0, true}}};
-    const sections::Fact* shares = findFact(content.section, "time_shares");
+    const sections::Fact* shares = factNamed(content.section, "time_shares");
     const auto* breakdown = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     std::vector<NamedPart> parts;
     for (const auto& [key, look] : looks) {

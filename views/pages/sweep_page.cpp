@@ -306,24 +306,17 @@ class SweepPage : public shell::Page {
 
   template <class Make>
   void setChart(Make at) {
-    std::vector<int> order(file_->table.rows.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    chart_->setSource(
-        {[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
-         [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
-         [at](QSize size, int item) {
-           const geometry::Box box = at(size).boxOf(item);
-           return QRect(box.x, box.y, box.width, box.height);
-         },
-         [file = file_](int row) {
-           QStringList lines;
-           for (std::size_t c = 0; c < file->table.columns.size(); ++c) {
-             const std::string value = shownCell(*file, static_cast<std::size_t>(row), c);
-             if (!value.empty()) lines << tr("%1: %2").arg(headingOf(file->table.columns[c]), text(value));
-           }
-           return lines.join(QLatin1Char('\n'));
-         },
-         order});
+    chart_->setFigure(
+        at,
+        [file = file_](int row) {
+          QStringList lines;
+          for (std::size_t c = 0; c < file->table.columns.size(); ++c) {
+            const std::string value = shownCell(*file, static_cast<std::size_t>(row), c);
+            if (!value.empty()) lines << tr("%1: %2").arg(headingOf(file->table.columns[c]), text(value));
+          }
+          return lines.join(QLatin1Char('\n'));
+        },
+        timeline::ItemChart::numbered(file_->table.rows.size()));
   }
 
   QString settingsOf(int row) const {

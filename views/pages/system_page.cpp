@@ -5,6 +5,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
@@ -68,10 +69,8 @@ class SystemPage : public shell::Page {
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       auto content = std::make_shared<SystemData>();
-      const sections::SectionDefinition* definition = sections::sectionRegistry().find("system");
-      if (definition == nullptr) return base::internalError("The section system is not built in.");
       PIPESCOPE_ASSIGN(sections::Section section,
-                       makeSection(*definition, {job.source, job.catalog, job.executable}));
+                       sectionNamed("system", {job.source, job.catalog, job.executable}));
       for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links
@@ -82,14 +81,7 @@ class SystemPage : public shell::Page {
   }
 
  private:
-  DataTable* addTable(QVBoxLayout* column) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(kRows);
-    panel->body()->addWidget(table);
-    column->addWidget(panel);
-    return table;
-  }
+  DataTable* addTable(QVBoxLayout* column) { return addTablePanel(context_.palette, *column, kRows, this); }
 
   void apply(const SystemData& content) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;

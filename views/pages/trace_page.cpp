@@ -9,12 +9,14 @@
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tile_table.h"
+#include "views/pages/parts/trace_calls.h"
 #include "views/pages/parts/trace_details.h"
 #include "views/pages/parts/trace_find.h"
 #include "views/pages/parts/trace_follower.h"
 #include "views/pages/parts/trace_loading.h"
 #include "views/pages/parts/trace_menu.h"
 #include "views/pages/parts/trace_notes.h"
+#include "views/pages/parts/trace_remarks.h"
 #include "views/pages/parts/trace_steps.h"
 #include "views/pages/parts/trace_tabs.h"
 #include "views/pages/parts/trace_toolbar.h"
@@ -32,14 +34,13 @@ using geometry::TimelineItem;
 
 /// Statistics are computed once the view has rested for this long.
 constexpr int kRestMs = 60;
-constexpr qlonglong kAllCalls = TraceToolbar::kAllCalls, kLastCall = -1;
 const auto kSplitterKey = QStringLiteral("trace/splitter");
 
 }  // namespace
 
 class TracePage : public shell::Page {
  public:
-  explicit TracePage(shell::PageContext& context) : Page(context) {
+  explicit TracePage(shell::PageContext& context) : Page(context), calls_(context) {
     auto* content = new QWidget(this);
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -87,8 +88,8 @@ class TracePage : public shell::Page {
     pendingTime_ = place.time;
     const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     for (const model::Run* run : snapshot->catalog->runsOf(context_.session.executable())) {
-      if (*place.time < run->start || *place.time >= run->end || shows(run->id)) continue;
-      call_ = run->id.value;
+      if (*place.time < run->start || *place.time >= run->end || (model_ && calls_.shows(run->id))) continue;
+      calls_.choose(run->id.value);
       return reload();
     }
     if (model_ && isSettled()) showPendingTime();
@@ -96,10 +97,9 @@ class TracePage : public shell::Page {
 
  protected:
   Load load() override {
-    const analysis::TraceRequest request = requested();
+    const analysis::TraceRequest request = calls_.wanted();
     // The chosen calls of a growing profile are loaded already, so only the list of calls gets new entries.
-    if (model_ && loaded_ && request.executable == loaded_->executable &&
-        request.firstRun == loaded_->firstRun && request.lastRun == loaded_->lastRun) {
+    if (model_ && calls_.isLoaded(request)) {
       return [this](const Job&) -> base::Result<Apply> {
         return Apply([this] {
           fillCalls();
@@ -123,7 +123,7 @@ class TracePage : public shell::Page {
     const int step = currentStep();
     made.title = QStringLiteral("%1, %2").arg(accessibleName(), bar_->call());
     if (step >= 0) made.title += QStringLiteral(", ") + stepText(*model_->trace, step);
-    made.showWhole = [this] { return showWhole(); };
+    made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
     return made;
   }
 
@@ -140,8 +140,7 @@ class TracePage : public shell::Page {
  protected:
   /// Another executable has its own calls and steps, so the choices are dropped.
   void forget() override {
-    call_ = kLastCall;
-    loaded_.reset();
+    calls_.forget();
     reader_->setTrace({}, nullptr);
     former_.reset();
     find_->clear();
@@ -154,7 +153,7 @@ class TracePage : public shell::Page {
     bar_ = new TraceToolbar(context_, *this);
     connect(bar_, &TraceToolbar::optionsChanged, this, &TracePage::applyOptions);
     connect(bar_, &TraceToolbar::callChosen, this, [this](qlonglong call) {
-      call_ = call;
+      calls_.choose(call);
       reload();
     });
     connect(bar_, &TraceToolbar::stepWanted, this, &TracePage::goStep);
@@ -230,24 +229,9 @@ class TracePage : public shell::Page {
 
   // --- Loading ---
 
-  bool shows(model::RunId run) const {
-    return loaded_ && model_ && run >= loaded_->firstRun && run <= loaded_->lastRun;
-  }
-
-  /// The calls to load. At first this is the last call, which then stays until users choose another.
-  analysis::TraceRequest requested() {
-    const model::ExecutableId executable = context_.session.executable();
-    const std::vector<const model::Run*> runs = context_.session.snapshot()->catalog->runsOf(executable);
-    if (runs.empty()) return {executable, {}, {}};
-    if (call_ == kAllCalls) return {executable, runs.front()->id, runs.back()->id};
-    if (call_ == kLastCall) call_ = runs.back()->id.value;
-    return {executable, model::RunId(call_), model::RunId(call_)};
-  }
-
   void apply(const analysis::TraceRequest& request, std::shared_ptr<const geometry::TimelineModel> model) {
-    const bool another = !loaded_ || loaded_->executable != request.executable;
-    const bool grew = !another && call_ == kAllCalls && model_ && loaded_->firstRun == request.firstRun;
-    loaded_ = request;
+    const bool grew = model_ && calls_.isMore(request);
+    calls_.setLoaded(request);
     model_ = std::move(model);
     if (model_->trace->runs.empty()) {
       canvas_->setModel(nullptr);
@@ -270,7 +254,8 @@ class TracePage : public shell::Page {
     bar_->setTilesPossible(units, model_->tiles && model_->tiles->recorded);
     tabs_->setTilesPossible(units);
     reader_->follow();
-    remarkOnTrace();
+    const TraceRemarks remarks = traceRemarks(*model_->trace);
+    remark(remarks.text, remarks.kind);
     if (pendingTime_) showPendingTime();
     if (!pendingLane_.isEmpty()) showPendingLane();
     if (pendingView_) context_.timeRange.show(*std::exchange(pendingView_, std::nullopt));
@@ -281,7 +266,7 @@ class TracePage : public shell::Page {
 
   QString find(const QString& wanted, int direction) override {
     if (!wanted.isEmpty() && !former_)
-      former_ = Former{call_, context_.timeRange.view(), tabs_->currentIndex(),
+      former_ = Former{calls_.chosen(), context_.timeRange.view(), tabs_->currentIndex(),
                        canvas_->verticalScrollBar()->value()};
     return find_->find(wanted, direction);
   }
@@ -294,29 +279,10 @@ class TracePage : public shell::Page {
     canvas_->select({});
     tabs_->setCurrentIndex(former->tab);
     canvas_->verticalScrollBar()->setValue(former->top);
-    if (former->call == call_) return context_.timeRange.show(former->view);
-    call_ = former->call;
+    if (former->call == calls_.chosen()) return context_.timeRange.show(former->view);
+    calls_.choose(former->call);
     pendingView_ = former->view;
     reload();
-  }
-
-  /// Makes the canvas show the whole time and all rows, and returns what undoes it.
-  std::function<void()> showWhole() {
-    QWidget* const upper = canvas_->parentWidget();
-    const QSize size = upper->size();
-    const geometry::TimeView view = context_.timeRange.view();
-    const int top = canvas_->verticalScrollBar()->value();
-    const int hidden = canvas_->scene().layout().height - canvas_->window().height;
-    upper->resize(size.width(), size.height() + std::max(0, hidden));
-    upper->layout()->activate();
-    geometry::TimeView whole(model_->trace->start, model_->trace->end, canvas_->window().view.width());
-    context_.timeRange.show(whole);
-    return [this, upper, size, view, top] {
-      upper->resize(size);
-      upper->layout()->activate();
-      context_.timeRange.show(view);
-      canvas_->verticalScrollBar()->setValue(top);
-    };
   }
 
   /// Shows one iteration at first.
@@ -337,21 +303,9 @@ class TracePage : public shell::Page {
     context_.timeRange.reset(view);
   }
 
-  /// Tells what the timeline leaves out, and why.
-  void remarkOnTrace() {
-    const analysis::Trace& trace = *model_->trace;
-    QStringList sentences;
-    if (trace.damagedRows > 0)
-      sentences << tr("%1 rows of this trace contradict others and are left out.").arg(trace.damagedRows);
-    if (trace.crowdedTransfers > 0)
-      sentences << tr("%1 transfers overlap too many others to be drawn.").arg(trace.crowdedTransfers);
-    const bool damaged = !sentences.isEmpty();
-    if (const QString others = otherReplicas(trace); !others.isEmpty()) sentences << others;
-    remark(sentences.join(QLatin1Char(' ')), damaged ? shell::NoticeKind::warning : shell::NoticeKind::info);
-  }
-
   void fillCalls() {
-    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), call_, true);
+    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()),
+                   calls_.chosen(), true);
   }
 
   void fillLegend() { legend_->setEntries(timelineLegend(*model_, canvas_->options())); }
@@ -477,18 +431,10 @@ class TracePage : public shell::Page {
     return stepAt(*model_->trace, view.time(view.width() / 2.0));
   }
 
-  /// The call before or after the loaded ones; none for the first and last.
-  std::optional<model::RunId> callBeside(int direction) const {
-    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
-    if (!loaded_ || call_ == kAllCalls || snapshot == nullptr) return std::nullopt;
-    return neighbourCall(snapshot->catalog->runsOf(context_.session.executable()), loaded_->firstRun,
-                         direction);
-  }
-
   bool canGoStep(int direction) const {
     const int step = currentStep() + direction;
     return (step >= 0 && step < static_cast<int>(model_->trace->iterations.size())) ||
-           callBeside(direction).has_value();
+           calls_.beside(direction).has_value();
   }
 
   /// Shows the next (+1), the previous (−1) or this (0) step. After the last step of a call comes the next
@@ -505,9 +451,9 @@ class TracePage : public shell::Page {
   }
 
   void goCall(int direction) {
-    const auto call = callBeside(direction);
+    const auto call = calls_.beside(direction);
     if (!call) return;
-    call_ = call->value;
+    calls_.choose(call->value);
     enterFromEnd_ = direction < 0;
     reload();
   }
@@ -544,13 +490,12 @@ class TracePage : public shell::Page {
   TraceDetails* details_ = nullptr;
   TraceFollower* reader_ = nullptr;
   TraceFind* find_ = nullptr;
+  TraceCalls calls_;
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;
   std::optional<Former> former_;
   std::optional<geometry::TimeView> pendingView_;
-  std::optional<analysis::TraceRequest> loaded_;
-  qlonglong call_ = kLastCall;  ///< a RunId, kAllCalls or kLastCall
   std::optional<Ticks> pendingTime_;
   QString pendingLane_;
   bool enterFromEnd_ = false;

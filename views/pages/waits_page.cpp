@@ -128,12 +128,7 @@ class WaitsPage : public shell::Page {
 
  private:
   DataTable* addTable(QVBoxLayout& column, int rows) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(rows);
-    panel->body()->addWidget(table);
-    column.addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, column, rows, this);
   }
 
   void apply(std::shared_ptr<const WaitsData> content) {

@@ -155,12 +155,7 @@ class WhatIfPage : public shell::Page {
 
  private:
   DataTable* addTable(QVBoxLayout* column) {
-    auto* panel = new Panel(context_.palette, {}, this);
-    auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(kWhatIfRows);
-    panel->body()->addWidget(table);
-    column->addWidget(panel);
-    return table;
+    return addTablePanel(context_.palette, *column, kWhatIfRows, this);
   }
 
   void apply(const WhatIfContent& content) {
@@ -217,24 +212,15 @@ class WhatIfPage : public shell::Page {
     };
     waterfall_->setTitle(tr("From the recorded step to the new one"),
                          tr("%1 per step; the changes add up to the difference").arg(content.unit));
-    std::vector<int> order;
     QStringList tips;
-    for (std::size_t i = 0; i < content.columns.size(); ++i) {
-      const geometry::WaterfallColumn& column = content.columns[i];
-      order.push_back(static_cast<int>(i));
+    for (const geometry::WaterfallColumn& column : content.columns)
       tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), content.unit);
-    }
     const auto at = [columns = content.columns, format](QSize size) {
       return geometry::Waterfall(columns, size.width(), size.height(), format);
     };
-    chart_->setSource(
-        {[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
-         [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
-         [at](QSize size, int item) {
-           const geometry::Box box = at(size).boxOf(item);
-           return QRect(box.x, box.y, box.width, box.height);
-         },
-         [tips](int item) { return tips.at(item); }, order});
+    chart_->setFigure(
+        at, [tips](int item) { return tips.at(item); },
+        timeline::ItemChart::numbered(content.columns.size()));
   }
 
   void addBestMove() {

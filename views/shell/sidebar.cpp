@@ -98,10 +98,6 @@ void Sidebar::setCurrent(int index) {
   if (QAbstractButton* button = group_->button(index)) button->setChecked(true);
 }
 
-int Sidebar::current() const {
-  return group_->checkedId();
-}
-
 void Sidebar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), palette_.ui(Ui::sidebar));

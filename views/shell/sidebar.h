@@ -17,7 +17,6 @@ class Sidebar : public QWidget {
  public:
   Sidebar(const Palette& palette, const std::vector<PageDefinition>& pages, QWidget* parent = nullptr);
   void setCurrent(int index);
-  int current() const;
   static constexpr int kWidth = 88;
 
  Q_SIGNALS:

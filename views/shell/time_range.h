@@ -22,7 +22,6 @@ class TimeRange : public QObject {
   void show(const geometry::TimeView& view);
   /// Remembers the present view, so that undo() returns to it. Call it once before a gesture or jump.
   void remember();
-  bool canUndo() const { return !past_.empty(); }
   void undo();
   /// Shows another trace and forgets all earlier views.
   void reset(const geometry::TimeView& view);

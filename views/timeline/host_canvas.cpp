@@ -22,8 +22,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kHostMargin = 8, kHostStrip = 6;
-constexpr double kHostSpacing = 120;  ///< pixels between two labels of the axis, at least
+constexpr int kHostMargin = 8;
 
 }  // namespace
 
@@ -176,9 +175,17 @@ bool HostCanvas::viewportEvent(QEvent* event) {
 void HostCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   if (scene_.timeline() == nullptr) return painter.fillRect(viewport()->rect(), palette_.ui(Ui::surface));
+  const HostPainter::Content content{.palette = palette_,
+                                     .labels = labels_,
+                                     .scene = scene_,
+                                     .view = view_,
+                                     .end = end(),
+                                     .size = viewport()->size(),
+                                     .top = top(),
+                                     .only = only_};
   // A file with a drawing gets vectors, no pixels.
   if (painter.paintEngine()->type() == QPaintEngine::SVG) {
-    paintAll(painter);
+    HostPainter(content).paint(painter);
   } else {
     const double ratio = viewport()->devicePixelRatioF();
     const QSize size = viewport()->size() * ratio;
@@ -186,7 +193,7 @@ void HostCanvas::paintEvent(QPaintEvent*) {
       if (picture_.size() != size) picture_ = QPixmap(size);
       picture_.setDevicePixelRatio(ratio);
       QPainter drawing(&picture_);
-      paintAll(drawing);
+      HostPainter(content).paint(drawing);
       stale_ = false;
     }
     painter.drawPixmap(0, 0, picture_);
@@ -194,108 +201,6 @@ void HostCanvas::paintEvent(QPaintEvent*) {
   paintOverlay(painter);
   if (hovered_ && describe_ && !dragging_)
     paintCallout(painter, describe_(*hovered_), pointer_, viewport()->rect(), labels_.font(), palette_);
-}
-
-void HostCanvas::paintAll(QPainter& painter) const {
-  const int width = viewport()->width(), height = viewport()->height();
-  painter.fillRect(0, 0, width, height, palette_.ui(Ui::surface));
-  painter.save();
-  painter.setClipRect(kGutter, kHead, rowsWidth(), height - kHead);
-  painter.translate(kGutter, kHead);
-  for (const geometry::AxisTick& tick : axisTicks(view_, scale(), kHostSpacing))
-    painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, height), palette_.ui(Ui::grid));
-  paintShapes(painter, scene_.draw(view_, top(), height - kHead, labels_.measure(), only_), palette_,
-              labels_);
-  painter.restore();
-  paintNames(painter);
-  paintOverview(painter);
-  paintAxis(painter);
-}
-
-void HostCanvas::paintOverview(QPainter& painter) const {
-  const int width = viewport()->width();
-  painter.fillRect(0, 0, width, kOverview, palette_.ui(Ui::raised));
-  painter.fillRect(kGutter, kHostStrip, rowsWidth(), kOverview - 2 * kHostStrip, palette_.ui(Ui::surface));
-  painter.setFont(labels_.font());
-  painter.setPen(palette_.ui(Ui::muted));
-  const std::size_t spans = scene_.timeline()->spanCount();
-  painter.drawText(QRect(8, 0, kGutter - 16, kOverview), Qt::AlignVCenter | Qt::AlignRight,
-                   spans == 1 ? tr("1 span") : tr("%L1 spans").arg(spans));
-  const TimeView whole(Ticks(0), end(), rowsWidth());
-  painter.save();
-  painter.setClipRect(kGutter, 0, rowsWidth(), kOverview);
-  painter.translate(kGutter, kHostStrip);
-  const int tall = kOverview - 2 * kHostStrip;
-  paintShapes(painter, scene_.overview(whole, tall), palette_, labels_);
-  const int left = whole.column(view_.start()), right = std::max(whole.column(view_.end()), left + 2);
-  QColor veil = palette_.ui(Ui::raised);
-  veil.setAlpha(170);
-  painter.fillRect(0, 0, left, tall, veil);
-  painter.fillRect(right, 0, rowsWidth() - right, tall, veil);
-  painter.setPen(palette_.ui(Ui::accent));
-  painter.setBrush(Qt::NoBrush);
-  painter.drawRect(left, -2, std::min(right, rowsWidth()) - left - 1, tall + 3);
-  painter.restore();
-}
-
-void HostCanvas::paintAxis(QPainter& painter) const {
-  painter.fillRect(0, kOverview, viewport()->width(), kAxis, palette_.ui(Ui::raised));
-  painter.fillRect(0, kOverview, viewport()->width(), 1, palette_.ui(Ui::border));
-  painter.fillRect(0, kHead - 1, viewport()->width(), 1, palette_.ui(Ui::border));
-  painter.setFont(labels_.font());
-  painter.setPen(palette_.ui(Ui::muted));
-  painter.drawText(QRect(8, kOverview, kGutter - 16, kAxis), Qt::AlignVCenter | Qt::AlignRight,
-                   tr("wall time"));
-  painter.save();
-  painter.setClipRect(kGutter, kOverview, rowsWidth(), kAxis);
-  painter.translate(kGutter, kOverview);
-  const QFontMetrics metrics(labels_.font());
-  for (const geometry::AxisTick& tick : axisTicks(view_, scale(), kHostSpacing)) {
-    const QString text = QString::fromStdString(tick.label);
-    const int wide = metrics.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
-    painter.fillRect(x, kAxis - 6, 1, 5, palette_.ui(Ui::muted));
-    const int left = std::clamp(x - wide / 2, 2, std::max(2, view_.width() - wide - 3));
-    painter.drawText(QRect(left, 0, wide + 2, kAxis - 5), Qt::AlignVCenter | Qt::AlignLeft, text);
-  }
-  painter.restore();
-}
-
-void HostCanvas::paintNames(QPainter& painter) const {
-  const int height = viewport()->height();
-  painter.save();
-  painter.setClipRect(0, kHead, kGutter, height - kHead);
-  painter.fillRect(0, kHead, kGutter, height, palette_.ui(Ui::raised));
-  painter.fillRect(kGutter - 1, 0, 1, height, palette_.ui(Ui::border));
-  QFont bold = labels_.font();
-  bold.setBold(true);
-  const QFontMetrics boldMetrics(bold), metrics(labels_.font());
-  for (const HostScene::Band& band : scene_.bands()) {
-    const int y = kHead + band.y - top();
-    if (y + band.height < kHead || y > height) continue;
-    QString name, detail;
-    if (band.kind == HostScene::Band::Kind::calls) {
-      name = tr("Calls");
-    } else if (band.kind == HostScene::Band::Kind::lane) {
-      const analysis::HostLane& lane = scene_.timeline()->lanes[band.place];
-      name = QString::fromStdString(lane.name);
-      detail = QString::fromStdString(lane.process);
-    } else {
-      const analysis::HostCurve& curve = scene_.timeline()->curves[band.place];
-      name = QString::fromStdString(curve.name);
-      detail = QString::fromStdString(curve.chart + (curve.unit.empty() ? "" : ", " + curve.unit));
-    }
-    constexpr int kLine = HostScene::kRow, wide = kGutter - 20;
-    painter.setFont(bold);
-    painter.setPen(palette_.ui(Ui::text));
-    painter.drawText(QRect(10, y, wide, kLine), Qt::AlignLeft | Qt::AlignVCenter,
-                     boldMetrics.elidedText(name, Qt::ElideRight, wide));
-    if (detail.isEmpty() || band.height < 2 * kLine) continue;
-    painter.setFont(labels_.font());
-    painter.setPen(palette_.ui(Ui::muted));
-    painter.drawText(QRect(10, y + kLine, wide, kLine), Qt::AlignLeft | Qt::AlignVCenter,
-                     metrics.elidedText(detail, Qt::ElideRight, wide));
-  }
-  painter.restore();
 }
 
 void HostCanvas::paintOverlay(QPainter& painter) const {

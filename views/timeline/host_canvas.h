@@ -6,10 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "profiler/geometry/host_scene.h"
-#include "profiler/geometry/time_axis.h"
-#include "views/shell/palette.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/host_painter.h"
 
 namespace pipescope::timeline {
 
@@ -19,7 +16,8 @@ class HostCanvas : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  static constexpr int kGutter = 150, kOverview = 40, kAxis = 22, kHead = kOverview + kAxis;
+  static constexpr int kGutter = HostPainter::kGutter, kOverview = HostPainter::kOverview,
+                       kHead = HostPainter::kHead;
 
   explicit HostCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
 
@@ -46,7 +44,7 @@ class HostCanvas : public QAbstractScrollArea {
   std::function<void()> showWhole(QWidget& frame);
   /// The box of something in the viewport.
   QRect rectOf(const geometry::HostHit& hit) const;
-  static geometry::TimeScale scale() { return {geometry::TimeUnit::time, 1'000'000'000}; }
+  static geometry::TimeScale scale() { return HostPainter::kScale; }
 
  Q_SIGNALS:
   void selectionChanged();
@@ -67,10 +65,6 @@ class HostCanvas : public QAbstractScrollArea {
  private:
   void layOut();
   void reveal(const geometry::HostHit& hit);
-  void paintAll(QPainter& painter) const;
-  void paintOverview(QPainter& painter) const;
-  void paintAxis(QPainter& painter) const;
-  void paintNames(QPainter& painter) const;
   void paintOverlay(QPainter& painter) const;
   void moveOverview(int x);
   int rowsWidth() const;

@@ -1,6 +1,7 @@
 #pragma once
 #include <QWidget>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "profiler/geometry/shapes.h"
@@ -25,6 +26,23 @@ class ItemChart : public QWidget {
 
   explicit ItemChart(const shell::Palette& palette, QWidget* parent = nullptr);
   void setSource(Source source);
+  /// Shows the figure that at(size) makes, a class of profiler/geometry with draw(), hit() and boxOf().
+  template <class MakeFigure>
+  void setFigure(MakeFigure at, std::function<QString(int item)> describe, std::vector<int> order) {
+    setSource({[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
+               [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
+               [at](QSize size, int item) {
+                 const geometry::Box box = at(size).boxOf(item);
+                 return QRect(box.x, box.y, box.width, box.height);
+               },
+               std::move(describe), std::move(order)});
+  }
+  /// The order of items that follow their numbers.
+  static std::vector<int> numbered(std::size_t count) {
+    std::vector<int> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
   /// Marks an item; −1: none.
   void setMarked(int item);
   int marked() const { return marked_; }

@@ -2,6 +2,7 @@
 
 #include <QContextMenuEvent>
 #include <QKeyEvent>
+#include <QLayout>
 #include <QMenu>
 #include <QScrollBar>
 #include <algorithm>
@@ -256,6 +257,22 @@ void TimelineCanvas::zoomToSelection() {
 void TimelineCanvas::zoomBy(double factor) {
   const int x = pointer_.position().x() - kGutter;
   control_.zoomAbout(x >= 0 ? x : window().view.width() / 2.0, factor);
+}
+
+std::function<void()> TimelineCanvas::showWhole(QWidget& frame) {
+  const QSize size = frame.size();
+  const TimeView view = window().view;
+  const int top = verticalScrollBar()->value();
+  frame.resize(size.width(), size.height() + verticalScrollBar()->maximum());
+  frame.layout()->activate();
+  if (const geometry::TimelineModel* whole = scenes_.whole())
+    control_.show(TimeView(whole->trace->start, whole->trace->end, window().view.width()));
+  return [this, &frame, size, view, top] {
+    frame.resize(size);
+    frame.layout()->activate();
+    control_.show(view);
+    verticalScrollBar()->setValue(top);
+  };
 }
 
 // --- Annotations and groups ---

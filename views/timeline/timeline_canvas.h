@@ -79,6 +79,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   void zoomTo(base::Ticks start, base::Ticks end, double room = 0.04) { control_.zoomTo(start, end, room); }
   void zoomToSelection();
   void zoomToAll() { control_.zoomToAll(); }
+  /// Makes the canvas show the whole time and all rows by enlarging `frame`, which contains it. Returns what
+  /// undoes it.
+  std::function<void()> showWhole(QWidget& frame);
   /// About the pointer if it is over the rows, else about the middle.
   void zoomBy(double factor);
   void panBy(double fraction) { control_.pan(fraction); }

@@ -173,7 +173,7 @@ void ChildRun::finish(int status, bool normally) {
   } else {
     state_ = RunState::failed;
     sentence_ = !normally ? tr("The run ended early: its process was ended from outside, or it crashed.")
-                : last.isEmpty() ? tr("The run failed without a reason, with exit status %1.").arg(status)
+                : last.isEmpty() ? tr("The run failed with exit status %1 and did not say why.").arg(status)
                                  : last;
   }
   activity_ = nameOf(state_);

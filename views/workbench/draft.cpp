@@ -164,8 +164,9 @@ QString Draft::fileName() const {
   QString name = unquoted(value(QStringLiteral("model.name")));
   if (!given(QStringLiteral("model.name"))) {
     const QString builder = unquoted(value(QStringLiteral("model.builder")));
-    const QString system = unquoted(value(QStringLiteral("system.name")));
-    name = !builder.isEmpty() ? builder : system == QLatin1String("fixed") ? system : name;
+    const bool hasModel = given(QStringLiteral("model.onnx")) || count(QStringLiteral("model.layers")) > 0;
+    // A run without a model is named after its system.
+    name = !builder.isEmpty() ? builder : hasModel ? name : unquoted(value(QStringLiteral("system.name")));
   }
   static const QRegularExpression other(QStringLiteral("[^A-Za-z0-9_.+-]+"));
   name.replace(other, QStringLiteral("_"));

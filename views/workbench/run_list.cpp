@@ -54,8 +54,8 @@ RunList::RunList(shell::Opener open, QWidget* parent)
   compareButton_ = button(tr("Compare"), {}, &RunList::compareSelected);
   editButton_ = button(tr("Edit and run again"), tr("Take the settings of this run"), &RunList::editSelected);
   stopButton_ = button(tr("Stop"),
-                       tr("End the run after the present call; pressed again, at once. The profile so "
-                          "far is kept."),
+                       tr("End the run after the current call. Press again to end it at once. The "
+                          "profile so far is kept."),
                        &RunList::stopSelected);
   removeButton_ =
       button(tr("Remove"), tr("Remove the run from this list; its files stay"), &RunList::removeSelected);
@@ -191,9 +191,10 @@ void RunList::followSelection() {
   openButton_->setEnabled(opens);
   compareButton_->setEnabled(opens && !goesOn && !entry->former.isEmpty());
   const QString former = entry == nullptr ? QString() : entry->former;
-  compareButton_->setToolTip(former.isEmpty()
-                                 ? tr("The run has no former one: “Edit and run again” gives it one")
-                                 : tr("Show what has changed from %1").arg(former));
+  compareButton_->setToolTip(
+      former.isEmpty() ? tr("There is no earlier run to compare with. “Edit and run again” starts a run "
+                            "that has one.")
+                       : tr("Show what has changed from %1").arg(former));
   editButton_->setEnabled(entry != nullptr && entry->read);
   stopButton_->setEnabled(goesOn);
   stopButton_->setText(goesOn && run->state() == RunState::stopping ? tr("End at once") : tr("Stop"));

@@ -58,14 +58,18 @@ struct ConfigurationPlan {
   std::optional<double> errorBand;
 };
 
-/// Searches the splits of every combination of the choices but those that cannot be better than one that was
-/// found, by plan::mostSamplesPerSecond. Micro-batch size and gradient accumulation keep
-/// the samples of a weight update. Refused: systems whose costs are given, too many combinations, and models
-/// that no combination can run. What single stages may choose on their own, their available-memory proportion
-/// and the results that they keep, is chosen for the best plans of the search, which then compete again.
-/// `start` is tried as well, in the place of [[stages]] (plan_start.h); empty:
-/// the stages of the configuration are. With `instances`, each of them searches a part of the combinations,
+/// Searches the splits of every combination of the choices. It skips a combination whose bound
+/// (plan::mostSamplesPerSecond) is below the best plan so far. Changes of the micro-batch size and of the
+/// gradient accumulation keep the number of samples of a weight update.
+///
+/// Each stage may also choose its available-memory proportion and the results that it keeps. The best plans
+/// of the search choose these, and are then compared again.
+///
+/// `start` replaces [[stages]] as the plan to begin with (plan_start.h). If it is empty, the search begins
+/// with the stages of the configuration. With `instances`, each of them searches a part of the combinations,
 /// and only the first one has the plan afterwards.
+///
+/// Errors: systems whose costs are given, too many combinations, and models that no combination can run.
 base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,

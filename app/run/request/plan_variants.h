@@ -30,12 +30,13 @@ struct PlanBasis {
   const std::vector<compile::StageRequest>& startStages;  ///< empty: the plan starts from the configuration
 };
 
-/// All combinations. Refused: numbers of stages that are none, and more than 200 combinations.
+/// All combinations. Errors: a number of stages outside 1 … 1024, and more than 200
+/// combinations.
 base::Result<std::vector<Variant>> variantsOf(const PlanBasis& basis);
 
-/// The configuration of a variant: replicas fill the devices, and an update keeps its samples. The settings
-/// that follow are added to the variant. Refused: values that keys do not take, and samples that replicas
-/// cannot share.
+/// The configuration of a variant. Its replicas fill the devices, and a weight update keeps its number of
+/// samples. The settings that follow from that are added to the variant. Errors: values that a key does not
+/// take, and samples that do not divide by the replicas.
 base::Result<config::Configuration> configurationOf(Variant& variant, const PlanBasis& basis);
 
 }  // namespace pipescope::app

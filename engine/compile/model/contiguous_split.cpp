@@ -5,14 +5,6 @@
 
 namespace pipescope::compile {
 
-std::int64_t SplitProblem::stageCost(std::size_t stage, std::size_t first, std::size_t end) const {
-  std::int64_t sum = fixed[stage];
-  for (std::size_t u = first; u < end; ++u) sum += cost[u] + (recomputes[stage] ? again[u] : 0);
-  if (stage > 0) sum += exchange[stage][first];
-  if (stage + 1 < stages()) sum += exchange[stage + 1][end];
-  return sum;
-}
-
 // Stages that share a set lie on one device. Devices are numbered in the order of their first stages.
 std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
   if (!problem.deviceOfStage.empty()) return problem.deviceOfStage;

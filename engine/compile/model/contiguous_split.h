@@ -30,8 +30,6 @@ struct SplitProblem {
 
   std::size_t units() const { return cost.size(); }
   std::size_t stages() const { return recomputes.size(); }
-  /// The cost of stage `stage` if it holds the units first … end − 1.
-  std::int64_t stageCost(std::size_t stage, std::size_t first, std::size_t end) const;
 };
 
 struct StageSplit {

@@ -17,48 +17,50 @@ using graph::TensorId;
 
 namespace {
 
+using BlockOfNode = base::IdVector<NodeId, std::string>;
+using StageOfNode = base::IdVector<NodeId, int>;
+
 /// Copies a graph with other blocks.
 class BlockRewriter : public GraphRewriter {
  public:
-  BlockRewriter(const Graph& source, const std::vector<std::string>& blocks)
+  BlockRewriter(const Graph& source, const BlockOfNode& blocks)
       : GraphRewriter(source, ops::standardOperators()), blocks_(blocks) {}
 
  private:
   base::Status copyNode(const Node& node) override {
     Node copy = node;
-    copy.block = blocks_[static_cast<std::size_t>(node.id.value)];
+    copy.block = blocks_[node.id];
     std::vector<TensorId> inputs;
     for (const TensorId input : node.inputs) inputs.push_back(of(input));
     return appendCopy(std::move(copy), std::move(inputs));
   }
 
-  const std::vector<std::string>& blocks_;
+  const BlockOfNode& blocks_;
 };
 
 /// The stage of each node of a graph.
-std::vector<int> stagesOfNodes(const Graph& graph, const std::map<std::string, int>& stageOf, int last) {
-  std::vector<int> stages, least(graph.nodes().size(), last);
+StageOfNode stagesOfNodes(const Graph& graph, const std::map<std::string, int>& stageOf, int last) {
+  StageOfNode stages, least(graph.nodes().size(), last);
   for (const Node& node : graph.nodes()) {
     const auto found = stageOf.find(node.name);
     stages.push_back(found == stageOf.end() ? -1 : found->second);
   }
   const auto producer = [&](TensorId id) { return id.valid() ? graph.tensor(id).producer : NodeId(); };
   for (std::size_t i = stages.size(); i-- > 0;) {
-    const int own = stages[i] < 0 ? least[i] : stages[i];
-    for (const TensorId input : graph.nodes()[i].inputs) {
-      if (!producer(input).valid()) continue;
-      int& most = least[static_cast<std::size_t>(producer(input).value)];
-      most = std::min(most, own);
+    const Node& node = graph.nodes()[i];
+    const int own = stages[node.id] < 0 ? least[node.id] : stages[node.id];
+    for (const TensorId input : node.inputs) {
+      if (const NodeId maker = producer(input); maker.valid()) least[maker] = std::min(least[maker], own);
     }
   }
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  for (const Node& node : graph.nodes()) {
     int before = -1;
-    for (const TensorId input : graph.nodes()[i].inputs) {
-      if (producer(input).valid())
-        before = std::max(before, stages[static_cast<std::size_t>(producer(input).value)]);
+    for (const TensorId input : node.inputs) {
+      if (const NodeId maker = producer(input); maker.valid()) before = std::max(before, stages[maker]);
     }
-    if (stages[i] < 0 && before < 0) stages[i] = least[i];
-    stages[i] = std::max(stages[i], before);
+    int& stage = stages[node.id];
+    if (stage < 0 && before < 0) stage = least[node.id];
+    stage = std::max(stage, before);
   }
   return stages;
 }
@@ -66,19 +68,18 @@ std::vector<int> stagesOfNodes(const Graph& graph, const std::map<std::string, i
 }  // namespace
 
 base::Result<ModelRequest> inStages(const ModelRequest& request, const std::map<std::string, int>& stageOf) {
-  std::vector<std::vector<int>> stages;
+  std::vector<StageOfNode> stages;
   std::map<std::string, std::set<int>> spans;  // by block
   for (const ExecutableRequest& executable : request.executables) {
     stages.push_back(stagesOfNodes(*executable.forward, stageOf, request.layout.splitInto - 1));
-    for (const Node& node : executable.forward->nodes())
-      spans[node.block].insert(stages.back()[static_cast<std::size_t>(node.id.value)]);
+    for (const Node& node : executable.forward->nodes()) spans[node.block].insert(stages.back()[node.id]);
   }
   ModelRequest changed = request;
   changed.layout.stages.resize(static_cast<std::size_t>(request.layout.splitInto));
   for (std::size_t e = 0; e < stages.size(); ++e) {
-    std::vector<std::string> blocks;
+    BlockOfNode blocks;
     for (const Node& node : request.executables[e].forward->nodes()) {
-      const int stage = stages[e][static_cast<std::size_t>(node.id.value)];
+      const int stage = stages[e][node.id];
       const bool whole = spans.at(node.block).size() == 1;
       blocks.push_back(whole ? node.block : fmt::format("{}/stage{}", node.block, stage));
       std::vector<std::string>& own = changed.layout.stages[static_cast<std::size_t>(stage)].blocks;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/rounding.h"
@@ -28,20 +27,6 @@ constexpr std::int64_t kSegmentCost = 4, kUnfoldCost = 15;
 constexpr std::int64_t kCopyWork = 16 * 1024;
 /// Elements of the buffer in which weights change their order.
 constexpr std::int64_t kTapBuffer = 16 * 1024;
-
-/// Leaves only the taps from the first to the last that meet the source anywhere. `at(tap)` is the position
-/// in the source of output 0, and outputs lie `step` apart.
-template <class At>
-void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t step, std::int64_t source,
-              At at) {
-  const auto live = [&](std::int64_t tap) {
-    const std::int64_t start = at(tap),
-                       first = start < 0 ? ceilDiv(-start, step) : 0;  // first output not before it
-    return first < count && start + first * step < source;
-  };
-  while (!taps.empty() && !live(taps.back())) taps.pop_back();
-  while (!taps.empty() && !live(taps.front())) taps.erase(taps.begin());
-}
 
 }  // namespace
 
@@ -70,71 +55,6 @@ bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
   return direct <= unfolded;
 }
 
-DirectConv::Axis DirectConv::forwardAxis(const Window& w, std::size_t axis) {
-  Axis a;
-  a.source = w.input[axis];
-  a.target = w.output[axis];
-  a.step = w.stride[axis];
-  a.tapStep = w.dilation[axis];
-  AxisPhase phase;
-  phase.count = a.target;
-  phase.taps.resize(static_cast<std::size_t>(w.kernel[axis]));
-  std::iota(phase.taps.begin(), phase.taps.end(), std::int64_t{0});
-  const auto at = [&](std::int64_t tap) { return tap * w.dilation[axis] - w.padBegin[axis]; };
-  dropDead(phase.taps, phase.count, a.step, a.source, at);
-  phase.start = phase.taps.empty() ? 0 : at(phase.taps.front());
-  a.phases.push_back(std::move(phase));
-  setStaged(a, axis + 1 < w.axes());
-  return a;
-}
-
-/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, if that is whole.
-DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
-  Axis a;
-  a.source = w.output[axis];
-  a.target = w.input[axis];
-  const std::int64_t stride = w.stride[axis], dilation = w.dilation[axis];
-  a.spread = stride;
-  a.tapStep = dilation / std::gcd(stride, dilation);
-  for (std::int64_t first = 0; first < std::min(stride, a.target); ++first) {
-    AxisPhase phase;
-    phase.first = first;
-    phase.count = ceilDiv(a.target - first, stride);
-    const auto at = [&](std::int64_t tap) { return (first + w.padBegin[axis] - tap * dilation) / stride; };
-    for (std::int64_t tap = w.kernel[axis]; tap-- > 0;) {
-      if ((first + w.padBegin[axis] - tap * dilation) % stride == 0) phase.taps.push_back(tap);
-    }
-    dropDead(phase.taps, phase.count, 1, a.source, at);
-    phase.start = phase.taps.empty() ? 0 : at(phase.taps.front());
-    a.phases.push_back(std::move(phase));
-  }
-  setStaged(a, false);
-  return a;
-}
-
-/// So far the starts are source positions.
-void DirectConv::setStaged(Axis& axis, bool skips) {
-  std::int64_t begin = 0, end = 1;
-  bool any = false;
-  for (const AxisPhase& phase : axis.phases) {
-    if (phase.taps.empty()) continue;
-    const std::int64_t last = phase.start + (phase.count - 1) * axis.step +
-                              (static_cast<std::int64_t>(phase.taps.size()) - 1) * axis.tapStep + 1;
-    begin = any ? std::min(begin, phase.start) : phase.start;
-    end = any ? std::max(end, last) : last;
-    any = true;
-  }
-  axis.origin = begin;
-  axis.staged = end - begin;
-  if (skips && axis.phases.size() == 1 && axis.phases[0].taps.size() == 1) {
-    // With one tap, nothing reads what lies between the outputs.
-    axis.pick = axis.step;
-    axis.step = 1;
-    axis.staged = axis.phases[0].count;
-  }
-  for (AxisPhase& phase : axis.phases) phase.start = phase.taps.empty() ? 0 : phase.start - begin;
-}
-
 DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
     : pass_(pass),
       batch_(plan.batch),
@@ -145,7 +65,7 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
       taps_(plan.window.taps()) {
   const Window& w = plan.window;
   const auto axisOf = [&](std::size_t axis) {
-    return pass == ConvPass::inputGradient ? gradientAxis(w, axis) : forwardAxis(w, axis);
+    return pass == ConvPass::inputGradient ? gradientConvAxis(w, axis) : forwardConvAxis(w, axis);
   };
   x_ = axisOf(w.axes() - 1);
   if (w.axes() == 2) {

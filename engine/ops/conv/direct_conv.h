@@ -6,6 +6,7 @@
 // Taps that meet padding everywhere are left out. The shape alone decides the order of sums.
 #include <array>
 
+#include "engine/ops/conv/conv_axis.h"
 #include "engine/ops/conv/conv_kernels.h"
 #include "engine/ops/kernels/kernel_table.h"
 
@@ -24,31 +25,13 @@ class DirectConv {
                       float* scratch) const;
 
  private:
-  /// For one axis: the outputs first, first + step, … and where their taps lie in the staged source.
-  struct AxisPhase {
-    std::int64_t first = 0, count = 0;
-    std::int64_t start = 0;          ///< staged position of the first output's first tap
-    std::vector<std::int64_t> taps;  ///< kernel positions in the order of the source
-  };
-  struct Axis {
-    std::int64_t source = 1, target = 1, origin = 0,
-                 staged = 1;   ///< the source position of staged position 0
-    std::int64_t pick = 1;     ///< source positions between two staged ones
-    std::int64_t step = 1;     ///< staged positions between two outputs of a phase
-    std::int64_t spread = 1;   ///< outputs of the target between two outputs of a phase
-    std::int64_t tapStep = 1;  ///< staged positions between two taps of a phase
-    std::vector<AxisPhase> phases;
-  };
   struct Phase {
-    const AxisPhase *y = nullptr, *x = nullptr;
+    const ConvAxisPhase *y = nullptr, *x = nullptr;
     std::int64_t filters = 0;  ///< where its packed weights start
     std::int64_t taps() const { return static_cast<std::int64_t>(y->taps.size() * x->taps.size()); }
   };
   struct Scratch;
 
-  static Axis forwardAxis(const Window& w, std::size_t axis);
-  static Axis gradientAxis(const Window& w, std::size_t axis);
-  static void setStaged(Axis& axis, bool skips);
   Phase phaseAt(std::size_t index) const;
   std::size_t phases() const { return y_.phases.size() * x_.phases.size(); }
   std::int64_t stagedElements() const { return y_.staged * x_.staged * channels_; }
@@ -75,7 +58,7 @@ class DirectConv {
   std::int64_t batch_ = 0, groups_ = 1, channels_ = 0,
                filters_ = 0;  ///< channels per group of the source and of the target
   std::int64_t kernelX_ = 1, taps_ = 1;
-  Axis y_, x_;
+  ConvAxis y_, x_;
   std::int64_t images_ = 1;                            ///< images that are staged at a time
   std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< parts of the sums for the weight gradient
   std::vector<std::int64_t> segments_;                 ///< for the weight gradient: offsets of source rows

@@ -1,7 +1,5 @@
 #include "engine/ops/core/matrix.h"
 
-#include "engine/ops/core/axis_rows.h"
-
 #define EIGEN_DONT_PARALLELIZE
 // Packed blocks of a product up to this size are put on the stack, so that steps allocate nothing; larger
 // ones go to the heap.
@@ -68,13 +66,6 @@ void multiply(const Product& product, float scale, const float* a, const float* 
 }
 void multiply(const Product& product, double scale, const double* a, const double* b, double* c) {
   multiplyWithEigen(product, scale, a, b, c);
-}
-
-float sumOf(const float* values, std::int64_t count) {
-  return laneSum<float>(count, [values](std::int64_t i) { return values[i]; });
-}
-double sumOf(const double* values, std::int64_t count) {
-  return laneSum<double>(count, [values](std::int64_t i) { return values[i]; });
 }
 
 }  // namespace pipescope::ops

@@ -21,8 +21,4 @@ Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transp
 void multiply(const Product& product, float scale, const float* a, const float* b, float* c);
 void multiply(const Product& product, double scale, const double* a, const double* b, double* c);
 
-/// A sum in a fixed order that suits vector units and is more exact than a running sum.
-float sumOf(const float* values, std::int64_t count);
-double sumOf(const double* values, std::int64_t count);
-
 }  // namespace pipescope::ops

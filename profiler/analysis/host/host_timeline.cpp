@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ class HostReader {
     PIPESCOPE_TRY(readSeries());
     if (!first_) return std::shared_ptr<const HostTimeline>(std::make_shared<HostTimeline>());
     PIPESCOPE_TRY(readCalls());
+    takeTables();
     beginAtZero();
     for (HostLane& lane : line_.lanes) {
       PIPESCOPE_TRY(stopped(progress_));
@@ -47,48 +49,44 @@ class HostReader {
  private:
   base::Status readNames() {
     PIPESCOPE_TRY(forAllRows<model::HostThread>(source_, [&](const model::HostThread& row) {
-      line_.lanes.emplace_back();
-      line_.lanes.back().process = row.process;
-      line_.lanes.back().name = row.name.empty() ? "thread " + std::to_string(line_.lanes.size()) : row.name;
+      HostLane& lane = lanes_.emplace_back();
+      lane.process = row.process;
+      lane.name = row.name.empty() ? "thread " + std::to_string(lanes_.size()) : row.name;
     }));
     return forAllRows<model::HostName>(source_, [&](const model::HostName& row) {
-      line_.names.push_back({row.channel, row.name});
+      names_.push_back({row.channel, row.name});
     });
   }
 
   base::Status readSpans() {
     return forAllRows<model::HostSpan>(source_, [&](const model::HostSpan& row) {
-      const bool known = row.thread.valid() && row.name.valid() &&
-                         static_cast<std::size_t>(row.thread.value) < line_.lanes.size() &&
-                         static_cast<std::size_t>(row.name.value) < line_.names.size();
-      if (!known) return;
-      HostLane& lane = line_.lanes[static_cast<std::size_t>(row.thread.value)];
+      HostLane* lane = lanes_.find(row.thread);
+      if (lane == nullptr || !names_.contains(row.name)) return;
       const Ticks start = limited(row.start), end = limited(row.end);
       const auto name = static_cast<std::int32_t>(row.name.value);
       include(start);
       if (end <= start) {
-        lane.events.push_back({start, name});
+        lane->events.push_back({start, name});
       } else {
         include(end);
-        lane.spans.push_back({start, end, name});
+        lane->spans.push_back({start, end, name});
       }
     });
   }
 
   base::Status readSeries() {
     PIPESCOPE_TRY(forAllRows<model::HostSeries>(source_, [&](const model::HostSeries& row) {
-      line_.curves.emplace_back();
-      line_.curves.back().chart = row.chart;
-      line_.curves.back().name = row.name;
-      line_.curves.back().unit = row.unit;
+      HostCurve& curve = curves_.emplace_back();
+      curve.chart = row.chart;
+      curve.name = row.name;
+      curve.unit = row.unit;
     }));
     return forAllRows<model::HostSample>(source_, [&](const model::HostSample& row) {
-      const bool known = row.series.valid() && std::isfinite(row.value) &&
-                         static_cast<std::size_t>(row.series.value) < line_.curves.size();
-      if (!known) return;
+      HostCurve* curve = curves_.find(row.series);
+      if (curve == nullptr || !std::isfinite(row.value)) return;
       const Ticks time = limited(row.time);
       include(time);
-      line_.curves[static_cast<std::size_t>(row.series.value)].points.push_back({time, row.value});
+      curve->points.push_back({time, row.value});
     });
   }
 
@@ -100,6 +98,17 @@ class HostReader {
       include(end);
       line_.calls.push_back({row.name, start, end});
     });
+  }
+
+  /// From here on no id of the file is looked up.
+  void takeTables() {
+    const auto take = [](auto& from, auto& to) {
+      to.assign(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+      from.clear();
+    };
+    take(lanes_, line_.lanes);
+    take(names_, line_.names);
+    take(curves_, line_.curves);
   }
 
   /// Threads that follow each other may have the same name: "data reader", "data reader 2".
@@ -191,6 +200,9 @@ class HostReader {
 
   const model::ProfileSource& source_;
   base::Progress& progress_;
+  base::IdVector<model::HostThreadId, HostLane> lanes_;
+  base::IdVector<model::HostNameId, HostLabel> names_;
+  base::IdVector<model::HostSeriesId, HostCurve> curves_;
   HostTimeline line_;
   std::optional<Ticks> first_, last_;
 };

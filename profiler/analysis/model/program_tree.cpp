@@ -211,19 +211,6 @@ Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source,
   return TreeReader(source, catalog, executable, true).run();
 }
 
-Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,
-                                                  model::ExecutableId executable, model::ProgramId parent) {
-  std::vector<model::Program> found;
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Program>());
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    PIPESCOPE_ASSIGN(const model::Rows<model::Program> rows, source.block<model::Program>(b));
-    for (const model::Program& row : *rows) {
-      if (row.executable == executable && row.parent == parent) found.push_back(row);
-    }
-  }
-  return found;
-}
-
 Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,
                                                         model::ExecutableId executable) {
   PIPESCOPE_ASSIGN(const model::Rows<model::CompilerPass> rows, source.rows<model::CompilerPass>());

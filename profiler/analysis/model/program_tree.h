@@ -29,17 +29,13 @@ struct ProgramNode {
 };
 
 /// Programs that have children, depth first and in the order of the program. Programs without children
-/// (OnTileExecute, DoExchange …) are only counted; childPrograms() lists those of one node.
+/// (OnTileExecute, DoExchange …) are only counted.
 Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
                                                  model::ExecutableId executable);
 
 /// The same with the programs that have no children, each after what precedes it in its parent.
 Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source, const Catalog& catalog,
                                              model::ExecutableId executable);
-
-/// The children of a program in order, or the roots of the executable if `parent` is none.
-Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,
-                                                  model::ExecutableId executable, model::ProgramId parent);
 
 /// The effects of the compiler's passes, in the order in which they ran.
 Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,

@@ -152,9 +152,6 @@ TEST(ProgramTree, CountsLoopsAndCallers) {
   EXPECT_EQ((*nodes)[4].kind, "Function");
   EXPECT_EQ((*nodes)[4].callers, 2);
   EXPECT_EQ((*nodes)[4].ticks.count, 20);
-  const auto children = childPrograms(made.profile, made.executable, loop);
-  ASSERT_TRUE(children.ok());
-  EXPECT_EQ(children->size(), 2u);
 }
 
 TEST(ProgramTree, StandsWhatNoProgramDoes) {

@@ -226,6 +226,10 @@ TEST(Locations, BucketsFollowTheBackwardPass) {
     all += elements;
   }
   EXPECT_EQ(all, kWeights);
+  // The gradient of the 30 weights comes first and fills its bucket exactly.
+  options.gradientBuckets = {base::Bytes(4 * 30), base::Bytes(1000)};
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::collective),
+            (Collectives{{"AllReduce", 30}, {"AllReduce", 5}}));
 }
 
 TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {

@@ -116,7 +116,6 @@ TEST(Loader, CallsPerEpochOfTheTutorial) {
   const BatchShape inference{.microBatch = 8, .deviceIterations = 100};
   const auto test = load(std::make_shared<CountingDataset>(10'000), {.shape = inference, .shuffle = false});
   EXPECT_EQ(test->callsPerEpoch(), 12);
-  EXPECT_THAT(test->warning(), IsEmpty());
   const std::vector<Batch> batches = allBatches(*test);
   ASSERT_EQ(batches.size(), 12U);
   EXPECT_EQ(batches.back().rows, 800);
@@ -184,37 +183,6 @@ TEST(Loader, EqualOptionsGiveEqualBatches) {
     EXPECT_EQ(one[b].fields, two[b].fields);
   }
   EXPECT_NE(one[0].fields[1], one[8].fields[1]) << "each epoch has an order of its own";
-}
-
-TEST(Loader, ShortLastCallIsGivenAndWarnedOf) {
-  const auto loader =
-      load(std::make_shared<CountingDataset>(1000),
-           {.shape = {.microBatch = 50, .deviceIterations = 6}, .dropLast = false, .epochs = 2});
-  EXPECT_EQ(loader->callsPerEpoch(), 4);
-  EXPECT_THAT(loader->warning(),
-              ::testing::StartsWith("the last call of each epoch has 100 samples instead of 300"));
-  EXPECT_THAT(loader->warning(),
-              ::testing::HasSubstr(
-                  "100 does not divide by device iterations × gradient accumulation × replicas = 6"));
-  const std::vector<Batch> batches = allBatches(*loader);
-  ASSERT_EQ(batches.size(), 8U);
-  EXPECT_EQ(batches[3].rows, 100);
-  EXPECT_EQ(samplesOf(batches[3]).size(), 200U);
-  EXPECT_EQ(batches[4].rows, 300);
-  const auto divisible = load(std::make_shared<CountingDataset>(1000),
-                              {.shape = {.microBatch = 100, .deviceIterations = 4}, .dropLast = false});
-  EXPECT_EQ(divisible->warning(),
-            "the last call of each epoch has 200 samples instead of 400, because 1000 samples do not divide "
-            "by 400");
-  EXPECT_THAT(load(std::make_shared<CountingDataset>(1000), {.shape = {.microBatch = 100}, .dropLast = false})
-                  ->warning(),
-              IsEmpty());
-}
-
-TEST(Loader, OneShortCallWhereThereAreFewerSamplesThanRows) {
-  const std::vector<Batch> batches = allBatches(7, {.shape = {.microBatch = 100}, .dropLast = false});
-  ASSERT_EQ(batches.size(), 1U);
-  EXPECT_EQ(batches[0].rows, 7);
 }
 
 TEST(Loader, RefusesWhatGivesNoCall) {
@@ -352,9 +320,6 @@ TEST(Loader, RefusesPartsThatMakeNoSense) {
   options.partition = {2, 2};
   expectError(Loader::create(dataset, options), ErrorKind::badInput, {"instance 2 of 2", "count from 0"});
   options.partition = {2, 1};
-  options.dropLast = false;
-  expectError(Loader::create(dataset, options), ErrorKind::badInput, {"whole calls only"});
-  options.dropLast = true;
   options.shape.microBatch = 26;
   expectError(Loader::create(dataset, options), ErrorKind::badInput, {"26 samples in each of 2 instances"});
 }

@@ -1,11 +1,13 @@
 // Tests of transfers that share links, of memory counters, and of what recording must not change.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "bus_system.h"
 #include "engine/emulate/forecast.h"
 #include "engine/emulate/link_contention.h"
+#include "engine/emulate/micro_batch_costs.h"
 
 namespace pipescope::tests {
 namespace {
@@ -238,6 +240,42 @@ TEST(Forecast, IsWhatLongerIterationsGive) {
     EXPECT_NEAR(extended->twice, bubble(40'000), 1e-9);
     EXPECT_NEAR(extended->fourTimes, bubble(80'000), 1e-9);
   }
+}
+
+TEST(Contention, FlowsThatMeetInAnotherReplicaFormAGroup) {
+  // The flows have buses of their own, but their counterparts in the other replica share bus 9.
+  BusSystem system(8, {}, {}, [](const devices::Flow& flow) { return flow.from < 4 ? flow.from : 9; });
+  const std::vector<devices::Flow> own = {{0, 1, Bytes(4)}, {2, 3, Bytes(4)}},
+                                   other = {{4, 5, Bytes(4)}, {6, 7, Bytes(4)}};
+  EXPECT_EQ(emulate::LinkContention(system, own).groups(), 2);
+  EXPECT_EQ(emulate::LinkContention(system, own, {}, {other}).groups(), 1);
+}
+
+TEST(Barrier, WaitsHaveTheirCausesAndCopiesTheirMicroBatches) {
+  // Two stages of 4 ticks and three micro-batches make four cycles. Stage 1 has nothing to do in the first
+  // and stage 0 nothing in the last, whose copy carries nothing.
+  BusSystem system(2, {4, 4}, {}, oneBus);
+  BusRun run;
+  emulateOn(system, "popart", 2, 3, false, 4, emulate::RecordLevel::stages, run);
+  std::vector<std::pair<std::int64_t, model::WaitCause>> waits;
+  for (const model::Wait& wait : **run.profile.rows<model::Wait>()) {
+    if (wait.cause != model::WaitCause::exchange) waits.emplace_back(wait.device.value, wait.cause);
+  }
+  std::ranges::sort(waits);
+  EXPECT_EQ(waits, (std::vector<std::pair<std::int64_t, model::WaitCause>>{{0, model::WaitCause::drain},
+                                                                           {1, model::WaitCause::fill}}));
+  std::ranges::sort(run.transfers, {}, &model::Transfer::start);
+  std::vector<std::int64_t> microBatches;
+  for (const model::Transfer& transfer : run.transfers) microBatches.push_back(transfer.microBatch);
+  EXPECT_EQ(microBatches, (std::vector<std::int64_t>{0, 1, 2, -1}));
+}
+
+TEST(MicroBatchCosts, RareLengthsAreCutOff) {
+  const auto costs = emulate::microBatchCosts("lognormal(100, 2)", 4096, 1);
+  ASSERT_TRUE(costs.ok());
+  const auto [least, most] = std::ranges::minmax(*costs);
+  EXPECT_EQ(least, 1.0 / 32);
+  EXPECT_EQ(most, 2.0);
 }
 
 }  // namespace

@@ -118,6 +118,20 @@ TEST(Waterfall, ChangesLeadFromOneTotalToTheOther) {
   EXPECT_EQ(chart.hit(chart.boxOf(2).x, 5), 2);
 }
 
+TEST(Waterfall, ColoursTellGainsFromLossesAndLinesJoinTheColumns) {
+  const Waterfall chart({{"source", 100, true}, {"a", -30, false}, {"b", 10, false}, {"target", 80, true}},
+                        400, 240, [](double, bool) { return std::string(); });
+  const Shapes shapes = chart.draw({});
+  const auto boxesOf = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
+  EXPECT_EQ(boxesOf(ColourRole::lostUseful), std::vector<Box>{chart.boxOf(1)}) << "less time is better";
+  EXPECT_EQ(boxesOf(ColourRole::lostImbalance), std::vector<Box>{chart.boxOf(2)});
+  EXPECT_EQ(boxesOf(ColourRole::counter), (std::vector<Box>{chart.boxOf(0), chart.boxOf(3)}));
+  ASSERT_EQ(shapes.lines.size(), 3U);
+  EXPECT_EQ(shapes.lines[0].y1, chart.boxOf(0).y) << "from the top of the source";
+  EXPECT_EQ(shapes.lines[1].y1, chart.boxOf(1).bottom()) << "a reduction ends at its lower edge";
+  EXPECT_EQ(shapes.lines[2].y1, chart.boxOf(3).y);
+}
+
 TEST(StepCurves, NoPeakIsAveragedAway) {
   StepCurve curve{ColourRole::series, std::vector<double>(10'000, 1)};
   curve.values[5'003] = 100;
@@ -190,6 +204,41 @@ TEST(GraphLayout, CirclesAndLoopsAreDrawnToo) {
   EXPECT_TRUE(layout.arcs[3].empty()) << "a loop has no way";
   EXPECT_GE(layout.arcs[2].size(), 2U);
   EXPECT_TRUE(layOutGraph({}, {}).boxes.empty());
+}
+
+/// Layers whose arcs are permutations can be drawn without a crossing.
+TEST(GraphLayout, ArcsOfPermutationsDoNotCross) {
+  constexpr std::size_t kLayers = 12, kWide = 4;
+  std::vector<GraphArc> arcs;
+  for (std::size_t layer = 0; layer + 1 < kLayers; ++layer) {
+    for (std::size_t i = 0; i < kWide; ++i)
+      arcs.push_back({layer * kWide + i, (layer + 1) * kWide + (i * 3 + layer) % kWide});
+  }
+  const GraphLayout layout = layOutGraph(std::vector<GraphSize>(kLayers * kWide, {60, 20}), arcs);
+  for (std::size_t a = 0; a < arcs.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (arcs[a].from / kWide != arcs[b].from / kWide) continue;
+      const bool left = layout.boxes[arcs[a].from].x < layout.boxes[arcs[b].from].x;
+      EXPECT_EQ(layout.boxes[arcs[a].to].x < layout.boxes[arcs[b].to].x, left) << "arcs " << a << ", " << b;
+    }
+  }
+}
+
+TEST(GraphLayout, BoxesOfARowHaveTheirMiddlesAtOneHeight) {
+  const GraphLayout layout = layOutGraph({{50, 20}, {50, 20}, {50, 60}}, {{0, 1}, {0, 2}});
+  EXPECT_EQ(layout.boxes[1].y + 10, layout.boxes[2].y + 30);
+}
+
+TEST(GraphScene, TheLabelOfACutComesBeforeOthers) {
+  const std::vector<SceneBox> boxes(2, {"n", "", ColourRole::series, -1, false});
+  std::vector<SceneArc> arcs(8, {0, 1, "768x1024", false});
+  arcs.push_back({0, 1, "cut", true});
+  const GraphScene scene(boxes, arcs);
+  const Shapes shapes = scene.draw({1, 300, 100}, 800, 600, {}, -1);
+  EXPECT_TRUE(std::ranges::any_of(shapes.labels, [](const Label& label) { return label.text == "cut"; }));
+  EXPECT_LT(std::ranges::count_if(shapes.labels, [](const Label& label) { return label.text == "768x1024"; }),
+            8)
+      << "there is not room for all of them";
 }
 
 TEST(GraphScene, DrawsOnlyWhatCanBeSeen) {

@@ -66,6 +66,29 @@ TEST(ScatterChart, FindsThePointBelowThePointer) {
   EXPECT_EQ(chart.hit(395, 5), -1);
 }
 
+TEST(ScatterChart, OfPointsThatOverlapTheNearestIsFound) {
+  const ScatterPlot chart({{10, 5, ColourRole::counter, false},
+                           {10.2, 5, ColourRole::counter, false},
+                           {0, 0, ColourRole::counter, false},
+                           {20, 10, ColourRole::counter, false}},
+                          {"across", plainNumber}, {"up", plainNumber}, 400, 300);
+  const Box first = chart.boxOf(0), second = chart.boxOf(1);
+  ASSERT_LT(first.x, second.x);
+  ASSERT_LT(second.x, first.right());
+  EXPECT_EQ(chart.hit(first.x, first.y + 4), 0);
+  EXPECT_EQ(chart.hit(second.right(), second.y + 4), 1);
+}
+
+TEST(ScatterChart, TheAxisBeginsAtZeroWhereNothingIsLess) {
+  const auto leftOf = [](double least) {
+    const ScatterPlot chart({{least, 1, ColourRole::counter, false}, {20, 5, ColourRole::counter, false}},
+                            {"across", plainNumber}, {"up", plainNumber}, 400, 300);
+    return chart.boxOf(0).x + chart.boxOf(0).width / 2;
+  };
+  EXPECT_EQ(leftOf(0), 84) << "the axis is 84 pixels from the left edge";
+  EXPECT_GT(leftOf(-1), 84) << "a value below zero keeps a margin";
+}
+
 TEST(ScatterChart, BytesHaveTicksAtPowersOfTwo) {
   const ScatterPlot chart({{1000, 1, ColourRole::counter, false}, {9000, 2, ColourRole::counter, false}},
                           {"bytes", plainNumber, true}, {"rate", plainNumber}, 500, 300);

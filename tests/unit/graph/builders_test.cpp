@@ -14,6 +14,17 @@ base::Result<graph::Graph> model(const std::string& builder, const Settings& set
   return buildModel({builder, settings, microBatch, training}, ops::standardOperators());
 }
 
+/// Number of trained elements: those of all parameters except statistics that no optimizer updates.
+std::int64_t trainedElements(const graph::Graph& graph) {
+  std::int64_t sum = 0;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    const bool moved = std::ranges::any_of(
+        graph.stateUpdates, [&](const graph::StateUpdate& update) { return update.parameter == tensor.id; });
+    if (tensor.role == graph::TensorRole::parameter && !moved) sum += tensor.type.elements();
+  }
+  return sum;
+}
+
 std::int64_t count(const std::string& builder, const Settings& settings, bool training = true) {
   const auto graph = model(builder, settings, training);
   EXPECT_TRUE(graph.ok()) << graph.error().message;

@@ -129,5 +129,49 @@ TEST_F(HostSceneTest, PipescopesOwnChannelsHaveTheSameColourInEveryProfile) {
   EXPECT_EQ(scene.roleOfChannel("waiting"), ColourRole::waitHost);
 }
 
+/// The timeline of one thread with the spans [start, end), and of one series.
+HostScene sceneOf(const std::vector<std::pair<std::int64_t, std::int64_t>>& spans,
+                  const std::vector<std::pair<std::int64_t, double>>& points) {
+  model::RowSet rows;
+  rows.of<model::HostThread>() = {{model::HostThreadId(0), "", "main"}};
+  rows.of<model::HostName>() = {{model::HostNameId(0), "own", "work"}};
+  for (const auto& [start, end] : spans)
+    rows.of<model::HostSpan>().push_back(
+        {model::HostThreadId(0), model::HostNameId(0), Ticks(start), Ticks(end)});
+  rows.of<model::HostSeries>() = {{model::HostSeriesId(0), "queue", "length", "items"}};
+  for (const auto& [time, value] : points)
+    rows.of<model::HostSample>().push_back({model::HostSeriesId(0), Ticks(time), value});
+  record::MemoryProfile profile;
+  EXPECT_TRUE(profile.commit(rows).ok());
+  base::SilentProgress progress;
+  return HostScene(*analysis::hostTimeline(profile, progress));
+}
+
+std::size_t boxesIn(const Shapes& shapes) {
+  std::size_t count = 0;
+  for (const auto& boxes : shapes.fills) count += boxes.size();
+  return count;
+}
+
+TEST(HostScenes, APeakBetweenTwoPixelsIsDrawn) {
+  std::vector<std::pair<std::int64_t, double>> points;
+  for (std::int64_t time = 0; time <= 1000; ++time) points.emplace_back(time, time == 503 ? 100.0 : 1.0);
+  const HostScene scene = sceneOf({}, points);
+  const Shapes shapes = scene.draw(TimeView(Ticks(0), Ticks(1000), 10), 0, 400, {}, -1);
+  int tallest = 0;
+  for (const auto& boxes : shapes.fills)
+    for (const Box& box : boxes) tallest = std::max(tallest, box.height);
+  EXPECT_EQ(tallest, scene.bands().back().height - 4) << "one value of a hundred in a column";
+}
+
+TEST(HostScenes, TheOverviewShowsWhatLiesInASpanAroundEverything) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (std::int64_t i = 0; i < 6; ++i) spans.emplace_back(i * 150 + 20, i * 150 + 80);
+  spans.emplace_back(0, 1000);
+  const TimeView whole(Ticks(0), Ticks(1000), 1000);
+  EXPECT_EQ(boxesIn(sceneOf(spans, {}).overview(whole, 20)), 6u);
+  EXPECT_EQ(boxesIn(sceneOf({{20, 80}, {0, 1000}}, {}).overview(whole, 20)), 1u) << "the outer span";
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

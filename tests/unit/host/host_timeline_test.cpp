@@ -259,6 +259,15 @@ TEST(HostStatistics, ANameIsSummedOverAllThreads) {
   EXPECT_DOUBLE_EQ(use.mean(), static_cast<double>(sum) / 200);
 }
 
+TEST(HostStatistics, TheMedianOfAnOddNumberIsTheMiddleOne) {
+  HostProfile profile;
+  for (const std::int64_t length : {30, 10, 20}) profile.span("main", "s", length * 100, length * 101);
+  const std::vector<HostNameUse> uses = hostNameUses(profile.read());
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].median.count, 20);
+  EXPECT_EQ(uses[0].p90.count, 30);
+}
+
 TEST(HostStatistics, LengthsFallIntoClassesOfOneTwoAndFive) {
   EXPECT_EQ(HostHistogram::lowerEdge(0).count, 1);
   EXPECT_EQ(HostHistogram::lowerEdge(1).count, 2);

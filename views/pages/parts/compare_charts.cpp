@@ -76,15 +76,8 @@ void StepWaterfall::setSection(const sections::Section& diff, const QString& uni
   const auto at = [columns, format](QSize size) {
     return geometry::Waterfall(columns, size.width(), size.height(), format);
   };
-  chart_->setSource(
-      {[at](QSize size, const auto& measure, int marked) { return at(size).draw(measure, marked); },
-       [at](QSize size, QPoint place) { return at(size).hit(place.x(), place.y()); },
-       [at](QSize size, int item) {
-         const geometry::Box box = at(size).boxOf(item);
-         return QRect(box.x, box.y, box.width, box.height);
-       },
-       [tips](int item) { return tips->at(item); },
-       {0, 1, 2, 3, 4, 5}});
+  chart_->setFigure(
+      at, [tips](int item) { return tips->at(item); }, ItemChart::numbered(columns.size()));
   setTitle(tr("From one step time to the other"),
            tr("%1, mean of the last call's iterations; the changes add up to the difference").arg(unit));
 }

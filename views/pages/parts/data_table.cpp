@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
@@ -384,6 +385,15 @@ void DataTable::follow() {
   shell::Palette::makeQuiet(*basis_);
   shell::Palette::makeQuiet(*count_);
   view_->viewport()->update();
+}
+
+DataTable* addTablePanel(const shell::Palette& palette, QVBoxLayout& column, int rows, QWidget* page) {
+  auto* panel = new Panel(palette, {}, page);
+  auto* table = new DataTable(palette, panel);
+  table->setRowsShown(rows);
+  panel->body()->addWidget(table);
+  column.addWidget(panel);
+  return table;
 }
 
 }  // namespace pipescope::pages

@@ -12,6 +12,7 @@ class QMenu;
 class QSortFilterProxyModel;
 class QTableView;
 class QToolButton;
+class QVBoxLayout;
 
 namespace pipescope::pages {
 
@@ -75,5 +76,8 @@ class DataTable : public QWidget {
   bool scrolls_ = false;  ///< scrolls sideways because the columns need more room
   int fittedTo_ = -1;     ///< width for which the columns were fitted
 };
+
+/// Adds a panel with a table of so many visible rows to the column of a page.
+DataTable* addTablePanel(const shell::Palette& palette, QVBoxLayout& column, int rows, QWidget* page);
 
 }  // namespace pipescope::pages

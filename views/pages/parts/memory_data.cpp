@@ -8,6 +8,7 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/tile_use.h"
 #include "profiler/sections/reports.h"
+#include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
@@ -193,9 +194,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   for (const Layer& layer : content.layers) {
     if (!layer.values.empty()) content.marks.push_back(layer.role);
   }
-  const sections::SectionDefinition* system = sections::sectionRegistry().find("system");
-  if (system == nullptr) return base::internalError("The section system is not built in.");
-  PIPESCOPE_ASSIGN(sections::Section section, makeSection(*system, context));
+  PIPESCOPE_ASSIGN(sections::Section section, sectionNamed("system", context));
   for (sections::SectionTable& table : section.tables) {
     if (table.key == "memory_spaces") content.allSpaces = std::move(table);
   }

@@ -77,10 +77,6 @@ void MemoryToolbar::setUnitsReason(const QString& reason) {
   units_->setAccessibleDescription(reason);
 }
 
-QString MemoryToolbar::unitsReason() const {
-  return reason_->text();
-}
-
 MemoryChoice MemoryToolbar::choice() const {
   MemoryChoice choice;
   const QVariant space = device_->currentData();

@@ -26,7 +26,6 @@ class MemoryToolbar : public QVBoxLayout {
   void setUnits(const QString& list);
   /// Says below the controls why the list of units cannot be used; an empty text: it can.
   void setUnitsReason(const QString& reason);
-  QString unitsReason() const;
   /// The spaces to choose from; keeps the chosen one where it is still there.
   void setSpaces(const std::vector<ShownSpace>& spaces);
   /// Shows all devices.

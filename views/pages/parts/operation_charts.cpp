@@ -173,11 +173,7 @@ void OperationCharts::applyTreemap(const sections::SectionTable& table) {
     if (kept->size != size) *kept = {size, geometry::Treemap(items, size.width(), size.height())};
     return kept->map;
   };
-  treemap_->setSource(
-      {[mapAt](QSize size, const auto& measure, int marked) { return mapAt(size).draw(measure, marked); },
-       [mapAt](QSize size, QPoint at) { return mapAt(size).hit(at.x(), at.y()); },
-       [mapAt](QSize size, int item) { return boxRect(mapAt(size).boxOf(item)); }, describe,
-       std::move(order)});
+  treemap_->setFigure(mapAt, describe, std::move(order));
   treemapPanel_->setTitle(tr("Share of the time"),
                           tr("areas are times in %1; a colour stands for a stage").arg(unit_));
 }

@@ -50,21 +50,6 @@ QString causeSentence(model::WaitCause cause) {
 
 }  // namespace
 
-QString otherReplicas(const analysis::Trace& trace) {
-  const auto shown = static_cast<std::int64_t>(trace.recordedReplicas.size());
-  if (shown == 0 || shown >= trace.replicas) return {};
-  if (shown == 1) {
-    return tr("Replica %1 of %2 is shown: the others do the same at the same time and are not recorded one "
-              "by one.")
-        .arg(trace.recordedReplicas.front())
-        .arg(trace.replicas);
-  }
-  return tr("%1 of %2 replicas are shown: each of the others does the same as one of them and is not "
-            "recorded.")
-      .arg(shown)
-      .arg(trace.replicas);
-}
-
 const analysis::TraceTrack& TraceTexts::track(const TimelineItem& item) const {
   return at(at(trace_.devices, item.device).tracks, item.track);
 }

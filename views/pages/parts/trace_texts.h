@@ -8,9 +8,6 @@
 
 namespace pipescope::pages {
 
-/// Says which replicas the timeline leaves out, and why; empty where it shows all.
-QString otherReplicas(const analysis::Trace& trace);
-
 /// Describes the items of a timeline in words. It holds references, so make it where it is used.
 class TraceTexts {
  public:

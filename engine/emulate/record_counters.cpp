@@ -1,0 +1,62 @@
+#include "engine/emulate/record_counters.h"
+
+#include <algorithm>
+
+namespace pipescope::emulate {
+namespace {
+
+LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecutable& executable,
+                      int firstDevice) {
+  LiveBytes live;
+  std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
+  for (const devices::LoweredPass& pass : device.passes) {
+    for (const devices::LoweredSegment& segment : pass.segments) {
+      const model::Pass kind = segment.pass == model::Pass::recompute ? *segment.pass : pass.pass;
+      for (const devices::LoweredStep& step : segment.steps) stageOfStep[{step.name, kind}] = pass.stage;
+    }
+  }
+  const devices::LoweredMemory& memory = device.memory.front();
+  for (const devices::LoweredVariable& variable : memory.variables) {
+    if (variable.alwaysLive) live.always += variable.bytes;
+  }
+  for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
+    if (firstDevice + executable.deviceOfStage[s] == device.device)
+      live.always -= executable.stashBytesPerEntry[s] * executable.stashEntries[s];
+  }
+  for (const devices::LoweredStepMemory& step : memory.steps) {
+    const auto stage = stageOfStep.find({step.name, step.pass});
+    if (stage == stageOfStep.end()) continue;
+    Bytes& peak = live.peak[{stage->second, step.pass}];
+    peak = std::max(peak, step.notAlwaysLive);
+  }
+  return live;
+}
+
+}  // namespace
+
+void recordCounters(record::Recorder& recorder, const SystemIds& ids, const EmulatedExecutable& executable,
+                    const std::vector<devices::LoweredDevice>& lowered, ReplicaPart& part) {
+  const auto counter = [&](std::size_t device, const char* name, const char* unit) {
+    const int index = part.firstDevice + static_cast<int>(device);
+    return recorder.add(
+        model::Counter{{}, executable.id, ids.devices[static_cast<std::size_t>(index)], name, unit});
+  };
+  const std::size_t count = executable.order.devices.size();
+  part.stashCounters.resize(count);
+  part.liveBytesCounters.resize(count);
+  for (std::size_t d = 0; d < count; ++d)
+    part.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
+  for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
+    const auto d = static_cast<std::size_t>(executable.deviceOfStage[s]);
+    if (executable.stashEntries[s] > 0 && !part.stashCounters[d].valid())
+      part.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
+  }
+  for (const devices::LoweredDevice& device : lowered) {
+    if (device.memory.empty()) continue;
+    const auto d = static_cast<std::size_t>(device.device - part.firstDevice);
+    part.liveBytesCounters[d] = counter(d, "live_bytes", "B");
+    part.liveBytes[d] = liveBytesOf(device, executable, part.firstDevice);
+  }
+}
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,99 @@
+#include "engine/emulate/record_memory.h"
+
+#include <sstream>
+
+namespace pipescope::emulate {
+
+void MemoryRecorder::recordDevice(const devices::LoweredDevice& device, int replica, ProgramTree& tree) {
+  for (const devices::LoweredMemory& memory : device.memory) {
+    recordSpace(device.device, memory, tree);
+    // Replicas need equal memory, so the first one speaks for all.
+    for (const std::string& text : replica == 0 ? memory.overflow : std::vector<std::string>())
+      recordOverflow(device.device, text);
+  }
+}
+
+void MemoryRecorder::recordSpace(int device, const devices::LoweredMemory& memory, ProgramTree& tree) {
+  const model::MemorySpaceId space =
+      ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
+  for (const devices::LoweredVariable& variable : memory.variables) {
+    const model::VariableId id = recorder_.add(model::Variable{{},
+                                                               executable_,
+                                                               space,
+                                                               names_.at(variable.name, "variable"),
+                                                               variable.category,
+                                                               variable.shape,
+                                                               variable.bytes,
+                                                               variable.maxUnitBytes,
+                                                               variable.alwaysLive,
+                                                               variable.stage,
+                                                               variable.unitCategory,
+                                                               variable.place});
+    for (const devices::LifeSteps& life : variable.lives)
+      recorder_.add(model::LifeInterval{id, life.first, life.end});
+    if (level_ == RecordLevel::off || level_ == RecordLevel::stages) continue;
+    for (const devices::UnitBytes& run : variable.units)
+      recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes, run.address});
+  }
+  std::vector<model::ProgramId> programs;
+  for (std::size_t i = 0; i < memory.steps.size(); ++i) {
+    const devices::LoweredStepMemory& step = memory.steps[i];
+    programs.push_back(tree.programOf(step));
+    recorder_.add(model::LivenessStep{executable_, space, static_cast<std::int32_t>(i), programs.back(),
+                                      step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
+  }
+  if (level_ >= RecordLevel::steps) recordVertices(memory, space, programs);
+  for (const devices::UnitBytesRun& run : memory.units) {
+    recorder_.add(model::UnitMemory{executable_, space, run.category, run.region, run.alwaysLive,
+                                    run.firstUnit, run.unitCount, run.bytes});
+  }
+}
+
+void MemoryRecorder::recordVertices(const devices::LoweredMemory& memory, model::MemorySpaceId space,
+                                    const std::vector<model::ProgramId>& programs) {
+  for (const devices::LoweredVertices& use : memory.vertices) {
+    recorder_.add(model::VertexUse{executable_, space, programs[static_cast<std::size_t>(use.step)], use.type,
+                                   use.firstUnit, use.unitCount, use.count, use.code, use.state, use.fields});
+  }
+}
+
+void MemoryRecorder::recordOverflow(int device, const std::string& text) {
+  std::istringstream lines(text);
+  bool first = true;
+  for (std::string line; std::getline(lines, line); first = false) {
+    recorder_.add(model::Diagnostic{first ? model::Severity::error : model::Severity::info,
+                                    first ? "out_of_memory" : "out_of_memory_advice", line, executable_,
+                                    ids_.devices[static_cast<std::size_t>(device)]});
+  }
+}
+
+void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
+  if (!ids_.host.valid()) return;
+  const std::int64_t blocks = facts.microBatches * facts.iterations * facts.replicas;
+  Bytes all;
+  for (const compile::StagePlan& stage : plan.stages) {
+    for (const compile::PassPlan& pass : stage.passes) {
+      const bool in = pass.pass == model::Pass::hostIn;
+      if (!in && pass.pass != model::Pass::hostOut) continue;
+      for (const compile::PlanOperator& op : pass.operators) {
+        const compile::PlanTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
+        const Bytes bytes = tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks);
+        all += bytes;
+        recorder_.add(model::Variable{{},
+                                      executable_,
+                                      ids_.host,
+                                      names_.at(tensor.name, "variable"),
+                                      "stream_buffer",
+                                      toString(tensor.type),
+                                      bytes,
+                                      bytes,
+                                      true,
+                                      stage.index});
+      }
+    }
+  }
+  if (all.count > 0)
+    recorder_.add(model::UnitMemory{executable_, ids_.host, "variable", "non_interleaved", true, 0, 1, all});
+}
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,97 @@
+#pragma once
+// Sums up what one device does in a run. Its rows are added in any order; then place() and finish() follow.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/intervals.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/segment_use.h"
+
+namespace pipescope::analysis {
+
+class DeviceSums {
+ public:
+  DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run);
+
+  /// `use` stays alive until finish().
+  void add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
+           const Catalog& catalog);
+  void add(const model::Transfer& transfer, bool incoming, model::LaneRole role);
+  void add(const model::Wait& wait);
+
+  /// A step of a recorded accelerator on the clock of its device.
+  struct RecordedStep {
+    Ticks start, end;
+    model::StepKind kind;
+  };
+  struct RecordedSegment {
+    model::LaneId lane;
+    model::SegmentId segment;
+    Ticks start, end;
+  };
+  /// The segments that addRecorded() shall have, by start: those of an accelerator without recognised passes.
+  /// Nothing relates their steps, so the time between them is idle.
+  std::vector<RecordedSegment> recordedSegments() const;
+  /// False if waits or transfers are compared with the steps, for which all of them must be known together.
+  bool mayDivideRecorded() const { return waits_.empty() && transfers_.empty(); }
+  /// Counts the steps of one lane, one of several with this role. A moment in which lanes work at the same
+  /// time counts on the first of them.
+  void addRecorded(std::vector<RecordedStep> steps, model::LaneRole role);
+  /// Ends a stretch of time: keeps only the sums of the recorded steps, so that memory does not grow with
+  /// their number. No later step begins in this stretch.
+  void foldRecorded();
+
+  /// True when nothing of the run happened on the device.
+  bool unused() const;
+
+  /// A stretch of a segment, in ticks from its start.
+  struct Stretch {
+    model::SegmentId segment;
+    Ticks from, to;
+  };
+  /// Adds the time by kind of placements that count as a whole. Where lanes work at the same time, a moment
+  /// counts on the first of them. Returns what is left of the other placements, whose times by kind
+  /// addKinds() takes.
+  std::vector<Stretch> place();
+  void addKinds(const TicksByKind& ticks);
+
+  /// Call place() first.
+  DeviceExecution finish();
+
+ private:
+  struct Placed {
+    Ticks start, end;
+    const SegmentUse* use;
+    model::SegmentId segment;
+  };
+
+  /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
+  /// placements last that use them.
+  void limitLanes();
+
+  DeviceExecution result_;
+  std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
+  struct Used {
+    std::set<model::LaneId> lanes;
+    Intervals placements;  ///< those with work on one of the lanes
+  };
+  std::map<model::LaneRole, Used> used_;
+  std::vector<Intervals::Interval> placed_;  ///< union of the placements
+  Intervals working_, otherWork_, hostWork_, collectives_, transfers_;
+  std::map<model::LaneRole, Intervals> transfersByLane_;
+  std::map<model::WaitCause, Intervals> waits_;
+  std::map<model::LaneRole, Intervals> recordedByRole_;
+  struct Folded {
+    Ticks placed, communicating, exposed;
+    std::map<model::LaneRole, Ticks> byRole;
+  };
+  Folded folded_;          ///< sums of the stretches before
+  bool recorded_ = false;  ///< addRecorded() was called
+  std::int64_t units_ = 1;
+  double balanceSum_ = 0, computeMean_ = 0;
+  std::int64_t computeSteps_ = 0;
+};
+
+}  // namespace pipescope::analysis

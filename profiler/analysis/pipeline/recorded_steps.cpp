@@ -1,0 +1,78 @@
+#include "profiler/analysis/pipeline/recorded_steps.h"
+
+#include <algorithm>
+
+namespace pipescope::analysis {
+namespace {
+
+/// Counts the steps of one accelerator whose passes nobody recognised, some segments at a time.
+class RecordedReader {
+ public:
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog)
+      : source_(source), catalog_(catalog) {}
+
+  base::Status read(DeviceSums& device) {
+    const std::vector<DeviceSums::RecordedSegment> all = device.recordedSegments();
+    const bool divides = device.mayDivideRecorded();
+    std::vector<DeviceSums::RecordedSegment> active;
+    Ticks from(INT64_MIN);
+    for (std::size_t next = 0; next < all.size() || !active.empty();) {
+      const std::size_t count = divides ? std::min(kSegmentsAtOnce, all.size() - next) : all.size();
+      active.insert(active.end(), all.begin() + static_cast<std::ptrdiff_t>(next),
+                    all.begin() + static_cast<std::ptrdiff_t>(next + count));
+      next += count;
+      const Ticks to = next < all.size() ? all[next].start : Ticks(INT64_MAX);
+      PIPESCOPE_TRY(add(device, active, from, to));
+      if (divides) device.foldRecorded();
+      std::erase_if(active, [to](const DeviceSums::RecordedSegment& segment) { return segment.end <= to; });
+      from = to;
+    }
+    return {};
+  }
+
+ private:
+  /// A segment of an imported trace has some thousand steps.
+  static constexpr std::size_t kSegmentsAtOnce = 64;
+
+  /// Adds what the segments do from `from` until `to`.
+  base::Status add(DeviceSums& device, const std::vector<DeviceSums::RecordedSegment>& segments, Ticks from,
+                   Ticks to) {
+    std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
+    for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
+    std::map<model::LaneId, std::vector<DeviceSums::RecordedStep>> lanes;
+    for (const DeviceSums::RecordedSegment& segment : segments)
+      lanes[segment.lane];  // also one without steps
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b].rows > 0) {  // A damaged block has no rows. Reading it gives the error.
+        PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(b));
+        if (!ranges.empty() && ranges.front().known) {
+          const auto first = wanted.lower_bound(model::SegmentId(ranges.front().smallest));
+          if (first == wanted.end() || first->first.value > ranges.front().largest) continue;
+        }
+      }
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
+      for (const model::Step& step : *rows) {
+        const auto own = wanted.find(step.segment);
+        if (own == wanted.end()) continue;
+        const Ticks start = own->second->start + step.offset;
+        lanes[own->second->lane].push_back(
+            {std::max(start, from), std::min(start + step.ticks, to), step.kind});
+      }
+    }
+    for (auto& [lane, steps] : lanes) device.addRecorded(std::move(steps), catalog_.roleOf(lane));
+    return {};
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+};
+
+}  // namespace
+
+base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog,
+                              DeviceSums& device) {
+  return RecordedReader(source, catalog).read(device);
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,102 @@
+#include "views/pages/parts/summary_data.h"
+
+#include <algorithm>
+
+#include "profiler/sections/out_of_memory.h"
+#include "views/pages/parts/memory_data.h"
+#include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/text.h"
+
+namespace pipescope::pages {
+
+using sections::Format;
+
+namespace {
+
+/// Outcomes of the run and figures without a card, each with its denominator.
+sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
+  sections::SectionTable table{"figures",
+                               "Outcomes and figures",
+                               "",
+                               {{"name", "Figure", Format::plain, ""},
+                                {"value", "Value", Format::plain, ""},
+                                {"doc", "Meaning", Format::plain, ""}},
+                               {}};
+  const bool hasLoss = std::ranges::any_of(
+      catalog.outcomes, [](const model::Outcome& row) { return row.name == "final_loss"; });
+  for (const std::string_view key :
+       {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction", "final_loss"}) {
+    const sections::Fact* fact = factNamed(section, key);
+    if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
+    if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
+    table.rows.push_back(
+        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
+  }
+  for (const model::Outcome& row : catalog.outcomes)
+    table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
+  return table;
+}
+
+/// How busy each engine of the devices is. Empty if nothing has run.
+base::Result<sections::SectionTable> enginesTable(const sections::Context& context) {
+  PIPESCOPE_ASSIGN(sections::Section section, sectionNamed("engines", context));
+  return section.tables.empty() ? sections::SectionTable() : std::move(section.tables.front());
+}
+
+}  // namespace
+
+std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
+  std::vector<ShownFact> facts = {
+      {QObject::tr("System"), text(catalog.target.name), text(catalog.target.description)}};
+  const auto add = [&](const QString& label, const QString& value) {
+    if (!value.isEmpty()) facts.push_back({label, value, {}});
+  };
+  if (!catalog.devices.empty()) {
+    const model::Device& device = catalog.devices.front();
+    const std::int64_t used = catalog.target.devicesUsed;
+    add(QObject::tr("Devices"),
+        (used == 1 ? QObject::tr("%1 × %2, %3 holds a stage") : QObject::tr("%1 × %2, %3 hold a stage"))
+            .arg(catalog.target.devices)
+            .arg(text(device.kind))
+            .arg(used));
+    add(QObject::tr("Clock"), text(device.clock));
+    if (device.units > 1)
+      add(QObject::tr("Per device"),
+          QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
+  }
+  if (!catalog.memorySpaces.empty()) {
+    const model::MemorySpace& space = catalog.memorySpaces.front();
+    const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
+    add(QObject::tr("Memory"),
+        space.units > 1
+            ? QObject::tr("%1 × %2 = %3 each")
+                  .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
+                       bytes((space.bytesPerUnit * space.units).count))
+            : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
+  }
+  add(QObject::tr("Device model"), text(catalog.property("device_model")));
+  add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
+  add(QObject::tr("Created"), text(catalog.property("created_utc")));
+  add(QObject::tr("Command"), text(catalog.property("command_line")));
+  return facts;
+}
+
+base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
+  SummaryData content;
+  PIPESCOPE_ASSIGN(content.section, sectionNamed("summary", context));
+  PIPESCOPE_ASSIGN(content.options, sectionNamed("options", context));
+  PIPESCOPE_ASSIGN(content.bands, sectionNamed("error_bands", context));
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  content.memory = *memory;
+  PIPESCOPE_ASSIGN(content.overflow, overflowTable(context, *memory));
+  content.advice = adviceTable(context);
+  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
+  content.execution = *execution;
+  PIPESCOPE_ASSIGN(content.stages, stagesOf(context));
+  PIPESCOPE_ASSIGN(content.engines, enginesTable(context));
+  content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  content.figures = figureTable(content.section, context.catalog);
+  return content;
+}
+
+}  // namespace pipescope::pages
