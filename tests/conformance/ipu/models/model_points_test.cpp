@@ -195,10 +195,11 @@ TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
 /// PopRT's table (graphcore/PopRT, examples/bert). Its program leaves Gelu and the norms in float32 and has
 /// 32 I/O tiles. It ran out of memory from batch 32 on; here 32 takes 583 KiB of the fullest tile's 624.
 TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
-  // What lacks grows with the attention scores: 29 to 35 cycles of a tile for each of them at batches 1, 8 and
-  // 16. The program also adds a mask and scales the scores instead of the queries, which the emulated model does
-  // not. After PopLibs' sources that explains two cycles: a mask for 12 heads is less than a tenth of the
-  // scores, so popops brings it into their order before it is spread (constructBroadcastBinaryOp,
+  // What lacks grows with the attention scores: 29 to 35 cycles of a tile for each of them at batches 1, 8
+  // and
+  // 16. The program also adds a mask and scales the scores instead of the queries, which the emulated model
+  // does not. After PopLibs' sources that explains two cycles: a mask for 12 heads is less than a tenth of
+  // the scores, so popops brings it into their order before it is spread (constructBroadcastBinaryOp,
   // regroupOperandIfBeneficial). The float8 rates of the same table show that products take about as long as
   // here: at batch 8, half of their emulated time is 1.2 ms, and float8 saves 1.26 ms. Nobody published a
   // profile that says where the rest goes.
