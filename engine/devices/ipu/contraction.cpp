@@ -77,9 +77,17 @@ class Builder {
                    sent);
     const std::int64_t setUp = chip_.exchangeOverhead - work_.steps.back().sync;
     const std::int64_t most = spreadOf(received).most;
+    work_.steps.back().ownAddresses = 0;
     work_.steps.back().cycles = transformed(std::move(received), [&](std::int64_t bytes) {
       return bytes <= 0 ? 0 : setUp + ceilDiv(cycles * bytes, std::max<std::int64_t>(1, most));
     });
+  }
+
+  /// The share of the right operand, which may be a parameter, in what two operands move. A form with swapped
+  /// operands takes the right one as its input.
+  double rightShare(std::int64_t inputs, std::int64_t weights) const {
+    const auto all = static_cast<double>(std::max<std::int64_t>(1, inputs + weights));
+    return static_cast<double>(plan_.form.swapped ? inputs : weights) / all;
   }
 
   /// What each tile sends before the product. One sending serves all tiles that hear it, so no tile sends
@@ -100,6 +108,9 @@ class Builder {
     if (costs_.arrangeExchange > 0) {
       exchange("PreArrange/Exchange", costs_.arrangeExchange, everywhere(costs_.arrangeBytes),
                piecesOf(costs_.arrangeBytes));
+      const ConvShape& shape = plan_.form.shape;
+      work_.steps.back().ownAddresses = rightShare(plan_.form.arrangeInput ? shape.inputElements() : 0,
+                                                   plan_.form.arrangeWeights ? shape.weightElements() : 0);
     }
     copies("PreArrange/OnTileCopy", costs_.arrange);
     if (costs_.arrangeExchange > 0) {
@@ -131,6 +142,7 @@ class Builder {
           runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); });
       exchange("PreConvolve/Exchange", costs_.operandExchange, received, piecesOf(costs_.receivedBytes),
                sentOperands(received));
+      work_.steps.back().ownAddresses = rightShare(costs_.movedInputBytes, costs_.movedWeightBytes);
     }
     const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
     const std::int64_t lists =
@@ -235,6 +247,22 @@ base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringC
   shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
   const auto plan = context.planner.plan(shape, context.memoryProportion);
   return Builder(context.chip, *plan).build();
+}
+
+base::Result<LoweredWork> lowerSequenceProduct(const ops::Contraction& work,
+                                               const IpuLoweringContext& context) {
+  PIPESCOPE_ASSIGN(LoweredWork product, lower(work, context));
+  // The gradients of weights stay in the order of the product until the last step.
+  if (work.phase == ops::Contraction::Phase::weightGradient) return product;
+  PIPESCOPE_ASSIGN(const ConvShape shape, shapeOf(work, context.what));
+  // A product leaves its result in groups of rows, but the state lies in groups of columns. So the result is
+  // transposed in parts and copied to where the state lies (C: popnn, Lstm.cpp and Gru.cpp,
+  // rearrangeUnitsOutputFwd and tryGroupedPartialTranspose).
+  PIPESCOPE_ASSIGN(LoweredWork arranging,
+                   lower(ops::Rearrange{shape.outputElements(), 1, work.type}, context));
+  for (ProgramStep& step : arranging.steps) step.name = "Result/" + step.name;
+  product.append(std::move(arranging));
+  return product;
 }
 
 }  // namespace pipescope::devices::ipu

@@ -59,6 +59,16 @@ void LoweredWork::hold(const std::string& name, TileRuns bytes, std::size_t firs
     temporaries.push_back({name, std::move(bytes), place, first, end});
 }
 
+void LoweredWork::append(LoweredWork next) {
+  const std::size_t before = steps.size();
+  for (ProgramStep& step : next.steps) steps.push_back(std::move(step));
+  for (Temporary& temporary : next.temporaries) {
+    temporary.first += before;
+    temporary.end += before;
+    temporaries.push_back(std::move(temporary));
+  }
+}
+
 void LoweredWork::moveTo(const Chip& chip, std::int64_t firstTile) {
   if (firstTile == 0) return;
   for (ProgramStep& step : steps) {

@@ -40,6 +40,9 @@ struct ProgramStep {
   std::int64_t messages = 0;
   /// Of an exchange whose senders are other tiles than its receivers: the pieces that each tile sends.
   TileRuns senders = {};
+  /// Of an exchange: the share of its messages that come from operands which may lie at an address of their
+  /// own. All others come from temporaries.
+  double ownAddresses = 1;
 };
 
 /// Memory that is live during some of the steps.
@@ -68,6 +71,8 @@ struct LoweredWork {
                 std::int64_t pieceBytes, const TileRuns& sent = {});
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
+  /// Adds the steps of `next` behind these.
+  void append(LoweredWork next);
   /// Lets the work begin on another tile of the chip.
   void moveTo(const Chip& chip, std::int64_t firstTile);
   /// Cycles of all steps, one after another.
@@ -110,6 +115,10 @@ base::Result<LoweredWork> lower(const ops::Sort& work, const IpuLoweringContext&
 base::Result<LoweredWork> lower(const ops::Random& work, const IpuLoweringContext& context);
 base::Result<LoweredWork> lower(const ops::Collective& work, const IpuLoweringContext& context);
 base::Result<LoweredWork> lower(const ops::HostCopy& work, const IpuLoweringContext& context);
+
+/// A product that is done at each step of a sequence, with bringing its result into the order of the state.
+base::Result<LoweredWork> lowerSequenceProduct(const ops::Contraction& work,
+                                               const IpuLoweringContext& context);
 
 /// Runs independent products side by side, each on a share of the tiles in proportion to its multiply-adds.
 /// Steps that the products have in common become one step, as in PopLibs' multi-convolutions.

@@ -5,6 +5,7 @@
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/call_arguments.h"
+#include "engine/devices/ipu/exchange_code.h"
 #include "engine/devices/ipu/step_code.h"
 
 namespace pipescope::devices::ipu {
@@ -92,9 +93,11 @@ base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLo
     for (const PlanOperator& op : each.pass->operators) {
       OperatorBytes& bytes = program.operators.emplace_back();
       context.what = op.name + " (" + op.kind + ")";
+      const bool kept = readsKeptTensors(*each.stage, op);
       for (const ops::Work& work : op.work) {
         PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerWork(work.item, context));
-        for (const ProgramStep& step : lowered.steps) bytes.code += copyOfStepBytes(step, context.chip);
+        for (const ProgramStep& step : lowered.steps)
+          bytes.code += copyOfStepBytes(step, context.chip, ownShareOf(step, kept));
         bytes.temporary = std::max(bytes.temporary, mostTemporaries(lowered));
       }
     }
@@ -144,7 +147,8 @@ base::Result<std::int64_t> codeOfCopies(const OutlinedCall& call, const IpuLower
       if (each == 0) continue;
       PIPESCOPE_ASSIGN(const LoweredWork copy,
                        lowerWork(ops::Rearrange{each, each, graph::ElementType::uint8}, context));
-      for (const ProgramStep& step : copy.steps) bytes += copyOfStepBytes(step, context.chip);
+      for (const ProgramStep& step : copy.steps)
+        bytes += copyOfStepBytes(step, context.chip, ownShareOf(step, false));
     }
   }
   return bytes;

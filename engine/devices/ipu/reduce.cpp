@@ -21,7 +21,11 @@ namespace {
 /// sizes).
 constexpr double kSmallPieces = 2.75 / 4;
 
-/// From this many partial results per output on, two stages add them.
+/// From this many partial results per output on, two stages add them. (R. The rule of popops,
+/// ReductionPlan.cpp, makes up to four stages with at least 32 elements in a piece. It brings the median
+/// error of reductions from 0.16 to 0.09 on an Mk2. But with our sizes of messages it takes 20 to 60 KiB more
+/// of each tile in the training of ResNet-50 and BERT-Large, which fit on hardware and then would hardly or
+/// not fit here.)
 constexpr std::int64_t kTwoStages = 16;
 
 /// Instructions that take a vector of elements into the results. (C: PopLibs' loops add, multiply, square and

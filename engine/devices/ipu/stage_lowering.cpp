@@ -7,6 +7,7 @@
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/exchange_code.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/outlining.h"
 #include "engine/devices/ipu/segment_steps.h"
@@ -143,7 +144,11 @@ class StageLowering {
       return lowerSideBySide(together, context);
     }
     PIPESCOPE_ASSIGN(std::optional<FusedChain> fused, fuseChain(op, i, context));
-    if (!fused) return lowerWork(op.work[i].item, context);
+    if (!fused) {
+      const auto* product = std::get_if<ops::Contraction>(&op.work[i].item);
+      return product && op.work[i].repeat > 1 ? lowerSequenceProduct(*product, context)
+                                              : lowerWork(op.work[i].item, context);
+    }
     i += fused->count - 1;
     ++chains_;
     chainCycles_ += fused->savedCycles;
@@ -206,6 +211,7 @@ class StageLowering {
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                              LoweredSegment& segment) {
     const std::int32_t first = memory_.steps();
+    readsKept_ = readsKeptTensors(stage, op);
     for (std::size_t i = 0; i < op.work.size(); ++i) {
       const ops::Work& work = op.work[i];
       IpuLoweringContext context = context_;
@@ -252,7 +258,11 @@ class StageLowering {
   void addCode(const std::string& path, const ProgramStep& step, int stage) {
     if (step.kind == model::StepKind::compute) memory_.addVertices(path, step, stage);
     addTo(control_, controlCodeOf(step, context_.chip));
-    for (const CodePart& part : codeOf(step)) memory_.addAlwaysLive(path, part.category, part.bytes, stage);
+    for (const CodePart& part : codeOf(step)) {
+      memory_.addAlwaysLive(path, part.category,
+                            part.shared ? partOf(part.bytes, exchanges_.take(step, readsKept_)) : part.bytes,
+                            stage);
+    }
   }
 
   void finishTensors(const StagePlan& stage) {
@@ -280,7 +290,9 @@ class StageLowering {
   StreamingTensors streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
-  std::vector<std::int64_t> control_;    ///< bytes of the pass's control code on each tile
+  std::vector<std::int64_t> control_;  ///< bytes of the pass's control code on each tile
+  ExchangeCode exchanges_;
+  bool readsKept_ = false;               ///< the operator reads tensors that are always live
   bool keepsCode_ = true;                ///< false: another call holds the operator's code
   std::vector<std::int32_t> callSteps_;  ///< at which the operators of the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;

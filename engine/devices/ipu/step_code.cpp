@@ -1,11 +1,15 @@
 #include "engine/devices/ipu/step_code.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/devices/ipu/code_sizes.h"
 
 namespace pipescope::devices::ipu {
 namespace {
+
+/// An IPU's instructions have 32 bits (C: PopLibs' assembly).
+constexpr std::int64_t kInstructionBytes = 4;
 
 /// Exchange code on receivers and on senders.
 TileRuns codeOfPieces(const ProgramStep& step) {
@@ -24,6 +28,13 @@ TileRuns codeOfPieces(const ProgramStep& step) {
 
 }  // namespace
 
+TileRuns partOf(TileRuns code, double share) {
+  return transformed(std::move(code), [share](std::int64_t bytes) {
+    return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(bytes) / kInstructionBytes)) *
+           kInstructionBytes;
+  });
+}
+
 std::vector<CodePart> codeOf(const ProgramStep& step) {
   const auto onTiles = [&](std::int64_t bytes) {
     return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
@@ -35,7 +46,8 @@ std::vector<CodePart> codeOf(const ProgramStep& step) {
   if (step.kind == model::StepKind::globalExchange)
     parts.push_back({"globalExchangeCode", onTiles(exchange)});
   if (step.kind == model::StepKind::exchange)
-    parts.push_back({"internalExchangeCode", step.senders.empty() ? onTiles(exchange) : codeOfPieces(step)});
+    parts.push_back(
+        {"internalExchangeCode", step.senders.empty() ? onTiles(exchange) : codeOfPieces(step), true});
   if (step.program == "StreamCopyMid") {
     parts.push_back({"hostExchangeCode", onTiles(exchange)});
     parts.push_back({"hostExchangePacketHeader", onTiles(kPacketHeader)});
@@ -49,9 +61,10 @@ TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip) {
   return transformed(step.cycles, [](std::int64_t cycles) { return cycles > 0 ? kControlPerComputeSet : 0; });
 }
 
-std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip) {
+std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip, double exchangeShare) {
   std::int64_t bytes = spreadOf(controlCodeOf(step, chip)).total;
-  for (const CodePart& part : codeOf(step)) bytes += spreadOf(part.bytes).total;
+  for (const CodePart& part : codeOf(step))
+    bytes += spreadOf(part.shared ? partOf(part.bytes, exchangeShare) : part.bytes).total;
   const std::int64_t active = spreadOf(step.cycles).active;
   for (const LoweredVertex& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);
   return bytes;

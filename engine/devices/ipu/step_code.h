@@ -12,14 +12,18 @@ namespace pipescope::devices::ipu {
 struct CodePart {
   const char* category;  ///< libpva's name of the category
   TileRuns bytes;
+  bool shared = false;  ///< repeated exchanges share this code (exchange_code.h)
 };
 std::vector<CodePart> codeOf(const ProgramStep& step);
+
+/// The share of an exchange's code on each tile, in whole instructions.
+TileRuns partOf(TileRuns code, double share);
 
 /// Bytes of control code on each tile.
 TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip);
 
 /// Bytes on all tiles that one more copy of the step takes: code, descriptors, control code and the state of
-/// its vertices.
-std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip);
+/// its vertices. Of the code of an exchange it takes only a share.
+std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip, double exchangeShare);
 
 }  // namespace pipescope::devices::ipu

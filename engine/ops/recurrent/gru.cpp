@@ -159,9 +159,26 @@ struct Gru {
     const ElementType type = call.input(0).element;
     const std::int64_t units = plan.batch * plan.hidden;
     return {{Map{MapFunction::sigmoid, 2 * units, 2, type, true}, 1, "Gates"},
+            {Map{MapFunction::multiply, units, 2, type, true}, 1, "Reset"},
             {Map{MapFunction::tanh, units, 2, type, true}, 1, "Cell"},
-            {Map{MapFunction::multiply, 3 * units, 2, type, true}, 1, "State"},
+            {Map{MapFunction::multiply, units, 2, type, true}, 1, "State"},
             {Map{MapFunction::add, 2 * units, 2, type, true}, 1, "Sum"}};
+  }
+  /// (C: popnn, Gru.cpp, backwardStepImpl and basicGruParamUpdate.)
+  static std::vector<Work> cellGradientWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{MapFunction::add, units, 2, type, true}, 1, "Output"},
+            {Map{MapFunction::subtract, units, 2, type}, 1, "Kept"},
+            {Map{MapFunction::subtract, units, 2, type}, 1, "Change"},
+            {Map{MapFunction::multiply, 2 * units, 2, type}, 1, "Gates"},
+            {Map{MapFunction::sigmoidGradient, 2 * units, 2, type}, 1, "GateSlopes"},
+            {Map{MapFunction::multiply, units, 2, type}, 1, "Reset"},
+            {Map{MapFunction::sigmoidGradient, units, 2, type}, 1, "ResetSlope"},
+            {Map{MapFunction::add, plan.batch * plan.input, 2, type, true}, 1, "Input"},
+            {Map{MapFunction::multiply, 2 * units, 2, type, true}, 1, "State"},
+            {Map{MapFunction::add, 2 * units, 2, type, true}, 1, "Sum"},
+            {Map{MapFunction::multiply, units, 2, type}, 1, "ResetState"}};
   }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,

@@ -114,6 +114,17 @@ struct Lstm {
             {Map{MapFunction::multiply, 3 * units, 2, type, true}, 1, "State"},
             {Map{MapFunction::add, units, 2, type, true}, 1, "Sum"}};
   }
+  /// (C: popnn, Lstm.cpp, backwardStepImpl.)
+  static std::vector<Work> cellGradientWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{MapFunction::add, units, 2, type, true}, 1, "Output"},
+            {Map{MapFunction::multiply, 2 * units, 2, type}, 1, "OutputGate"},
+            {Map{MapFunction::sigmoidGradient, 2 * units, 2, type}, 1, "OutputGateSlope"},
+            {Map{MapFunction::add, units, 2, type, true}, 1, "Cell"},
+            {Map{MapFunction::multiply, 4 * units, 2, type}, 1, "Gates"},
+            {Map{MapFunction::sigmoidGradient, 3 * units, 2, type}, 1, "GateSlopes"}};
+  }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
                                  const GradientOutputs& to, const RecurrentMemory<T>& m) {

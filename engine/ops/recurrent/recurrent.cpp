@@ -235,12 +235,17 @@ Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call,
 
 namespace {
 
+/// The width of a GRU's candidate, which waits for the reset gate; 0 for other layers.
+std::int64_t candidateOf(const RecurrentPlan& plan) {
+  return plan.gates == 3 ? plan.hidden : 0;
+}
+
 /// The products of one step: input and state before it by their weights, at once. The candidate of a GRU
 /// waits for the reset gate. (C: popnn, Lstm.cpp and Gru.cpp without preCalcWeights.)
 std::vector<Work> stepProducts(const RecurrentPlan& plan, ElementType type, Contraction::Phase phase,
                                const std::string& label) {
   const std::int64_t in = plan.input + plan.hidden, steps = plan.time * plan.directions,
-                     candidate = plan.gates == 3 ? plan.hidden : 0;
+                     candidate = candidateOf(plan);
   std::vector<Work> work{{productOf(plan.batch, in, plan.width() - candidate, type, phase), steps, label}};
   if (candidate > 0)
     work.push_back({productOf(plan.batch, in, candidate, type, phase), steps, label + "Candidate"});
@@ -269,8 +274,12 @@ std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& p
   std::vector<Work> work{sliceOfSteps(plan, type, plan.batch * plan.input, "Input")};
   for (Work& product : stepProducts(plan, type, Contraction::Phase::forward, "Product"))
     work.push_back(std::move(product));
-  if (call.has(3))
-    work.push_back({Map{MapFunction::add, plan.batch * plan.width(), 2, type, true}, steps, "Bias"});
+  if (call.has(3)) {
+    const std::int64_t all = plan.batch * plan.width(), candidate = plan.batch * candidateOf(plan);
+    work.push_back({Map{MapFunction::add, all - candidate, 2, type, true}, steps, "Bias"});
+    if (candidate > 0)
+      work.push_back({Map{MapFunction::add, candidate, 2, type, true}, steps, "CandidateBias"});
+  }
   for (Work each : cell) {
     each.repeat = steps;
     work.push_back(std::move(each));
@@ -302,9 +311,12 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
     work.push_back(std::move(product));
   work.push_back(
       {Map{MapFunction::scaledAdd, (plan.input + plan.hidden) * width, 2, type, true}, steps, "Accumulate"});
-  if (call.has(3))
+  if (call.has(3)) {
+    // The gradients of biases are summed over the batch once, at the end.
+    work.push_back({Map{MapFunction::add, plan.batch * width, 2, type, true}, steps, "BiasOfStep"});
     work.push_back(
-        {Reduce{ReduceFunction::sum, width, plan.rows(), false, type}, plan.directions, "BiasGradient"});
+        {Reduce{ReduceFunction::sum, width, plan.batch, false, type}, plan.directions, "BiasGradient"});
+  }
   return work;
 }
 

@@ -11,7 +11,8 @@ namespace pipescope::ops {
 /// functions:
 ///   - planOf(call) reads the attributes and sizes.
 ///   - recurrentBiases(plan) is the number of gates whose two biases are added together.
-///   - cellWork(call, plan) is the Work of one step of one direction.
+///   - cellWork(call, plan) is the Work of one step of one direction, without products and biases.
+///   - cellGradientWork(call, plan) is that of its gradients.
 ///   - parameterGradients<T>(plan, direction, arguments, outputs, memory) runs after runBackward and
 ///     computes the gradients of R, B and P.
 template <class Kind>
@@ -86,7 +87,7 @@ struct RecurrentOperator {
   }
   static std::vector<Work> gradientWork(const OperatorCall& call) {
     const RecurrentPlan plan = *Kind::planOf(call);
-    return recurrentGradientWork(call, plan, Kind::cellWork(call, plan));
+    return recurrentGradientWork(call, plan, Kind::cellGradientWork(call, plan));
   }
 };
 

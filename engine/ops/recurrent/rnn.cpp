@@ -53,6 +53,12 @@ struct Rnn {
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     return {{Map{MapFunction::tanh, plan.batch * plan.hidden, 2, call.input(0).element, true}, 1, "Cell"}};
   }
+  static std::vector<Work> cellGradientWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{MapFunction::add, units, 2, type, true}, 1, "Output"},
+            {Map{MapFunction::tanhGradient, units, 2, type}, 1, "Cell"}};
+  }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
                                  const GradientOutputs& to, const RecurrentMemory<T>& m) {

@@ -331,6 +331,56 @@ TEST(StageLowering, StashesAreRings) {
   EXPECT_EQ(variable->bytes.count, 7 * 4000);
 }
 
+/// popnn brings the product of each step into the order of the state, and leaves the gradients of weights in
+/// the order of the product.
+TEST(StageLowering, ProductsOfASequencePutTheirResultsInTheOrderOfTheState) {
+  const auto system = systemOf("mk2");
+  const auto arrangements = [&](std::int64_t repeat, int phase) {
+    StageMaker make(0, 0);
+    const auto x = make.tensor("x", {16, 1024}, TensorUse::input),
+               y = make.tensor("y", {16, 1024}, TensorUse::activation);
+    const ops::Contraction product = testing::phase(testing::product(16, 1024, 1024), phase);
+    make.add(Pass::forward, "step", "MatMul", {{product, repeat, ""}}, {x}, {y});
+    std::int64_t ticks = 0;
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
+    for (const LoweredStep& step : device.passes[0].segments[0].steps) {
+      if (step.name.starts_with("step/Result/")) ticks += step.ticks.count;
+    }
+    return ticks;
+  };
+  EXPECT_EQ(arrangements(1, 0), 0);
+  EXPECT_GT(arrangements(5, 0), 0);
+  EXPECT_EQ(arrangements(10, 0), 2 * arrangements(5, 0));
+  EXPECT_GT(arrangements(5, 1), 0);
+  EXPECT_EQ(arrangements(5, 2), 0);
+}
+
+/// Equal layers share the code of exchanges between temporaries, but not of those that bring weights.
+TEST(StageLowering, RepeatedExchangesKeepOnlyTheCodeOfTheirWeights) {
+  const auto system = systemOf("mk2");
+  const auto codeOf = [&](int layers, bool weights) {
+    StageMaker make(0, 0);
+    auto at = make.tensor("x", {256, 1024}, TensorUse::input);
+    for (int i = 0; i < layers; ++i) {
+      const std::string name = "layer" + std::to_string(i);
+      const auto w = make.tensor(name + "/w", {1024, 1024}, weights ? TensorUse::weight : TensorUse::input),
+                 next = make.tensor(name + "/y", {256, 1024}, TensorUse::activation);
+      make.add(Pass::forward, name, "MatMul", {{testing::product(256, 1024, 1024), 1, ""}}, {at, w}, {next});
+      at = next;
+    }
+    std::int64_t bytes = 0;
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
+    for (const LoweredVariable& variable : device.memory[0].variables)
+      bytes += variable.category == "internalExchangeCode" ? variable.bytes.count : 0;
+    return bytes;
+  };
+  const std::int64_t first = codeOf(1, true), second = codeOf(2, true) - first;
+  EXPECT_GT(second, 0);
+  EXPECT_LT(second, first);
+  EXPECT_EQ(codeOf(9, true), first + 8 * second);
+  EXPECT_EQ(codeOf(9, false), first);
+}
+
 TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
   const auto system = systemOf("mk2");
   const auto codeOf = [&](int layers) {

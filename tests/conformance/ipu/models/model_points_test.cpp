@@ -89,8 +89,7 @@ TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
                   {353.9, 8.08, 12.6, 12.3, 16.3, 403.2, 291170}};
   for (std::size_t ipu = 0; ipu < 2; ++ipu) {
     const MemoryOfTiles ours = memoryOf(model.executables[0].lowered[ipu].memory.at(0), 1472);
-    // `within` is the error that the model has today, rounded up. In the measured profile, layers after the
-    // first have a third of its exchange code, for a reason that is not published; here all have as much.
+    // `within` is the error that the model has today, rounded up; a factor of 1.5 is 0.405.
     const auto category = [&](const std::string& name, double theirs, double within) {
       const std::string point = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", MB of " + name;
       EXPECT_LE(std::abs(comparePoint(point, ours.byCategory.at(name) / 1e6, theirs)), within) << point;
@@ -99,7 +98,7 @@ TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
     category("variables", m.variables, 0.2);
     category("vertex code", m.vertexCode, 0.15);
     category("vertex state", m.vertexState, 0.4);
-    category("exchange code", m.exchangeCode, 1.3);
+    category("exchange code", m.exchangeCode, 0.25);
     category("control code", m.controlCode, 0.2);
     const std::string name = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", ";
     EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.25);
@@ -196,10 +195,14 @@ TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
 /// PopRT's table (graphcore/PopRT, examples/bert). Its program leaves Gelu and the norms in float32 and has
 /// 32 I/O tiles. It ran out of memory from batch 32 on; here 32 takes 583 KiB of the fullest tile's 624.
 TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
-  // The program calls the device once for each batch, about 0.25 ms that the pass does not contain; batches 1
-  // and 2 show this most. The rest of what lacks is 28 to 35 cycles of a tile for each attention score. The
-  // program adds a mask to the scores, which lies on other tiles than they do (PopRT has a pass against this,
-  // auto_insert_remap); the emulated model has no mask, and nobody published what the sum costs.
+  // What lacks grows with the attention scores: 29 to 35 cycles of a tile for each of them at batches 1, 8
+  // and
+  // 16. The program also adds a mask and scales the scores instead of the queries, which the emulated model
+  // does not. After PopLibs' sources that explains two cycles: a mask for 12 heads is less than a tenth of
+  // the scores, so popops brings it into their order before it is spread (constructBroadcastBinaryOp,
+  // regroupOperandIfBeneficial). The float8 rates of the same table show that products take about as long as
+  // here: at batch 8, half of their emulated time is 1.2 ms, and float8 saves 1.26 ms. Nobody published a
+  // profile that says where the rest goes.
   Changes wide = kHalf;
   wide["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
   wide["execution.io_tiles"] = "32";
