@@ -46,6 +46,13 @@ void addFacts(const RecordedPass& slice, RecordedPass& whole) {
   whole.statesPass = true;
 }
 
+/// True if a slice is of the same message as the slices before it, whose calls end at `callsEnd`. On a queue
+/// of an accelerator the next message may start when the one before it ends.
+bool belongs(const RecordedPass& slice, const RecordedPass& whole, Ticks callsEnd) {
+  if (whole.device != slice.device || whole.queue != slice.queue || !slice.statesPosting) return false;
+  return (slice.queue < 0 ? slice.start : slice.end) <= callsEnd && !differ(whole, slice);
+}
+
 /// Joins the slices of each message into the outermost one. Queues of an accelerator have messages of their
 /// own. A send ends with its call, because the worker goes on while the backend transfers; a receive ends
 /// with the transfer.
@@ -57,8 +64,7 @@ std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
   Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice.name);
-    if (!sides.empty() && sides.back().row.device == slice.device && sides.back().row.queue == slice.queue &&
-        slice.start <= callsEnd && slice.statesPosting && !differ(sides.back().row, slice)) {
+    if (!sides.empty() && belongs(slice, sides.back().row, callsEnd)) {
       Side& whole = sides.back();
       whole.several = true;
       if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
@@ -100,6 +106,7 @@ struct Direction {
     for (const std::size_t pass : passes)
       byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
     std::set<std::size_t> taken;
+    std::int64_t inferred = 0;
     std::vector<Side*> open;
     for (Side* side : sides) {
       const RecordedPass& row = side->row;
@@ -107,21 +114,22 @@ struct Direction {
       const auto own = byMicroBatch.find({row.microBatch, row.pass});
       if (row.microBatch >= 0 && row.statesPass && own != byMicroBatch.end()) {
         for (const std::size_t pass : own->second) {
-          if (taken.contains(pass)) continue;
+          if (taken.contains(pass) || (row.stage >= 0 && row.stage != all[pass]->stage)) continue;
           if (sends && all[pass]->end <= row.start + kResolution) nearest = pass;
           if (!sends && all[pass]->start + kResolution >= row.end && !nearest) nearest = pass;
         }
       }
       if (!nearest) {
-        open.push_back(side);
+        if (!isComplete(row)) open.push_back(side);
         continue;
       }
+      inferred += isComplete(row) ? 0 : 1;
       take(*side, *all[*nearest]);
       taken.insert(*nearest);
     }
     std::erase_if(passes, [&](std::size_t pass) { return taken.contains(pass); });
     sides = std::move(open);
-    return static_cast<std::int64_t>(taken.size());
+    return inferred;
   }
 
   std::int64_t assign() {
@@ -198,6 +206,7 @@ class MessageFinder {
       stagesOf_[pass.device].insert(pass.stage);
       byKey_[keyOf(pass)] = &pass;
       stages_ = std::max(stages_, pass.stage + 1);
+      steps_ = steps_ || pass.step.has_value();
     }
     for (auto& [device, list] : computations_)
       std::stable_sort(list.begin(), list.end(),
@@ -213,7 +222,7 @@ class MessageFinder {
     for (Side& side : sides) {
       // Transfers of our own exports state their micro-batch if they have one.
       if (!side.row.statesPosting && side.row.microBatch < 0) continue;
-      if (!isComplete(side.row)) {
+      if (!isComplete(side.row) || (steps_ && !side.row.step)) {
         const auto pass = side.row.statesPass ? std::optional(side.row.pass) : std::nullopt;
         directions[{side.row.device, pass}].sides.push_back(&side);
       } else if (const auto pass = byKey_.find(keyOf(side.row)); pass != byKey_.end()) {
@@ -248,6 +257,7 @@ class MessageFinder {
   std::map<DeviceId, std::set<std::int32_t>> stagesOf_;
   std::map<Key, RecordedPass*> byKey_;
   std::int32_t stages_ = 0;
+  bool steps_ = false;  // passes know their training step
 };
 
 }  // namespace

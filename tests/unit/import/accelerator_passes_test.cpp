@@ -84,7 +84,7 @@ TEST_F(AcceleratorPasses, KnowMessagesByTheAnnotationsOfTheirQueues) {
                 message("PP:0SEND_F1", "send", 1, 60, 65));
   writeRank(1, "[0,1,2]",
             message("PP:1RECV_F0", "recv", 0, 5, 15) + pass("PP:1F0", 15, 20) +
-                message("PP:1SEND_F0", "send", 2, 20, 25) + message("PP:1RECV_F1", "recv", 0, 21, 65) +
+                message("PP:1SEND_F0", "send", 2, 20, 25) + message("PP:1RECV_F1", "recv", 0, 15, 65) +
                 message("PP:1RECV_B0", "recv", 2, 21, 50) + pass("PP:1B0", 50, 58) + pass("PP:1F1", 65, 70));
   writeRank(2, "[0,1,2]",
             message("PP:2RECV_F0", "recv", 1, 5, 25) + pass("PP:2F0", 25, 30) + pass("PP:2B0", 30, 45) +
