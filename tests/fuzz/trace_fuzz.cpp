@@ -64,25 +64,32 @@ base::Result<importing::ImportSummary> importFile(int file, base::Executor* exec
   return importing::importTraces(request, recorder, progress);
 }
 
+/// One input of four is imported on one thread as well.
+void compareWithOneThread(int file, const base::Result<importing::ImportSummary>& summary) {
+  record::MemoryProfile profile;
+  const auto serial = importFile(file, nullptr, profile);
+  require(summary.ok() == serial.ok(), "an error depends on the threads");
+  if (!summary.ok())
+    return require(summary.error().message == serial.error().message, "an error depends on the threads");
+  require(summary->events == serial->events && summary->slices == serial->slices,
+          "events depend on the threads");
+  require(summary->findings == serial->findings, "findings depend on the threads");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const int file = memfd_create("trace", MFD_CLOEXEC);
   require(file >= 0 && write(file, data, size) == static_cast<ssize_t>(size), "no memory for the input");
-  record::MemoryProfile profile, again;
+  record::MemoryProfile profile;
   ThreeThreads threads;
   const auto summary = importFile(file, &threads, profile);
-  const auto serial = importFile(file, nullptr, again);
-  require(summary.ok() == serial.ok(), "an error depends on the threads");
+  if (size % 4 == 0) compareWithOneThread(file, summary);
   if (summary.ok()) {
     require(summary->slices <= summary->events, "more slices than events");
-    require(summary->events == serial->events && summary->slices == serial->slices,
-            "events depend on the threads");
-    require(summary->findings == serial->findings, "findings depend on the threads");
     makeReports(profile);
   } else {
     require(!summary.error().message.empty(), "an error without a sentence");
-    require(summary.error().message == serial.error().message, "an error depends on the threads");
   }
   close(file);
   return 0;
