@@ -88,12 +88,14 @@ void takeLabelsAsInt32(OnnxGraph& graph, ValueId labels) {
 /// end, or leaves them out with the nodes of the loss. Returns the last of them, if there is one.
 ValueId arrange(OnnxGraph& graph, ValueId predictions, ValueId loss, bool training) {
   const std::set<ValueId> needed = behind(graph, predictions), ofLoss = behind(graph, loss);
-  const auto labels = std::ranges::stable_partition(
-      graph.inputs, [&](ValueId id) { return needed.contains(id) || !ofLoss.contains(id); });
-  const ValueId last = labels.empty() ? ValueId() : graph.inputs.back();
+  // clang 14 cannot compile std::ranges::stable_partition with the library of g++ 12.
+  const auto labels = std::stable_partition(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
+    return needed.contains(id) || !ofLoss.contains(id);
+  });
+  const ValueId last = labels == graph.inputs.end() ? ValueId() : graph.inputs.back();
   graph.outputs = training ? std::vector<ValueId>{predictions, loss} : std::vector<ValueId>{predictions};
   if (training) return last;
-  graph.inputs.erase(labels.begin(), labels.end());
+  graph.inputs.erase(labels, graph.inputs.end());
   std::erase_if(graph.nodes, [&](const OnnxNode& node) {
     return std::ranges::none_of(node.outputs, [&](ValueId id) { return needed.contains(id); });
   });

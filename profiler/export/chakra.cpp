@@ -120,6 +120,7 @@ class ChakraFile {
     node.set_start_time_micros(static_cast<std::uint64_t>(std::max<std::int64_t>(from, 0) / kPerMicro));
     node.set_duration_micros(static_cast<std::uint64_t>((length + kPerMicro / 2) / kPerMicro));
     setNumber(node, "duration_ps", length);
+    setNumber(node, "start_ps_in_us", std::max<std::int64_t>(from, 0) % kPerMicro);
   }
 
   base::Status pass(std::size_t i) {
@@ -159,6 +160,7 @@ class ChakraFile {
       const model::DeviceId to = catalog_.deviceOf(transfer.toLane);
       const std::string what =
           fmt::format("stage{}/{}/mb{}", from.stage, model::toString(transfer.kind), from.microBatch);
+      const bool forward = transfer.kind == model::TransferKind::activation;
       chakra_wire::Node send, receive;
       send.set_id(idOfSend(t));
       send.set_type(chakra_wire::COMM_SEND_NODE);
@@ -179,6 +181,9 @@ class ChakraFile {
       receive.add_data_deps(idOfSend(t));
       for (chakra_wire::Node* node : {&send, &receive}) {
         setNumber(*node, "rank", node == &send ? from.device.value : to.value);
+        setNumber(*node, "stage", node == &send ? from.stage : from.stage + (forward ? 1 : -1));
+        if (from.microBatch >= 0) setNumber(*node, "micro_batch", from.microBatch);
+        if (from.iteration >= 0) setNumber(*node, "iteration", from.iteration);
         setNumber(*node, "comm_src", from.device.value);
         setNumber(*node, "comm_dst", to.value);
         setNumber(*node, "comm_tag", static_cast<std::int64_t>(t));

@@ -80,6 +80,7 @@ class ChakraReader {
     held.id = node.id();
     held.start = node.start_time_micros();
     const TraceEvent event = eventOf(node);
+    held.time = event.time;  // picoseconds behind the microsecond
     held.process = event.process;
     held.thread = event.thread;
     held.name = event.name;
@@ -120,7 +121,7 @@ class ChakraReader {
           data_.tables.findings.add("An event lies more than 50 days from the first event and is left out.");
           continue;
         }
-        held.time = static_cast<std::int64_t>(held.start - first_) * kPicosecondsPerMicro;
+        held.time += static_cast<std::int64_t>(held.start - first_) * kPicosecondsPerMicro;
       }
       PIPESCOPE_TRY(data_.add(eventOf(held)));
     }
@@ -162,6 +163,11 @@ class ChakraReader {
     bool host = true;
     for (const chakra_wire::Attribute& attribute : node.attr()) {
       const auto number = wholeValue(attribute);
+      // Our own exports state picoseconds beside the format's microseconds.
+      if (attribute.name() == "duration_ps" && number && *number >= 0 && *number <= kFarthestNode)
+        event.duration = *number;
+      if (attribute.name() == "start_ps_in_us" && number && *number >= 0 && *number < kPicosecondsPerMicro)
+        event.time = *number;
       if (attribute.name() == "is_cpu_op" && number) host = *number != 0;
       if (attribute.name() == "rank" && number) process = "rank " + std::to_string(*number);
       if ((attribute.name() == "tid" || attribute.name() == "stream") && number)

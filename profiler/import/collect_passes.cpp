@@ -1,13 +1,28 @@
 #include "profiler/import/collect_passes.h"
 
+#include <nlohmann/json.hpp>
+
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
 namespace {
 
-std::int64_t numberOf(const TraceEvent& event, Argument argument) {
-  const ArgumentValue* value = event.find(argument);
-  return value == nullptr || value->text ? -1 : value->value;
+/// The ranks of the process groups that a trace of PyTorch's profiler states, by the names of the groups.
+std::map<std::string, std::vector<std::int64_t>> groupsOf(const TraceData& trace) {
+  std::map<std::string, std::vector<std::int64_t>> groups;
+  const auto stated = trace.tables.members.find("distributedInfo");
+  if (stated == trace.tables.members.end()) return groups;
+  const auto json = nlohmann::json::parse(stated->second, nullptr, false);
+  if (!json.is_object() || !json.contains("pg_config") || !json["pg_config"].is_array()) return groups;
+  for (const auto& group : json["pg_config"]) {
+    if (!group.is_object() || !group.contains("pg_name") || !group["pg_name"].is_string()) continue;
+    if (!group.contains("ranks") || !group["ranks"].is_array()) continue;
+    std::vector<std::int64_t> ranks;
+    for (const auto& rank : group["ranks"])
+      ranks.push_back(rank.is_number_integer() ? rank.get<std::int64_t>() : -1);
+    if (!ranks.empty()) groups[group["pg_name"].get<std::string>()] = std::move(ranks);
+  }
+  return groups;
 }
 
 }  // namespace
@@ -19,13 +34,51 @@ bool isPass(const Meaning& meaning) {
          (ofMicroBatch && model::isComputePass(*meaning.pass));
 }
 
-RecordedPass recordedPass(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
-                          model::LaneId lane, base::Ticks from, base::Ticks to) {
+RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
+                             model::LaneId lane, base::Ticks from, base::Ticks to) const {
   RecordedPass pass;
+  setMeaning(meaning, pass);
   pass.device = device;
   pass.lane = lane;
   pass.start = from;
   pass.end = to;
+  pass.rank = rank_;
+  pass.name = trace_.tables.names.text(event.name);
+  if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
+  if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
+  return pass;
+}
+
+std::vector<PassFilter::Row> PassFilter::rowsOf(const Meaning& meaning, RecordedPass first) const {
+  std::vector<Row> rows;
+  rows.push_back({std::move(first), meaning.sends.value_or(false)});
+  for (const Meaning& further : meaning.also) {
+    if (meaning.sends ? !further.sends : !isPass(further)) continue;
+    RecordedPass row = rows.front().row;
+    setMeaning(further, row);
+    row.peer = -1;
+    if (!meaning.sends) row.part = static_cast<std::int32_t>(rows.size());
+    rows.push_back({std::move(row), further.sends.value_or(false)});
+  }
+  if (!meaning.sends)
+    for (Row& row : rows) row.row.parts = static_cast<std::int32_t>(rows.size());
+  return rows;
+}
+
+/// Traces state the other side of a message by its number within the process group.
+std::int64_t PassFilter::peerOf(const TraceEvent& event, Argument side) const {
+  const ArgumentValue *peer = event.find(side), *group = event.find(Argument::processGroup);
+  if (peer == nullptr || peer->text) return -1;
+  const auto ranks = group == nullptr
+                         ? groups_.end()
+                         : groups_.find(group->text ? trace_.tables.names.text(NameId(group->value))
+                                                    : std::to_string(group->value));
+  if (ranks == groups_.end()) return peer->value;
+  const bool within = peer->value >= 0 && peer->value < static_cast<std::int64_t>(ranks->second.size());
+  return within ? ranks->second[static_cast<std::size_t>(peer->value)] : -1;
+}
+
+void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.pass = meaning.pass.value_or(model::Pass::forward);
   pass.statesPass = meaning.pass.has_value();
   pass.stage = meaning.stage.value_or(-1);
@@ -35,11 +88,10 @@ RecordedPass recordedPass(const Meaning& meaning, const TraceEvent& event, model
   pass.step = meaning.step;
   pass.replica = meaning.replica;
   pass.group = meaning.group;
-  if (meaning.sends) pass.peer = numberOf(event, *meaning.sends ? Argument::destination : Argument::source);
-  return pass;
 }
 
-PassFilter::PassFilter(const TraceData& trace) : trace_(trace) {
+PassFilter::PassFilter(const TraceData& trace)
+    : trace_(trace), rank_(trace.rank().value_or(-1)), groups_(groupsOf(trace)) {
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
   for (ProcessId id(0); id.value < count; ++id.value) accelerated_ = accelerated_ || trace.isAccelerator(id);
 }
@@ -57,6 +109,7 @@ bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category
 
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   if (!isPass(meaning) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
+  if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
   if (!isNew && end <= last->second) return false;
@@ -74,7 +127,6 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   PassFilter filter(trace);
   RecordedEvents events;
   Findings unused;  // The visit that writes the rows finds the same.
-  const std::int64_t rank = trace.rank().value_or(-1);
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
     const model::DeviceId process(event.process.value);
@@ -86,14 +138,11 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends &&
                             (trace.isAccelerator(event.process) || !meaning.group.empty());
     if (!pass && !message && !collective) return {};
-    RecordedPass row = recordedPass(meaning, event, process, model::LaneId(event.thread.value), start, end);
-    row.rank = rank;
-    row.name = trace.tables.names.text(event.name);
-    if (message) {
-      (*meaning.sends ? events.sends : events.receives).push_back(std::move(row));
-    } else {
-      if (!pass) row.pass = model::Pass::collective;
-      events.passes.push_back(std::move(row));
+    const model::LaneId thread(event.thread.value);
+    for (auto& [row, sends] :
+         filter.rowsOf(meaning, filter.row(meaning, event, process, thread, start, end))) {
+      if (!message && !pass) row.pass = model::Pass::collective;
+      (!message ? events.passes : sends ? events.sends : events.receives).push_back(std::move(row));
     }
     return {};
   };

@@ -1,4 +1,10 @@
 #pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/rules.h"
 #include "profiler/import/trace_reader.h"
@@ -8,27 +14,37 @@ namespace pipescope::importing {
 /// True if the event is a pass of a stage, or a weight update, of which RecordedPasses writes the rows.
 bool isPass(const Meaning& meaning);
 
-/// The pass that an event is, or the pass of the message that it is a side of.
-RecordedPass recordedPass(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
-                          model::LaneId lane, base::Ticks from, base::Ticks to);
-
 /// Recognises the passes among the events of a trace. Events must come thread by thread, in the order of
 /// time.
 class PassFilter {
  public:
   explicit PassFilter(const TraceData& trace);
 
-  /// False if the event lies within another pass of its thread, or if it only launches work of an
-  /// accelerator.
+  /// False if the event lies within another pass of its thread, if it only launches work of an accelerator,
+  /// or if it repeats a pass on a queue that only communicates.
   bool takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end);
   /// True for a message that the event's device sends or receives itself.
   bool takesMessage(const Meaning& meaning, const TraceEvent& event) const;
+  /// The pass that an event is, or the pass of the message that it is a side of.
+  RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
+                   model::LaneId lane, base::Ticks from, base::Ticks to) const;
+  /// A pass, or one side of a message.
+  struct Row {
+    RecordedPass row;
+    bool sends = false;
+  };
+  /// `first`, and rows for what else the event is, if it is of the same kind: passes, or sides of messages.
+  std::vector<Row> rowsOf(const Meaning& meaning, RecordedPass first) const;
 
  private:
   bool launches(const Meaning& meaning, const TraceEvent& event) const;
+  static void setMeaning(const Meaning& meaning, RecordedPass& pass);
+  std::int64_t peerOf(const TraceEvent& event, Argument side) const;
   bool isOfCategory(const TraceEvent& event, std::string_view category) const;
 
   const TraceData& trace_;
+  const std::int64_t rank_;                                        // −1: not stated
+  const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
   std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
 };

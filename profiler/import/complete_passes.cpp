@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
+#include "profiler/import/infer_chunks.h"
+#include "profiler/import/infer_stages.h"
 #include "profiler/import/message_passes.h"
 #include "profiler/import/propose_passes.h"
 
@@ -14,8 +17,6 @@ namespace {
 using base::Ticks;
 using model::DeviceId;
 using model::Pass;
-
-using PassesOfDevice = std::map<DeviceId, std::vector<RecordedPass*>>;
 
 /// The passes of each device in the order of their starts.
 PassesOfDevice passesByDevice(std::vector<RecordedPass>& passes) {
@@ -52,83 +53,6 @@ void countMicroBatches(const std::vector<RecordedPass*>& passes) {
       pass->microBatch = next[{pass->replica, pass->stage, pass->pass, pass->step.value_or(-1)}]++;
 }
 
-/// A rank whose passes state no stage.
-struct OpenRank {
-  DeviceId device;
-  std::int64_t rank = -1;
-  bool first = true;  ///< receives nothing before its forward passes
-};
-
-std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vector<RecordedPass>& receives) {
-  std::map<DeviceId, std::vector<const RecordedPass*>> received;
-  for (const RecordedPass& side : receives) received[side.device].push_back(&side);
-  std::vector<OpenRank> open;
-  for (const auto& [device, passes] : byDevice) {
-    std::int64_t forwards = 0, fed = 0, computations = 0;
-    bool stated = false;
-    Ticks before(INT64_MIN);  // end of the computation before
-    for (const RecordedPass* pass : passes) {
-      if (!model::isComputePass(pass->pass)) continue;
-      ++computations;
-      stated = stated || pass->stage >= 0;
-      if (pass->pass == Pass::forward) {
-        ++forwards;
-        const auto& own = received[device];
-        fed += std::any_of(own.begin(), own.end(), [&](const RecordedPass* side) {
-          return side->end > before && side->end <= pass->end && side->start < pass->end;
-        });
-      }
-      before = pass->end;
-    }
-    if (computations > 0 && !stated) open.push_back({device, passes.front()->rank, 2 * fed < forwards});
-  }
-  std::stable_sort(open.begin(), open.end(),
-                   [](const OpenRank& a, const OpenRank& b) { return a.rank < b.rank; });
-  return open;
-}
-
-/// Stage and replica of each rank; nothing if the ranks form no pipelines.
-std::vector<std::pair<std::int32_t, std::int32_t>> placesOf(const std::vector<OpenRank>& ranks,
-                                                            bool messages) {
-  const std::size_t count = ranks.size();
-  const auto isFirst = [&](std::size_t i) { return messages ? ranks[i].first : i == 0; };
-  std::size_t replicas = 0;
-  for (std::size_t i = 0; i < count; ++i) replicas += isFirst(i) ? 1 : 0;
-  if (count < 2 || replicas == 0 || count % replicas != 0 || count == replicas) return {};
-  const std::size_t stages = count / replicas;
-  // The ranks of a pipeline are neighbours, or those of a stage are.
-  bool pipelines = true, layers = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    pipelines = pipelines && isFirst(i) == (i % stages == 0);
-    layers = layers && isFirst(i) == (i < replicas);
-  }
-  if (!pipelines && !layers) return {};
-  std::vector<std::pair<std::int32_t, std::int32_t>> places;
-  for (std::size_t i = 0; i < count; ++i)
-    places.emplace_back(static_cast<std::int32_t>(pipelines ? i % stages : i / replicas),
-                        static_cast<std::int32_t>(pipelines ? i / stages : i % replicas));
-  return places;
-}
-
-std::int64_t inferStages(RecordedEvents& events, const PassesOfDevice& byDevice) {
-  const std::vector<OpenRank> ranks = openRanks(byDevice, events.receives);
-  const auto places = placesOf(ranks, !events.receives.empty());
-  if (places.empty()) return 0;
-  std::map<DeviceId, std::pair<std::int32_t, std::int32_t>> placeOf;
-  for (std::size_t i = 0; i < ranks.size(); ++i) placeOf[ranks[i].device] = places[i];
-  std::int64_t inferred = 0;
-  for (auto* list : {&events.passes, &events.sends, &events.receives}) {
-    for (RecordedPass& pass : *list) {
-      const auto place = placeOf.find(pass.device);
-      if (place == placeOf.end() || pass.stage >= 0) continue;
-      pass.stage = place->second.first;
-      if (pass.replica.empty()) pass.replica = std::to_string(place->second.second);
-      inferred += list == &events.passes && model::isComputePass(pass.pass) ? 1 : 0;
-    }
-  }
-  return inferred;
-}
-
 /// Where several ranks compute the same stage and state no replica, ranks that follow each other along the
 /// stages are of one replica, also where ranks are missing. If they do not, the n-th rank of each stage is of
 /// replica n, unless a rank is missing.
@@ -158,6 +82,69 @@ void inferReplicas(RecordedEvents& events) {
     for (RecordedPass& pass : *list)
       if (const auto own = replicaOf.find(pass.device); own != replicaOf.end() && pass.replica.empty())
         pass.replica = own->second;
+}
+
+/// The profiler repeats an annotation on each queue of an accelerator that got work within it. The pass is
+/// the slice of the queue that worked longest; the others are shown as they are.
+void setCopiesAside(const PassesOfDevice& byDevice) {
+  for (const auto& [device, passes] : byDevice) {
+    std::map<std::string, RecordedPass*> last;
+    for (RecordedPass* pass : passes) {
+      if (pass->queue < 0 || pass->pass == Pass::collective) continue;
+      RecordedPass*& before = last[pass->name];
+      const bool copies = before != nullptr && before->queue != pass->queue && pass->start < before->end;
+      RecordedPass* const longer =
+          copies && before->end - before->start >= pass->end - pass->start ? before : pass;
+      if (copies) {
+        RecordedPass& copy = longer == pass ? *before : *pass;
+        copy.pass = Pass::other;
+        copy.stage = copy.microBatch = copy.chunk = -1;
+        copy.countsMicroBatch = false;
+      }
+      before = longer;
+    }
+  }
+}
+
+/// Divides the time of an event that is several passes one after the other, in the ratio of the mean lengths
+/// that such passes have alone; evenly if one of them is never alone.
+std::int64_t divideSharedTimes(std::vector<RecordedPass>& passes) {
+  using Kind = std::tuple<DeviceId, std::int32_t, Pass>;
+  std::map<Kind, std::pair<double, double>> alone;  // sum of the lengths, number
+  std::map<std::tuple<DeviceId, Ticks, Ticks, std::string>, std::vector<RecordedPass*>> shared;
+  for (RecordedPass& pass : passes) {
+    if (pass.parts > 1) {
+      shared[{pass.device, pass.start, pass.end, pass.name}].push_back(&pass);
+    } else if (model::isComputePass(pass.pass)) {
+      auto& [sum, count] = alone[{pass.device, pass.stage, pass.pass}];
+      sum += static_cast<double>((pass.end - pass.start).count);
+      ++count;
+    }
+  }
+  std::int64_t divided = 0;
+  for (auto& [place, parts] : shared) {
+    std::ranges::sort(parts, {}, &RecordedPass::part);
+    std::vector<double> lengths;
+    for (const RecordedPass* pass : parts) {
+      const auto known = alone.find({pass->device, pass->stage, pass->pass});
+      lengths.push_back(known == alone.end() ? 0 : known->second.first / known->second.second);
+    }
+    if (std::ranges::count(lengths, 0.0) > 0) lengths.assign(parts.size(), 1);
+    const double whole = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+    const auto& [device, start, end, name] = place;
+    double sum = 0;
+    Ticks from = start;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      sum += lengths[i];
+      const double share = static_cast<double>((end - start).count) * (sum / whole);
+      parts[i]->start = from;
+      from = i + 1 == parts.size() ? end : start + Ticks(static_cast<std::int64_t>(share));
+      parts[i]->end = from;
+      parts[i]->parts = 1;  // so that a second call finds nothing to divide
+      ++divided;
+    }
+  }
+  return divided;
 }
 
 /// Where ranks hold several chunks of the model, chunk c of rank r is stage c × ranks + r.
@@ -203,7 +190,9 @@ Inferred completePasses(RecordedEvents& events) {
   Inferred inferred;
   inferred.proposed = proposePasses(events);
   for (auto* list : {&events.passes, &events.sends, &events.receives}) assignSteps(*list, events.steps);
+  inferred.divided = divideSharedTimes(events.passes);
   const PassesOfDevice byDevice = passesByDevice(events.passes);
+  setCopiesAside(byDevice);
   std::set<DeviceId> marked;
   for (const RecordedStep& step : events.steps) marked.insert(step.device);
   for (const auto& [device, passes] : byDevice) {
@@ -214,6 +203,7 @@ Inferred completePasses(RecordedEvents& events) {
   }
   inferred.stages = inferred.proposed + inferStages(events, byDevice);
   inferReplicas(events);
+  inferred.chunks = inferChunks(events);
   numberStagesOfChunks(events);
   inferred.messages = inferMessages(events);
   return inferred;

@@ -15,21 +15,21 @@ struct Inferred {
   std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)
   std::int64_t stages = 0;    ///< passes whose stage the trace does not state, proposed ones included
   std::int64_t messages = 0;  ///< sides of messages whose pass the trace does not state
+  std::int64_t chunks = 0;    ///< passes whose chunk of the model the trace does not state
+  std::int64_t divided = 0;   ///< passes that share the time of one event with others
 };
 
-/// Fills in what the traces do not state, in this order: steps, micro-batches that are counted, stages, and
-/// the passes of messages.
+/// Fills in what the traces do not state, in this order: steps, micro-batches that are counted, stages,
+/// chunks, and the passes of messages.
 ///
-/// *Stages.* Ranks whose passes state no stage lie along the pipeline in the order of the ranks. If several
-/// ranks receive nothing before their forward passes, there are as many replicas, and their places among the
-/// ranks tell whether the stages or the replicas of a pipeline are neighbours.
+/// *Stages.* See inferStages().
 ///
 /// Where several ranks state the same stage and no replica, ranks that follow each other along the stages are
 /// of one replica; if they do not, the n-th rank of each stage is of replica n, unless a rank is missing.
 ///
-/// *Chunks.* Where ranks hold several chunks of the model (interleaved schedules), chunk c of rank r becomes
-/// stage c × ranks + r. Messages that state no chunk lose their micro-batch, because ranks number the
-/// messages of all chunks together.
+/// *Chunks.* See inferChunks(). Where ranks hold several chunks of the model (interleaved schedules), chunk c
+/// of rank r becomes stage c × ranks + r. Messages that state no chunk lose their micro-batch, because ranks
+/// number the messages of all chunks together.
 ///
 /// *Messages.* See inferMessages().
 Inferred completePasses(RecordedEvents& events);

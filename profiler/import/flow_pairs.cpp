@@ -65,8 +65,9 @@ base::Status FlowPairs::addSlice(const TraceEvent& event, bool onAccelerator, mo
   return add(0, correlation->value, !onAccelerator, {start, lane});
 }
 
-base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time) {
-  return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart, {time, lane});
+base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
+                                model::TransferKind kind) {
+  return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart, {time, lane, kind});
 }
 
 base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const End& end) {
@@ -77,6 +78,7 @@ base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const
   row.duration = from ? 1 : 0;
   row.id = end.time.count;
   row.process = ProcessId(end.lane.value);
+  row.name = NameId(static_cast<std::int64_t>(end.kind));
   return ends_.add(row);
 }
 
@@ -92,6 +94,7 @@ base::Status FlowPairs::pairEnds() {
     row.id = std::max(from_[i].time, to_[i].time).count;
     row.process = ProcessId(from_[i].lane.value);
     row.name = NameId(to_[i].lane.value);
+    row.category = NameId(static_cast<std::int64_t>(from_[i].kind));
     PIPESCOPE_TRY(pairs_.add(row));
   }
   from_.clear();
@@ -107,7 +110,8 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     if (key != current) PIPESCOPE_TRY(pairEnds());
     current = key;
     std::vector<End>& side = row.duration > 0 ? from_ : to_;
-    if (side.size() < kMostOfId) side.push_back({base::Ticks(row.id), model::LaneId(row.process.value)});
+    if (side.size() < kMostOfId) side.push_back({base::Ticks(row.id), model::LaneId(row.process.value),
+                      static_cast<model::TransferKind>(row.name.value)});
     return {};
   };
   PIPESCOPE_TRY(ends_.visit(take));
@@ -118,7 +122,7 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     model::Transfer transfer;
     transfer.fromLane = model::LaneId(row.process.value);
     transfer.toLane = model::LaneId(row.name.value);
-    transfer.kind = model::TransferKind::hostIn;
+    transfer.kind = static_cast<model::TransferKind>(row.category.value);
     transfer.start = base::Ticks(row.time);
     transfer.end = base::Ticks(row.id);
     transfer.run = model::RunId(0);

@@ -44,7 +44,8 @@ class FlowPairs {
   /// True for an arrow that a correlation states as well.
   bool isKnown(const std::string& category) const;
   base::Status addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start);
-  base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time);
+  base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
+                       model::TransferKind kind = model::TransferKind::hostIn);
   /// Writes the transfers, by start, and counts launches that wait, for each lane of an accelerator that
   /// `deviceOf` names. Call it once, at the end.
   base::Status write(record::Recorder& recorder, const std::map<model::LaneId, model::DeviceId>& deviceOf);
@@ -53,6 +54,7 @@ class FlowPairs {
   struct End {
     base::Ticks time;
     model::LaneId lane;
+    model::TransferKind kind = model::TransferKind::hostIn;
   };
   base::Status add(std::int64_t kind, std::int64_t id, bool from, const End& end);
   base::Status pairEnds();

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "profiler/import/text_mending.h"
@@ -12,7 +13,6 @@
 namespace pipescope::importing {
 namespace {
 
-constexpr std::int64_t kPicosecondsPerUs = 1'000'000;
 constexpr std::size_t kLineBytes = 1 << 20;  // longer lines are no events
 /// Farther from the first event than this (53 days) no event of a run can be.
 constexpr Picoseconds kFarthestRow = Picoseconds{std::numeric_limits<std::int64_t>::max()} / 2;
@@ -29,11 +29,37 @@ enum GaudiColumn : std::size_t {
   kColumns
 };
 constexpr std::array<std::string_view, kColumns> kHeadings = {
-    "Name",   "Engine",    "Event type",           "Timestamp[usec]",
-    "Device", "Operation", "HW Event description", "SPMU value"};
+    "Name", "Engine", "Event type", "Timestamp", "Device", "Operation", "HW Event description", "SPMU value"};
 
-/// Splits a line at commas that stand in no quotation marks.
-void splitCells(std::string_view line, std::vector<std::string>& cells) {
+/// Picoseconds of the unit in a heading such as Timestamp[usec]; nothing if it is another heading.
+std::optional<std::int64_t> unitOfTime(std::string_view heading) {
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {{"[psec]", 1},
+                                                                  {"[ps]", 1},
+                                                                  {"[nsec]", 1'000},
+                                                                  {"[ns]", 1'000},
+                                                                  {"[usec]", 1'000'000},
+                                                                  {"[us]", 1'000'000},
+                                                                  {"[msec]", 1'000'000'000},
+                                                                  {"[ms]", 1'000'000'000},
+                                                                  {"[sec]", 1'000'000'000'000},
+                                                                  {"[s]", 1'000'000'000'000}};
+  if (!heading.starts_with(kHeadings[kTime])) return std::nullopt;
+  heading.remove_prefix(kHeadings[kTime].size());
+  const auto unit = std::ranges::find(kUnits, heading, [](const auto& entry) { return entry.first; });
+  return unit == std::end(kUnits) ? std::nullopt : std::optional(unit->second);
+}
+
+bool isHeading(std::string_view heading, std::size_t column) {
+  return column == kTime ? unitOfTime(heading).has_value() : heading == kHeadings[column];
+}
+
+/// Spreadsheets of some languages separate cells by semicolons.
+char separatorOf(std::string_view headings) {
+  return std::ranges::count(headings, ';') > std::ranges::count(headings, ',') ? ';' : ',';
+}
+
+/// Splits a line at separators that stand in no quotation marks.
+void splitCells(std::string_view line, char separator, std::vector<std::string>& cells) {
   cells.assign(1, {});
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -43,7 +69,7 @@ void splitCells(std::string_view line, std::vector<std::string>& cells) {
       ++i;
     } else if (c == '"') {
       quoted = !quoted;
-    } else if (c == ',' && !quoted) {
+    } else if (c == separator && !quoted) {
       cells.emplace_back();
     } else if (c != '\r') {
       cells.back() += c;
@@ -92,15 +118,17 @@ class GaudiRows {
  public:
   GaudiRows(TraceData& data, const std::vector<std::string>& headings) : data_(data) {
     for (std::size_t c = 0; c < kColumns; ++c) {
-      const auto found = std::find(headings.begin(), headings.end(), kHeadings[c]);
+      const auto found =
+          std::ranges::find_if(headings, [c](const std::string& heading) { return isHeading(heading, c); });
       places_[c] = static_cast<std::size_t>(found - headings.begin());
     }
+    if (places_[kTime] < headings.size()) unit_ = unitOfTime(headings[places_[kTime]]).value_or(unit_);
   }
 
   base::Status add(const std::vector<std::string>& cells) {
     TraceEvent event;
     const auto kind = kindOf(cell(cells, kType));
-    const auto stated = parseTime(cell(cells, kTime), kPicosecondsPerUs);
+    const auto stated = parseTime(cell(cells, kTime), unit_);
     if (!kind || !stated) {
       data_.tables.findings.add("A line is no event with a type and a time, and is left out.");
       return {};
@@ -152,6 +180,7 @@ class GaudiRows {
   }
 
   TraceData& data_;
+  std::int64_t unit_ = 1'000'000;  // picoseconds of a time's unit
   std::array<std::size_t, kColumns> places_{};
 };
 
@@ -161,10 +190,11 @@ bool looksLikeGaudiCsv(std::string_view head) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   const std::string_view line = head.substr(0, head.find('\n'));
   std::vector<std::string> cells;
-  splitCells(line, cells);
-  return std::all_of(kHeadings.begin(), kHeadings.begin() + 4, [&](std::string_view heading) {
-    return std::find(cells.begin(), cells.end(), heading) != cells.end();
-  });
+  splitCells(line, separatorOf(line), cells);
+  for (std::size_t column = 0; column <= kTime; ++column)
+    if (std::ranges::none_of(cells, [column](const std::string& cell) { return isHeading(cell, column); }))
+      return false;
+  return true;
 }
 
 base::Status readGaudiCsv(ByteSource& bytes, TraceData& data, const ReadReport& report) {
@@ -174,13 +204,14 @@ base::Status readGaudiCsv(ByteSource& bytes, TraceData& data, const ReadReport& 
   if (!lines.next(line)) return {};
   std::string_view heading = line;
   if (heading.starts_with("\xEF\xBB\xBF")) heading.remove_prefix(3);
-  splitCells(heading, cells);
+  const char separator = separatorOf(heading);
+  splitCells(heading, separator, cells);
   GaudiRows rows(data, cells);
   for (std::int64_t count = 1; lines.next(line); ++count) {
     if (line.empty() || line == "\r") continue;
     if (line.ends_with('\r')) line.pop_back();
     mendText(line);
-    splitCells(line, cells);
+    splitCells(line, separator, cells);
     PIPESCOPE_TRY(rows.add(cells));
     if (count % 4096 != 0) continue;
     report.progress.report(report.fraction(), "reading " + report.name);

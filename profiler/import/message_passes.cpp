@@ -35,28 +35,49 @@ bool differ(const RecordedPass& one, const RecordedPass& other) {
          (one.microBatch >= 0 && other.microBatch >= 0 && one.microBatch != other.microBatch);
 }
 
-/// Joins the slices of each message into the outermost one. A send ends with its call, because the worker
-/// goes on while the backend transfers; a receive ends with the transfer.
+/// Takes over what only an inner slice of a message states.
+void addFacts(const RecordedPass& slice, RecordedPass& whole) {
+  if (whole.peer < 0) whole.peer = slice.peer;
+  if (whole.stage < 0) whole.stage = slice.stage;
+  if (whole.microBatch < 0) whole.microBatch = slice.microBatch;
+  if (!whole.step) whole.step = slice.step;
+  if (whole.statesPass || !slice.statesPass) return;
+  whole.pass = slice.pass;
+  whole.statesPass = true;
+}
+
+/// True if a slice is of the same message as the slices before it, whose calls end at `callsEnd`. On a queue
+/// of an accelerator the next message may start when the one before it ends.
+bool belongs(const RecordedPass& slice, const RecordedPass& whole, Ticks callsEnd) {
+  if (whole.device != slice.device || whole.queue != slice.queue || !slice.statesPosting) return false;
+  return (slice.queue < 0 ? slice.start : slice.end) <= callsEnd && !differ(whole, slice);
+}
+
+/// Joins the slices of each message into the outermost one. Queues of an accelerator have messages of their
+/// own. A send ends with its call, because the worker goes on while the backend transfers; a receive ends
+/// with the transfer.
 std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
   std::stable_sort(slices.begin(), slices.end(), [](const RecordedPass& a, const RecordedPass& b) {
-    return std::tie(a.device, a.start, b.end) < std::tie(b.device, b.start, a.end);
+    return std::tie(a.device, a.queue, a.start, b.end) < std::tie(b.device, b.queue, b.start, a.end);
   });
   std::vector<Side> sides;
   Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice.name);
-    if (!sides.empty() && sides.back().row.device == slice.device && slice.start <= callsEnd &&
-        !differ(sides.back().row, slice)) {
+    if (!sides.empty() && belongs(slice, sides.back().row, callsEnd)) {
       Side& whole = sides.back();
       whole.several = true;
       if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
-      if (whole.row.peer < 0) whole.row.peer = slice.peer;
+      addFacts(slice, whole.row);
       if (!transfer) callsEnd = std::max(callsEnd, slice.end);
       continue;
     }
     callsEnd = transfer ? Ticks(INT64_MIN) : slice.end;
     sides.push_back({std::move(slice), false});
   }
+  std::stable_sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
+    return std::tie(a.row.device, a.row.start) < std::tie(b.row.device, b.row.start);
+  });
   return sides;
 }
 
@@ -85,6 +106,7 @@ struct Direction {
     for (const std::size_t pass : passes)
       byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
     std::set<std::size_t> taken;
+    std::int64_t inferred = 0;
     std::vector<Side*> open;
     for (Side* side : sides) {
       const RecordedPass& row = side->row;
@@ -92,21 +114,22 @@ struct Direction {
       const auto own = byMicroBatch.find({row.microBatch, row.pass});
       if (row.microBatch >= 0 && row.statesPass && own != byMicroBatch.end()) {
         for (const std::size_t pass : own->second) {
-          if (taken.contains(pass)) continue;
+          if (taken.contains(pass) || (row.stage >= 0 && row.stage != all[pass]->stage)) continue;
           if (sends && all[pass]->end <= row.start + kResolution) nearest = pass;
           if (!sends && all[pass]->start + kResolution >= row.end && !nearest) nearest = pass;
         }
       }
       if (!nearest) {
-        open.push_back(side);
+        if (!isComplete(row)) open.push_back(side);
         continue;
       }
+      inferred += isComplete(row) ? 0 : 1;
       take(*side, *all[*nearest]);
       taken.insert(*nearest);
     }
     std::erase_if(passes, [&](std::size_t pass) { return taken.contains(pass); });
     sides = std::move(open);
-    return static_cast<std::int64_t>(taken.size());
+    return inferred;
   }
 
   std::int64_t assign() {
@@ -157,7 +180,10 @@ struct Direction {
     shorten(row, pass);
   }
 
+  /// A worker that sends or receives within a pass computes nothing meanwhile. Another queue of an
+  /// accelerator sends and receives beside the pass.
   void shorten(const RecordedPass& row, RecordedPass& pass) const {
+    if (row.queue != pass.queue) return;
     if (sends && row.start > pass.start && row.start < pass.end) pass.end = row.start;
     if (!sends && row.end > pass.start && row.end < pass.end) pass.start = row.end;
   }
@@ -180,6 +206,7 @@ class MessageFinder {
       stagesOf_[pass.device].insert(pass.stage);
       byKey_[keyOf(pass)] = &pass;
       stages_ = std::max(stages_, pass.stage + 1);
+      steps_ = steps_ || pass.step.has_value();
     }
     for (auto& [device, list] : computations_)
       std::stable_sort(list.begin(), list.end(),
@@ -193,7 +220,9 @@ class MessageFinder {
     std::map<std::pair<DeviceId, std::optional<Pass>>, Direction> directions;
     std::map<DeviceId, std::set<const RecordedPass*>> stated;
     for (Side& side : sides) {
-      if (!isComplete(side.row)) {
+      // Transfers of our own exports state their micro-batch if they have one.
+      if (!side.row.statesPosting && side.row.microBatch < 0) continue;
+      if (!isComplete(side.row) || (steps_ && !side.row.step)) {
         const auto pass = side.row.statesPass ? std::optional(side.row.pass) : std::nullopt;
         directions[{side.row.device, pass}].sides.push_back(&side);
       } else if (const auto pass = byKey_.find(keyOf(side.row)); pass != byKey_.end()) {
@@ -228,6 +257,7 @@ class MessageFinder {
   std::map<DeviceId, std::set<std::int32_t>> stagesOf_;
   std::map<Key, RecordedPass*> byKey_;
   std::int32_t stages_ = 0;
+  bool steps_ = false;  // passes know their training step
 };
 
 }  // namespace
@@ -251,6 +281,8 @@ std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<
   using Ranks = std::tuple<std::int64_t, std::int64_t>;  // from, to
   std::map<Key, std::size_t> byPass;
   std::map<Ranks, std::vector<std::size_t>> byRanks;
+  // Both slices of a transfer in our own exports have its times.
+  std::map<std::tuple<Pass, Ticks, Ticks>, std::vector<std::size_t>> byTimes;
   const auto byStart = [](const std::vector<RecordedPass>& sides) {
     std::vector<std::size_t> order(sides.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -263,7 +295,9 @@ std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<
     if (isComplete(send))
       byPass[{send.replica, send.step.value_or(-1), send.microBatch, send.stage, send.pass}] = i;
     if (send.rank >= 0 && send.peer >= 0) byRanks[{send.rank, send.peer}].push_back(i);
+    if (!send.statesPosting && !isComplete(send)) byTimes[{send.pass, send.start, send.end}].push_back(i);
   }
+  for (auto& [times, list] : byTimes) std::reverse(list.begin(), list.end());  // the first one is taken first
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   std::map<Ranks, std::size_t> received;
   for (const std::size_t i : byStart(receives)) {
@@ -274,7 +308,14 @@ std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<
       if (number < byRanks[ranks].size()) pairs.emplace_back(byRanks[ranks][number], i);
       continue;
     }
-    if (!isComplete(receive)) continue;
+    if (!isComplete(receive)) {
+      const auto same =
+          receive.statesPosting ? byTimes.end() : byTimes.find({receive.pass, receive.start, receive.end});
+      if (same == byTimes.end() || same->second.empty()) continue;
+      pairs.emplace_back(same->second.back(), i);
+      same->second.pop_back();
+      continue;
+    }
     const auto send = byPass.find({receive.replica, receive.step.value_or(-1), receive.microBatch,
                                    receive.stage + (receive.pass == Pass::forward ? -1 : 1), receive.pass});
     if (send != byPass.end()) pairs.emplace_back(send->second, i);

@@ -44,7 +44,6 @@ struct ProfileRows::TraceRows {
         prefix(std::move(devicePrefix)),
         clock(zero),
         rules(all.rules_, of.tables),
-        rank(of.rank().value_or(-1)),
         filter(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
         flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
@@ -58,7 +57,6 @@ struct ProfileRows::TraceRows {
   const std::string prefix;
   const TraceClock clock;
   RuleMatcher rules;
-  const std::int64_t rank;  // −1: not stated
   std::map<ProcessId, model::DeviceId> devices;
   /// By thread, level, device, and the name that a rule states.
   std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
@@ -91,9 +89,8 @@ struct ProfileRows::TraceRows {
     ++rows.devices_;
     const model::DeviceId id = recorder().add(device);
     // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
-    rows.passLanes_[id].lane =
-        recorder().add(model::Lane{{}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated});
-    rows.passes_.setLane(id, rows.passLanes_[id].lane);
+    rows.passes_.setLane(id, recorder().add(model::Lane{
+                                 {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
     return id;
   }
 
@@ -206,15 +203,6 @@ struct ProfileRows::TraceRows {
     return recorder().add(row);
   }
 
-  /// The lane on which a pass is drawn. Collectives run beside the passes; so do passes that overlap others.
-  model::LaneId passLane(model::DeviceId device, const Meaning& meaning, Ticks from, Ticks to,
-                         model::LaneId own) {
-    Ticks& end = rows.passLanes_.at(device).end;
-    if (meaning.pass == model::Pass::collective || from < end) return own;
-    end = to;
-    return rows.passLanes_.at(device).lane;
-  }
-
   base::Status slice(const Slice& slice, const TraceEvent& event) {
     const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
     const model::DeviceId device = deviceOf(event, meaning);
@@ -229,23 +217,19 @@ struct ProfileRows::TraceRows {
     const bool pass = filter.takes(meaning, event, slice.end);
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
-      RecordedPass row =
-          recordedPass(meaning, event, device, passLane(device, meaning, from, to, lane.lane), from, to);
-      row.rank = rank;
-      row.name = text(event.name);
-      row.program = programOf(device, event, meaning);
+      RecordedPass first = filter.row(meaning, event, device, lane.lane, from, to);
+      first.program = programOf(device, event, meaning);
       const bool collective = *meaning.pass == model::Pass::collective;
-      row.kind =
+      first.kind =
           meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
-      rows.passes_.add(std::move(row));
+      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(first))) rows.passes_.add(std::move(row));
       return {};
     }
     if (filter.takesMessage(meaning, event)) {
-      RecordedPass side = recordedPass(meaning, event, device, lane.lane, from, to);
-      side.rank = rank;
-      side.name = text(event.name);
+      RecordedPass side = filter.row(meaning, event, device, lane.lane, from, to);
       side.statesPosting = !trace.isOwnExport();
-      rows.passes_.addMessage(std::move(side), *meaning.sends);
+      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
+        rows.passes_.addMessage(std::move(row), sends);
     }
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
@@ -288,8 +272,20 @@ struct ProfileRows::TraceRows {
     return recorder().commitIfDue(true);
   }
 
+  /// Our own exports name an arrow by the kind of its transfer.
+  model::TransferKind kindOf(const TraceEvent& arrow) const {
+    using enum model::TransferKind;
+    if (trace.isOwnExport())
+      for (const model::TransferKind kind : {activation, gradient, hostIn, hostOut, collective, remote})
+        if (text(arrow.name) == model::toString(kind)) return kind;
+    return hostIn;
+  }
+
   base::Status flow(const TraceEvent& event, std::size_t level) {
     if (flows.isKnown(text(event.category))) return {};
+    const model::TransferKind kind = kindOf(event);
+    // The slices at both sides are the two sides of a message.
+    if (kind == model::TransferKind::activation || kind == model::TransferKind::gradient) return {};
     TraceEvent end = event;
     end.process = ProcessId(static_cast<std::int64_t>(level));
     end.argumentCount = 0;
@@ -316,7 +312,7 @@ base::Status ProfileRows::TraceRows::pairFlows() {
     const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId(), std::string()});
     if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
       return {};
-    return flows.addFlow(end, lane->second.lane, ticks(end.time));
+    return flows.addFlow(end, lane->second.lane, ticks(end.time), kindOf(end));
   }));
   std::map<model::LaneId, model::DeviceId> deviceOf;
   for (const auto& [key, lane] : lanes)
@@ -362,6 +358,17 @@ void ProfileRows::addInferred() {
         fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
                     "order of the ranks, because the trace does not state them.",
                     coverage.inferredStages));
+  if (coverage.inferredChunks > 0)
+    note(fmt::format(
+        "The chunks of the model of {} passes are inferred from the numbers of passes and messages, because "
+        "the trace does not state them.",
+        coverage.inferredChunks));
+  if (coverage.dividedPasses > 0)
+    note(
+        fmt::format("{} passes share the time of one event with another pass. It is divided in the ratio of "
+                    "the mean lengths "
+                    "that these passes have alone, which is inferred.",
+                    coverage.dividedPasses));
   if (coverage.inferredMessages > 0)
     note(fmt::format(
         "The passes of {} sends and receives are inferred from the passes before and behind them, "

@@ -37,11 +37,6 @@ class ProfileRows {
   const Rules& rules_;
   RecordedPasses passes_;
   std::map<std::string, model::DeviceId> named_;  // devices that rules name
-  struct PassLane {
-    model::LaneId lane;
-    base::Ticks end = base::Ticks(INT64_MIN);  ///< of its last pass
-  };
-  std::map<model::DeviceId, PassLane> passLanes_;
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
   base::Ticks last_;
 };

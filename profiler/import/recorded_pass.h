@@ -26,8 +26,12 @@ struct RecordedPass {
   bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
   /// Of a receive: false if it starts with the transfer. It is not known then since when the device waits.
   bool statesPosting = true;
-  std::int64_t rank = -1;  ///< of the process; −1: not stated
-  std::int64_t peer = -1;  ///< of a message: rank of the other side; −1: not stated
+  /// An event can be several passes, one after the other, such as a forward and a backward pass that a
+  /// runtime starts together. Each has the whole time until completePasses() divides it.
+  std::int32_t part = 0, parts = 1;
+  std::int64_t queue = -1;  ///< of an accelerator's work: the thread of the trace; −1: a thread of the host
+  std::int64_t rank = -1;   ///< of the process; −1: not stated
+  std::int64_t peer = -1;   ///< of a message: rank of the other side; −1: not stated
 };
 
 /// A training step of a process.

@@ -65,7 +65,7 @@ void RecordedPasses::assignStages() {
     const std::set<std::int32_t>& own = stagesOf[pass.device];
     // An update of several stages counts for the first of them.
     const bool known = own.size() == 1 || (pass.pass == Pass::update && !own.empty());
-    if (pass.stage < 0 && known) pass.stage = *own.begin();
+    if (pass.stage < 0 && known && pass.pass != Pass::other) pass.stage = *own.begin();
   }
 }
 
@@ -111,6 +111,21 @@ std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses:
     chunk = next;
   }
   return chunks;
+}
+
+/// Collectives run beside the passes, and so do passes that overlap others: they keep the lane of their
+/// thread.
+void RecordedPasses::assignLanes() {
+  std::map<model::DeviceId, base::Ticks> ends;  // of the last pass on the lane of passes
+  for (RecordedPass& pass : passes_) {
+    const auto lane = lanes_.find(pass.device);
+    if (lane == lanes_.end() || pass.pass == Pass::collective) continue;
+    if (pass.pass == Pass::other && pass.stage < 0) continue;
+    const auto [end, first] = ends.try_emplace(pass.device, pass.end);
+    if (!first && pass.start < end->second) continue;
+    end->second = pass.end;
+    pass.lane = lane->second;
+  }
 }
 
 void RecordedPasses::writePlacements(record::Recorder& recorder) {
@@ -176,8 +191,8 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.toLane = receive.lane;
     const bool forward = receive.statesPass ? receive.pass == Pass::forward : send.rank < receive.rank;
     transfer.kind = forward ? model::TransferKind::activation : model::TransferKind::gradient;
-    // Nothing moves before both sides are there.
-    transfer.start = std::max(send.start, receive.start);
+    // Nothing moves before both sides are there. A receive without a length only states when all had arrived.
+    transfer.start = receive.end > receive.start ? std::max(send.start, receive.start) : send.start;
     transfer.end = std::max(receive.end, transfer.start);
     const auto producer = made_.find(key);
     if (producer != made_.end()) transfer.from = placementOf(producer->second);
@@ -305,12 +320,15 @@ void RecordedPasses::write(record::Recorder& recorder) {
   coverage_.inferredStages = inferred.stages;
   coverage_.inferredMessages = inferred.messages;
   coverage_.proposedPasses = inferred.proposed;
+  coverage_.inferredChunks = inferred.chunks;
+  coverage_.dividedPasses = inferred.divided;
   if (inferred.proposed > 0) completeProposed(recorder);
   std::sort(passes_.begin(), passes_.end(), [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.start, a.device, a.lane) < std::tie(b.start, b.device, b.lane);
   });
   numberIterations();
   assignStages();
+  assignLanes();
   numberReplicas();
   writeExecutable(recorder);
   firstPlacement_ = recorder.added<model::Placement>();

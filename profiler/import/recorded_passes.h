@@ -18,6 +18,8 @@ struct PassCoverage {
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
   std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
+  std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
+  std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
   std::int64_t collectives = 0, matchedCollectives = 0;
 };
 
@@ -36,7 +38,7 @@ class RecordedPasses {
   void addBackwardOperator(const RecordedStretch& stretch) {
     if (!recognised_) events_.backwardOperators.push_back(stretch);
   }
-  /// The lane on which proposed passes of a device are drawn.
+  /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
   void add(RecordedStep step) { events_.steps.push_back(step); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
@@ -55,6 +57,7 @@ class RecordedPasses {
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, model::Pass>;
   void completeProposed(record::Recorder& recorder);
   void numberIterations();
+  void assignLanes();
   std::int32_t iterationOf(const RecordedPass& pass) const;
   Key keyOf(const RecordedPass& pass) const;
   void indexPasses();

@@ -110,21 +110,28 @@ class WaitWriter {
     if (input.send && input.receive) {
       const RecordedPass& receive = run_.receives[*input.receive];
       const Ticks posted = receive.statesPosting ? until(receive.start) : from;
-      addOwnSends(from, posted);
+      const Ticks sent = until(run_.sends[*input.send].start);
+      const auto notPosted = [&](Ticks start, Ticks end) {
+        const Ticks middle = std::clamp(sent, start, end);
+        add(start, middle, late, input.producer);
+        add(middle, end, WaitCause::host, {});
+      };
+      addOwnSends(from, posted, notPosted);
       from = posted;
-      part(until(run_.sends[*input.send].start), late, input.producer);
+      part(until(sent), late, input.producer);
       part(until(receive.end), WaitCause::exchange, input.producer);
       part(to, WaitCause::host, {});
     } else if (input.producer) {
       part(until(run_.passes[*input.producer].end), late, input.producer);
       part(to, WaitCause::exchange, input.producer);
     } else {
-      addOwnSends(from, to);
+      addOwnSends(from, to, [&](Ticks start, Ticks end) { add(start, end, WaitCause::host, {}); });
     }
   }
 
-  /// A stretch in which the device waits for no message: its own sends, or the host.
-  void addOwnSends(Ticks from, Ticks to) {
+  /// A stretch in which the device has posted no receive: its own sends, and `rest` for what lies between.
+  template <class Rest>
+  void addOwnSends(Ticks from, Ticks to, Rest rest) {
     while (!ownSends_.empty() && run_.sends[ownSends_.front().send].end <= from)
       ownSends_ = ownSends_.subspan(1);
     for (const OwnSend& own : ownSends_) {
@@ -132,7 +139,7 @@ class WaitWriter {
       if (send.start >= to || from >= to) break;
       if (send.end <= from) continue;
       const Ticks start = std::max(from, send.start), end = std::min(to, send.end);
-      add(from, start, WaitCause::host, {});
+      if (from < start) rest(from, start);
       Ticks ready = start;
       DeviceId receiver;
       if (own.receive) {
@@ -144,7 +151,7 @@ class WaitWriter {
       add(ready, end, WaitCause::exchange, {}, receiver);
       from = end;
     }
-    add(from, to, WaitCause::host, {});
+    if (from < to) rest(from, to);
   }
 
   /// The wait ends when `producer` has ended, or when another device is ready.

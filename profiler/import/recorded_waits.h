@@ -28,15 +28,16 @@ struct RecordedRun {
 
 /// Writes the gaps between the passes of each device, with their causes. Of a gap before a pass whose input
 /// comes in a message,
-/// - the device's own sends take the time until the receiver is ready (slower stage, names the receiver's
-///   device and no pass: a late receiver) and then the transfer (exchange);
-/// - until the receive is posted, the host does something else (host);
-/// - until the message is sent, the device waits for the pass that makes it (slower stage, or fill: a late
-///   sender);
-/// - until it is received, for the transfer (exchange), and until the pass begins, for the host again.
-/// Without messages the end of the pass that makes the input divides the gap. Gaps between training steps are
-/// drain until the last pass of the step has ended. A gap during or before a collective waits for the rank
-/// that was last to begin it.
+/// - before the receive is posted, the device's own sends take the time until their receiver is ready (slower
+///   stage, names the receiver's device and no pass: a late receiver) and then the transfer (exchange);
+/// - otherwise, until the message is sent, the device waits for the pass that makes it (slower stage, or
+/// fill:
+///   a late sender), even if the receive is posted later, because nothing would have come earlier;
+/// - from then until the receive is posted, the host does something else (host);
+/// - until the message is received, for the transfer (exchange), and until the pass begins, for the host
+/// again. Without messages the end of the pass that makes the input divides the gap. Gaps between training
+/// steps are drain until the last pass of the step has ended. A gap during or before a collective waits for
+/// the rank that was last to begin it.
 void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
 
 }  // namespace pipescope::importing

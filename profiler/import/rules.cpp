@@ -201,8 +201,9 @@ struct RuleParser {
     return result;
   }
 
-  base::Status fact(const std::string& key, const std::string& text, Rules::Rule& rule) const {
-    PIPESCOPE_ASSIGN(const Rules::Template value, parts(text, rule.patterns));
+  base::Status fact(const std::string& key, const std::string& text,
+                    const std::vector<Rules::Pattern>& patterns, Rules::Facts& facts) const {
+    PIPESCOPE_ASSIGN(const Rules::Template value, parts(text, patterns));
     const bool constant = value.size() == 1 && value[0].source == Rules::Part::Source::none;
     if (key == "marks") {
       if (text != "step" && text != "backward")
@@ -222,7 +223,37 @@ struct RuleParser {
       if (part.source == Rules::Part::Source::order && (key != "micro_batch" || value.size() > 1))
         return error("can use {order} only as a whole value, for micro_batch");
     }
-    rule.facts[key] = value;
+    facts[key] = value;
+    return {};
+  }
+
+  /// Reads the facts of a rule or, `further`, of what else an event is.
+  base::Status facts(const toml::table& table, bool further, const std::vector<Rules::Pattern>& patterns,
+                     Rules::Facts& facts) const {
+    for (const auto& [key, value] : table) {
+      const std::string name(key.str());
+      if (!further && (name == "about" || name == "args" || name == "also" || subjectNamed(name))) continue;
+      const auto text = value.value<std::string>();
+      const auto number = value.value<std::int64_t>();
+      if ((name != "marks" || further) &&
+          std::find(std::begin(kFacts), std::end(kFacts), name) == std::end(kFacts))
+        return error(fmt::format("has the unknown key {}; it can state {}", name, fmt::join(kFacts, ", ")));
+      if (!text && !number) return error(fmt::format("needs a text or a whole number for {}", name));
+      PIPESCOPE_TRY(fact(name, text ? *text : std::to_string(*number), patterns, facts));
+    }
+    return {};
+  }
+
+  base::Status also(const toml::node& node, Rules::Rule& rule) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return error("needs a list of tables for also, such as [{pass = \"backward\"}]");
+    for (const toml::node& item : *list) {
+      if (!item.is_table()) return error("needs a list of tables for also, such as [{pass = \"backward\"}]");
+      PIPESCOPE_TRY(facts(*item.as_table(), true, rule.patterns, rule.also.emplace_back()));
+      for (const auto& [key, value] : rule.also.back())
+        if (value.size() == 1 && value[0].source == Rules::Part::Source::argument)
+          return error("uses an argument as a whole value within also; a pattern for it has groups");
+    }
     return {};
   }
 
@@ -261,18 +292,8 @@ struct RuleParser {
     }
     if (rule.patterns.empty())
       return error("has no pattern: give name, category, thread, process, annotation or args.NAME");
-    for (const auto& [key, value] : table) {
-      const std::string name(key.str());
-      const bool known =
-          name == "marks" || std::find(std::begin(kFacts), std::end(kFacts), name) != std::end(kFacts);
-      if (name == "about" || name == "args" || subjectNamed(name)) continue;
-      const auto text = value.value<std::string>();
-      const auto number = value.value<std::int64_t>();
-      if (!known)
-        return error(fmt::format("has the unknown key {}; it can state {}", name, fmt::join(kFacts, ", ")));
-      if (!text && !number) return error(fmt::format("needs a text or a whole number for {}", name));
-      PIPESCOPE_TRY(fact(name, text ? *text : std::to_string(*number), rule));
-    }
+    PIPESCOPE_TRY(facts(table, false, rule.patterns, rule.facts));
+    if (const toml::node* further = table.get("also")) PIPESCOPE_TRY(also(*further, rule));
     return rule;
   }
 };
@@ -358,14 +379,38 @@ void RuleMatcher::add(const Rules::Rule& rule, const Match& found, std::map<std:
       known.meaning.countsMicroBatch = true;
       continue;
     }
-    std::string text;
-    for (const Rules::Part& part : parts) {
-      text += part.source == Rules::Part::Source::none ? part.text
-              : part.group > 0                         ? found.groups[part.pattern][part.group]
-                                                       : found.texts[static_cast<std::size_t>(part.subject)];
-    }
-    setFact(known.meaning, fact, text);
+    setFact(known.meaning, fact, textOf(parts, found));
   }
+  if (rule.also.empty() || !known.also.empty()) return;
+  for (const Rules::Facts& facts : rule.also) {
+    auto& texts = known.also.emplace_back();
+    for (const auto& [fact, parts] : facts) texts.emplace_back(fact, textOf(parts, found));
+  }
+}
+
+std::string RuleMatcher::textOf(const Rules::Template& parts, const Match& found) {
+  std::string text;
+  for (const Rules::Part& part : parts) {
+    text += part.source == Rules::Part::Source::none    ? part.text
+            : part.source == Rules::Part::Source::order ? "{order}"
+            : part.group > 0                            ? found.groups[part.pattern][part.group]
+                                                        : found.texts[static_cast<std::size_t>(part.subject)];
+  }
+  return text;
+}
+
+/// Further meanings have all facts of the first one that they do not state themselves.
+void RuleMatcher::addFurther(const Known& known, Meaning& meaning) {
+  meaning.also.clear();
+  std::vector<Meaning> further;
+  for (const auto& facts : known.also) {
+    Meaning& own = further.emplace_back(meaning);
+    for (const auto& [fact, text] : facts) {
+      if (fact == "micro_batch") own.countsMicroBatch = text == "{order}";
+      setFact(own, fact, text);
+    }
+  }
+  meaning.also = std::move(further);
 }
 
 RuleMatcher::Known RuleMatcher::match(const TraceEvent& event, std::span<const NameId> annotations) const {
@@ -401,6 +446,7 @@ RuleMatcher::Known RuleMatcher::match(const TraceEvent& event, std::span<const N
     for (std::size_t i = 0; i < std::size(texts); ++i) found.texts[i] = texts[i].substr(0, kLongestText);
     if (std::all_of(rule.patterns.begin(), rule.patterns.end(), applies)) add(rule, found, stated, known);
   }
+  addFurther(known, known.meaning);
   return known;
 }
 
@@ -451,6 +497,7 @@ const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const N
       setFact(meaning_, fact, std::to_string(value->value));
     }
   }
+  if (!known.also.empty()) addFurther(known, meaning_);
   return meaning_;
 }
 

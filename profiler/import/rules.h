@@ -32,6 +32,8 @@ struct Meaning {
   bool marksStep = false;                 ///< spans a training step of its process
   bool marksBackward = false;             ///< an operator that only a backward pass executes
   bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step
+  /// What the event is besides, such as the backward pass that a runtime starts together with a forward pass.
+  std::vector<Meaning> also = {};
 };
 
 /// An ordered list of rules. The form of the file stands in resources/import/rules.toml.
@@ -70,9 +72,11 @@ class Rules {
     Argument argument{};
   };
   using Template = std::vector<Part>;
+  using Facts = std::map<std::string, Template>;
   struct Rule {
     std::vector<Pattern> patterns;
-    std::map<std::string, Template> facts;
+    Facts facts;
+    std::vector<Facts> also;
   };
   friend struct RuleParser;
   std::vector<Rule> rules_;
@@ -96,6 +100,8 @@ class RuleMatcher {
   struct Known {
     Meaning meaning;
     std::vector<std::pair<std::string, Argument>> fromArguments;
+    /// Facts of each further thing that the event is, as text; "{order}" stands for a counted micro-batch.
+    std::vector<std::vector<std::pair<std::string, std::string>>> also;
   };
   struct Key {
     ThreadId thread;
@@ -112,6 +118,8 @@ class RuleMatcher {
   void add(const Rules::Rule& rule, const Match& found, std::map<std::string_view, bool>& stated,
            Known& known) const;
   std::string textOf(const ArgumentValue& value) const;
+  static std::string textOf(const Rules::Template& parts, const Match& found);
+  static void addFurther(const Known& known, Meaning& meaning);
 
   const Rules& rules_;
   const TraceTables& tables_;

@@ -29,6 +29,8 @@ constexpr ArgumentName kArgumentNames[] = {
     {"In msg nelems", Argument::elements},
     {"dtype", Argument::elementType},
     {"Src Rank", Argument::source},
+    {"comm_src", Argument::source},
+    {"comm_dst", Argument::destination},
     {"Dst Rank", Argument::destination},
     {"Total Allocated", Argument::memoryBytes},
 };

@@ -25,6 +25,12 @@ bool isAcceleratorCategory(std::string_view category) {
   return std::find(std::begin(kCategories), std::end(kCategories), category) != std::end(kCategories);
 }
 
+/// Kernels of NCCL, RCCL, HCCL, oneCCL and other libraries that are called like them.
+bool isCommunication(std::string_view name) {
+  const auto holds = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  return holds("nccl") || holds("rccl") || holds("hccl") || holds("oneccl") || holds("xccl") || holds("mccl");
+}
+
 /// Newer versions of PyTorch's profiler count from a time that they state apart.
 void addBaseTime(TraceTables& tables) {
   constexpr Picoseconds kSinceThen = Picoseconds{3 * 365 * 86'400} * 1'000'000'000'000;
@@ -38,6 +44,7 @@ void addBaseTime(TraceTables& tables) {
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   if (category == "gpu_user_annotation") return CategoryKind::annotation;
   if (category == "pass") return CategoryKind::pass;
+  if (category == "cuda_sync") return CategoryKind::queueWait;
   return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
 }
 
@@ -57,12 +64,27 @@ base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentVa
   if (kind == CategoryKind::pass)
     ownExport_ = ownExport_ || (find(Argument::stage) != nullptr && find(Argument::microBatch) != nullptr &&
                                 find(Argument::step) != nullptr);
-  if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator) {
+  if (kind == CategoryKind::accelerator) noteWork(ThreadId(event.thread), NameId(event.name));
+  if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator ||
+      kind == CategoryKind::queueWait) {
     markAccelerator(ProcessId(event.process));
     const ArgumentValue* correlation = correlated_ ? nullptr : find(Argument::correlation);
     correlated_ = correlated_ || (correlation != nullptr && !correlation->text && correlation->value > 0);
   }
   return events.add(event, arguments);
+}
+
+void TraceData::noteWork(ThreadId queue, NameId work) {
+  const auto sized = [](auto& list, auto id) -> QueueKind& {
+    const auto size = static_cast<std::size_t>(id.value) + 1;
+    if (list.size() < size) list.resize(size);
+    return list[id];
+  };
+  QueueKind& kind = sized(work_, work);
+  if (kind == QueueKind::idle)
+    kind = isCommunication(tables.names.text(work)) ? QueueKind::communicates : QueueKind::computes;
+  QueueKind& own = sized(queues_, queue);
+  own = std::max(own, kind);
 }
 
 void TraceData::markAccelerator(ProcessId process) {
@@ -81,10 +103,12 @@ std::optional<std::int64_t> TraceData::rank() const {
     if (json.is_object() && json.contains("rank") && json["rank"].is_number_integer())
       return json["rank"].get<std::int64_t>();
   }
-  static const std::regex inName("(?:rank|worker)[-_.]?([0-9]{1,6})", std::regex::icase);
+  // Chakra's converters number the files themselves: "chakra.3.et".
+  static const std::regex inName("(?:rank|worker)[-_.]?([0-9]{1,6})|[.]([0-9]{1,6})[.]et$",
+                                 std::regex::icase);
   const std::string file = std::filesystem::path(name).filename().string();
   std::smatch found;
-  if (std::regex_search(file, found, inName)) return std::stoll(found[1].str());
+  if (std::regex_search(file, found, inName)) return std::stoll(found[found[1].matched ? 1 : 2].str());
   return std::nullopt;
 }
 

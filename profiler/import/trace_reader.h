@@ -38,18 +38,27 @@ struct TraceData {
   /// True for the name of an annotation that the profiler repeats on the accelerator, around the work that
   /// was launched within it.
   bool runsOnAccelerator(NameId annotation) const { return annotations_.contains(annotation); }
+  /// True for a queue of an accelerator that runs kernels of communication libraries and nothing else. The
+  /// profiler repeats an annotation on each queue that got work within it, so a pass has a slice there, too.
+  bool onlyCommunicates(ThreadId queue) const {
+    return queues_.contains(queue) && queues_[queue] == QueueKind::communicates;
+  }
   /// True for a trace that `pipescope export` has written: its passes and transfers have categories of their
   /// own, and what else it holds lies within them.
   bool isOwnExport() const { return ownExport_; }
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
-  /// ("rank3.json", "worker2_step_12.json").
+  /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
 
  private:
-  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, annotation, pass };
+  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, queueWait, annotation, pass };
   static CategoryKind categoryOf(std::string_view category);
+  enum class QueueKind : std::uint8_t { idle, communicates, computes };
+  void noteWork(ThreadId queue, NameId work);
   base::IdVector<NameId, CategoryKind> categoryKinds_;
   base::IdVector<ProcessId, bool> accelerators_;
+  base::IdVector<ThreadId, QueueKind> queues_;
+  base::IdVector<NameId, QueueKind> work_;  // what a queue does that runs work of this name
   std::set<NameId> annotations_;
   bool correlated_ = false, ownExport_ = false;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/sections/section.h"
@@ -48,9 +50,10 @@ base::Result<Section> makeCoverage(const Context& context) {
       table.rows.push_back(
           {what, recognised, all,
            all > 0 ? Cell(static_cast<double>(recognised) / static_cast<double>(all)) : Cell(), neededFor});
-      if (recognised == 0 && all > 0)
-        section.remarks.push_back(
-            fmt::format("{}: 0 of {}, so there is no verdict on {}.", what, all, neededFor));
+      if (recognised != 0 || all == 0) return;
+      std::string sentence = fmt::format("{}: 0 of {}, so there is no verdict on {}.", what, all, neededFor);
+      sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+      section.remarks.push_back(std::move(sentence));
     };
     row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
     const auto stated = [&](const char* what, std::int64_t inferred, std::int64_t all,

@@ -8,7 +8,7 @@ inline const char* noMemory(const Context& context) {
   return context.catalog.measured()
              ? "The trace does not say what is in memory. What it counts over time, such as allocated "
                "memory, "
-               "is in the section kernels and on the page Trace."
+               "is in the section kernels (page Recorded) and on the page Trace."
              : "This profile holds no memory, because the device model of its system has none.";
 }
 

@@ -56,8 +56,8 @@ base::Result<Section> makeNodes(const Context& context) {
   if (nodes.empty())
     lack(section, catalog.measured()
                       ? "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes."
-                      : "Nodes are those of a recorded hardware trace; the section operations has those of "
-                        "an emulated run.");
+                      : "Nodes are those of a recorded hardware trace; the section operations (page "
+                        "Operations) has those of an emulated run.");
   return section;
 }
 

@@ -16,8 +16,9 @@ base::Result<Section> makeOptions(const Context& context) {
                      {}};
   for (const model::ConfigurationEntry& row : context.catalog.configuration)
     table.rows.push_back({row.path, row.value, row.origin});
-  std::ranges::stable_partition(
-      table.rows, [](const std::vector<Cell>& row) { return row[2] != Cell(std::string("default")); });
+  // clang 14 cannot compile std::ranges::stable_partition with the library of g++ 12.
+  std::stable_partition(table.rows.begin(), table.rows.end(),
+                        [](const std::vector<Cell>& row) { return row[2] != Cell(std::string("default")); });
   if (table.rows.empty()) section.remarks.push_back("The profile holds no options.");
   section.tables.push_back(std::move(table));
   return section;

@@ -163,6 +163,10 @@ SectionTable memoryTable(const StagesReport& r, const Words& words) {
       {"free_bytes", words.tiles ? "Free on it" : "Free", Format::bytes, "capacity minus used bytes"},
       {"largest_span_bytes", words.tiles ? "Largest address span" : "Address span", Format::bytes,
        "bytes with the gaps between variables; decides whether it fits"}};
+  // A recorded trace does not say what stages hold.
+  const bool known = std::ranges::any_of(
+      r.stages, [](const analysis::StageReport& s) { return s.memory || s.stashEntries > 0; });
+  if (!known) return table;
   for (const analysis::StageReport& s : r.stages) {
     if (!s.memory) {
       table.rows.push_back({static_cast<std::int64_t>(s.index), {}, {}, s.stashEntries, {}, {}, {}, {}, {}});

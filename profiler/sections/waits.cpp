@@ -187,7 +187,7 @@ base::Result<Section> makeWaits(const Context& context) {
     lack(section,
          "No passes of stages were recognised in the trace, so there are no waits between stages and no "
          "critical "
-         "path. The section kernels shows why accelerators are idle; import --rules names passes.");
+         "path. The section kernels (page Recorded) shows why accelerators are idle; import --rules names passes.");
   }
   return section;
 }

@@ -16,6 +16,15 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
+// g++ says which sanitizers it uses by macros, clang by features.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PIPESCOPE_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PIPESCOPE_SANITIZED
+#endif
+#endif
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,7 +94,7 @@ void run(const Bytes& bytes, const fs::path& file, int mutation, Longest& longes
 }
 
 void limitMemory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef PIPESCOPE_SANITIZED
   const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("setrlimit");
 #endif

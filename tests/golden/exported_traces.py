@@ -213,19 +213,23 @@ def compare_perfetto(exports):
 
 
 def compare_imports(exports):
-    """Each format brings the passes back, at their times after the first event."""
-    def found(profile):
-        rows = [row for row in exports.passes(profile) if row["pass_name"] != "update"]
+    """Each format brings passes and messages back, at their times after the first event."""
+    def found(profile, all_messages):
         rate = int(exports.table(profile, "device")[0]["ticks_per_second"])
+        rows = exports.passes(profile)
         first = min(int(row["start"]) for row in rows)
-        return sorted((row["stage"], row["pass_name"], row["micro_batch"], (int(row["start"]) - first) * 10**12 // rate,
-                       (int(row["end"]) - first) * 10**12 // rate) for row in rows)
+        times = lambda row: ((int(row["start"]) - first) * 10**12 // rate, (int(row["end"]) - first) * 10**12 // rate)
+        passes = sorted((row["stage"], row["pass_name"], row["micro_batch"], *times(row)) for row in rows)
+        messages = sorted((row["kind_name"], row["micro_batch"], *times(row)) for row in exports.table(profile, "transfer")
+                          if all_messages or int(row["micro_batch"]) >= 0)
+        return passes, messages
 
-    original = found("a.pop")
-    for name in ("a.json", "a.pb", "a.et"):
+    for name, all_messages in (("a.json", True), ("a.pb", True), ("a.et", False)):
         exports.run("import", exports.path(name), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
-        if found("b.pop") != original:
-            sys.exit(f"{name}, imported again, has other passes: {found('b.pop')[:3]} instead of {original[:3]}")
+        for what, ours, theirs in zip(("passes", "messages"), found("a.pop", all_messages), found("b.pop", all_messages)):
+            if ours != theirs:
+                sys.exit(f"{name}, imported again, has other {what}, {len(theirs)} instead of {len(ours)}: "
+                         f"{sorted(set(theirs) - set(ours))[:3]} instead of {sorted(set(ours) - set(theirs))[:3]}")
 
 
 def main():

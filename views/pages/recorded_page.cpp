@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
@@ -98,10 +99,12 @@ class RecordedPage : public shell::Page {
       delete item->widget();
       delete item;
     }
+    std::set<std::string> said;
     for (const sections::Section& section : data_->sections) {
       for (const std::string& sentence : section.remarks)
-        sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
-                                                       shell::Ui::accent, text(sentence), sentences_));
+        if (said.insert(sentence).second)
+          sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
+                                                         shell::Ui::accent, text(sentence), sentences_));
     }
   }
 

@@ -10,21 +10,33 @@ namespace {
 
 constexpr std::size_t kCountersRunColumn = 2;
 
+void join(CounterPoint& point, const CounterPoint& next) {
+  point.count += next.count;
+  point.smallest = std::min(point.smallest, next.smallest);
+  point.largest = std::max(point.largest, next.largest);
+  point.last = next.last;
+}
+
 /// Joins neighbouring points, so that half as many are left.
 void halve(std::vector<CounterPoint>& points) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points.size(); i += 2) {
     CounterPoint joined = points[i];
-    if (i + 1 < points.size()) {
-      const CounterPoint& next = points[i + 1];
-      joined.count += next.count;
-      joined.smallest = std::min(joined.smallest, next.smallest);
-      joined.largest = std::max(joined.largest, next.largest);
-      joined.last = next.last;
-    }
+    if (i + 1 < points.size()) join(joined, points[i + 1]);
     points[kept++] = joined;
   }
   points.resize(kept);
+}
+
+/// Adds a sample. All points but the last join equally many samples, `stride`, so that a long series is
+/// joined evenly from its first sample to its last.
+void append(std::vector<CounterPoint>& points, std::int64_t& stride, const CounterPoint& sample,
+            std::size_t mostPoints) {
+  if (!points.empty() && points.back().count < stride) return join(points.back(), sample);
+  points.push_back(sample);
+  if (points.size() / 2 <= mostPoints) return;
+  halve(points);
+  stride *= 2;
 }
 
 /// False when no sample of the block belongs to the requested runs.
@@ -62,6 +74,7 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
     places[row.id.value] = all.size();
     all.emplace_back().counter = row;
   }
+  std::vector<std::int64_t> strides(all.size(), 1);
   std::vector<bool> begun(all.size());  // by series: true once it has a sample of the requested runs
   PIPESCOPE_ASSIGN(const std::vector<std::size_t> blocks, blocksOf(source, request));
   for (std::size_t i = 0; i < blocks.size() && !all.empty(); ++i) {
@@ -80,11 +93,13 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
           series.counter.device.valid() ? series.counter.device : model::DeviceId(0);
       const Ticks time =
           base::convertRoundUp(row.time, catalog.timebase(clock), catalog.timebase(model::DeviceId(0)));
-      if (isBefore) series.points.clear(), series.samples = 0;  // only the last earlier sample still holds
+      // Of the samples before the runs, only the last one still holds.
+      if (isBefore) series.points.clear(), series.samples = 0;
       // Points must ascend, but a damaged file may have them in any order.
       const Ticks before = series.points.empty() ? time : series.points.back().time;
-      series.points.push_back({std::max(time, before), series.samples++, 1, row.value, row.value, row.value});
-      if (series.points.size() / 2 > request.mostPoints) halve(series.points);
+      append(series.points, strides[place->second],
+             {std::max(time, before), series.samples++, 1, row.value, row.value, row.value},
+             request.mostPoints);
     }
   }
   all.erase(std::remove_if(all.begin(), all.end(), [](const auto& series) { return series.points.empty(); }),

@@ -142,7 +142,7 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
   if (!catalog.measured()) {
     answer.why =
         "Emulated devices that do the same work take the same time, so there are no stragglers; the section "
-        "stages shows the imbalance.";
+        "stages (page Stages) shows the imbalance.";
     return answer;
   }
   PIPESCOPE_ASSIGN(const RecordedGraph graph, recordedGraph(source, catalog, executable));

@@ -50,9 +50,10 @@ TEST_F(MeasuredWaitsTest, TellLateSendersFromLateReceivers) {
                              slice(1, "gloo:recv", 310, 318) + slice(1, "stage1/forward/mb1", 320, 400);
   // Transfers of device 0: its sends from 105 to 110 and from 310 to 315, and the receive from 320 to 420.
   EXPECT_EQ(reasonsIn("late_receiver", events),
-            (Texts{"0 exchange transfer 110 0", "0 host host launch 17 0", "0 host input pipeline 7 0",
-                   "0 slower stage late receiver 100 0", "1 exchange transfer 8 0", "1 host host launch 10 0",
-                   "1 slower stage late receiver 2 0"}));
+            (Texts{"0 exchange transfer 110 0", "0 host host launch 7 0", "0 host input pipeline 7 0",
+                   "0 slower stage late receiver 100 0", "0 slower stage late sender 10 0",
+                   "1 exchange transfer 8 0", "1 host host launch 10 0", "1 slower stage late receiver 2 0"}))
+      << "from 200 to 210 device 0 has posted no receive, but its gradient is sent at 302 only";
 }
 
 TEST_F(MeasuredWaitsTest, NameReceivesThatBlockReadyWork) {

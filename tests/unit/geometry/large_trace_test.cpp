@@ -177,9 +177,13 @@ TEST(Counters, LongSeriesAreFoldedWithoutLosingPeaks) {
   EXPECT_LE(series->front().points.size(), 100U);
   EXPECT_EQ(series->front().samples, 5000);
   EXPECT_DOUBLE_EQ(series->front().largest, 99);
-  std::int64_t count = 0;
-  for (const auto& point : series->front().points) count += point.count;
+  std::int64_t count = 0, longest = 0;
+  for (const auto& point : series->front().points) {
+    count += point.count;
+    longest = std::max(longest, point.count);
+  }
   EXPECT_EQ(count, 5000);
+  EXPECT_LE(longest, 100) << "the start of a series is as detailed as its end";
 }
 
 TEST(Counters, AreRowsOfTheirDeviceAndOfTheRun) {

@@ -39,6 +39,22 @@ TEST_F(HardwareTraces, ReadsGaudiCsv) {
   EXPECT_EQ(rows<model::Device>()[0].kind, "accelerator");
 }
 
+TEST_F(HardwareTraces, ReadsGaudiCsvWithOtherColumnsAndUnits) {
+  const Texts expected = {"TPC 1: a, b; c 0-1500000"};
+  const auto slicesOf = [&](const std::string& text) {
+    const auto summary = import(write("trace.csv", text));
+    EXPECT_TRUE(summary.ok());
+    return slices();
+  };
+  EXPECT_EQ(slicesOf("Timestamp[nsec],Event type,Engine,Name\n7000,BEGIN,TPC 1,\"a, b; c\"\n"
+                     "8500,END,TPC 1,\"a, b; c\"\n"),
+            expected);
+  EXPECT_EQ(slicesOf("Name;Engine;Event type;Timestamp[ms]\n\"a, b; c\";TPC 1;BEGIN;1\n"
+                     "\"a, b; c\";TPC 1;END;1.0015\n"),
+            expected);
+  EXPECT_FALSE(import(write("trace.csv", "Name,Engine,Event type,Timestamp[weeks]\na,b,BEGIN,1\n")).ok());
+}
+
 TEST_F(HardwareTraces, JoinsLaunchesWithKernels) {
   const auto file = write("t.json", R"({"distributedInfo":{"rank":0},"traceEvents":[
     {"ph":"X","name":"cudaLaunchKernel","ts":1,"dur":1,"pid":7,"tid":7,"cat":"cuda_runtime","args":{"correlation":5}},

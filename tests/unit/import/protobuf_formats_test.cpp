@@ -208,6 +208,32 @@ TEST_F(ProtobufFormats, PlacesChakraNodesByTheirDependencies) {
   EXPECT_GT(exchanges, 0);
 }
 
+/// Two ranks that state the other side of a message, as attributes {name 1, int64 value 9} of their nodes.
+TEST_F(ProtobufFormats, JoinsTheMessagesOfChakraTraces) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto attribute = [](const std::string& name, std::uint64_t value) {
+    return block(10, block(1, name) + number(9, value));
+  };
+  const auto rank = [&](int own, int type, std::uint64_t start, std::uint64_t length) {
+    write("ranks/trace." + std::to_string(own) + ".et",
+          framed(block(1, "0.0.4")) +
+              framed(number(1, 1) + block(2, "gemm") + number(3, 4) + number(6, 1) + number(7, 5)) +
+              framed(number(1, 2) + block(2, "nccl kernel") + number(3, static_cast<std::uint64_t>(type)) +
+                     number(6, start) + number(7, length) + attribute("comm_src", 0) +
+                     attribute("comm_dst", 1)));
+  };
+  rank(0, 5, 10, 30);
+  rank(1, 6, 20, 22);
+  ImportRequest request;
+  request.paths = {folder_ / "ranks"};
+  request.clock = ClockChoice::absolute;
+  ASSERT_TRUE(import(request).ok());
+  const auto transfers = rows<model::Transfer>();
+  ASSERT_EQ(transfers.size(), 1U);
+  EXPECT_EQ(transfers[0].start.count, 19'000'000) << "the receive was posted last";
+  EXPECT_EQ(transfers[0].end.count, 41'000'000);
+}
+
 /// GlobalMetadata {version 1}, then nodes {id 1, name 2, type 3, data_deps 5, start_time_micros 6,
 /// duration_micros 7}.
 TEST_F(ProtobufFormats, ReadsStatedStartsAndSurvivesCircles) {

@@ -39,8 +39,9 @@ RecordedPass pass(int device, std::int64_t start, std::int64_t end, Pass kind, i
 }
 
 /// The causes for which the second of two stages waits, with the ends of these waits. Its second pass needs a
-/// message that is sent at 41, after the pass before it.
-std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(bool statesPosting) {
+/// message that is sent at 41, after the pass before it, and received from `posted` on.
+std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_t posted,
+                                                                     bool statesPosting) {
   RecordedPasses passes;
   for (RecordedPass row : {pass(0, 0, 10, Pass::forward, 0), pass(0, 10, 40, Pass::forward, 1),
                            pass(1, 14, 20, Pass::forward, 0), pass(1, 45, 50, Pass::forward, 1)}) {
@@ -50,7 +51,8 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(bool states
   for (const int microBatch : {0, 1}) {
     const std::int64_t start = microBatch == 0 ? 11 : 41, end = microBatch == 0 ? 14 : 45;
     for (const bool sends : {true, false}) {
-      RecordedPass side = pass(sends ? 0 : 1, start, end, Pass::forward, microBatch);
+      RecordedPass side =
+          pass(sends ? 0 : 1, sends || microBatch == 0 ? start : posted, end, Pass::forward, microBatch);
       side.step = 0;
       side.statesPosting = statesPosting;
       passes.addMessage(side, sends);
@@ -66,12 +68,16 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(bool states
   return causes;
 }
 
-TEST(RecordedPasses, WaitForTheSenderIfTheReceiveWasNotLate) {
+TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
   using Causes = std::vector<std::pair<WaitCause, std::int64_t>>;
-  EXPECT_EQ(causesOfALateMessage(true), (Causes{{WaitCause::host, 41}, {WaitCause::exchange, 45}}))
-      << "the receive was posted at 41 only";
-  EXPECT_EQ(causesOfALateMessage(false), (Causes{{WaitCause::slowerStage, 41}, {WaitCause::exchange, 45}}))
-      << "the slice shows the transfer alone";
+  const Causes onlyLate = {{WaitCause::slowerStage, 41}, {WaitCause::exchange, 45}};
+  EXPECT_EQ(causesOfALateMessage(41, false), onlyLate) << "the slice shows the transfer alone";
+  EXPECT_EQ(causesOfALateMessage(41, true), onlyLate) << "an earlier receive would not have helped";
+  EXPECT_EQ(causesOfALateMessage(30, true),
+            (Causes{{WaitCause::slowerStage, 30}, {WaitCause::slowerStage, 41}, {WaitCause::exchange, 45}}));
+  EXPECT_EQ(causesOfALateMessage(43, true),
+            (Causes{{WaitCause::slowerStage, 41}, {WaitCause::host, 43}, {WaitCause::exchange, 45}}))
+      << "the message lay ready for 2";
 }
 
 TEST(RecordedPasses, SaysWhyADeviceWaits) {

@@ -161,7 +161,7 @@ TEST_F(RuleMatcherTest, KnowsTheNamesOfFrameworks) {
                               "PipelineEngine._exec_recv_activations", "recv_backward", "forward-recv"})
     EXPECT_EQ(matcher.meaningOf(event(receive)).sends, false) << receive;
   for (const char* other : {"all_reduce", "Forward", "PP:0UNSHARD", "PP:0REDUCE_GRAD", "gloo:all_reduce",
-                            "my_forward_step_count", "send_forward_recv_backward"}) {
+                            "my_forward_step_count", "send_forward_and_recv_backward"}) {
     EXPECT_FALSE(matcher.meaningOf(event(other)).sends) << other;
     EXPECT_FALSE(matcher.meaningOf(event(other)).pass) << other;
   }
@@ -178,6 +178,60 @@ TEST_F(RuleMatcherTest, ReadsTheDirectionOfAMessageFromAnArgument) {
   EXPECT_EQ(collective("send"), true);
   EXPECT_EQ(collective("recv"), false);
   EXPECT_EQ(collective("all_to_all"), std::nullopt);
+  // RCCL has one kernel for everything.
+  kernel = event("ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)", "kernel");
+  EXPECT_EQ(collective("recv"), false);
+  EXPECT_EQ(collective("allreduce"), std::nullopt);
+}
+
+TEST_F(RuleMatcherTest, KnowsEventsThatAreSeveralThings) {
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  const Meaning both = matcher.meaningOf(event("PP:(5F1;2B0)OVERLAP_F_B"));
+  EXPECT_EQ(both.pass, model::Pass::forward);
+  EXPECT_EQ(both.stage, 5);
+  EXPECT_EQ(both.microBatch, 1);
+  ASSERT_EQ(both.also.size(), 1U);
+  EXPECT_EQ(both.also[0].pass, model::Pass::backward);
+  EXPECT_EQ(both.also[0].stage, 2);
+  EXPECT_EQ(both.also[0].microBatch, 0);
+  EXPECT_EQ(matcher.meaningOf(event("PP:(2I0;5F1)OVERLAP_F_B")).also.at(0).stage, 5);
+
+  const auto messages = [&](const char* name) {
+    const Meaning meaning = matcher.meaningOf(event(name));
+    std::string text;
+    const auto add = [&](const Meaning& one) {
+      text += std::string(text.empty() ? "" : ", ") + (one.sends.value() ? "send " : "receive ") +
+              model::toString(one.pass.value());
+    };
+    add(meaning);
+    for (const Meaning& one : meaning.also) add(one);
+    return text;
+  };
+  EXPECT_EQ(messages("p2p_communication.py(340): send_forward_recv_backward"),
+            "send forward, receive backward");
+  EXPECT_EQ(messages("backward-send-forward-recv"), "send backward, receive forward");
+  EXPECT_EQ(messages("send_forward_backward_recv_forward_backward"),
+            "send forward, send backward, receive forward, receive backward");
+}
+
+TEST_F(RuleMatcherTest, GivesFurtherMeaningsWhatTheEventStates) {
+  const auto rules = Rules::parse(R"([[rule]]
+    name = 'both (\d)'
+    pass = "forward"
+    micro_batch = "{order}"
+    stage = "{args.stage}"
+    also = [{pass = "backward", micro_batch = "{name.1}"}])",
+                                  "mine.toml");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  RuleMatcher matcher(*rules, tables_);
+  TraceEvent both = event("both 7");
+  both.add({Argument::stage, false, 3});
+  const Meaning meaning = matcher.meaningOf(both);
+  EXPECT_TRUE(meaning.countsMicroBatch);
+  ASSERT_EQ(meaning.also.size(), 1U);
+  EXPECT_EQ(meaning.also[0].stage, 3) << "the argument is of the event";
+  EXPECT_EQ(meaning.also[0].microBatch, 7);
+  EXPECT_FALSE(meaning.also[0].countsMicroBatch);
 }
 
 TEST_F(RuleMatcherTest, MatchesArgumentsAndEnclosingSlices) {
@@ -259,6 +313,12 @@ TEST(Rules, RefusesWithASentence) {
       {"[[rule]]\nname='a'\nmessage='letter'\n", "it can be \"send\" or \"receive\""},
       {"[[rule]]\nname='a'\nengine='steam'\n", "states the engine \"steam\", which does not exist"},
       {"[[rule]]\nname='a'\ndevice='D{args.step}'\n", "only as a whole value"},
+      {"[[rule]]\nname='a'\nalso={pass='backward'}\n", "needs a list of tables for also"},
+      {"[[rule]]\nname='a'\nalso=[1]\n", "needs a list of tables for also"},
+      {"[[rule]]\nname='a'\nalso=[{colour='red'}]\n", "unknown key colour"},
+      {"[[rule]]\nname='a'\nalso=[{marks='step'}]\n", "unknown key marks"},
+      {"[[rule]]\nname='a'\nalso=[{stage='{args.stage}'}]\n",
+       "uses an argument as a whole value within also"},
       {"[[rule]]\nname='a'\nstage='{order}'\n", "use {order} only as a whole value, for micro_batch"},
   };
   for (const auto& [text, part] : cases)

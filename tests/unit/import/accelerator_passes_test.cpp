@@ -1,0 +1,138 @@
+// Passes and messages of accelerators: the profiler repeats annotations on each queue, and queues of messages
+// run beside the passes. Times are in microseconds.
+#include <map>
+
+#include "tests/unit/import/import_fixture.h"
+
+namespace pipescope::importing {
+namespace {
+
+class AcceleratorPasses : public ImportFixture {
+ protected:
+  static std::string slice(const std::string& category, const std::string& name, int queue, int start,
+                           int end, const std::string& arguments = "") {
+    return R"({"ph":"X","pid":0,"cat":")" + category + R"(","name":")" + name + R"(","tid":)" +
+           std::to_string(queue) + R"(,"ts":)" + std::to_string(start) + R"(,"dur":)" +
+           std::to_string(end - start) + R"(,"args":{)" + arguments + "}},";
+  }
+  static std::string kernel(int start, int end) { return slice("kernel", "gemm", 7, start, end); }
+  /// A pass on the queue that computes.
+  static std::string pass(const std::string& name, int start, int end) {
+    return slice("gpu_user_annotation", name, 7, start, end) + kernel(start, end);
+  }
+  /// A kernel of a message, with the annotation that the profiler repeats around it.
+  static std::string message(const std::string& annotation, const std::string& direction, int peer, int start,
+                             int end) {
+    const std::string arguments = R"("Collective name":")" + direction + R"(","Process Group Name":"pp",")" +
+                                  (direction == "send" ? "Dst Rank" : "Src Rank") + R"(":)" +
+                                  std::to_string(peer);
+    // Where both have the same times, the annotation may come last.
+    return slice("kernel", "ncclDevKernel_SendRecv(args)", 20 + peer, start, end, arguments) +
+           slice("gpu_user_annotation", annotation, 20 + peer, start, end);
+  }
+  void writeRank(int rank, const std::string& ranksOfGroup, std::string events) const {
+    events.back() = ']';
+    write("ranks/rank" + std::to_string(rank) + ".json",
+          R"({"distributedInfo":{"rank":)" + std::to_string(rank) +
+              R"(,"pg_config":[{"pg_name":"pp","ranks":)" + ranksOfGroup + R"(}]},"traceEvents":[)" + events +
+              "}");
+  }
+
+  /// "device: pass stage/micro-batch start-end" of every pass.
+  std::vector<std::string> passes() {
+    const auto devices = rows<model::Device>();
+    std::vector<std::string> texts;
+    for (const auto& placement : rows<model::Placement>())
+      if (placement.stage >= 0)
+        texts.push_back(devices[static_cast<std::size_t>(placement.device.value)].name + ": " +
+                        model::toString(placement.pass) + " " + std::to_string(placement.stage) + "/" +
+                        std::to_string(placement.microBatch) + " " +
+                        std::to_string(placement.start.count / 1'000'000) + "-" +
+                        std::to_string(placement.end.count / 1'000'000));
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  }
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(AcceleratorPasses, KeepTheirTimesBesideMessages) {
+  // Rank 3 feeds rank 8, so the order of the ranks is not that of the numbers within their group.
+  writeRank(8, "[8,3]",
+            pass("Forward 0", 130, 150) + message("Forward 0", "recv", 1, 100, 130) +
+                pass("Forward 1", 150, 170) + message("Forward 1", "recv", 1, 131, 160) +
+                pass("Backward 0", 170, 200) + message("Backward 0", "send", 1, 200, 210));
+  writeRank(3, "[8,3]",
+            pass("Forward 0", 100, 120) + message("Forward 0", "send", 0, 120, 130) +
+                pass("Forward 1", 120, 150) + message("Forward 1", "send", 0, 150, 160) +
+                pass("Backward 0", 210, 240) + message("Backward 0", "recv", 0, 151, 210));
+  ImportRequest request;
+  request.paths = {folder_ / "ranks"};
+  request.clock = ClockChoice::absolute;
+  ASSERT_TRUE(import(request).ok());
+  EXPECT_EQ(passes(),
+            (Texts{"rank 3: backward 0/0 110-140", "rank 3: forward 0/0 0-20", "rank 3: forward 0/1 20-50",
+                   "rank 8: backward 1/0 70-100", "rank 8: forward 1/0 30-50", "rank 8: forward 1/1 50-70"}))
+      << "no message shortens a pass, and no annotation around a message is one";
+  EXPECT_EQ(rows<model::Transfer>().size(), 3U);
+}
+
+TEST_F(AcceleratorPasses, KnowMessagesByTheAnnotationsOfTheirQueues) {
+  // The rank in the middle waits for its next input and its next gradient at the same time.
+  writeRank(0, "[0,1,2]",
+            pass("PP:0F0", 0, 10) + message("PP:0SEND_F0", "send", 1, 10, 15) + pass("PP:0F1", 12, 60) +
+                message("PP:0SEND_F1", "send", 1, 60, 65));
+  writeRank(1, "[0,1,2]",
+            message("PP:1RECV_F0", "recv", 0, 5, 15) + pass("PP:1F0", 15, 20) +
+                message("PP:1SEND_F0", "send", 2, 20, 25) + message("PP:1RECV_F1", "recv", 0, 15, 65) +
+                message("PP:1RECV_B0", "recv", 2, 21, 50) + pass("PP:1B0", 50, 58) + pass("PP:1F1", 65, 70));
+  writeRank(2, "[0,1,2]",
+            message("PP:2RECV_F0", "recv", 1, 5, 25) + pass("PP:2F0", 25, 30) + pass("PP:2B0", 30, 45) +
+                message("PP:2SEND_B0", "send", 1, 45, 50));
+  ImportRequest request;
+  request.paths = {folder_ / "ranks"};
+  request.clock = ClockChoice::absolute;
+  ASSERT_TRUE(import(request).ok());
+  std::map<std::string, std::string> properties;
+  for (const auto& property : rows<model::Property>()) properties[property.key] = property.value;
+  EXPECT_EQ(properties["coverage_paired_messages"], "8");
+  EXPECT_EQ(properties["coverage_inferred_messages"], "0");
+  // Before its backward pass, rank 1 waits for stage 2 until 45; before its forward pass, for stage 0
+  // until 60.
+  std::map<std::int64_t, model::WaitCause> causes;
+  for (const auto& wait : rows<model::Wait>())
+    if (wait.device.value == 1) causes[wait.end.count / 1'000'000] = wait.cause;
+  using enum model::WaitCause;
+  EXPECT_EQ(causes,
+            (std::map<std::int64_t, model::WaitCause>{
+                {21, exchange}, {45, slowerStage}, {50, exchange}, {60, slowerStage}, {65, exchange}}));
+}
+
+TEST_F(AcceleratorPasses, AreTheSliceOfTheQueueThatWorksLongest) {
+  const std::string copy =
+      slice("gpu_user_annotation", "PP:0F0", 9, 105, 115) + slice("gpu_memcpy", "Memcpy", 9, 105, 115);
+  writeRank(0, "[0]", copy + pass("PP:0F0", 100, 120) + pass("PP:0B0", 120, 150));
+  ASSERT_TRUE(import(folder_ / "ranks").ok());
+  EXPECT_EQ(passes(), (Texts{"0: backward 0/0 20-50", "0: forward 0/0 0-20"}));
+  std::map<std::string, int> lanes;
+  const auto names = rows<model::Lane>();
+  for (const auto& segment : rows<model::Segment>())
+    if (segment.stage >= 0) ++lanes[names[static_cast<std::size_t>(segment.lane.value)].name];
+  EXPECT_EQ(lanes, (std::map<std::string, int>{{"passes", 2}}));
+}
+
+TEST_F(AcceleratorPasses, DivideTheTimeOfAnActionThatIsTwo) {
+  // Alone, a forward pass of stage 0 takes 10 and a backward pass 30, so the action of 60 is 15 and 45.
+  writeRank(0, "[0]",
+            pass("PP:0F0", 0, 10) + pass("PP:(0F1;0B0)OVERLAP_F_B", 10, 70) + pass("PP:0B1", 70, 100));
+  ASSERT_TRUE(import(folder_ / "ranks").ok());
+  EXPECT_EQ(passes(), (Texts{"0: backward 0/0 25-70", "0: backward 0/1 70-100", "0: forward 0/0 0-10",
+                             "0: forward 0/1 10-25"}));
+  const auto notes = rows<model::Diagnostic>();
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+    return note.text.find("2 passes share the time of one event") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace pipescope::importing
