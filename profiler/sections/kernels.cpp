@@ -159,10 +159,9 @@ base::Result<Section> makeKernels(const Context& context) {
                     kernelCategoryTable(report, context.catalog, words), kernelTable(report, words),
                     std::move(counters)};
   if (!any)
-    lack(section,
-         context.catalog.measured()
-             ? "The trace holds no kernels or copies of an accelerator."
-             : "Kernels are those of a recorded trace; the section operations has those of an emulated run.");
+    lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
+                                             : "Kernels are those of a recorded trace; the report of the "
+                                               "operations has those of an emulated run.");
   if (any && launched < count)
     section.remarks.push_back(
         fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "
