@@ -26,7 +26,7 @@ using shell::Ui;
 namespace {
 
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
-              kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
+              kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -332,11 +332,11 @@ void DataTable::fitColumns() {
   tellYielded();
 }
 
-/// True if the shortened columns have room.
-bool DataTable::fitsCompactly() {
+/// True if the shortened columns have room when no text is narrower than `least`.
+bool DataTable::fitsCompactly(int least) {
   measureColumns(true);
   const int over = view_->horizontalHeader()->length() - fittedTo_;
-  return squeezeTexts(squeezeTexts(over, kSqueezed), kShortest) <= 0;
+  return squeezeTexts(squeezeTexts(over, kSqueezed), least) <= 0;
 }
 
 void DataTable::fitShown() {
@@ -347,9 +347,10 @@ void DataTable::fitShown() {
   if (widest < 0) return;
   const auto over = [&] { return header->length() - fittedTo_; };
   if (squeezeTexts(over(), kSqueezed) > 0) {
-    bool fits = fitsCompactly();
-    while (!fits && yieldColumn()) fits = fitsCompactly();
-    if (!fits) {
+    // Names that can be told apart are worth more than the columns that may give way.
+    bool fits = fitsCompactly(kTelling);
+    while (!fits && yieldColumn()) fits = fitsCompactly(kTelling);
+    if (!fits && !fitsCompactly(kShortest)) {
       scrolls_ = true;
       measureColumns(true);  // a table that scrolls need not cut its names so short
       squeezeTexts(over(), kSqueezed);

@@ -65,7 +65,7 @@ class DataTable : public QWidget {
   int measureColumns(bool compact);
   bool isText(int column) const;
   int squeezeTexts(int over, int least);
-  bool fitsCompactly();
+  bool fitsCompactly(int least);
   void showYielded();
   bool yieldColumn();
   void tellYielded();
