@@ -11,7 +11,7 @@ namespace {
 
 using Commands = std::vector<CommandDocument>;
 
-OptionDocument documentOption(const CLI::Option& option) {
+OptionDocument documentOption(const CLI::App& command, const CLI::Option& option) {
   OptionDocument document;
   for (const std::string& name : option.get_snames()) document.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) document.names.push_back("--" + name);
@@ -21,6 +21,7 @@ OptionDocument documentOption(const CLI::Option& option) {
   document.help = option.get_description();
   document.group = option.get_group();
   document.words = wordsOf(option);
+  document.offered = valueWords(command, option);
   document.repeats = option.get_expected_max() > 1;
   return document;
 }
@@ -88,7 +89,7 @@ std::vector<std::string> commandNames(const Commands& commands) {
 /// Words of the first positional argument; none: files.
 std::vector<std::string> positionalWords(const CommandDocument& command) {
   for (const OptionDocument& option : command.options) {
-    if (option.positional) return option.words;
+    if (option.positional) return option.offered.words;
   }
   return {};
 }
@@ -101,14 +102,16 @@ std::string zshText(const std::string& text) {
 
 std::string zshOption(const OptionDocument& option) {
   std::string lines;
-  const std::string words = fmt::format("({})", fmt::join(option.words, " "));
+  const ValueWords& offered = option.offered;
+  const std::string list = fmt::format("{}", fmt::join(offered.words, " "));
+  const std::string words = offered.goesOn ? "{compadd -S \"\" -- " + list + "}" : "(" + list + ")";
   const std::string value = option.placeholder.empty() ? ""
-                            : option.words.empty()     ? ":" + zshText(option.placeholder) +
-                                                         (option.placeholder == "TEXT" ? ":_files" : ": ")
-                                                   : ":" + zshText(option.placeholder) + ":" + words;
+                            : offered.words.empty()
+                                ? ":" + zshText(option.placeholder) + (offered.isPath ? ":_files" : ": ")
+                                : ":" + zshText(option.placeholder) + ":" + words;
   for (const std::string& name : option.names) {
     if (option.positional) {
-      lines += fmt::format("      '*:{}:{}' \\\n", zshText(name), option.words.empty() ? "_files" : words);
+      lines += fmt::format("      '*:{}:{}' \\\n", zshText(name), offered.words.empty() ? "_files" : words);
     } else {
       lines += fmt::format("      '{}{}[{}]{}' \\\n", option.repeats ? "*" : "", name,
                            zshText(firstSentence(option.help)), value);
@@ -124,13 +127,15 @@ std::string fishText(const std::string& text) {
 std::string fishOption(const std::string& condition, const OptionDocument& option) {
   std::string line = "complete -c pipescope -n '" + condition + "'";
   if (option.positional)
-    return option.words.empty() ? "" : fmt::format("{} -f -a '{}'\n", line, fmt::join(option.words, " "));
+    return option.offered.words.empty()
+               ? ""
+               : fmt::format("{} -f -a '{}'\n", line, fmt::join(option.offered.words, " "));
   for (const std::string& name : option.names)
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-  if (!option.words.empty()) {
-    line += fmt::format(" -x -a '{}'", fmt::join(option.words, " "));
+  if (!option.offered.words.empty()) {
+    line += fmt::format(" -x -a '{}'", fmt::join(option.offered.words, " "));
   } else if (!option.placeholder.empty()) {
-    line += option.placeholder == "TEXT" ? " -r -F" : " -x";
+    line += option.offered.isPath ? " -r -F" : " -x";
   }
   return line + " -d '" + fishText(firstSentence(option.help)) + "'\n";
 }
@@ -144,7 +149,7 @@ Commands documentCommands(const CLI::App& program) {
     document.example =
         document.example.substr(document.example.find_first_not_of(' ', document.example.find('\n') + 1));
     for (const CLI::Option* option : command->get_options())
-      document.options.push_back(documentOption(*option));
+      document.options.push_back(documentOption(*command, *option));
     commands.push_back(std::move(document));
   }
   return commands;
@@ -183,13 +188,14 @@ std::string bashCompletion(const Commands& commands) {
       std::string cases;
       for (const std::string& name : option.names)
         cases += (cases.empty() ? "" : "|") + command.name + ":" + name;
-      const std::string list = fmt::format("{}", fmt::join(option.words, " "));
+      const ValueWords& offered = option.offered;
+      const std::string list = fmt::format("{}", fmt::join(offered.words, " "));
       if (!list.empty())
-        values +=
-            fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", cases, list);
-      if (list.empty() && option.placeholder == "TEXT")
+        values += fmt::format("    {}) {}COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", cases,
+                              offered.goesOn ? "compopt -o nospace 2>/dev/null; " : "", list);
+      if (list.empty() && offered.isPath)
         values += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", cases);
-      if (list.empty() && option.placeholder != "TEXT") values += fmt::format("    {}) return ;;\n", cases);
+      if (list.empty() && !offered.isPath) values += fmt::format("    {}) return ;;\n", cases);
     }
   }
   return "# Completion of pipescope for bash\n_pipescope() {\n"
@@ -202,7 +208,8 @@ std::string bashCompletion(const Commands& commands) {
          " --help --version' -- \"$word\"))\n    return\n  fi\n"
          "  case $command:$before in\n" +
          values + "  esac\n  case $command in\n" + flags + "  esac\n  case $command in\n" + words +
-         "  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
+         "  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$flags $words\" -- "
+         "\"$word\"))\n"
          "  elif [ -n \"$words\" ]; then\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "  else\n    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\n"
          "complete -o filenames -F _pipescope pipescope\n";

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/value_words.h"
+
 namespace pipescope::cli {
 
 struct OptionDocument {
@@ -11,6 +13,7 @@ struct OptionDocument {
   std::string placeholder;         ///< of the value: "N"; empty: the option takes none
   std::string help, group;
   std::vector<std::string> words;  ///< that the value may be; empty: any
+  ValueWords offered;              ///< by completions
   bool positional = false, repeats = false;
 };
 

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "app/cli/command.h"
 #include "app/cli/overflow_report.h"
@@ -142,20 +141,8 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-/// A profile is easily taken for what it was made from.
-base::Status refuseProfile(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string head(base::kHeadBytes, '\0');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, stream.gcount())));
-  if (!base::isOfKind(base::FileKind::profile, head)) return {};
-  return base::badInput(fmt::format(
-      "{0} is a profile, not a configuration: `pipescope report {0}` prints what it holds.", file));
-}
-
 /// Reads a configuration or an ONNX file. Without a file, flags and the environment name the model.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
-  PIPESCOPE_TRY(refuseProfile(file));
   return file.empty() ? app::parseConfiguration("", file) : app::readConfiguration(file);
 }
 

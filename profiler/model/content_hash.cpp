@@ -53,7 +53,8 @@ bool counts(const Row&) {
 }
 template <>
 bool counts(const Property& row) {
-  return row.key != "created_utc" && row.key != "command_line" && !row.key.starts_with("recorder_");
+  return row.key != "created_utc" && row.key != "command_line" && row.key != "run_folder" &&
+         !row.key.starts_with("recorder_");
 }
 template <>
 bool counts(const Outcome& row) {

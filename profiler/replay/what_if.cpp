@@ -55,14 +55,10 @@ std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& r
   return parts;
 }
 
+/// Names the stages that the changes make too large. Those that did not fit before need no remark each.
 void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
   for (const StageFit& fit : result.memory) {
-    if (fit.fits.value_or(true)) continue;
-    if (fit.added.count <= 0) {
-      remarks.push_back(fmt::format(
-          "Stage {} does not fit into the memory of its device, as in the recording.", fit.stage));
-      continue;
-    }
+    if (fit.fits.value_or(true) || fit.added.count <= 0) continue;
     remarks.push_back(
         fmt::format("Stage {} would not fit: the stash would hold {} micro-batches instead of {}, which adds "
                     "{} bytes to its "

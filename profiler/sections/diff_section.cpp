@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "profiler/sections/diff_parts.h"
 #include "profiler/sections/diff_stages.h"
@@ -141,6 +142,15 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
                                   : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
+  for (const auto& [key, label, side] : {std::tuple("before_hypothetical", "Hypothetical before", &one),
+                                         std::tuple("after_hypothetical", "Hypothetical after", &other)}) {
+    const analysis::Memory& memory = *side->memory;
+    section.facts.push_back({key, label, memory.devices.empty() ? Cell() : Cell(isHypothetical(memory)),
+                             Format::truth,
+                             "True if this model does not fit in memory: no real device could run it like "
+                             "this.",
+                             false});
+  }
   SectionTable split = diffSplitTable(one.side(), other.side());
   const bool sameSplit = std::all_of(split.rows.begin(), split.rows.end(), [](const std::vector<Cell>& row) {
     return row[1] == row[2] && row[3] == row[4];

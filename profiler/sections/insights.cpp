@@ -20,6 +20,14 @@ using analysis::InsightChanges;
 using analysis::PredictedGain;
 using analysis::RankedInsight;
 
+/// The options of `pipescope run` that make all of the changes.
+std::string settingsText(const InsightChanges& changes) {
+  std::string text;
+  for (const InsightChange& change : changes)
+    text += fmt::format("{}--set {}={}", text.empty() ? "" : " ", change.key, change.value);
+  return text;
+}
+
 /// Replays the recorded call with the changes of findings.
 class GainReplay {
  public:
@@ -46,9 +54,9 @@ class GainReplay {
       } else if (changes_.catalog.measured()) {  // There is no configuration whose keys could be changed.
         return {std::nullopt,
                 fmt::format("A recording of real hardware does not tell what {} does.", change.key), false};
-      } else {
-        gain.reason = fmt::format("A recording does not tell what {} does; emulate it with --set {}={}.",
-                                  change.key, change.key, change.value);
+      } else if (gain.reason.empty()) {
+        gain.reason = fmt::format("A recording does not tell what {} does; emulate it with {}.", change.key,
+                                  settingsText(wanted));
       }
     }
     if (!recording_.ok()) return {std::nullopt, recording_.error().message};

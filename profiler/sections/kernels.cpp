@@ -160,8 +160,8 @@ base::Result<Section> makeKernels(const Context& context) {
                     std::move(counters)};
   if (!any)
     lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
-                                             : "Kernels are those of a recorded trace; the section "
-                                               "operations (page Operations) has those of an emulated run.");
+                                             : "Kernels are those of a recorded trace; the report of the "
+                                               "operations has those of an emulated run.");
   if (any && launched < count)
     section.remarks.push_back(
         fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "
@@ -217,9 +217,9 @@ base::Result<Section> makeCollectives(const Context& context) {
   section.tables = {collectiveTable(report, context.catalog, words)};
   if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
   if (any && report.matched == 0)
-    section.remarks.push_back(fmt::format(
-        "Communication kernels matched over ranks: 0 of {}, so there is no verdict on collectives.",
-        report.communicationKernels));
+    section.remarks.push_back(
+        fmt::format("0 of {} communication kernels could be matched over ranks: no verdict.",
+                    report.communicationKernels));
   return section;
 }
 

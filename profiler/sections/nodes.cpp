@@ -54,10 +54,11 @@ base::Result<Section> makeNodes(const Context& context) {
   table.mostInText = 30;
   section.tables.push_back(std::move(table));
   if (nodes.empty())
-    lack(section, catalog.measured()
-                      ? "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes."
-                      : "Nodes are those of a recorded hardware trace; the section operations (page "
-                        "Operations) has those of an emulated run.");
+    lack(section,
+         catalog.measured()
+             ? "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes."
+             : "Nodes are those of a recorded hardware trace; the report of the operations has those of "
+               "an emulated run.");
   return section;
 }
 

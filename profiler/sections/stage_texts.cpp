@@ -17,7 +17,8 @@ std::vector<int> limitingIndices(const StagesReport& report) {
   return found;
 }
 
-/// "1–3, 5 and 7–9": three or more consecutive numbers become a range.
+}  // namespace
+
 std::string numberRanges(const std::vector<int>& numbers) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {
@@ -32,8 +33,6 @@ std::string numberRanges(const std::vector<int>& numbers) {
     text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
   return text;
 }
-
-}  // namespace
 
 std::string limitingStages(const StagesReport& report) {
   const std::vector<int> found = limitingIndices(report);

@@ -1,10 +1,16 @@
 #pragma once
 // Words and tables about stages that the sections and the pages share.
+#include <string>
+#include <vector>
+
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
+
+/// "1–3, 5 and 7–9": three or more consecutive numbers become a range.
+std::string numberRanges(const std::vector<int>& numbers);
 
 /// Names the stage that holds the others up: "stage 2". Stages whose times are equal (kEqualStages) are named
 /// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "profiler/sections/replays.h"
+#include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -118,6 +121,24 @@ SectionTable stashTable(const WhatIf& answer) {
   return table;
 }
 
+/// The stages that do not fit with the changes.
+std::vector<int> tooLargeStages(const WhatIf& answer) {
+  std::vector<int> stages;
+  for (const replay::StageFit& fit : answer.memory) {
+    if (!fit.fits.value_or(true)) stages.push_back(fit.stage);
+  }
+  return stages;
+}
+
+std::string hypotheticalRemark(const std::vector<int>& stages) {
+  const bool one = stages.size() == 1;
+  return fmt::format(
+      "{} {} into the memory of {}, so times and rates are hypothetical: no real device could run it like "
+      "this.",
+      (one ? "Stage " : "Stages ") + numberRanges(stages), one ? "does not fit" : "do not fit",
+      one ? "its device" : "their devices");
+}
+
 }  // namespace
 
 Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
@@ -125,6 +146,14 @@ Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
   Section section{"what-if", "What if", stepFacts(answer, words), {}, {}};
   section.tables = {waterfall(answer, words), whatIfStageTable(answer, words), stashTable(answer)};
   section.remarks = answer.remarks;
+  const std::vector<int> tooLarge = tooLargeStages(answer);
+  const bool known = std::ranges::any_of(answer.memory, [](const auto& fit) { return fit.fits.has_value(); });
+  section.facts.push_back({"hypothetical", "Hypothetical", known ? Cell(!tooLarge.empty()) : Cell(),
+                           Format::truth,
+                           "True if a stage does not fit with the changes: no real device could run it like "
+                           "this. Empty: the recording does not tell.",
+                           false});
+  if (!tooLarge.empty()) section.remarks.push_back(hypotheticalRemark(tooLarge));
   section.ticksPerShownUnit = words.time.ticks;
   if (!answer.recording.explained)
     section.remarks.push_back(

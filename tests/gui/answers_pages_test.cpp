@@ -1,5 +1,6 @@
 // Tests the pages that answer questions: what-if, and the table of a sweep.
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -138,6 +139,23 @@ TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
   window->resize(1024, 700);
   ASSERT_TRUE(settle());
   picture("what_if_small");
+}
+
+TEST_F(AnswersPagesTest, TimesOfAModelThatDoesNotFitAreHypothetical) {
+  const ProfileFixture fits, overflows({.overflow = true});
+  open(overflows.profile(), QStringLiteral("what-if"));
+  EXPECT_NE(card("Hypothetical step time"), nullptr);
+  EXPECT_NE(card("Hypothetical samples/s"), nullptr);
+  QString said;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) said += label->text();
+  EXPECT_EQ(
+      said.count(QStringLiteral("Stage 1 does not fit into the memory of its device, so times and rates "
+                                "are hypothetical")),
+      1)
+      << said.toStdString();
+  open(fits.profile(), QStringLiteral("what-if"));
+  EXPECT_NE(card("Step time"), nullptr);
+  EXPECT_EQ(card("Hypothetical step time"), nullptr);
 }
 
 TEST_F(AnswersPagesTest, ARefusedChangeSaysWhy) {

@@ -73,6 +73,22 @@ TEST_F(ComparePageTest, CardsHaveSignedChanges) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(ComparePageTest, TimesOfAModelThatDoesNotFitAreHypothetical) {
+  const auto captions = [&] {
+    QStringList all;
+    for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) all << card->caption();
+    return all;
+  };
+  for (const bool first : {true, false}) {
+    compare({.overflow = first}, {.overflow = !first});
+    EXPECT_TRUE(captions().contains(QStringLiteral("Hypothetical step time"))) << first;
+    EXPECT_TRUE(captions().contains(QStringLiteral("Hypothetical samples/s"))) << first;
+    EXPECT_TRUE(captions().contains(QStringLiteral("Bubble"))) << first;
+  }
+  compare({}, {.microBatches = 6});
+  EXPECT_FALSE(captions().join(QLatin1Char(' ')).contains(QStringLiteral("ypothetical")));
+}
+
 TEST_F(ComparePageTest, TheStagesPageShowsBothProfiles) {
   compare({.microBatches = 6}, {.microBatches = 10});
   showPage(QStringLiteral("stages"));

@@ -1,19 +1,26 @@
 // Tests that texts and controls have room: in the smallest window that the program is made for, and on large
 // screens.
+#include <qwt_scale_div.h>
+
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
 #include <QHeaderView>
+#include <QLabel>
+#include <QPixmap>
 #include <QScrollBar>
 #include <QSplitter>
 #include <QTableView>
 #include <QToolButton>
+#include <QTreeView>
 #include <QWheelEvent>
+#include <cmath>
 
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/tree_table.h"
 #include "views/shell/sidebar.h"
 #include "window_test.h"
 
@@ -132,6 +139,126 @@ TEST_F(LayoutTest, TablesDoNotScrollSidewaysInASmallWindow) {
           << page << ": " << view->accessibleName().toStdString();
     }
   }
+}
+
+/// A table with a column of names and some of large numbers.
+sections::SectionTable wideTable(const std::vector<std::string>& columns) {
+  sections::SectionTable table{"wide", "Wide", "", {{"name", "Name", sections::Format::plain, ""}}, {{}}};
+  table.rows[0].emplace_back(std::string("encoder/layer11/feed_forward/out"));
+  for (const std::string& key : columns) {
+    table.columns.push_back({key, key, sections::Format::count, ""});
+    table.rows[0].emplace_back(std::int64_t{123'456'789'012});
+  }
+  return table;
+}
+
+TEST_F(LayoutTest, ColumnsGiveWayBeforeATableScrollsSideways) {
+  pages::DataTable table(*palette);
+  table.setYielding({"d", "b"});
+  table.resize(900, 200);
+  table.show();
+  table.setTable(wideTable({"a", "b", "c", "d"}));
+  auto* view = table.view();
+  const auto hidden = [&] {
+    QCoreApplication::processEvents();
+    std::string keys;
+    for (int c = 0; c < 5; ++c) keys += view->isColumnHidden(c) ? std::string(1, "nabcd"[c]) : "";
+    return keys;
+  };
+  const auto fits = [&] { return view->horizontalHeader()->length() <= view->viewport()->width() + 1; };
+  const auto* menu = table.findChild<QToolButton*>();
+  EXPECT_EQ(hidden(), "");
+  EXPECT_EQ(menu->text(), QStringLiteral("⋯"));
+  int width = 900;
+  while (width > 300 && hidden().empty()) table.resize(width -= 10, 200);
+  EXPECT_EQ(hidden(), "d");
+  EXPECT_TRUE(fits());
+  EXPECT_EQ(menu->text().toStdString(), "+1 ⋯");
+  EXPECT_TRUE(menu->toolTip().contains(QStringLiteral("the columns d."))) << menu->toolTip().toStdString();
+  EXPECT_EQ(table.csv().section(QLatin1Char('\n'), 0, 0).toStdString(), "Name,a,b,c,d");
+  table.resize(900, 200);
+  EXPECT_EQ(hidden(), "");
+  table.resize(width, 200);
+  ASSERT_EQ(hidden(), "d");
+  view->setColumnHidden(4, false);  // as its menu does
+  table.resize(width - 1, 200);
+  EXPECT_EQ(hidden(), "b") << "what the user has shown stays";
+  table.hideColumns([](int column) { return column == 1; });
+  EXPECT_EQ(hidden(), "a");
+  EXPECT_EQ(table.csv().section(QLatin1Char('\n'), 0, 0), QStringLiteral("Name,b,c,d"));
+}
+
+TEST_F(LayoutTest, ATreeGetsSmallerBeforeItScrollsSideways) {
+  pages::TreeTable tree(*palette);
+  tree.resize(1000, 200);
+  tree.show();
+  const auto fits = [&] {
+    QCoreApplication::processEvents();
+    return tree.view()->header()->length() <= tree.view()->viewport()->width() + 1;
+  };
+  const auto size = [&] { return tree.view()->font().pointSizeF(); };
+  tree.setRows({wideTable({"a", "a rather long heading", "c"}), {-1}, {0}});
+  EXPECT_TRUE(fits());
+  const double usual = size();
+  const int needed = tree.view()->header()->length() - tree.view()->columnWidth(0) + 300;
+  tree.resize(needed - 20, 200);
+  EXPECT_TRUE(fits());
+  EXPECT_LT(size(), usual);
+  EXPECT_GE(tree.view()->columnWidth(0), 240);
+  for (int c = 1; c < 4; ++c)
+    EXPECT_GT(tree.view()->columnWidth(c),
+              tree.view()->header()->fontMetrics().horizontalAdvance(
+                  tree.model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString()));
+  tree.resize(needed + 20, 200);
+  EXPECT_TRUE(fits());
+  EXPECT_EQ(size(), usual);
+  // In a wide window, the figures come nearer to the names.
+  const int narrow = tree.view()->columnWidth(1);
+  tree.resize(3600, 200);
+  EXPECT_TRUE(fits());
+  EXPECT_GT(tree.view()->columnWidth(1), narrow + 50);
+  tree.resize(needed + 20, 200);
+  EXPECT_TRUE(fits());
+  EXPECT_EQ(tree.view()->columnWidth(1), narrow);
+}
+
+TEST_F(LayoutTest, AxesOfCallsHaveWholeNumbers) {
+  for (const std::int64_t samples : {2, 3, 5, 9}) {
+    pages::CurveChart chart(*palette);
+    auto series = std::make_shared<analysis::CounterSeries>();
+    series->samples = samples;
+    series->largest = 2;
+    chart.setSeries(series, QStringLiteral("call"));
+    const QwtScaleDiv& axis = chart.axisScaleDiv(QwtPlot::xBottom);
+    EXPECT_EQ(axis.upperBound(), static_cast<double>(samples - 1));
+    EXPECT_GE(axis.ticks(QwtScaleDiv::MajorTick).size(), 2);
+    for (const double tick : axis.ticks(QwtScaleDiv::MajorTick)) EXPECT_EQ(tick, std::floor(tick));
+  }
+}
+
+TEST_F(LayoutTest, MarksLeaveRoomForTheirTexts) {
+  pages::DataTable table(*palette);
+  table.resize(700, 200);
+  table.show();
+  sections::SectionTable rows = wideTable({"a"});
+  rows.rows[0][0] = std::string("numerics");
+  rows.columns.insert(rows.columns.begin() + 1, {"b", "b", sections::Format::plain, ""});
+  rows.rows[0].insert(rows.rows[0].begin() + 1, std::string("a much longer text that takes the free room"));
+  table.setTable(rows);
+  QCoreApplication::processEvents();
+  const int before = table.view()->columnWidth(0);
+  table.setMarks({QPixmap(14, 14)});
+  QCoreApplication::processEvents();
+  EXPECT_GE(table.view()->columnWidth(0), before + 14);
+}
+
+TEST_F(LayoutTest, ASingleRowIsNamedAsOne) {
+  pages::DataTable table(*palette);
+  table.setFilterVisible(true);
+  table.setTable(wideTable({"a"}));
+  QStringList words;
+  for (const QLabel* label : table.findChildren<QLabel*>()) words << label->text();
+  EXPECT_TRUE(words.contains(QStringLiteral("1 row"))) << words.join(QLatin1Char('|')).toStdString();
 }
 
 TEST_F(LayoutTest, AChartOfAPageThatScrollsLeavesThePlainWheelToThePage) {

@@ -190,6 +190,11 @@ class ComparePage : public shell::Page {
     const std::size_t key = columnNamed(step, "quantity"), before = columnNamed(step, "before"),
                       after = columnNamed(step, "after"), delta = columnNamed(step, "delta"),
                       relative = columnNamed(step, "relative");
+    const auto isTrue = [&](const char* name) {
+      const sections::Fact* fact = factNamed(diff, name);
+      return fact != nullptr && fact->value == sections::Cell(true);
+    };
+    const bool hypothetical = isTrue("before_hypothetical") || isTrue("after_hypothetical");
     for (std::size_t i = 0; i < cards_.size(); ++i) {
       const ComparedCard& card = kComparedCards[i];
       for (std::size_t r = 0; r < step.rows.size(); ++r) {
@@ -214,10 +219,15 @@ class ComparePage : public shell::Page {
                                        ? QString()
                                        : QStringLiteral(", ") + sign + shown(row[delta]);
         const bool better = (change > 0) == card.moreIsBetter;
+        const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
+                                : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
+                                                                         : tr(card.caption);
         cards_[i]->setFigure(
-            tr(card.caption), large,
+            caption, large,
             known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference)
-                  : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
+            : shown(row[before]) == shown(row[after])
+                ? tr("neither profile tells")
+                : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
             {},
             !known || change == 0 ? Ui::text
             : better              ? Ui::good

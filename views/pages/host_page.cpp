@@ -166,6 +166,7 @@ class HostPage : public shell::Page {
     lengths_ = new timeline::BarChart(context_.palette, tabs_);
     scrolled(lengths_, tr("Lengths"));
     details_ = new FactGrid(context_.palette, tabs_);
+    details_->setContentsMargins(12, 6, 12, 8);
     scrolled(details_, tr("Details"));
     series_ = new DataTable(context_.palette, tabs_);
     padded(series_, tr("Series"));

@@ -131,6 +131,7 @@ class OperationsPage : public shell::Page {
     table_ = new DataTable(context_.palette, tables_);
     table_->setRowsShown(kOperationRows, kOperationTableShare);
     table_->setFilterVisible(true);
+    table_->setYielding({"always_live_bytes", "code_bytes", "flops", "tile_balance", "update_cycles"});
     tree_ = new TreeTable(context_.palette, tables_);
     tree_->setRowsShown(kOperationRows);
     tables_->addWidget(table_);
@@ -231,8 +232,10 @@ class OperationsPage : public shell::Page {
         parts << QStringLiteral("%1 %2").arg(text(column->heading),
                                              text(formatCell(sum, column->format, data_->perUnit())));
     }
-    totals_->setText(tr("Sum of the %1 rows shown: %2")
-                         .arg(groupedCount(shown->rowCount()), parts.join(QStringLiteral(" · "))));
+    const QString sums = parts.join(QStringLiteral(" · "));
+    totals_->setText(shown->rowCount() == 1
+                         ? tr("The row shown: %1").arg(sums)
+                         : tr("Sum of the %1 rows shown: %2").arg(groupedCount(shown->rowCount()), sums));
   }
 
   /// Shows what is known of a selected row; without a title, of all operations.

@@ -188,9 +188,14 @@ class WhatIfPage : public shell::Page {
     const bool known = !std::holds_alternative<std::monostate>(before.value) &&
                        !std::holds_alternative<std::monostate>(after.value);
     const double from = numberIn(before.value), to = numberIn(after.value);
+    const sections::Fact* hypothetical = factNamed(content.section, "hypothetical");
+    const bool isHypothetical = hypothetical != nullptr && hypothetical->value == sections::Cell(true);
+    const QString caption = isHypothetical && before.format == Format::ticks  ? tr("Hypothetical step time")
+                            : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
+                                                                              : tr(what.caption);
     const QString unit = before.format == Format::ticks ? QStringLiteral(" ") + content.unit : QString();
     if (!known || from == to) {
-      card.setFigure(tr(what.caption), known ? shown(after) + unit : QStringLiteral("–"),
+      card.setFigure(caption, known ? shown(after) + unit : QStringLiteral("–"),
                      known ? tr("as recorded") : QString(), {});
       return;
     }
@@ -198,7 +203,7 @@ class WhatIfPage : public shell::Page {
     const double change = isShare ? 100 * (to - from) : from == 0 ? 0 : 100 * (to / from - 1);
     const QString sign = to > from ? QStringLiteral("+") : QString();
     const bool better = (to > from) == what.moreIsBetter;
-    card.setFigure(tr(what.caption),
+    card.setFigure(caption,
                    from == 0 && !isShare
                        ? shown(after) + unit
                        : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),

@@ -207,6 +207,7 @@ QString Page::find(const QString& text, int direction) {
   if (text.isEmpty()) return {};
   if (all == 0) return tr("there is no table on this page");
   if (rows == 0) return tr("nothing found");
+  if (rows == 1) return tr("1 row");
   return tables == 1 ? tr("%1 rows").arg(rows) : tr("%1 rows in %2 tables").arg(rows).arg(tables);
 }
 

@@ -110,6 +110,16 @@ base::Status joinHosts(run::EmulatedDevice& device, const numerics::Instances& i
   return {};
 }
 
+/// An error after the first commit, with what has become of the file.
+base::Error withFateOf(const std::string& output, bool isWritten, base::Error error) {
+  if (!isWritten) {
+    error.message += fmt::format(" No call was recorded, so {} is as it was.", output);
+  } else if (error.kind == base::ErrorKind::refused) {
+    error.message += " The profile holds what ran before.";
+  }
+  return error;
+}
+
 base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOptions& given,
                                    base::Progress& progress) {
   record::nameHostThread("main");
@@ -145,7 +155,10 @@ base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOpti
   base::Status status = runs ? runExecutables(context, prepared) : base::Status();
   if (const base::Status finished = metrics.finish(); status.ok()) status = finished;
   if (status.ok() && host && program->instances()) status = joinHosts(*device, *program->instances());
-  PIPESCOPE_TRY(device->finish(status));
+  if (const base::Status ended = device->finish(status); !ended.ok()) {
+    if (status.ok() || !writes) return ended.error();
+    return withFateOf(options.output, device->isWritten(), ended.error());
+  }
   result.cancelled = !status.ok();
   result.written = device->isWritten();
   return result;

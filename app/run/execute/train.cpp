@@ -252,8 +252,7 @@ class Training : public ExecutableRun {
   base::Error notFinite(std::int64_t call, std::int64_t calls, std::int64_t iteration) const {
     return base::refused(fmt::format(
         "The loss is not a number in epoch {}, call {}, iteration {}: training has diverged. "
-        "Lower training.learning_rate (now {}), or look at the data. "
-        "The profile holds what ran before.",
+        "Lower training.learning_rate (now {}), or look at the data.",
         call / calls + 1, call % calls + 1, iteration + 1, configuration().real("training.learning_rate")));
   }
 

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "app/run/interface/emulation.h"
 #include "app/run/request/instance_launch.h"
@@ -35,6 +37,10 @@ void recordCircumstances(record::Recorder& recorder, const CompiledModel& progra
   recorder.add(model::Property{"tool_version", base::version()});
   recorder.add(model::Property{"created_utc", utcNow()});
   recorder.add(model::Property{"command_line", commandLine});
+  // Relative paths of the configuration begin here.
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::current_path(failed);
+  if (!failed) recorder.add(model::Property{"run_folder", folder.string()});
   const std::string family = system.family(), kind = system.devices().front().kind;
   recorder.add(
       model::Property{"device_model", (family == kind ? kind : family + "-" + kind) + " " + base::version()});

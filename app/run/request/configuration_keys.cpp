@@ -1,7 +1,10 @@
 #include "app/run/request/configuration_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "engine/builders/builder_keys.h"
 #include "engine/compile/passes/pass_keys.h"
@@ -9,6 +12,7 @@
 #include "engine/devices/system_registry.h"
 #include "engine/optimizers/optimizer_keys.h"
 #include "engine/schedules/schedule.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::app {
 namespace {
@@ -30,6 +34,17 @@ config::Key acceleratorKey() {
   }
   key.help += ".";
   return key;
+}
+
+/// A profile is easily taken for what it was made from.
+base::Status refuseProfile(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string head(base::kHeadBytes, '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, stream.gcount())));
+  if (!base::isOfKind(base::FileKind::profile, head)) return {};
+  return base::badInput(fmt::format(
+      "{0} is a profile, not a configuration: `pipescope report {0}` prints what it holds.", file));
 }
 
 }  // namespace
@@ -60,6 +75,7 @@ base::Result<config::Configuration> parseConfiguration(std::string_view toml, co
 }
 
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
+  PIPESCOPE_TRY(refuseProfile(file));
   if (!file.ends_with(".onnx")) return config::Configuration::read(configurationKeys(), file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, parseConfiguration("", file));
   PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));

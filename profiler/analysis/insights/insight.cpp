@@ -13,7 +13,8 @@ namespace {
 RankedInsight rankedOf(Insight insight, const InsightRule& rule, const PredictGain& predict) {
   RankedInsight ranked{std::move(insight), &rule, {}, {}};
   if (ranked.insight.alternatives.empty()) {
-    ranked.gain.reason = "No single key of the configuration changes it.";
+    ranked.gain.reason = ranked.insight.noAlternative.empty() ? "There is no single option to replay."
+                                                              : ranked.insight.noAlternative;
     return ranked;
   }
   for (const InsightChanges& changes : ranked.insight.alternatives) {

@@ -70,6 +70,8 @@ struct Insight {
   std::string lane = {};        ///< of the device; empty: none in particular
   std::string advice;           ///< a sentence: what to do
   std::vector<InsightChanges> alternatives = {};
+  std::string noAlternative =
+      {};  ///< where there are none: what to look at instead; empty: nothing in particular
 };
 
 struct InsightRule {

@@ -21,6 +21,9 @@ std::vector<Insight> findMemoryOverflow(const InsightInput& input, const Insight
   found.advice =
       "Use more stages or smaller micro-batches; pipescope plan finds a split that fits if there is one.";
   if (const auto smaller = microBatchTimes(input, 1, 2)) found.alternatives = {*smaller};
+  found.noAlternative =
+      "The summary lists under “What would help” the options that would save memory, with how much each "
+      "saves.";
   return {found};
 }
 

@@ -34,7 +34,12 @@ class PathParts {
       : side_(side),
         ticksPerSecond_(diff.ticksPerSecond),
         byOperator_(diff.families),
-        anywhere_(diff.families || diff.splits) {}
+        anywhere_(diff.families || diff.splits) {
+    for (const model::Stage* stage : side.catalog.stagesOf(side.executable)) {
+      const auto [place, isFirst] = stageOf_.try_emplace(stage->device, stage->index);
+      if (!isFirst) place->second = -1;
+    }
+  }
 
   Result<Parts> make(const model::Run& run) {
     PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
@@ -118,8 +123,10 @@ class PathParts {
     const auto count = [&](const char* kind, const std::string& operation, std::int64_t ticks) {
       if (ticks == 0) return;
       const bool call = link.kind == CriticalLink::Kind::call || anywhere_;
-      const std::string pass = link.kind == CriticalLink::Kind::placement ? model::toString(link.pass) : "";
-      Sum& sum = parts_[{kind, operation, pass, call ? -1 : link.stage, call ? -1 : link.device.value}];
+      const bool isPlaced = link.kind == CriticalLink::Kind::placement;
+      const std::string pass = isPlaced ? model::toString(link.pass) : "";
+      const std::int32_t stage = call ? -1 : isPlaced ? link.stage : stageOn(link.device);
+      Sum& sum = parts_[{kind, operation, pass, stage, call ? -1 : link.device.value}];
       addTo(sum, link.microBatch, scale(ticks));
     };
     if (link.kind != CriticalLink::Kind::placement) {
@@ -134,10 +141,18 @@ class PathParts {
     count("between_steps", "", length);
   }
 
+  /// The stage that a device holds; −1: none, or several. A transfer belongs to its device: the placement
+  /// before it may be a sync, which has no stage under some schedules and one under others.
+  std::int32_t stageOn(model::DeviceId device) const {
+    const auto found = stageOf_.find(device);
+    return found == stageOf_.end() ? -1 : found->second;
+  }
+
   const DiffSide& side_;
   const std::int64_t ticksPerSecond_;
   const bool byOperator_, anywhere_;
   Parts parts_;
+  std::map<model::DeviceId, std::int32_t> stageOf_;
   std::unordered_map<model::SegmentId, Shares> shares_;
   std::unordered_map<std::int64_t, std::string> names_;
 };

@@ -1,8 +1,10 @@
 #include "profiler/analysis/pipeline/diff.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "profiler/analysis/pipeline/waits.h"
 #include "trace_fixture.h"
 
 namespace pipescope::analysis {
@@ -127,6 +129,48 @@ TEST(Diff, CallsOfDifferentNumbersOfSamplesAreComparedByTheSample) {
   EXPECT_NEAR(passes, whole, 1e-12);
   many.of<model::Run>()[0].samples = 10;
   EXPECT_FALSE(diffOfRows(few, many).perSample()) << "the same work is compared in ticks";
+}
+
+TEST(Diff, TransfersBelongToTheirDeviceWhateverWasBeforeThem) {
+  model::RowSet one = TraceFixture(20).rows;
+  for (int d = 0; d < 3; ++d) {
+    model::Stage stage;
+    stage.executable = model::ExecutableId(0);
+    stage.index = d;
+    stage.device = model::DeviceId(d);
+    one.of<model::Stage>().push_back(stage);
+  }
+  model::RowSet other = one;
+  // What a pipeline's flush does between its passes belongs to no stage and no micro-batch.
+  for (model::Placement& row : other.of<model::Placement>()) row.stage = row.microBatch = -1;
+  record::MemoryProfile profile;
+  ASSERT_TRUE(profile.commit(one).ok());
+  const auto catalog = loadCatalog(profile).value();
+  const auto path = criticalPath(profile, *catalog, model::RunId(0));
+  ASSERT_TRUE(path.ok());
+  std::int64_t transfers = 0;
+  for (const CriticalLink& link : *path)
+    transfers += link.kind == CriticalLink::Kind::transfer ? (link.end - link.start).count : 0;
+  ASSERT_GT(transfers, 0);
+  for (const TimePart& part : diffOfRows(one, other).time) EXPECT_EQ(part.kind, "placement");
+  // Gaps that are longer by one tick are a change of the device that waits.
+  model::RowSet later = one;
+  std::map<std::int64_t, std::int64_t> gaps;
+  model::Run& run = later.of<model::Run>()[0];
+  for (model::Placement& row : later.of<model::Placement>()) {
+    const std::int64_t shift = ++gaps[row.device.value];
+    row.start += Ticks(shift), row.end += Ticks(shift);
+    run.end = std::max(run.end, row.end);
+  }
+  const Diff found = diffOfRows(one, later);
+  std::int64_t sum = 0;
+  for (const TimePart& part : found.time) {
+    sum += part.delta();
+    if (part.kind == "transfer") {
+      EXPECT_EQ(part.stage, part.device);
+    }
+  }
+  EXPECT_EQ(sum, (run.end - one.of<model::Run>()[0].end).count);
 }
 
 TEST(Diff, PartsOfDifferentFamiliesAreMatchedByOperator) {

@@ -339,6 +339,8 @@ TEST(Insights, MemoryOverflow) {
   EXPECT_EQ(found.rule, "memory_overflow");
   EXPECT_EQ(found.figure, 1.2);
   EXPECT_TRUE(found.severe);
+  EXPECT_NE(found.noAlternative.find("What would help"), std::string::npos)
+      << "what can be done where the micro-batch cannot be halved";
   input.memory.devices[1].maxUnitIncludingGaps = Bytes(1000);
   EXPECT_EQ(fired(input), Rules());
 }

@@ -1,12 +1,14 @@
 // Tests runs of ONNX models: configuration, blocks, losses, saved weights and `pipescope infer`.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/run/execute/infer_model.h"
 #include "app/run/io/host_memory.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/data/npy_file.h"
+#include "profiler/analysis/run_folder.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -95,6 +97,23 @@ TEST_F(OnnxRun, TheSampleTrainsInStagesAndItsWeightsInfer) {
   const auto written = inferModel({folder() / "sample.onnx", kModels / "lenet", folder() / "sample_out"});
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ((*written)[0].type, "3x10 float32");
+}
+
+TEST_F(OnnxRun, AProfileTellsWhereTheModelIsFromAnyFolder) {
+  const fs::path model = kModels / "lenet_training/model.onnx", typed = fs::relative(model);
+  ASSERT_TRUE(typed.is_relative());
+  const auto result = run(of("", "", {{"model.onnx", typed.string()}, {"execution.numerics", "false"}}));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Read profile = read();
+  EXPECT_EQ(profile.catalog->property("run_folder"), fs::current_path().string());
+  const auto optionIn = [](const std::vector<model::ConfigurationEntry>& options) {
+    const auto row = std::ranges::find(options, "model.onnx", &model::ConfigurationEntry::path);
+    return row == options.end() ? fs::path() : fs::path(row->value.substr(1, row->value.size() - 2));
+  };
+  EXPECT_EQ(optionIn(profile.catalog->configuration), typed) << "as it was typed";
+  const fs::path found = optionIn(analysis::optionsForAnyFolder(*profile.catalog));
+  EXPECT_TRUE(found.is_absolute());
+  EXPECT_TRUE(fs::equivalent(found, model)) << found;
 }
 
 TEST_F(OnnxRun, StagesDoNotChangeTheLoss) {

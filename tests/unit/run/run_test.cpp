@@ -107,7 +107,26 @@ TEST_F(RunTest, DivergedTrainingIsRefusedAndTheProfileSaysWhy) {
       << result.error().message;
   const Read profile = read();
   EXPECT_EQ(profile.catalog->state.state, model::ProfileState::incomplete);
-  EXPECT_EQ(profile.catalog->state.reason, result.error().message);
+  EXPECT_EQ(profile.catalog->state.reason + " The profile holds what ran before.", result.error().message);
+}
+
+TEST_F(RunTest, TrainingThatDivergesAtOnceKeepsTheOlderProfileAndSaysSo) {
+  ASSERT_TRUE(run(sample("pipelined", {{"execution.mode", "training"}})).ok());
+  const auto bytes = [] {
+    std::ifstream stream(profile(), std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  };
+  const std::string before = bytes();
+  base::SilentProgress silent;
+  const auto result = runConfiguration(sample("pipelined", {{"training.optimizer", "sgd"},
+                                                            {"training.learning_rate", "1e6"},
+                                                            {"training.device_iterations", "5"}}),
+                                       {profile(), "test"}, silent);
+  ASSERT_FALSE(result.ok());
+  const std::string& said = result.error().message;
+  EXPECT_NE(said.find("is not a number in epoch 1, call 1,"), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with(" No call was recorded, so " + profile() + " is as it was.")) << said;
+  EXPECT_TRUE(bytes() == before);
 }
 
 /// A progress listener that asks the run to stop at the n-th report.

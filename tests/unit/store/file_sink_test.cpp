@@ -274,7 +274,8 @@ TEST(Verify, TheContentHashIgnoresTheHostAndNothingElse) {
   base::SilentProgress progress;
   const auto hashOf = [&](auto&& change) {
     model::RowSet rows = makeRowSet(3, 0);
-    rows.of<model::Property>() = {{"created_utc", "a"}, {"model", "m"}, {"recorder_bytes", "1"}};
+    rows.of<model::Property>() = {
+        {"created_utc", "a"}, {"model", "m"}, {"recorder_bytes", "1"}, {"run_folder", "/a"}};
     rows.of<model::Outcome>() = {{{}, "host_samples_per_second", "", "", 5}, {{}, "final_loss", "", "", 0.5}};
     change(rows);
     const fs::path path = folder / "profile.pop";
@@ -286,6 +287,7 @@ TEST(Verify, TheContentHashIgnoresTheHostAndNothingElse) {
   EXPECT_EQ(hash, hashOf([](model::RowSet& rows) {
               rows.of<model::Property>()[0].value = "b";
               rows.of<model::Property>()[2].value = "2";
+              rows.of<model::Property>()[3].value = "/b";
               rows.of<model::Outcome>()[0].value = 6;
               rows.of<model::Run>()[0].wallStartNs += 1;
             }));

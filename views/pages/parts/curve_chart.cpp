@@ -103,7 +103,7 @@ void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series
   if (!series_) return replot();
   const double low = std::min(0.0, series_->smallest), high = std::max(series_->largest, low + 1e-12);
   setAxisScale(yLeft, low, high + (high - low) * 0.06);
-  setWhole(static_cast<double>(std::max<std::int64_t>(2, series_->samples - 1)), kCurveChartFewest);
+  setWhole(static_cast<double>(std::max<std::int64_t>(1, series_->samples - 1)), kCurveChartFewest);
   setRange(0, whole());
 }
 
@@ -111,6 +111,11 @@ void CurveChart::follow() {
   RangePlot::follow();
   mark_->setLinePen(palette_.ui(Ui::muted), 1, Qt::DashLine);
   replot();
+}
+
+double CurveChart::tickStep(double span) const {
+  constexpr double kFewSamples = 10;  // from there on, Qwt chooses whole numbers
+  return span <= kFewSamples ? 1 : 0;
 }
 
 int CurveChart::pointNear(int x) const {

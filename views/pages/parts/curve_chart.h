@@ -27,6 +27,8 @@ class CurveChart : public RangePlot {
 
  protected:
   void follow() override;
+  /// Between calls or iterations there is nothing.
+  double tickStep(double span) const override;
   void pointedAt(const QPoint& position) override;
   void pointerLeft() override;
 

@@ -27,7 +27,7 @@ using shell::Ui;
 namespace {
 
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
-              kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
+              kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -189,6 +189,7 @@ void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
   const bool same =
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
   model_->setTable(std::move(table), ticksPerShownUnit, times);
+  if (!same) yielded_.clear();
   for (int c = 0; !same && c < model_->columnCount(); ++c) view_->setColumnHidden(c, false);
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
@@ -203,6 +204,7 @@ void DataTable::showEvent(QShowEvent* event) {
 
 void DataTable::setMarks(std::vector<QPixmap> marks) {
   model_->setMarks(std::move(marks));
+  if (isVisible()) fitColumns();  // the marks stand before the texts
 }
 
 void DataTable::setFilterVisible(bool visible) {
@@ -217,8 +219,54 @@ void DataTable::setRowsShown(int rows, int share) {
 }
 
 void DataTable::hideColumns(const std::function<bool(int column)>& isHidden) {
+  yielded_.clear();
   for (int c = 0; c < model_->columnCount(); ++c) view_->setColumnHidden(c, isHidden(c));
   if (isVisible()) fitColumns();
+}
+
+void DataTable::setYielding(std::vector<std::string> keys) {
+  yielding_ = std::move(keys);
+}
+
+/// Shows the columns that were hidden for lack of room. One that the menu has shown meanwhile stays from now
+/// on.
+void DataTable::showYielded() {
+  for (const int column : yielded_) {
+    if (column >= model_->columnCount()) continue;
+    if (!view_->isColumnHidden(column))
+      demanded_.insert(model_->table().columns[static_cast<std::size_t>(column)].key);
+    view_->setColumnHidden(column, false);
+  }
+  yielded_.clear();
+}
+
+/// Hides the next column that may give way. False: there is none.
+bool DataTable::yieldColumn() {
+  const auto& columns = model_->table().columns;
+  for (const std::string& key : yielding_) {
+    const auto found = std::ranges::find(columns, key, &sections::SectionColumn::key);
+    const int column = static_cast<int>(found - columns.begin());
+    if (found == columns.end() || view_->isColumnHidden(column) || demanded_.contains(key)) continue;
+    view_->setColumnHidden(column, true);
+    yielded_.push_back(column);
+    return true;
+  }
+  return false;
+}
+
+void DataTable::tellYielded() {
+  QStringList names;
+  QVariantList columns;
+  for (const int column : yielded_) {
+    names << headingOf(*model_, column);
+    columns << column;
+  }
+  view_->setProperty(kYieldedColumns, columns);
+  more_->setText(names.isEmpty() ? QStringLiteral("⋯") : QStringLiteral("+%1 ⋯").arg(names.size()));
+  more_->setToolTip(names.isEmpty() ? tr("Columns, copy, save as CSV")
+                                    : tr("There is no room for the columns %1. Here they can be shown, "
+                                         "and rows copied or saved as CSV.")
+                                          .arg(names.join(QStringLiteral(", "))));
 }
 
 void DataTable::sortBy(int column, Qt::SortOrder order) {
@@ -280,14 +328,30 @@ void DataTable::fitColumns() {
   fittedTo_ = view_->viewport()->width();
   QHeaderView* header = view_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
+  showYielded();
+  fitShown();
+  tellYielded();
+}
+
+/// True if the shortened columns have room when no text is narrower than `least`.
+bool DataTable::fitsCompactly(int least) {
+  measureColumns(true);
+  const int over = view_->horizontalHeader()->length() - fittedTo_;
+  return squeezeTexts(squeezeTexts(over, kSqueezed), least) <= 0;
+}
+
+void DataTable::fitShown() {
+  QHeaderView* header = view_->horizontalHeader();
   int widest = measureColumns(false);
   const bool onlyFigures = widest < 0;
   if (onlyFigures) widest = model_->columnCount() - 1;
   if (widest < 0) return;
   const auto over = [&] { return header->length() - fittedTo_; };
   if (squeezeTexts(over(), kSqueezed) > 0) {
-    measureColumns(true);
-    if (squeezeTexts(squeezeTexts(over(), kSqueezed), kShortest) > 0) {
+    // Names that can be told apart are worth more than the columns that may give way.
+    bool fits = fitsCompactly(kTelling);
+    while (!fits && yieldColumn()) fits = fitsCompactly(kTelling);
+    if (!fits && !fitsCompactly(kShortest)) {
       scrolls_ = true;
       measureColumns(true);  // a table that scrolls need not cut its names so short
       squeezeTexts(over(), kSqueezed);
@@ -333,8 +397,9 @@ void DataTable::fitHeight() {
 void DataTable::countRows() {
   const int all = model_->rowCount(), now = proxy_->rowCount();
   filter_->setProperty("rows", now);
-  count_->setText(all == now ? tr("%1 rows").arg(groupedCount(all))
-                             : tr("%1 of %2").arg(groupedCount(now), groupedCount(all)));
+  count_->setText(all != now ? tr("%1 of %2").arg(groupedCount(now), groupedCount(all))
+                  : all == 1 ? tr("1 row")
+                             : tr("%1 rows").arg(groupedCount(all)));
 }
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {

@@ -1,6 +1,9 @@
 #pragma once
 #include <QWidget>
 #include <functional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
@@ -35,6 +38,9 @@ class DataTable : public QWidget {
   void setRowsShown(int rows, int share = 2);
   /// Hides columns until the menu shows them again.
   void hideColumns(const std::function<bool(int column)>& isHidden);
+  /// Columns, by key, that are hidden one after the other where the table would otherwise scroll sideways.
+  /// The button of the menu says how many are; the menu shows them again, and CSV always has them.
+  void setYielding(std::vector<std::string> keys);
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
   void markRow(int row);
@@ -56,9 +62,14 @@ class DataTable : public QWidget {
 
  private:
   void fitColumns();
+  void fitShown();
   int measureColumns(bool compact);
   bool isText(int column) const;
   int squeezeTexts(int over, int least);
+  bool fitsCompactly(int least);
+  void showYielded();
+  bool yieldColumn();
+  void tellYielded();
   void shareRoom(int widest, int room);
   void shareEvenly(int room);
   void fitHeight();
@@ -73,8 +84,11 @@ class DataTable : public QWidget {
   QTableView* view_;
   QToolButton* more_;
   int rowsShown_ = 0, windowShare_ = 2;
-  bool scrolls_ = false;  ///< scrolls sideways because the columns need more room
-  int fittedTo_ = -1;     ///< width for which the columns were fitted
+  std::vector<std::string> yielding_;
+  std::vector<int> yielded_;        ///< columns that are hidden for lack of room
+  std::set<std::string> demanded_;  ///< columns that the menu has shown although there was no room
+  bool scrolls_ = false;            ///< scrolls sideways because the columns need more room
+  int fittedTo_ = -1;               ///< width for which the columns were fitted
 };
 
 /// Adds a panel with a table of so many visible rows to the column of a page.

@@ -135,7 +135,9 @@ QString RangeModel::longestTime() const {
   if (!trace_) return {};
   analysis::RangeStatistics whole;
   whole.total = trace_->end - trace_->start;
-  return text(whole, Column::total, compact_);
+  const QString longest = text(whole, Column::total, compact_);
+  // A shorter time may have a fraction, where the longest has none: "64.5 units" and "252 units".
+  return scale_.unit == geometry::TimeUnit::cycles ? longest : longest + QStringLiteral(".5");
 }
 
 void RangeModel::setCompact(bool compact) {

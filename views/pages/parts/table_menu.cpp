@@ -61,6 +61,15 @@ QString fullTextOf(const QModelIndex& cell) {
   return (full.isValid() ? full : cell.data()).toString();
 }
 
+namespace {
+
+/// True for a column that is hidden, but not only for lack of room.
+bool isLeftOut(const QTableView& view, int column) {
+  return view.isColumnHidden(column) && !view.property(kYieldedColumns).toList().contains(column);
+}
+
+}  // namespace
+
 QString tableCsv(const QTableView& view) {
   const auto quoted = [](QString field) {
     if (!field.contains(QLatin1Char(',')) && !field.contains(QLatin1Char('"')) &&
@@ -82,7 +91,7 @@ QString tableCsv(const QTableView& view) {
   for (int row = -1; row < model.rowCount(); ++row) {
     QStringList fields;
     for (int c = 0; c < model.columnCount(); ++c) {
-      if (view.isColumnHidden(c)) continue;
+      if (isLeftOut(view, c)) continue;
       fields << quoted(row < 0 ? heading(c) : cell(row, c));
     }
     lines << fields.join(QLatin1Char(','));
@@ -94,7 +103,7 @@ void copyRows(const QTableView& view) {
   const QAbstractItemModel& model = *view.model();
   QStringList lines, headings;
   for (int c = 0; c < model.columnCount(); ++c) {
-    if (!view.isColumnHidden(c)) headings << headingOf(model, c);
+    if (!isLeftOut(view, c)) headings << headingOf(model, c);
   }
   lines << headings.join(QLatin1Char('\t'));
   QModelIndexList rows = view.selectionModel()->selectedRows();
@@ -102,7 +111,7 @@ void copyRows(const QTableView& view) {
   for (const QModelIndex& row : rows) {
     QStringList cells;
     for (int c = 0; c < model.columnCount(); ++c) {
-      if (!view.isColumnHidden(c)) cells << fullTextOf(model.index(row.row(), c));
+      if (!isLeftOut(view, c)) cells << fullTextOf(model.index(row.row(), c));
     }
     lines << cells.join(QLatin1Char('\t'));
   }

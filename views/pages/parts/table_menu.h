@@ -15,6 +15,10 @@ constexpr int kRawRole = Qt::UserRole + 16;
 /// Under this role, models that shorten figures where room is short give the whole text of a cell.
 constexpr int kFullTextRole = Qt::UserRole + 17;
 
+/// A property of a table view: the columns that are hidden only for lack of room, a QVariantList. Copies and
+/// CSV have them.
+constexpr const char* kYieldedColumns = "yielded_columns";
+
 /// The heading of a column on one line.
 QString headingOf(const QAbstractItemModel& model, int column);
 /// The text of a cell, not shortened.

@@ -21,7 +21,9 @@
 namespace pipescope::pages {
 namespace {
 
-constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14;
+constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14,
+              kLeastTreeName = 240;
+constexpr double kSmallerTree = 8.0 / 9;
 
 }  // namespace
 
@@ -87,9 +89,13 @@ void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   for (int c = 0; same && c < model_->columnCount(); ++c) hidden.push_back(view_->isColumnHidden(c));
   model_->setRows(std::move(rows), ticksPerShownUnit);
   view_->header()->setMinimumSectionSize(kTreeColumnRoom);
+  setCompact(false);
+  extra_ = 0;
+  wholeColumns_.assign(static_cast<std::size_t>(model_->columnCount()), 0);
   for (int c = 0; c < model_->columnCount(); ++c) {
     view_->setColumnHidden(c, same && hidden[static_cast<std::size_t>(c)]);
     if (c > 0) view_->setColumnWidth(c, columnNeeds(c));
+    wholeColumns_[static_cast<std::size_t>(c)] = c > 0 ? view_->columnWidth(c) : 0;
   }
   if (filter_->text().isEmpty()) {
     countRows(static_cast<int>(model_->rows().parents.size()));
@@ -104,7 +110,9 @@ int TreeTable::columnNeeds(int column) const {
   constexpr int kSamples = 100;
   const QFontMetrics metrics(view_->font());
   const auto wide = [&](const QString& words) { return metrics.horizontalAdvance(words); };
-  int needed = wide(model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+  // Headings keep the usual font.
+  int needed = QFontMetrics(font()).horizontalAdvance(
+      model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
   const int rows = static_cast<int>(model_->rows().parents.size()), by = std::max(1, rows / kSamples);
   for (int row = 0; row < rows; row += row < kSamples ? 1 : by)
     needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
@@ -120,13 +128,48 @@ int TreeTable::columnNeeds(int column) const {
   return std::min(needed + kTreeColumnRoom, kWidestTreeColumn);
 }
 
-/// The names get the rest of the width. Where that is little, the table scrolls.
-void TreeTable::fitName() {
+/// The width of all columns but the names in the usual font.
+int TreeTable::othersNeed() const {
   int others = 0;
-  for (int c = 1; c < model_->columnCount(); ++c)
-    others += view_->isColumnHidden(c) ? 0 : view_->columnWidth(c);
-  if (model_->columnCount() > 0)
-    view_->setColumnWidth(0, std::max(kTreeNameWidth, view_->viewport()->width() - others));
+  for (int c = 1; c < static_cast<int>(wholeColumns_.size()); ++c)
+    others += view_->isColumnHidden(c) ? 0 : wholeColumns_[static_cast<std::size_t>(c)];
+  return others;
+}
+
+void TreeTable::setCompact(bool compact) {
+  if (compact == compact_) return;
+  compact_ = compact;
+  QFont used = font();
+  if (compact) used.setPointSizeF(used.pointSizeF() * kSmallerTree);
+  view_->setFont(used);
+  for (int c = 1; c < model_->columnCount(); ++c) view_->setColumnWidth(c, columnNeeds(c));
+}
+
+/// What each column of figures gets of a wide table's free room, so that they do not lie far from the names.
+int TreeTable::extraRoom() const {
+  constexpr int kEnoughForNames = 900, kMostExtra = 80;
+  int columns = 0;
+  for (int c = 1; c < model_->columnCount(); ++c) columns += view_->isColumnHidden(c) ? 0 : 1;
+  const int free = view_->viewport()->width() - othersNeed() - kEnoughForNames;
+  return compact_ || columns == 0 ? 0 : std::clamp(free / columns, 0, kMostExtra);
+}
+
+/// The names get the rest of the width. Where that is little, the texts become smaller, then the names
+/// shorter; only then the table scrolls.
+void TreeTable::fitName() {
+  // While the rows change, the view may be laid out before the columns are measured.
+  if (model_->columnCount() == 0 || static_cast<int>(wholeColumns_.size()) != model_->columnCount()) return;
+  const int room = view_->viewport()->width();
+  setCompact(room < othersNeed() + kTreeNameWidth);
+  const int extra = extraRoom();
+  int others = 0;
+  for (int c = 1; c < model_->columnCount(); ++c) {
+    if (view_->isColumnHidden(c)) continue;
+    if (extra != extra_) view_->setColumnWidth(c, wholeColumns_[static_cast<std::size_t>(c)] + extra);
+    others += view_->columnWidth(c);
+  }
+  extra_ = extra;
+  view_->setColumnWidth(0, std::max(compact_ ? kLeastTreeName : kTreeNameWidth, room - others));
 }
 
 void TreeTable::setMarks(std::vector<QPixmap> marks) {
@@ -157,8 +200,9 @@ void TreeTable::applyFilter(const QString& words) {
 void TreeTable::countRows(int rows) {
   filter_->setProperty("rows", rows);
   const int all = static_cast<int>(model_->rows().parents.size());
-  count_->setText(rows == all ? tr("%1 rows").arg(groupedCount(all))
-                              : tr("%1 of %2").arg(groupedCount(rows), groupedCount(all)));
+  count_->setText(rows != all ? tr("%1 of %2").arg(groupedCount(rows), groupedCount(all))
+                  : all == 1  ? tr("1 row")
+                              : tr("%1 rows").arg(groupedCount(all)));
 }
 
 void TreeTable::openTo(int depth) {

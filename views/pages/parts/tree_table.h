@@ -1,5 +1,6 @@
 #pragma once
 #include <QWidget>
+#include <vector>
 
 #include "views/pages/parts/tree_model.h"
 #include "views/shell/palette.h"
@@ -48,6 +49,9 @@ class TreeTable : public QWidget {
   void applyFilter(const QString& text);
   void countRows(int rows);
   void fitName();
+  void setCompact(bool compact);
+  int othersNeed() const;
+  int extraRoom() const;
   int columnNeeds(int column) const;
   void copy() const;
   void follow();
@@ -59,6 +63,9 @@ class TreeTable : public QWidget {
   QLineEdit* filter_;
   QTreeView* view_;
   int depth_ = 0;
+  bool compact_ = false;           ///< in a smaller font, because there is little room
+  int extra_ = 0;                  ///< free room that each column of figures has got
+  std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
 };
 
 }  // namespace pipescope::pages
