@@ -71,7 +71,7 @@ class SystemPage : public shell::Page {
       const sections::SectionDefinition* definition = sections::sectionRegistry().find("system");
       if (definition == nullptr) return base::internalError("The section system is not built in.");
       PIPESCOPE_ASSIGN(sections::Section section,
-                       makeSection(*definition, {job.source, job.catalog, job.executable}));
+                       makeSection(*definition, {job.source, job.catalog, job.executable, -1, job.reports}));
       for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links
