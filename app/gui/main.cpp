@@ -104,6 +104,7 @@ class Windows {
     if (options_.page.isEmpty()) return {};
     QStringList known;
     for (const shell::PageDefinition& page : pages_.all()) known << page.id;
+    known << kWorkbench;
     if (known.contains(options_.page)) return {};
     return base::badInput(QStringLiteral("There is no page \"%1\"; there are %2.")
                               .arg(options_.page, known.join(QStringLiteral(", ")))
@@ -113,8 +114,11 @@ class Windows {
   /// A window with the profile and the page that the command line names.
   shell::MainWindow& add(const QString& profile) {
     shell::MainWindow& window = addPlain();
-    if (!options_.page.isEmpty()) window.showPage(options_.page);
+    const bool wanted = options_.page == kWorkbench;
+    if (!options_.page.isEmpty() && !wanted) window.showPage(options_.page);
+    if (profile.isEmpty() && wanted) workbench().newRun();
     if (profile.isEmpty()) return window;
+    if (wanted) editOnceOpen(window);
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
       QObject::connect(&window.session(), &shell::ProfileSession::opened, &window,
                        [this, &window] { goToTime(window); });
@@ -125,6 +129,20 @@ class Windows {
       if (options_.page.isEmpty()) window.showPage(QStringLiteral("compare"));
     }
     return window;
+  }
+
+  /// What a screenshot draws: the window, or the workbench that was asked for.
+  ScreenshotSubject subject(shell::MainWindow& window) {
+    const auto errorOf = [&window] {
+      const QString own = window.session().error();
+      return own.isEmpty() ? window.comparison().error() : own;
+    };
+    return {[this, &window, errorOf]() -> QWidget* {
+              if (options_.page != kWorkbench || !errorOf().isEmpty())
+                return window.isSettled() ? static_cast<QWidget*>(&window) : nullptr;
+              return workbench_ && workbench_->isSettled() ? workbench_.get() : nullptr;
+            },
+            errorOf};
   }
 
   /// A window without a profile.
@@ -139,10 +157,8 @@ class Windows {
     QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
     QObject::connect(&window, &shell::MainWindow::newRunRequested, &window, [this] { workbench().newRun(); });
-    QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window, [this, &window] {
-      const shell::ProfileSnapshot* snapshot = window.session().snapshot();
-      if (snapshot != nullptr) workbench().edit(window.session().path(), snapshot->catalog->configuration);
-    });
+    QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
+                     [this, &window] { edit(window); });
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
       makeDemo(&window, demoPlaces(), done);
     });
@@ -151,6 +167,23 @@ class Windows {
   }
 
  private:
+  static inline const auto kWorkbench = QStringLiteral("workbench");
+
+  /// Shows the settings of the window's profile in the workbench.
+  void edit(shell::MainWindow& window) {
+    const shell::ProfileSnapshot* snapshot = window.session().snapshot();
+    if (snapshot != nullptr) workbench().edit(window.session().path(), snapshot->catalog->configuration);
+  }
+
+  void editOnceOpen(shell::MainWindow& window) {
+    const auto once = std::make_shared<QMetaObject::Connection>();
+    *once =
+        QObject::connect(&window.session(), &shell::ProfileSession::opened, &window, [this, &window, once] {
+          QObject::disconnect(*once);
+          edit(window);
+        });
+  }
+
   /// The workbench, shown in front. All windows share it.
   workbench::Workbench& workbench() {
     if (!workbench_) {
@@ -161,6 +194,7 @@ class Windows {
           workbench_.get(), &workbench::Workbench::compareWanted, workbench_.get(),
           [this](const QString& former, const QString& profile) { openBeside(profile).compareWith(former); });
     }
+    if (!workbench_->isVisible() && options_.size) workbench_->resize(*options_.size);
     workbench_->show();
     workbench_->raise();
     workbench_->activateWindow();
@@ -240,7 +274,8 @@ int run(int argc, char** argv, const WindowOptions& options) {
     window.show();
     if (!options.screenshot.isEmpty()) {
       window.resize(options.size.value_or(QSize(1600, 900)));
-      screenshot = std::make_unique<Screenshot>(window, options.screenshot, pictureRules(options));
+      screenshot =
+          std::make_unique<Screenshot>(windows.subject(window), options.screenshot, pictureRules(options));
     }
   }
   const int status = QApplication::exec();

@@ -4,10 +4,9 @@
 #include <QCoreApplication>
 #include <QFile>
 #include <QPixmap>
+#include <QWidget>
 #include <cstdio>
 #include <utility>
-
-#include "views/shell/comparison.h"
 
 namespace pipescope::gui {
 namespace {
@@ -30,15 +29,15 @@ base::Status save(const QPixmap& picture, const QString& file, const base::Outpu
 }
 }  // namespace
 
-Screenshot::Screenshot(shell::MainWindow& window, QString file, base::OutputRules rules, QObject* parent)
-    : QObject(parent), window_(window), file_(std::move(file)), rules_(std::move(rules)) {
+Screenshot::Screenshot(ScreenshotSubject subject, QString file, base::OutputRules rules, QObject* parent)
+    : QObject(parent), subject_(std::move(subject)), file_(std::move(file)), rules_(std::move(rules)) {
   connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
   timer_.start(kLookMs);
 }
 
 /// Requires several settled checks in a row, because one finished load may start another.
 void Screenshot::look() {
-  settled_ = window_.isSettled() ? settled_ + 1 : 0;
+  settled_ = subject_.settled() != nullptr ? settled_ + 1 : 0;
   if (++looks_ > kMostLooks) {
     say(tr("The page was not loaded within two minutes."));
     timer_.stop();
@@ -49,11 +48,11 @@ void Screenshot::look() {
 
 void Screenshot::finish() {
   timer_.stop();
-  if (const base::Status saved = save(window_.grab(), file_, rules_); !saved.ok()) {
+  if (const base::Status saved = save(subject_.settled()->grab(), file_, rules_); !saved.ok()) {
     say(QString::fromStdString(saved.error().message));
     return QCoreApplication::exit(saved.error().kind == base::ErrorKind::refused ? 1 : 2);
   }
-  const QString own = window_.session().error(), error = own.isEmpty() ? window_.comparison().error() : own;
+  const QString error = subject_.error();
   if (!error.isEmpty()) say(error);
   QCoreApplication::exit(error.isEmpty() ? 0 : 2);
 }

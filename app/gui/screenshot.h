@@ -1,11 +1,19 @@
 #pragma once
 #include <QObject>
 #include <QTimer>
+#include <functional>
 
 #include "profiler/base/output_file.h"
-#include "views/shell/main_window.h"
+
+class QWidget;
 
 namespace pipescope::gui {
+
+/// What is drawn.
+struct ScreenshotSubject {
+  std::function<QWidget*()> settled;  ///< the window once it has read everything; null before
+  std::function<QString()> error;     ///< why it does not show what was asked for; empty: it does
+};
 
 /// Waits until a window has loaded everything, draws it to a file and ends the program with status 0. The
 /// status is 1 if the disk is full or the page does not load, and 2 if the profile cannot be opened or the
@@ -14,13 +22,13 @@ class Screenshot : public QObject {
   Q_OBJECT
 
  public:
-  Screenshot(shell::MainWindow& window, QString file, base::OutputRules rules, QObject* parent = nullptr);
+  Screenshot(ScreenshotSubject subject, QString file, base::OutputRules rules, QObject* parent = nullptr);
 
  private:
   void look();
   void finish();
 
-  shell::MainWindow& window_;
+  ScreenshotSubject subject_;
   QString file_;
   base::OutputRules rules_;
   QTimer timer_;

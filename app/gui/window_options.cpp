@@ -13,7 +13,8 @@ struct Definition {
 constexpr Definition kDefinitions[] = {
     {"page", "PAGE",
      "the page to open: summary, insights, pipeline, trace, stages, waits, engines, operations, memory, "
-     "liveness, programs, graph, system, host, training, stragglers, recorded, compare, what-if or sweep"},
+     "liveness, programs, graph, system, host, training, stragglers, recorded, compare, what-if or sweep; or "
+     "workbench: the settings of PROFILE, to edit and run again"},
     {"compare", "SOURCE", "compare the profile SOURCE with PROFILE, which is the target"},
     {"executable", "NAME", "the executable to show: training, inference …"},
     {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},

@@ -1,21 +1,29 @@
 #include "profiler/sections/reports.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/operations.h"
 #include "profiler/sections/planned.h"
+#include "profiler/sections/report_cache.h"
 
 namespace pipescope::sections {
 
-/// The reports that were computed without an error.
+/// A report once it was computed without an error.
+template <class Report>
+struct Kept {
+  std::mutex mutex;
+  std::shared_ptr<const Report> report;
+};
+
 struct ReportCache {
-  std::shared_ptr<const analysis::Execution> execution;
-  std::shared_ptr<const analysis::StagesReport> stages;
-  std::shared_ptr<const analysis::Memory> memory;
-  std::shared_ptr<const std::vector<analysis::WaitGroup>> waits;
-  std::shared_ptr<const std::vector<analysis::CriticalLink>> path;
-  std::shared_ptr<const analysis::Operations> operations, allOperations;
+  Kept<analysis::Execution> execution;
+  Kept<analysis::StagesReport> stages;
+  Kept<analysis::Memory> memory;
+  Kept<std::vector<analysis::WaitGroup>> waits;
+  Kept<std::vector<analysis::CriticalLink>> path;
+  Kept<analysis::Operations> operations, allOperations;
   std::shared_ptr<const replay::PlannedOrder> plan;
 };
 
@@ -26,15 +34,27 @@ std::shared_ptr<ReportCache> makeReportCache() {
 namespace {
 
 template <class Report, class Make>
-SharedReport<Report> onceMade(std::shared_ptr<const Report>& kept, const Context& context, Make make) {
-  if (!kept) {
+SharedReport<Report> onceMade(Kept<Report>& kept, const Context& context, Make make) {
+  const std::lock_guard lock(kept.mutex);
+  if (!kept.report) {
     PIPESCOPE_ASSIGN(Report made, make(context.source, context.catalog, context.executable));
-    kept = std::make_shared<const Report>(std::move(made));
+    kept.report = std::make_shared<const Report>(std::move(made));
   }
-  return kept;
+  return kept.report;
+}
+
+template <class Report>
+void forget(Kept<Report>& kept) {
+  const std::lock_guard lock(kept.mutex);
+  kept.report.reset();
 }
 
 }  // namespace
+
+void forgetLargeReports(ReportCache& reports) {
+  forget(reports.operations);
+  forget(reports.allOperations);
+}
 
 SharedReport<analysis::Execution> executionOf(const Context& context) {
   return onceMade(context.reports->execution, context, analysis::execution);
@@ -73,7 +93,11 @@ SharedReport<analysis::Operations> allOperationsOf(const Context& context) {
 }
 
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
-  if (context.reports->allOperations) return context.reports->allOperations;
+  {
+    Kept<analysis::Operations>& all = context.reports->allOperations;
+    const std::lock_guard lock(all.mutex);
+    if (all.report) return all.report;
+  }
   return onceMade(context.reports->operations, context,
                   [](const auto& source, const auto& catalog, auto executable) {
                     return analysis::operations(source, catalog, executable);

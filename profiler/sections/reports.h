@@ -1,5 +1,6 @@
 #pragma once
-// Reports that several sections need. A Context computes each report only once.
+// Reports that several sections need. A Context computes each report only once. Contexts of several threads
+// may share their reports: who needs one that another thread computes waits for it.
 #include <memory>
 
 #include "profiler/analysis/memory/memory.h"

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <array>
 
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/compare_charts.h"
 #include "views/pages/parts/data_table.h"
@@ -96,7 +97,18 @@ class ComparePage : public shell::Page {
  protected:
   Load load() override {
     const shell::ProfileSnapshot* other = context_.comparison.snapshot();
-    return [this, source = other == nullptr ? shell::ProfileSnapshot() : *other,
+    const model::ExecutableId counterpart = sourceExecutable();
+    const auto reports = context_.comparison.reports(counterpart);
+    // The two sides are read at the same time; each then finds the other's reports made.
+    if (other != nullptr && counterpart.valid()) {
+      readInBackground(
+          [held = *other, counterpart, reports] {
+            const sections::Context context{*held.source, *held.catalog, counterpart, -1, reports};
+            return executionOf(context).ok() && stagesOf(context).ok();
+          },
+          [](bool) {});
+    }
+    return [this, source = other == nullptr ? shell::ProfileSnapshot() : *other, counterpart, reports,
             opening = context_.comparison.isOpening(), error = context_.comparison.error(),
             device = std::max(0, device_->currentIndex())](const Job& job) -> base::Result<Apply> {
       if (opening) return Apply([this] { showInstead(tr("Reading the other profile…")); });
@@ -111,10 +123,11 @@ class ComparePage : public shell::Page {
       const model::Executable* own = job.catalog.executable(job.executable);
       if (own == nullptr || source.catalog->executables.empty())
         return base::badInput("A profile without an executable cannot be compared: its run ended too early.");
-      const model::ExecutableId executable = counterpartOf(*source.catalog, *own);
-      PIPESCOPE_ASSIGN(CompareData made, collectComparison({*source.source, *source.catalog, executable},
-                                                           {job.source, job.catalog, job.executable},
-                                                           static_cast<std::size_t>(device), job.progress));
+      const model::ExecutableId executable = counterpart;
+      PIPESCOPE_ASSIGN(CompareData made,
+                       collectComparison({*source.source, *source.catalog, executable, -1, reports},
+                                         {job.source, job.catalog, job.executable, -1, job.reports},
+                                         static_cast<std::size_t>(device), job.progress));
       auto content = std::make_shared<const CompareData>(std::move(made));
       const QString unit = unitOf(*content, job.catalog);
       return Apply([this, content, unit, source, executable] {
@@ -126,6 +139,14 @@ class ComparePage : public shell::Page {
   }
 
  private:
+  /// The source's executable that is compared; none while no profile is.
+  model::ExecutableId sourceExecutable() const {
+    const shell::ProfileSnapshot *own = context_.session.snapshot(), *other = context_.comparison.snapshot();
+    if (own == nullptr || other == nullptr || other->catalog->executables.empty()) return {};
+    const model::Executable* row = own->catalog->executable(context_.session.executable());
+    return row == nullptr ? model::ExecutableId() : counterpartOf(*other->catalog, *row);
+  }
+
   /// The unit of the comparison's times, as its texts show them.
   static QString unitOf(const CompareData& content, const analysis::Catalog& catalog) {
     const auto perSecond = static_cast<std::int64_t>(numberIn(content.diff, "clock_hz"));
@@ -295,7 +316,7 @@ namespace pipescope::shell {
 PIPESCOPE_REGISTER_PAGE(compare) {
   registry.add({QStringLiteral("compare"), QObject::tr("Compare"), QStringLiteral("compare"),
                 QObject::tr("What changed between another profile and this one"), 97,
-                [](PageContext& context) -> Page* { return new pages::ComparePage(context); }});
+                [](PageContext& context) -> Page* { return new pages::ComparePage(context); }, false});
 }
 
 }  // namespace pipescope::shell

@@ -74,7 +74,8 @@ class EnginesPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<EnginesData>();
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("engines", {job.source, job.catalog, job.executable}));
+      PIPESCOPE_ASSIGN(content->section,
+                       sectionNamed("engines", {job.source, job.catalog, job.executable, -1, job.reports}));
       content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
       return Apply([this, content] { apply(content); });

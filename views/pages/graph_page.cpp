@@ -44,6 +44,7 @@ class GraphPage : public shell::Page {
     tensors_ = new DataTable(context.palette, area->tabs());
     cuts_ = new DataTable(context.palette, area->tabs());
     for (DataTable* table : {tensors_, cuts_}) table->setFilterVisible(true);
+    tensors_->setComparable(false);
     area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(tensors_, tr("Tensors"));
     area->tabs()->addTab(cuts_, tr("Cuts between stages"));
@@ -64,6 +65,7 @@ class GraphPage : public shell::Page {
   }
 
   shell::Picture picture() override { return {canvas_, accessibleName(), {}}; }
+  QWidget* chartBeside() override { return canvas_; }
 
   /// Finds operators by name in the whole graph, opens their group and selects them.
   QString find(const QString& words, int direction) override {

@@ -87,6 +87,8 @@ class HostPage : public shell::Page {
     describeKeys();
   }
 
+  QWidget* chartBeside() override { return canvas_; }
+
   shell::Picture picture() override {
     shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
     made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
@@ -113,7 +115,7 @@ class HostPage : public shell::Page {
                        analysis::hostTimeline(job.source, job.progress));
       const HostSumsPointer sums = sumsOf(*read, {});
       PIPESCOPE_ASSIGN(const sections::Section section,
-                       sectionNamed("host", {job.source, job.catalog, job.executable}));
+                       sectionNamed("host", {job.source, job.catalog, job.executable, -1, job.reports}));
       return Apply([this, read, sums, lacks = text(section.lacks)] { apply(read, sums, lacks); });
     };
   }

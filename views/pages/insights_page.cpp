@@ -52,7 +52,8 @@ class InsightsPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<InsightsData>();
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("insights", {job.source, job.catalog, job.executable}));
+      PIPESCOPE_ASSIGN(content->section,
+                       sectionNamed("insights", {job.source, job.catalog, job.executable, -1, job.reports}));
       content->insights = insightsOf(content->section, job.catalog);
       return Apply([this, content] { apply(content); });
     };

@@ -58,11 +58,30 @@ class LivenessPage : public shell::Page {
       takeUnit();
       followOthers();
     });
-    connect(chart_, &Chart::hovered, this,
-            [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
+    connect(chart_, &Chart::hovered, this, [this](int step) {
+      readout_->setText(describe(step >= 0 ? step : chart_->mark()) + ofSource(step));
+    });
     makeCommands();
     context.actions.describe(tr("Charts"), tr("Zoom, pan, or show everything"),
                              tr("wheel, drag, double click"));
+  }
+
+  /// Selects the peak where the other page does, or else the step of the same name.
+  void mirror(const Page* shown) override {
+    const auto* other = static_cast<const LivenessPage*>(shown);
+    if (other == nullptr || !data_ || !other->data_ || data_->spaces.empty() || other->data_->spaces.empty())
+      return;
+    const int wanted = other->chart_->mark();
+    int step = -1;
+    if (wanted == other->peakStep()) {
+      step = peakStep();
+    } else if (wanted >= 0 && wanted < static_cast<int>(other->data_->names.size())) {
+      const auto found = std::find(data_->names.begin(), data_->names.end(),
+                                   other->data_->names[static_cast<std::size_t>(wanted)]);
+      if (found != data_->names.end()) step = static_cast<int>(found - data_->names.begin());
+    }
+    for (DataTable* table : {table_, vertices_, cycles_}) table->setComparable(step >= 0);
+    if (step >= 0 && step != chart_->mark()) selectStep(step);
   }
 
  protected:
@@ -72,7 +91,7 @@ class LivenessPage : public shell::Page {
     wanted.single = bar_->source() == Source::one;
     wanted.unit = unit_;
     return [this, wanted](const Job& job) -> base::Result<Apply> {
-      auto made = collectLiveness({job.source, job.catalog, job.executable}, wanted);
+      auto made = collectLiveness({job.source, job.catalog, job.executable, -1, job.reports}, wanted);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const LivenessData>(*std::move(made));
       return Apply([this, content] { apply(content); });
@@ -341,6 +360,12 @@ class LivenessPage : public shell::Page {
     setPossible(nextStep_, step + 1 < static_cast<int>(data_->liveness.steps.size()));
     readout_->setText(describe(step));
     readVariables();
+  }
+
+  /// The bytes of the profile that is compared, at the same place of the chart.
+  QString ofSource(int step) const {
+    const std::int64_t bytes = chart_->otherTotal(step);
+    return bytes < 0 ? QString() : tr(" · source %1").arg(livenessPageBytesText(bytes));
   }
 
   QString describe(int step) const {

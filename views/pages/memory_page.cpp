@@ -66,7 +66,11 @@ class MemoryPage : public shell::Page {
     tabs_->addTab(allSpaces_, tr("Spaces"));
     connect(&context.selection, &shell::Selection::changed, this, &MemoryPage::followOthers);
     setContent(area);
-    connect(chart_, &Chart::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
+    connect(chart_, &Chart::hovered, this, [this](int unit) {
+      const std::int64_t other = chart_->otherTotal(unit);
+      readout_->setText(describe(unit) +
+                        (other < 0 ? QString() : tr(" · source %1").arg(memoryPageBytesText(other))));
+    });
     connect(chart_, &Chart::clicked, this, [this](int unit) {
       selectUnits(QApplication::keyboardModifiers() & Qt::ShiftModifier ? added(unit)
                   : chosen_ == std::vector<int>{unit}                   ? std::vector<int>()
@@ -96,6 +100,16 @@ class MemoryPage : public shell::Page {
     if (data_ && isSettled()) showPending();
   }
 
+  /// Selects the tiles of the same numbers.
+  void mirror(const Page* shown) override {
+    if (shown == nullptr) return;
+    std::vector<int> units;
+    for (const int unit : static_cast<const MemoryPage*>(shown)->chosen_) {
+      if (unit < chart_->size()) units.push_back(unit);
+    }
+    if (data_ && units != chosen_) selectUnits(std::move(units));
+  }
+
  protected:
   void forget() override {
     chosen_.clear();
@@ -104,7 +118,7 @@ class MemoryPage : public shell::Page {
 
   Load load() override {
     return [this, choice = bar_->choice()](const Job& job) -> base::Result<Apply> {
-      auto made = collectMemory({job.source, job.catalog, job.executable}, choice);
+      auto made = collectMemory({job.source, job.catalog, job.executable, -1, job.reports}, choice);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const MemoryData>(*std::move(made));
       return Apply([this, content] { apply(content); });

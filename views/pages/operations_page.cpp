@@ -84,7 +84,7 @@ class OperationsPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<OperationsData>();
-      const sections::Context context{job.source, job.catalog, job.executable};
+      const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
       PIPESCOPE_ASSIGN(content->section, sectionNamed("operations", context));
       content->findGroups();
@@ -203,14 +203,14 @@ class OperationsPage : public shell::Page {
   }
 
   void hideTreeColumns() {
-    const auto& tree = tree_->model()->rows().table.columns;
+    const auto& tree = tree_->ownRows().table.columns;
     for (std::size_t c = 0; c < tree.size(); ++c) {
       const bool plain = c > 0 && tree[c].format == Format::plain && tree[c].key != "kind";
-      const bool empty = std::ranges::none_of(tree_->model()->rows().table.rows, [c](const auto& row) {
+      const bool empty = std::ranges::none_of(tree_->ownRows().table.rows, [c](const auto& row) {
         return !std::holds_alternative<std::monostate>(row[c]);
       });
       tree_->setColumnShown(static_cast<int>(c), !kHiddenOperationColumns.contains(tree[c].key) && !plain &&
-                                                     !empty && !isEmpty(tree_->model()->rows().table, c));
+                                                     !empty && !isEmpty(tree_->ownRows().table, c));
     }
   }
 
@@ -262,7 +262,7 @@ class OperationsPage : public shell::Page {
   }
 
   void markInTree(int row) {
-    const auto& sources = tree_->model()->rows().sources;
+    const auto& sources = tree_->ownRows().sources;
     const auto found = std::find(sources.begin(), sources.end(), row);
     tree_->markRow(found == sources.end() ? -1 : static_cast<int>(found - sources.begin()));
   }
@@ -282,7 +282,7 @@ class OperationsPage : public shell::Page {
   }
 
   void selectInTree(int treeRow) {
-    const TreeRows& tree = tree_->model()->rows();
+    const TreeRows& tree = tree_->ownRows();
     if (const int source = tree.sources[static_cast<std::size_t>(treeRow)]; source >= 0)
       return select(source);
     selected_ = -1;

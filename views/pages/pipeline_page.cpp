@@ -114,6 +114,19 @@ class PipelinePage : public shell::Page {
   }
 
  public:
+  QWidget* chartBeside() override { return canvas_; }
+
+  /// Both pages show their iterations of the same number, and the same time has the same length.
+  void mirror(const Page* shown) override {
+    const auto* other = static_cast<const PipelinePage*>(shown);
+    canvas_->setTwin(other == nullptr ? nullptr : other->canvas_);
+    if (other == nullptr || !grid_ || !other->grid_) return;
+    const int step = std::clamp(other->step_, 0, std::max(0, grid_->iterations - 1));
+    if (step == step_) return;
+    step_ = step;
+    reload();
+  }
+
   shell::Picture picture() override {
     shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
     if (!grid_) return made;
@@ -155,6 +168,7 @@ class PipelinePage : public shell::Page {
     scrolled->setWidgetResizable(true);
     facts_ = new FactGrid(context_.palette, scrolled);
     facts_->setColumnWidth(260);
+    facts_->setComparable(true);
     scrolled->setWidget(facts_);
     scrolled->viewport()->setAutoFillBackground(false);  // the panel shows through
     facts_->setAutoFillBackground(false);

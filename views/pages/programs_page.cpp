@@ -92,12 +92,15 @@ class ProgramsPage : public shell::Page {
     upper_->body()->addWidget(legend_);
     facts_ = new FactGrid(context.palette, area->tabs());
     names_ = new DataTable(context.palette, area->tabs());
+    names_->setComparable(false);
     below_ = new DataTable(context.palette, area->tabs());
     below_->setFilterVisible(true);
+    below_->setComparable(false);
     area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(below_, tr("Programs in it"));
     vertices_ = new DataTable(context.palette, area->tabs());
     vertices_->setFilterVisible(true);
+    vertices_->setComparable(false);
     area->tabs()->addTab(vertices_, tr("Vertices"));
     area->tabs()->addTab(names_, tr("Debug"));
     setContent(area);
@@ -123,7 +126,7 @@ class ProgramsPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<ProgramsData>();
-      const sections::Context context{job.source, job.catalog, job.executable};
+      const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       PIPESCOPE_ASSIGN(content->rows, sections::programRows(context));
       PIPESCOPE_ASSIGN(content->section, sectionNamed("programs", context));
       content->perUnit = content->section.ticksPerShownUnit;

@@ -56,7 +56,7 @@ class RecordedPage : public shell::Page {
       for (const char* name : kRecordedSections) {
         if (!content->measured) break;
         PIPESCOPE_ASSIGN(sections::Section section,
-                         sectionNamed(name, {job.source, job.catalog, job.executable}));
+                         sectionNamed(name, {job.source, job.catalog, job.executable, -1, job.reports}));
         content->sections.push_back(std::move(section));
       }
       return Apply([this, content] { apply(content); });

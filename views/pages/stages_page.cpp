@@ -109,13 +109,14 @@ class StagesPage : public shell::Page {
             title = context_.comparison.title()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto made = collectStagesPage({job.source, job.catalog, job.executable});
+      auto made = collectStagesPage({job.source, job.catalog, job.executable, -1, job.reports});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<StagesData>(*std::move(made));
       content->scale = scale;
       content->source = title;
       // The page Compare says why a comparison fails. Here the profile's own stages matter more.
-      if (source.catalog && !addCompared(source, {job.source, job.catalog, job.executable}, *content).ok())
+      if (source.catalog &&
+          !addCompared(source, {job.source, job.catalog, job.executable, -1, job.reports}, *content).ok())
         content->compared.clear();
       return Apply([this, content] { apply(content); });
     };
@@ -170,13 +171,16 @@ class StagesPage : public shell::Page {
                                : tr("largest ÷ mean of the forward passes");
     cards_[0]->setFigure(tr("Imbalance"), r.imbalance ? ratio(*r.imbalance) : QStringLiteral("–"), detail, {},
                          r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
+    cards_[0]->setAmount(r.imbalance, false);
     cards_[1]->setFigure(tr("Bubble"), percent(r.bubble.fraction()),
                          tr("of the flush, in which devices that hold a stage do not compute"), {});
+    cards_[1]->setAmount(r.bubble.fraction(), false);
     if (const StageReport* limiting = r.limiting()) applyLimiting(*limiting);
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
     cards_[3]->setFigure(
         tr("Useful"), percent(useful),
         tr("of the step time: what it would take if all stages took the mean and never waited"), {});
+    cards_[3]->setAmount(useful, true);
   }
 
   void applyLimiting(const StageReport& stage) {

@@ -60,8 +60,8 @@ class StragglersPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<StragglersData>();
-      PIPESCOPE_ASSIGN(content->section,
-                       sectionNamed("stragglers", {job.source, job.catalog, job.executable}));
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("stragglers", {job.source, job.catalog, job.executable,
+                                                                     -1, job.reports}));
       PIPESCOPE_ASSIGN(content->answer, analysis::stragglers(job.source, job.catalog, job.executable));
       return Apply([this, content] { apply(content); });
     };

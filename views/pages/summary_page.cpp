@@ -53,10 +53,20 @@ class SummaryPage : public shell::Page {
 
  protected:
   Load load() override {
+    // The stages are computed on another thread than the rest.
+    if (const shell::ProfileSnapshot* snapshot = context_.session.snapshot()) {
+      readInBackground(
+          [held = *snapshot, executable = context_.session.executable(),
+           reports = context_.session.reports()] {
+            const sections::Context context{*held.source, *held.catalog, executable, -1, reports};
+            return stagesOf(context).ok();
+          },
+          [](bool) {});
+    }
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto made = collectSummaryPage({job.source, job.catalog, job.executable});
+      auto made = collectSummaryPage({job.source, job.catalog, job.executable, -1, job.reports});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<SummaryData>(*std::move(made));
       content->scale = scale;
@@ -97,6 +107,7 @@ class SummaryPage : public shell::Page {
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
     target_->setColumnWidth(480);
+    target_->setComparable(true);
     target->body()->addWidget(target_);
     area.left()->addWidget(target);
     area.left()->addStretch(1);
@@ -149,6 +160,8 @@ class SummaryPage : public shell::Page {
     } else {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
+      cards_[0]->setAmount(static_cast<double>(content.memory.maxUnit.count), false,
+                           text(formatCell(content.memory.maxUnit.count, Format::bytes)));
     }
     applyRate(content, overflows);
     const sections::Fact* bound = factNamed(section, "bound_by");
@@ -206,6 +219,7 @@ class SummaryPage : public shell::Page {
                          : overflows  ? tr("the model does not fit; %1").arg(call)
                                       : call,
                          tr("Show the trace"));
+    if (content.ran && rate > 0) cards_[1]->setAmount(rate, true);
   }
 
   void applyLimiting(const analysis::StagesReport& report) {

@@ -70,7 +70,7 @@ class SystemPage : public shell::Page {
     return [this](const Job& job) -> base::Result<Apply> {
       auto content = std::make_shared<SystemData>();
       PIPESCOPE_ASSIGN(sections::Section section,
-                       sectionNamed("system", {job.source, job.catalog, job.executable}));
+                       sectionNamed("system", {job.source, job.catalog, job.executable, -1, job.reports}));
       for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links

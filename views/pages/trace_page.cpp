@@ -127,6 +127,8 @@ class TracePage : public shell::Page {
     return made;
   }
 
+  QWidget* chartBeside() override { return canvas_; }
+
   shell::Place place() const override {
     shell::Place here;
     here.time = context_.timeRange.view().time(context_.timeRange.view().width() / 2.0);

@@ -119,7 +119,8 @@ class WaitsPage : public shell::Page {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<WaitsData>();
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("waits", {job.source, job.catalog, job.executable}));
+      PIPESCOPE_ASSIGN(content->section,
+                       sectionNamed("waits", {job.source, job.catalog, job.executable, -1, job.reports}));
       content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
       return Apply([this, content] { apply(content); });

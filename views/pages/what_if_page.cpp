@@ -279,7 +279,7 @@ namespace pipescope::shell {
 PIPESCOPE_REGISTER_PAGE(what_if) {
   registry.add({QStringLiteral("what-if"), QObject::tr("What if"), QStringLiteral("what_if"),
                 QObject::tr("What the recorded step would take with other costs, links or options"), 100,
-                [](PageContext& context) -> Page* { return new pages::WhatIfPage(context); }});
+                [](PageContext& context) -> Page* { return new pages::WhatIfPage(context); }, false});
 }
 
 }  // namespace pipescope::shell

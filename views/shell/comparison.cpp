@@ -2,6 +2,7 @@
 
 #include <QFileInfo>
 
+#include "profiler/sections/section.h"
 #include "views/shell/background.h"
 
 namespace pipescope::shell {
@@ -41,10 +42,17 @@ void Comparison::clear() {
   opening_ = false;
   opened_ = {};
   snapshot_ = {};
+  reports_.clear();
   path_.clear();
   title_.clear();
   error_.clear();
   Q_EMIT changed();
+}
+
+std::shared_ptr<sections::ReportCache> Comparison::reports(model::ExecutableId executable) {
+  std::shared_ptr<sections::ReportCache>& kept = reports_[executable];
+  if (!kept) kept = sections::makeReportCache();
+  return kept;
 }
 
 void Comparison::start(std::function<base::Result<OpenedSource>()> opener) {
@@ -57,6 +65,7 @@ void Comparison::start(std::function<base::Result<OpenedSource>()> opener) {
       [this, generation](const base::Result<ComparedProfile>& made) {
         if (generation != generation_) return;
         opening_ = false;
+        reports_.clear();
         if (made.ok()) {
           opened_ = made->opened;
           snapshot_ = {made->opened.source, made->catalog};

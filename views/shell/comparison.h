@@ -1,6 +1,7 @@
 #pragma once
 #include <QObject>
 #include <QString>
+#include <map>
 
 #include "views/shell/profile_session.h"
 
@@ -20,6 +21,8 @@ class Comparison : public QObject {
   void clear();
 
   const ProfileSnapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
+  /// The reports of one of its executables that pages have computed.
+  std::shared_ptr<sections::ReportCache> reports(model::ExecutableId executable);
   QString path() const { return path_; }
   QString title() const { return title_; }
   QString error() const { return error_; }  ///< empty after a success
@@ -34,6 +37,7 @@ class Comparison : public QObject {
   Opener opener_;
   OpenedSource opened_;
   ProfileSnapshot snapshot_;
+  std::map<model::ExecutableId, std::shared_ptr<sections::ReportCache>> reports_;
   QString path_, title_, error_;
   bool opening_ = false;
   int generation_ = 0;

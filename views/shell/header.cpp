@@ -54,6 +54,22 @@ void Header::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), palette_.ui(Ui::raised));
   painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
+  if (!offering_) return;
+  painter.fillRect(rect(), palette_.ui(Ui::selection));
+  painter.setPen(palette_.ui(Ui::text));
+  painter.drawText(rect(), Qt::AlignCenter,
+                   tr("Drop the file here to compare it with %1, or below to open it").arg(session_.title()));
+}
+
+void Header::offerComparison(bool offer) {
+  if (offer == offering_) return;
+  offering_ = offer;
+  for (QWidget* child : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+    if (offer && child->isVisible()) child->setProperty("hidden_by_offer", true), child->hide();
+    if (!offer && child->property("hidden_by_offer").toBool())
+      child->setProperty("hidden_by_offer", false), child->show();
+  }
+  update();
 }
 
 void Header::follow() {

@@ -19,6 +19,8 @@ class Header : public QWidget {
   Header(const Palette& palette, ProfileSession& session, QWidget* parent = nullptr);
   /// Shows the session's present profile. There must be one.
   void follow();
+  /// Says, while a file is dragged over the window, that it can be dropped here to compare it.
+  void offerComparison(bool offer);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -32,6 +34,7 @@ class Header : public QWidget {
   QLabel *badge_, *executableLabel_;
   ElidedLabel *title_, *facts_;
   QComboBox* executables_;
+  bool offering_ = false;
 };
 
 }  // namespace pipescope::shell

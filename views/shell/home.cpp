@@ -10,11 +10,13 @@
 #include "views/shell/icons.h"
 #include "views/shell/notice.h"
 #include "views/shell/palette.h"
+#include "views/shell/recent_list.h"
 #include "views/shell/window_settings.h"
 
 namespace pipescope::shell {
 namespace {
-constexpr int kColumn = 620, kMarkSize = 64;
+constexpr int kColumn = 620, kMarkSize = 64, kProfilesHeight = 220, kComparisonsHeight = 110;
+constexpr int kSourceRole = Qt::UserRole + 1;
 }  // namespace
 
 Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
@@ -28,7 +30,9 @@ Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
                           "written. Drop a file here, or choose one."),
                        this)),
       recentTitle_(new QLabel(tr("Recent profiles"), this)),
-      recent_(new QListWidget(this)) {
+      comparisonsTitle_(new QLabel(tr("Recent comparisons"), this)),
+      recent_(new RecentList(this)),
+      comparisons_(new QListWidget(this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(notice_);
@@ -64,8 +68,18 @@ Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
   layout->addWidget(recentTitle_);
   recent_->setFrameShape(QFrame::NoFrame);
   recent_->setAccessibleName(tr("Recent profiles"));
-  recent_->setFixedHeight(260);
+  recent_->setFixedHeight(kProfilesHeight);
+  recent_->setToolTip(tr("Drag one profile onto another to compare them"));
   layout->addWidget(recent_);
+  layout->addWidget(comparisonsTitle_);
+  comparisons_->setFrameShape(QFrame::NoFrame);
+  comparisons_->setAccessibleName(tr("Recent comparisons"));
+  comparisons_->setFixedHeight(kComparisonsHeight);
+  layout->addWidget(comparisons_);
+  connect(recent_, &RecentList::comparisonWanted, this, &Home::comparisonChosen);
+  connect(comparisons_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
+    Q_EMIT comparisonChosen(item->data(kSourceRole).toString(), item->data(Qt::UserRole).toString());
+  });
   layout->addStretch(3);
   outer->addWidget(column, 1, Qt::AlignHCenter);
   connect(open, &QPushButton::clicked, this, &Home::openRequested);
@@ -80,14 +94,21 @@ void Home::refresh() {
   recent_->clear();
   for (const QString& path : settings_.recentFiles()) {
     const QFileInfo name(path);
-    auto* item =
-        new QListWidgetItem(QStringLiteral("%1   —   %2").arg(name.fileName(), name.path()), recent_);
-    item->setData(Qt::UserRole, path);
-    item->setToolTip(path);
+    recent_->add(QStringLiteral("%1   —   %2").arg(name.fileName(), name.path()), path, path);
   }
   const bool any = recent_->count() > 0;
   recent_->setVisible(any);
   recentTitle_->setVisible(any);
+  comparisons_->clear();
+  for (const auto& [source, target] : settings_.recentComparisons()) {
+    auto* item = new QListWidgetItem(
+        tr("%1 → %2").arg(QFileInfo(source).fileName(), QFileInfo(target).fileName()), comparisons_);
+    item->setData(Qt::UserRole, target);
+    item->setData(kSourceRole, source);
+    item->setToolTip(tr("source %1\ntarget %2").arg(source, target));
+  }
+  comparisons_->setVisible(comparisons_->count() > 0);
+  comparisonsTitle_->setVisible(comparisons_->count() > 0);
 }
 
 void Home::setReading(const QString& file) {
@@ -117,10 +138,12 @@ void Home::follow() {
   QFont bold = font();
   bold.setBold(true);
   recentTitle_->setFont(bold);
+  comparisonsTitle_->setFont(bold);
   Palette::makeQuiet(*hint_);
   QPalette list = palette_.widgets();
   list.setColor(QPalette::Base, palette_.ui(Ui::window));
   recent_->setPalette(list);
+  comparisons_->setPalette(list);
 }
 
 }  // namespace pipescope::shell

@@ -15,6 +15,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "views/shell/beside_pages.h"
 #include "views/shell/comparison.h"
 #include "views/shell/elided_label.h"
 #include "views/shell/find_bar.h"
@@ -50,6 +51,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
       [this](const QString& text) { find_->begin(text); }, *comparison_,
       [this] { dialogs_->chooseCompared(); }});
+  beside_ = std::make_unique<BesidePages>(*context_, nullptr);
   dialogs_ = new WindowDialogs(*this);
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
@@ -93,6 +95,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
 
 /// The pages refer to the members of the window, so they go first.
 MainWindow::~MainWindow() {
+  beside_.reset();  // a chart of its pages may lie on one of the window's
   delete takeCentralWidget();
 }
 
@@ -156,6 +159,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::newRunRequested, this, &MainWindow::newRunRequested);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
+  connect(home_, &Home::comparisonChosen, this, &MainWindow::compare);
   outer_ = new QStackedWidget(this);
   outer_->addWidget(home_);
   outer_->addWidget(inner);
@@ -173,6 +177,11 @@ void MainWindow::openSource(OpenedSource source, const QString& title) {
 void MainWindow::compareWith(const QString& path) {
   comparison_->open(path);
   showPage(QStringLiteral("compare"));
+}
+
+void MainWindow::compare(const QString& source, const QString& target) {
+  open(target);
+  compareWith(source);
 }
 
 void MainWindow::setDemo(Demo demo) {
@@ -217,6 +226,7 @@ void MainWindow::rememberComparison() {
 void MainWindow::showAgain() {
   menus_->followUnit();
   for (Page* page : pages_) page->reload();
+  beside_->reload();
 }
 
 void MainWindow::showFind() {
@@ -251,6 +261,7 @@ void MainWindow::selectPage(int index) {
   if (index < 0 || index >= static_cast<int>(pages_.size())) return;
   sidebar_->setCurrent(index);
   stack_->setCurrentIndex(index);
+  beside_->follow(currentPage(), definitions_[static_cast<std::size_t>(index)]);
   currentPage()->offerKeyboard();
   menus_->enable();
 }
@@ -272,7 +283,8 @@ void MainWindow::go(const Place& place) {
 
 bool MainWindow::isSettled() const {
   if (session_->isOpening() || comparison_->isOpening()) return false;
-  return session_->snapshot() == nullptr || currentPage() == nullptr || currentPage()->isSettled();
+  return session_->snapshot() == nullptr || currentPage() == nullptr ||
+         (currentPage()->isSettled() && beside_->isSettled());
 }
 
 Page* MainWindow::currentPage() const {
@@ -359,24 +371,35 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
   const QList<QUrl> urls = event->mimeData()->urls();
-  if (!urls.isEmpty() && urls.front().isLocalFile()) event->acceptProposedAction();
+  if (urls.isEmpty() || !urls.front().isLocalFile()) return;
+  event->acceptProposedAction();
+  header_->offerComparison(session_->snapshot() != nullptr && urls.size() == 1);
+}
+
+void MainWindow::dragMoveEvent(QDragMoveEvent* event) {
+  event->acceptProposedAction();
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+  header_->offerComparison(false);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  header_->offerComparison(false);
   const QList<QUrl> urls = event->mimeData()->urls();
   if (urls.isEmpty() || !urls.front().isLocalFile()) return;
   event->acceptProposedAction();
   const QString first = urls.front().toLocalFile();
-  // Two dropped files are compared with each other. One file that is dropped on the compare page is compared
-  // with the open profile.
+  // Two dropped files are compared with each other. One file that is dropped on the strip with the name of
+  // the open profile, or on the compare page, is compared with it.
   const bool two = urls.size() == 2 && urls.back().isLocalFile();
-  const bool comparing =
-      session_->snapshot() != nullptr && stack_->currentIndex() >= 0 &&
-      definitions_[static_cast<std::size_t>(stack_->currentIndex())].id == QLatin1String("compare");
+  const bool onName = header_->isVisible() && header_->rect().contains(header_->mapFrom(this, event->pos()));
+  const bool comparing = session_->snapshot() != nullptr && stack_->currentIndex() >= 0 &&
+                         (onName || definitions_[static_cast<std::size_t>(stack_->currentIndex())].id ==
+                                        QLatin1String("compare"));
   if (!two && comparing) return compareWith(first);
   if (!two) return open(first);
-  open(urls.back().toLocalFile());
-  compareWith(first);
+  compare(first, urls.back().toLocalFile());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

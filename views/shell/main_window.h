@@ -9,6 +9,7 @@ class QStackedWidget;
 
 namespace pipescope::shell {
 
+class BesidePages;
 class Comparison;
 class FindBar;
 class ElidedLabel;
@@ -52,6 +53,8 @@ class MainWindow : public QMainWindow {
   /// Compares the window's profile with the one at `path`, and shows the page that compares them.
   void compareWith(const QString& path);
   Comparison& comparison() { return *comparison_; }
+  /// Opens the target and compares it with the source.
+  void compare(const QString& source, const QString& target);
   /// Returns false where there is no such page.
   bool showPage(const QString& id);
   QStringList pageIds() const;
@@ -77,6 +80,8 @@ class MainWindow : public QMainWindow {
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragMoveEvent(QDragMoveEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
@@ -96,6 +101,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<TimeRange> timeRange_;
   std::unique_ptr<Actions> actions_;
   std::unique_ptr<PageContext> context_;
+  std::unique_ptr<BesidePages> beside_;
   std::vector<PageDefinition> definitions_;
   std::vector<Page*> pages_;
   std::optional<Place> pending_;  ///< shown as soon as the profile is open

@@ -9,16 +9,22 @@
 #include <QShowEvent>
 #include <QStackedLayout>
 #include <QTimer>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/sections/report_cache.h"
 #include "views/shell/background.h"
+#include "views/shell/elided_label.h"
+#include "views/shell/icons.h"
 #include "views/shell/notice.h"
 
 namespace pipescope::shell {
 namespace {
 /// Reading is announced only when it takes longer than this.
 constexpr int kPageQuietMs = 150;
+/// The heights of the other profile's chart and of the page, as shares.
+constexpr int kChartAbove = 2, kPageBelow = 3;
 }  // namespace
 
 bool isTyping(const QWidget* focus) {
@@ -39,7 +45,8 @@ Page::Page(PageContext& context) : context_(context) {
   stack_ = new QStackedLayout(stacked);
   pane_ = new NoticePane(context.palette, stacked);
   stack_->addWidget(pane_);
-  layout->addWidget(stacked, 1);
+  layout->addWidget(stacked, kPageBelow);
+  layout_ = layout;
   connect(&context.session, &ProfileSession::opened, this, [this] {
     hasContent_ = false;
     forget();
@@ -123,7 +130,46 @@ void Page::takeKey(QKeyEvent* event) {
 
 void Page::reload() {
   stale_ = true;
-  if (isVisible()) start();
+  if (isRead()) start();
+}
+
+void Page::loadUnseen(bool unseen) {
+  unseen_ = unseen;
+  if (unseen_ && stale_) start();
+}
+
+void Page::setAbove(const QString& sentence, std::function<void()> end) {
+  delete std::exchange(above_, nullptr);
+  aboveLayout_ = nullptr;
+  if (sentence.isEmpty()) return;
+  above_ = new QWidget(this);
+  aboveLayout_ = new QVBoxLayout(above_);
+  aboveLayout_->setContentsMargins(14, 6, 10, 0);
+  aboveLayout_->setSpacing(4);
+  auto* row = new QHBoxLayout;
+  auto* label = new ElidedLabel(context_.palette, Qt::AlignLeft | Qt::AlignVCenter, above_, Ui::muted);
+  label->setText(sentence);
+  row->addWidget(label, 1);
+  auto* button = new QToolButton(above_);
+  button->setAutoRaise(true);
+  button->setToolTip(tr("End the comparison"));
+  button->setAccessibleName(button->toolTip());
+  button->setIcon(icon(QStringLiteral("close"), context_.palette));
+  connect(&context_.palette, &Palette::changed, button,
+          [this, button] { button->setIcon(icon(QStringLiteral("close"), context_.palette)); });
+  // The button goes with the comparison that it ends.
+  connect(
+      button, &QToolButton::clicked, this, [end = std::move(end)] { end(); }, Qt::QueuedConnection);
+  row->addWidget(button);
+  aboveLayout_->addLayout(row);
+  layout_->insertWidget(1, above_);
+}
+
+void Page::setChartAbove(QWidget* chart) {
+  if (aboveLayout_ == nullptr) return;
+  aboveLayout_->addWidget(chart, 1);
+  layout_->setStretchFactor(above_, kChartAbove);
+  chart->show();
 }
 
 void Page::showEvent(QShowEvent* event) {
@@ -159,15 +205,18 @@ void Page::start() {
   });
   inBackground(
       this,
-      [load = load(), held = *snapshot, executable = context_.session.executable(), progress = progress_] {
-        return load({*held.source, *held.catalog, executable, *progress});
+      [load = load(), held = *snapshot, executable = context_.session.executable(), progress = progress_,
+       reports = context_.session.reports()] {
+        auto read = load({*held.source, *held.catalog, executable, *progress, reports});
+        sections::forgetLargeReports(*reports);
+        return read;
       },
       [this](base::Result<Apply>&& result) { finish(std::move(result)); });
 }
 
 void Page::finish(base::Result<Apply>&& result) {
   loading_ = false;
-  if (stale_ && isVisible()) return start();
+  if (stale_ && isRead()) return start();
   bar_->clear();
   if (result.ok()) {
     const bool first = !hasContent_;

@@ -19,6 +19,7 @@
 #include "views/shell/window_settings.h"
 
 class QStackedLayout;
+class QVBoxLayout;
 
 namespace pipescope::shell {
 
@@ -75,6 +76,8 @@ class Page : public QWidget {
   bool isSettled() const { return !loading_ && !stale_ && pendingReads_ == 0; }
   /// The notice above the content or in place of it; empty: none.
   QString notice() const;
+  /// False while a sentence stands in place of the content.
+  bool showsContent() const;
   /// Shows a place on this page.
   virtual void show(const Place&) {}
   /// Reads the content again, now or when the page is next visible.
@@ -89,6 +92,19 @@ class Page : public QWidget {
   virtual void endFind(bool back);
   /// The place that is shown, for a link. Page and executable are added by the window.
   virtual Place place() const { return {}; }
+
+  /// Reads the content although the page is not shown, because another page shows its figures beside its own.
+  void loadUnseen(bool unseen);
+  /// The chart that a comparison shows above the same chart of the other profile; null: none.
+  virtual QWidget* chartBeside() { return nullptr; }
+  /// Makes the choices of a page of the same class that shows another profile; null: that page is not
+  /// compared any more.
+  virtual void mirror(const Page*) {}
+  /// Shows a line above the page that says what it is compared with, and a button that ends that; empty:
+  /// none.
+  void setAbove(const QString& sentence, std::function<void()> end);
+  /// Shows the other profile's chart below that line. setAbove() with an empty sentence takes it away.
+  void setChartAbove(QWidget* chart);
 
   /// Gives the keyboard to the widget that answers the page's keys, unless the user is typing into a field.
   void offerKeyboard();
@@ -126,6 +142,7 @@ class Page : public QWidget {
     const analysis::Catalog& catalog;
     model::ExecutableId executable;
     base::Progress& progress;
+    std::shared_ptr<sections::ReportCache> reports;  ///< what pages have computed already
   };
   /// Shows what was read. Called on the window's thread.
   using Apply = std::function<void()>;
@@ -156,14 +173,16 @@ class Page : public QWidget {
  private:
   void start();
   void finish(base::Result<Apply>&& result);
-  bool showsContent() const;
   void enableOwned();
+  bool isRead() const { return isVisible() || unseen_; }
 
   NoticeBar* bar_ = nullptr;
   NoticePane* pane_ = nullptr;
   QStackedLayout* stack_ = nullptr;
   std::shared_ptr<SharedProgress> progress_;
-  bool loading_ = false, stale_ = true, hasContent_ = false;
+  QWidget* above_ = nullptr;
+  QVBoxLayout *layout_ = nullptr, *aboveLayout_ = nullptr;
+  bool loading_ = false, stale_ = true, hasContent_ = false, unseen_ = false;
   int pendingReads_ = 0;
   QWidget *content_ = nullptr, *keyWidget_ = nullptr;
   std::vector<std::pair<QAction*, bool>> owned_;  ///< commands of the page; false: it would do nothing now
@@ -176,6 +195,7 @@ struct PageDefinition {
   QString id, title, icon, doc;
   int order = 0;  ///< position in the sidebar
   std::function<Page*(PageContext&)> make;
+  bool comparable = true;  ///< shows one profile, so it can show two that are compared
 };
 
 /// The key of the page at this position of the sidebar: Ctrl+1 … Ctrl+9, then Ctrl+0. Later pages have none.

@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QPointer>
 
+#include "profiler/sections/section.h"
 #include "views/shell/background.h"
 
 namespace pipescope::shell {
@@ -85,6 +86,17 @@ void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, c
       });
 }
 
+void ProfileSession::share(const ProfileSnapshot& snapshot, const QString& title) {
+  ++generation_;
+  opened_ = {snapshot.source, {}, {}};
+  show(snapshot);
+  title_ = title;
+  executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
+                                                       : snapshot_.catalog->executables.front().id;
+  Q_EMIT opened();
+  Q_EMIT stateChanged();
+}
+
 void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   opening_ = false;
   if (!attempt.catalog) {
@@ -97,7 +109,7 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
     path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();
     title_ = file.fileName();
   }
-  snapshot_ = {attempt.opened.source, attempt.catalog};
+  show({attempt.opened.source, attempt.catalog});
   executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
                                                        : snapshot_.catalog->executables.front().id;
   watchFrom(attempt.stamp);
@@ -110,6 +122,12 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   }
   Q_EMIT opened();
   Q_EMIT stateChanged();
+}
+
+/// Reports of an older snapshot are out of date.
+void ProfileSession::show(ProfileSnapshot snapshot) {
+  snapshot_ = std::move(snapshot);
+  reports_ = sections::makeReportCache();
 }
 
 void ProfileSession::fail(const QString& sentence) {
@@ -151,7 +169,7 @@ void ProfileSession::poll() {
           watchFrom(attempt.stamp);
           return fail(QString::fromStdString(attempt.error));
         }
-        snapshot_.catalog = attempt.catalog;
+        show({snapshot_.source, attempt.catalog});
         if (!executable_.valid() && !snapshot_.catalog->executables.empty())
           executable_ = snapshot_.catalog->executables.front().id;
         if (snapshot_.catalog->state.state != model::ProfileState::running) {
@@ -212,6 +230,7 @@ void ProfileSession::setExecutable(model::ExecutableId executable) {
       snapshot_.catalog->executable(executable) == nullptr)
     return;
   executable_ = executable;
+  reports_ = sections::makeReportCache();
   Q_EMIT executableChanged();
 }
 

@@ -8,6 +8,10 @@
 #include "profiler/analysis/catalog.h"
 #include "profiler/model/source.h"
 
+namespace pipescope::sections {
+struct ReportCache;
+}
+
 namespace pipescope::shell {
 
 /// An opened profile and the functions that read more of it later. They are called on workers only.
@@ -43,6 +47,8 @@ class ProfileSession : public QObject {
   void open(const QString& path, const QString& executable = {});
   /// Shows a profile that is not a file.
   void openSource(OpenedSource source, const QString& title);
+  /// Shows a profile that is open already, and does not follow it.
+  void share(const ProfileSnapshot& snapshot, const QString& title);
   /// Opens the same file again and keeps the executable.
   void reload();
 
@@ -54,6 +60,8 @@ class ProfileSession : public QObject {
   QString error() const { return error_; }
 
   model::ExecutableId executable() const { return executable_; }
+  /// The reports of this executable that pages have computed, so that each is computed once.
+  std::shared_ptr<sections::ReportCache> reports() const { return reports_; }
   void setExecutable(model::ExecutableId executable);
   bool canKeepNotes() const { return static_cast<bool>(opened_.keepNotes); }
   /// Writes notes on a worker, then calls done(status) on the window's thread unless `context` is destroyed.
@@ -84,7 +92,10 @@ class ProfileSession : public QObject {
 
   Opener opener_;
   OpenedSource opened_;
+  void show(ProfileSnapshot snapshot);
+
   ProfileSnapshot snapshot_;
+  std::shared_ptr<sections::ReportCache> reports_;
   QString path_, title_, error_;
   model::ExecutableId executable_;
   QTimer timer_, watch_;

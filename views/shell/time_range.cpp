@@ -29,6 +29,7 @@ void TimeRange::undo() {
 void TimeRange::reset(const geometry::TimeView& view) {
   past_.clear();
   view_ = view;
+  origin_ = view.start();
   Q_EMIT changed();
 }
 

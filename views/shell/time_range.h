@@ -17,6 +17,8 @@ class TimeRange : public QObject {
   const geometry::TimeView& view() const { return view_; }
   base::Ticks start() const { return view_.start(); }
   base::Ticks end() const { return view_.end(); }
+  /// The beginning of the view that reset() showed.
+  base::Ticks origin() const { return origin_; }
 
   /// Changes the view without remembering the present one. Drags and the wheel call it many times.
   void show(const geometry::TimeView& view);
@@ -32,6 +34,7 @@ class TimeRange : public QObject {
  private:
   static constexpr std::size_t kRemembered = 100;
   geometry::TimeView view_;
+  base::Ticks origin_;
   std::vector<geometry::TimeView> past_;
 };
 

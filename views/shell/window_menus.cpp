@@ -166,10 +166,7 @@ void WindowMenus::fillRecent() {
   if (!pairs.isEmpty()) recent_->addSeparator();
   for (const auto& [source, target] : pairs) {
     recent_->addAction(tr("Compare %1 with %2").arg(source, target), this,
-                       [this, from = source, to = target] {
-                         window_.open(to);
-                         window_.compareWith(from);
-                       });
+                       [this, from = source, to = target] { window_.compare(from, to); });
   }
   recent_->setEnabled(!recent_->isEmpty());
   if (recent_->isEmpty()) return;

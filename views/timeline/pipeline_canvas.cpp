@@ -83,10 +83,55 @@ int PipelineCanvas::top() const {
   return verticalScrollBar()->value() - kPipelineMargin;
 }
 
+/// The length of the iteration, or of the twin's if that is longer.
+double PipelineCanvas::span() const {
+  const auto own = static_cast<double>((scene_.end() - scene_.start()).count);
+  if (twin_ == nullptr || !twin_->grid_) return own;
+  return std::max(own,
+                  static_cast<double>((twin_->scene_.end() - twin_->scene_.start()).count) * ticksOf(*twin_));
+}
+
+/// Ticks of this canvas in one tick of the twin. The columns of a table have no time.
+double PipelineCanvas::ticksOf(const PipelineCanvas& twin) const {
+  return options_.grid ? 1
+                       : static_cast<double>(scale_.ticksPerSecond) /
+                             static_cast<double>(std::max<std::int64_t>(1, twin.scale_.ticksPerSecond));
+}
+
+void PipelineCanvas::setTwin(PipelineCanvas* twin) {
+  if (twin == twin_) return;
+  if (twin_ != nullptr) {
+    disconnect(twin_, nullptr, this, nullptr);
+    disconnect(this, nullptr, twin_, nullptr);
+    PipelineCanvas* former = twin_;
+    twin_ = nullptr;
+    former->setTwin(nullptr);
+    zoomToAll();
+  }
+  twin_ = twin;
+  if (twin == nullptr) return;
+  connect(twin, &PipelineCanvas::viewChanged, this, &PipelineCanvas::followTwin);
+  twin->setTwin(this);
+  zoomToAll();
+}
+
+void PipelineCanvas::followTwin() {
+  if (following_ || twin_ == nullptr || !grid_ || !twin_->grid_) return;
+  const double ticks = ticksOf(*twin_);
+  const auto moment = [&](base::Ticks time) {
+    return scene_.start() +
+           base::Ticks(std::llround(static_cast<double>((time - twin_->scene_.start()).count) * ticks));
+  };
+  const base::Ticks start = moment(twin_->view_.start());
+  following_ = true;
+  show(geometry::TimeView(start, std::max(moment(twin_->view_.end()), start + base::Ticks(1)), rowsWidth()));
+  following_ = false;
+}
+
 void PipelineCanvas::show(geometry::TimeView view) {
-  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
-  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
-  view.keepWithin(scene_.start() - room, scene_.end() + room);
+  const double whole = span();
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
+  view.keepWithin(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room);
   if (view == view_) return;
   view_ = view;
   stale_ = true;
@@ -95,14 +140,15 @@ void PipelineCanvas::show(geometry::TimeView view) {
 }
 
 void PipelineCanvas::zoomToAll() {
-  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
-  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
-  geometry::TimeView view(scene_.start() - room, scene_.end() + room, rowsWidth());
+  const double whole = span();
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
+  geometry::TimeView view(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room,
+                          rowsWidth());
   // Cells of a table stay wide enough to be read, even if only a part of them fits then.
   if (options_.grid) {
     constexpr double kCell = 22;
     const double ticks = rowsWidth() / kCell * static_cast<double>(geometry::kColumnTicks);
-    if (ticks < span)
+    if (ticks < whole)
       view = geometry::TimeView(base::Ticks(0), base::Ticks(static_cast<std::int64_t>(ticks)), rowsWidth());
   }
   show(view);
@@ -114,9 +160,10 @@ std::function<void()> PipelineCanvas::showWhole(QWidget& frame) {
   const int scrolled = verticalScrollBar()->value();
   frame.resize(size.width(), size.height() + verticalScrollBar()->maximum());
   frame.layout()->activate();
-  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
-  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
-  show(geometry::TimeView(scene_.start() - room, scene_.end() + room, rowsWidth()));
+  const double whole = span();
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
+  show(geometry::TimeView(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room,
+                          rowsWidth()));
   return [this, &frame, size, view, scrolled] {
     frame.resize(size);
     frame.layout()->activate();
@@ -128,7 +175,7 @@ std::function<void()> PipelineCanvas::showWhole(QWidget& frame) {
 void PipelineCanvas::zoomBy(double factor) {
   geometry::TimeView view = view_;
   const double x = pointer_.x() > kGutter ? pointer_.x() - kGutter : view.width() / 2.0;
-  view.zoomAbout(x, factor, static_cast<double>((scene_.end() - scene_.start()).count) * (1 + 2 * kRoom));
+  view.zoomAbout(x, factor, span() * (1 + 2 * kRoom));
   show(view);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <QAbstractScrollArea>
 #include <QPixmap>
+#include <QPointer>
 #include <QStringList>
 #include <functional>
 #include <memory>
@@ -38,6 +39,9 @@ class PipelineCanvas : public QAbstractScrollArea {
   void zoomBy(double factor);
   void zoomToAll();
   const geometry::TimeView& view() const { return view_; }
+  /// Makes both canvases show the same stretch of time, counted from the beginning of their iterations; null:
+  /// this one is alone again.
+  void setTwin(PipelineCanvas* twin);
   /// Makes the canvas show all rows and columns by enlarging `frame`, which contains it. Returns what undoes
   /// it.
   std::function<void()> showWhole(QWidget& frame);
@@ -62,6 +66,9 @@ class PipelineCanvas : public QAbstractScrollArea {
 
  private:
   void layOut();
+  double span() const;
+  double ticksOf(const PipelineCanvas& twin) const;
+  void followTwin();
   void show(geometry::TimeView view);
   void reveal(int cell);
   int top() const;
@@ -80,6 +87,8 @@ class PipelineCanvas : public QAbstractScrollArea {
   std::function<QStringList(int)> describe_;
   std::function<QStringList(const geometry::PipelineMark&)> describeMark_;
   QPixmap picture_;
+  QPointer<PipelineCanvas> twin_;
+  bool following_ = false;
   bool stale_ = true, dragging_ = false, pressing_ = false;
   int selected_ = -1, hovered_ = -1;
   const geometry::PipelineMark* hoveredMark_ = nullptr;

@@ -18,6 +18,7 @@ AddressMap::AddressMap(const shell::Palette& palette, QWidget* parent)
   layout->addWidget(table_, 1);
   bar_->bars()->setAccessibleName(tr("Addresses"));
   bar_->setVisible(false);
+  table_->setComparable(false);  // two maps of addresses have no common rows
 }
 
 void AddressMap::setTable(sections::SectionTable table) {

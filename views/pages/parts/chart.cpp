@@ -143,10 +143,49 @@ class Chart::BandItem : public QwtPlotItem {
   const Chart& chart_;
 };
 
+/// Draws the sum of the other profile as a line.
+class Chart::OtherItem : public QwtPlotItem {
+ public:
+  explicit OtherItem(Chart& chart) : chart_(chart) { setZ(20); }
+
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
+            const QRectF& canvas) const override {
+    const auto count = static_cast<int>(chart_.others_.size());
+    if (count == 0) return;
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing, false);
+    const QColor colour = chart_.palette_.ui(Ui::text);
+    int before = -1, last = -1;
+    for (int x = static_cast<int>(std::floor(canvas.left())); x < std::ceil(canvas.right()); ++x) {
+      const int first = std::max(0, static_cast<int>(std::floor(xMap.invTransform(x))));
+      if (first >= count) break;
+      const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
+      const auto most = chart_.others_.widest(static_cast<std::size_t>(first), static_cast<std::size_t>(end));
+      const int y =
+          static_cast<int>(std::lround(yMap.transform(static_cast<double>(chart_.others_.length(most)))));
+      painter->fillRect(QRect(x, y - 1, 1, 2), colour);
+      if (before >= 0) painter->fillRect(QRect(x, std::min(before, y), 1, std::abs(before - y)), colour);
+      before = y;
+      last = x;
+    }
+    const timeline::LabelFont labels(chart_.font());
+    painter->setFont(labels.font());
+    painter->setPen(colour);
+    const QRect name(std::max(static_cast<int>(canvas.left()), last - 64), before - 18, 60, 16);
+    painter->fillRect(name.adjusted(0, 2, 4, 0), chart_.palette_.ui(Ui::surface));
+    painter->drawText(name, Qt::AlignRight | Qt::AlignVCenter, tr("source"));
+    painter->restore();
+  }
+
+ private:
+  const Chart& chart_;
+};
+
 Chart::Chart(const shell::Palette& palette, QWidget* parent)
     : RangePlot(palette, parent),
       stack_(new StackItem(*this)),
       bandItem_(new BandItem(*this)),
+      otherItem_(new OtherItem(*this)),
       limit_(new QwtPlotMarker),
       markLine_(new QwtPlotMarker) {
   setAxisScaleDraw(yLeft, new BytesScale);
@@ -154,6 +193,7 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
   plotLayout()->setCanvasMargin(0);
   stack_->attach(this);
   bandItem_->attach(this);
+  otherItem_->attach(this);
   limit_->setLineStyle(QwtPlotMarker::HLine);
   limit_->setLabelAlignment(Qt::AlignRight | Qt::AlignTop);
   limit_->setZ(40);
@@ -183,7 +223,7 @@ void Chart::lightBand(int band) {
 }
 
 void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands) {
-  const int before = size();
+  const int before = static_cast<int>(whole());
   layers_ = std::move(layers);
   bands_ = std::move(bands);
   std::size_t count = layers_.empty() ? 0 : layers_.front().values.size();
@@ -197,9 +237,29 @@ void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> band
     }
   }
   totals_ = geometry::WidestIndex(std::move(totals));
-  setWhole(size(), kChartFewest);
-  if (size() != before) setRange(0, size());
+  showSize(before);
+}
+
+/// Makes room for the longer of both profiles, and shows it whole if it is longer than before.
+void Chart::showSize(int before) {
+  const int all = std::max(size(), static_cast<int>(others_.size()));
+  setWhole(all, kChartFewest);
+  if (all != before) setRange(0, all);
   scaleValues();
+}
+
+void Chart::showBeside(const shell::Beside* source, double) {
+  const auto* other = dynamic_cast<const Chart*>(source);
+  if (other == nullptr && others_.size() == 0) return;
+  const int before = static_cast<int>(whole());
+  others_ = other == nullptr ? geometry::WidestIndex() : other->totals_;
+  showSize(before);
+}
+
+std::int64_t Chart::otherTotal(int index) const {
+  return index >= 0 && index < static_cast<int>(others_.size())
+             ? others_.length(static_cast<std::size_t>(index))
+             : -1;
 }
 
 int Chart::size() const {
@@ -247,6 +307,10 @@ void Chart::scaleValues() {
   double largest = std::max(1.0, above(limitBytes_, names + kLimitRoom));
   if (size() > 0) {
     const auto most = static_cast<double>(totals_.length(totals_.widest(0, totals_.size())));
+    largest = std::max(largest, above(most, names + kTopRoom));
+  }
+  if (others_.size() > 0) {
+    const auto most = static_cast<double>(others_.length(others_.widest(0, others_.size())));
     largest = std::max(largest, above(most, names + kTopRoom));
   }
   setAxisScale(yLeft, 0, largest, geometry::niceBytesStep(largest, kTicks));

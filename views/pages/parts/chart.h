@@ -6,6 +6,7 @@
 #include "profiler/geometry/folding.h"
 #include "profiler/geometry/shapes.h"
 #include "views/pages/parts/range_plot.h"
+#include "views/shell/beside.h"
 
 class QwtPlotMarker;
 
@@ -28,8 +29,8 @@ struct ChartBand {
 
 /// Bytes by index (tile or program step) as stacked layers. A column of pixels that covers several indices
 /// shows the one with the largest sum, so that peaks are never averaged away. The cost of painting depends on
-/// pixels, not on indices.
-class Chart : public RangePlot {
+/// pixels, not on indices. In a comparison, a line over the layers is the sum of the other profile.
+class Chart : public RangePlot, public shell::Beside {
   Q_OBJECT
 
  public:
@@ -49,6 +50,10 @@ class Chart : public RangePlot {
   int size() const;
   std::int64_t total(int index) const;
   const std::vector<StackLayer>& layers() const { return layers_; }
+  QString besideName() const override { return QStringLiteral("chart"); }
+  void showBeside(const shell::Beside* source, double ticks) override;
+  /// The sum of the other profile at an index; −1: none.
+  std::int64_t otherTotal(int index) const;
 
  Q_SIGNALS:
   void hovered(int index);  ///< −1: none
@@ -65,14 +70,17 @@ class Chart : public RangePlot {
  private:
   class StackItem;
   class BandItem;
+  class OtherItem;
+  void showSize(int before);
   void scaleValues();
   int indexAt(const QPoint& position) const;
 
   std::vector<StackLayer> layers_;
   std::vector<ChartBand> bands_;
-  geometry::WidestIndex totals_;
+  geometry::WidestIndex totals_, others_;  ///< others_: of the other profile
   StackItem* stack_;
   BandItem* bandItem_;
+  OtherItem* otherItem_;
   QwtPlotMarker *limit_, *markLine_;
   double limitBytes_ = -1;
   int mark_ = -1, lit_ = -1;

@@ -27,8 +27,18 @@ class CurveChart::CurveItem : public QwtPlotItem {
 
   void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
             const QRectF& canvas) const override {
-    if (!chart_.series_) return;
-    const auto& points = chart_.series_->points;
+    if (chart_.other_)
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.other_, chart_.palette_.ui(shell::Ui::muted),
+                 tr("source"));
+    if (chart_.series_)
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, chart_.palette_.ui(shell::Ui::accent),
+                 chart_.other_ ? tr("target") : QString());
+  }
+
+ private:
+  void drawSeries(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
+                  const analysis::CounterSeries& series, const QColor& colour, const QString& name) const {
+    const auto& points = series.points;
     // For each column of pixels: the last value before it, the smallest and the largest in it, and the last.
     QPainterPath path;
     bool begun = false;
@@ -61,22 +71,25 @@ class CurveChart::CurveItem : public QwtPlotItem {
       if (x > canvas.right()) break;
     }
     flush();
-    painter->save();
-    painter->setRenderHint(QPainter::Antialiasing);
-    painter->setBrush(Qt::NoBrush);
-    const QColor colour = chart_.palette_.ui(shell::Ui::accent);
-    painter->setPen(QPen(colour, 1.6));
-    painter->drawPath(path);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colour, 1.6));
+    painter.drawPath(path);
     if (points.size() == 1) {  // one point makes no line
-      painter->setBrush(colour);
-      painter->drawEllipse(
+      painter.setBrush(colour);
+      painter.drawEllipse(
           QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)), kDot,
           kDot);
     }
-    painter->restore();
+    if (!name.isEmpty() && !points.empty()) {
+      painter.setFont(timeline::LabelFont(chart_.font()).font());
+      const double y = yMap.transform(points.front().last);
+      painter.drawText(QRectF(canvas.left() + 6, y - 16, 80, 14), Qt::AlignLeft | Qt::AlignVCenter, name);
+    }
+    painter.restore();
   }
 
- private:
   const CurveChart& chart_;
 };
 
@@ -100,11 +113,35 @@ void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series
   title.setFont(timeline::LabelFont(font()).font());
   title.setColor(palette_.ui(Ui::muted));
   setAxisTitle(xBottom, title);
+  showAll();
+}
+
+/// Shows all values of one profile or of both.
+void CurveChart::showAll() {
   if (!series_) return replot();
-  const double low = std::min(0.0, series_->smallest), high = std::max(series_->largest, low + 1e-12);
+  double low = std::min(0.0, series_->smallest), high = series_->largest;
+  std::int64_t samples = series_->samples;
+  if (other_) {
+    low = std::min(low, other_->smallest);
+    high = std::max(high, other_->largest);
+    samples = std::max(samples, other_->samples);
+  }
+  high = std::max(high, low + 1e-12);
   setAxisScale(yLeft, low, high + (high - low) * 0.06);
-  setWhole(static_cast<double>(std::max<std::int64_t>(1, series_->samples - 1)), kCurveChartFewest);
+  setWhole(static_cast<double>(std::max<std::int64_t>(1, samples - 1)), kCurveChartFewest);
   setRange(0, whole());
+}
+
+QString CurveChart::besideName() const {
+  return series_ ? QString::fromStdString(series_->counter.name) : QString();
+}
+
+void CurveChart::showBeside(const shell::Beside* source, double) {
+  const auto* chart = dynamic_cast<const CurveChart*>(source);
+  const auto other = chart == nullptr ? nullptr : chart->series_;
+  if (other == other_) return;
+  other_ = other;
+  showAll();
 }
 
 void CurveChart::follow() {

@@ -5,14 +5,15 @@
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/geometry/colour_role.h"
 #include "views/pages/parts/range_plot.h"
+#include "views/shell/beside.h"
 
 class QwtPlotMarker;
 
 namespace pipescope::pages {
 
 /// A counter against the number of its samples. In each column of pixels the line covers all values from the
-/// smallest to the largest.
-class CurveChart : public RangePlot {
+/// smallest to the largest. In a comparison, a second line is the counter of the other profile.
+class CurveChart : public RangePlot, public shell::Beside {
   Q_OBJECT
 
  public:
@@ -21,6 +22,9 @@ class CurveChart : public RangePlot {
 
   void setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices);
   const analysis::CounterSeries* series() const { return series_.get(); }
+  QString besideName() const override;
+  void showBeside(const shell::Beside* source, double ticks) override;
+  const analysis::CounterSeries* other() const { return other_.get(); }
 
  Q_SIGNALS:
   void hovered(int point);  ///< index of a point of the series; −1: none
@@ -35,8 +39,9 @@ class CurveChart : public RangePlot {
  private:
   class CurveItem;
   int pointNear(int x) const;
+  void showAll();
 
-  std::shared_ptr<const analysis::CounterSeries> series_;
+  std::shared_ptr<const analysis::CounterSeries> series_, other_;  ///< other_: of the other profile
   CurveItem* curve_;
   QwtPlotMarker* mark_;
 };

@@ -15,6 +15,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/sections/table_beside.h"
+#include "views/pages/parts/compared_columns.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
@@ -95,7 +97,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       count_(new QLabel(this)),
       filter_(new QLineEdit(this)),
       view_(new QTableView(this)),
-      more_(new QToolButton(this)) {
+      more_(new QToolButton(this)),
+      figure_(new ComparedColumns(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -107,6 +110,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   head->setSpacing(10);
   head->addWidget(title_);
   head->addWidget(basis_, 1);
+  head->addWidget(figure_);
   head->addWidget(count_);
   head->addWidget(filter_);
   head->addWidget(more_);
@@ -163,13 +167,55 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     countRows();
   });
   connect(view_, &QTableView::clicked, this,
-          [this](const QModelIndex& index) { Q_EMIT rowActivated(proxy_->mapToSource(index).row()); });
+          [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
+  connect(figure_, QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
   connect(&palette_, &shell::Palette::changed, this, &DataTable::follow);
   follow();
 }
 
 void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
                          std::optional<geometry::TimeScale> times) {
+  own_ = std::move(table);
+  perUnit_ = ticksPerShownUnit;
+  times_ = times;
+  ++revision_;
+  showTable(source_ && source_->key == own_.key ? sections::withSource(own_, *source_, sourceTicks_) : own_);
+}
+
+QString DataTable::besideName() const {
+  return comparable_ ? QString::fromStdString(own_.key) : QString();
+}
+
+void DataTable::showBeside(const shell::Beside* source, double ticks) {
+  const auto* other = dynamic_cast<const DataTable*>(source);
+  if (other == nullptr && !source_) return;
+  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_) return;
+  source_.reset();
+  sourceRevision_ = -1;
+  if (other != nullptr) {
+    source_ = other->own_;
+    sourceRevision_ = other->revision_;
+  }
+  sourceTicks_ = ticks;
+  showTable(source_ ? sections::withSource(own_, *source_, ticks) : own_);
+}
+
+void DataTable::activate(int row) {
+  if (row < static_cast<int>(own_.rows.size())) Q_EMIT rowActivated(row);
+}
+
+/// Shows the chosen figure of both profiles, and what hideColumns() left.
+void DataTable::applyFigure() {
+  yielded_.clear();
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    const std::string& key = model_->table().columns[static_cast<std::size_t>(c)].key;
+    const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
+    view_->setColumnHidden(c, !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
+  }
+  if (isVisible()) fitColumns();
+}
+
+void DataTable::showTable(sections::SectionTable table) {
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
@@ -188,9 +234,11 @@ void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
   // A new table shows all its columns.
   const bool same =
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
-  model_->setTable(std::move(table), ticksPerShownUnit, times);
-  if (!same) yielded_.clear();
-  for (int c = 0; !same && c < model_->columnCount(); ++c) view_->setColumnHidden(c, false);
+  const bool another = table.key != model_->table().key;
+  model_->setTable(std::move(table), perUnit_, times_);
+  if (another) hidden_.clear();
+  figure_->setTable(model_->table(), [this](const std::string& key) { return hidden_.contains(key); });
+  if (!same) applyFigure();
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
   isVisible() ? fitColumns() : static_cast<void>(fittedTo_ = kUnfitted);
@@ -219,9 +267,11 @@ void DataTable::setRowsShown(int rows, int share) {
 }
 
 void DataTable::hideColumns(const std::function<bool(int column)>& isHidden) {
-  yielded_.clear();
-  for (int c = 0; c < model_->columnCount(); ++c) view_->setColumnHidden(c, isHidden(c));
-  if (isVisible()) fitColumns();
+  hidden_.clear();
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    if (isHidden(c)) hidden_.insert(model_->table().columns[static_cast<std::size_t>(c)].key);
+  }
+  applyFigure();
 }
 
 void DataTable::setYielding(std::vector<std::string> keys) {
@@ -411,8 +461,7 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;
     if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-      if (view_->currentIndex().isValid())
-        Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
+      if (view_->currentIndex().isValid()) activate(proxy_->mapToSource(view_->currentIndex()).row());
       return true;
     }
     if (isPageKey(*key)) return event->ignore(), true;

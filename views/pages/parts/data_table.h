@@ -1,12 +1,14 @@
 #pragma once
 #include <QWidget>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
+#include "views/shell/beside.h"
 #include "views/shell/palette.h"
 
 class QLabel;
@@ -19,11 +21,13 @@ class QVBoxLayout;
 
 namespace pipescope::pages {
 
+class ComparedColumns;
 class SectionTableModel;
 
 /// A table with its title and denominator above. It sorts by a click on a heading, filters rows, and its menu
-/// ("⋯" or a right click) selects columns, copies rows and saves CSV.
-class DataTable : public QWidget {
+/// ("⋯" or a right click) selects columns, copies rows and saves CSV. In a comparison it has the figures of
+/// both profiles, and a choice of the figure.
+class DataTable : public QWidget, public shell::Beside {
   Q_OBJECT
 
  public:
@@ -36,6 +40,10 @@ class DataTable : public QWidget {
   /// Makes the table as tall as its rows, up to `rows` or, in a tall window, up to 1 ÷ `share` of its height.
   /// `rows` = 0: as tall as there is room.
   void setRowsShown(int rows, int share = 2);
+  /// False: the table depends on what is selected, so it never shows another profile's figures.
+  void setComparable(bool comparable) { comparable_ = comparable; }
+  QString besideName() const override;
+  void showBeside(const shell::Beside* source, double ticks) override;
   /// Hides columns until the menu shows them again.
   void hideColumns(const std::function<bool(int column)>& isHidden);
   /// Columns, by key, that are hidden one after the other where the table would otherwise scroll sideways.
@@ -54,13 +62,16 @@ class DataTable : public QWidget {
   QString title() const;
 
  Q_SIGNALS:
-  void rowActivated(int row);  ///< row of the model, not of the sorted view
+  void rowActivated(int row);  ///< row of the model, not of the sorted view; never one of the source only
 
  protected:
   void showEvent(QShowEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void showTable(sections::SectionTable table);
+  void applyFigure();
+  void activate(int row);
   void fitColumns();
   void fitShown();
   int measureColumns(bool compact);
@@ -83,6 +94,15 @@ class DataTable : public QWidget {
   QLineEdit* filter_;
   QTableView* view_;
   QToolButton* more_;
+  ComparedColumns* figure_;
+  sections::SectionTable own_;
+  double perUnit_ = 1;
+  std::optional<geometry::TimeScale> times_;
+  std::optional<sections::SectionTable> source_;  ///< of the other profile
+  double sourceTicks_ = 1;
+  std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< of own_, and that of the other table in source_
+  std::set<std::string> hidden_;                     ///< keys of columns that hideColumns() hid
+  bool comparable_ = true;
   int rowsShown_ = 0, windowShare_ = 2;
   std::vector<std::string> yielding_;
   std::vector<int> yielded_;        ///< columns that are hidden for lack of room

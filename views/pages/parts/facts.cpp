@@ -25,6 +25,36 @@ FactGrid::FactGrid(const shell::Palette& palette, QWidget* parent) : QWidget(par
 }
 
 void FactGrid::setFacts(std::vector<ShownFact> facts) {
+  own_ = facts;
+  showFacts(std::move(facts));
+}
+
+QString FactGrid::besideName() const {
+  return comparable_ ? QStringLiteral("facts") : QString();
+}
+
+void FactGrid::showBeside(const shell::Beside* source, double) {
+  std::vector<ShownFact> shown = own_;
+  if (const auto* other = dynamic_cast<const FactGrid*>(source)) {
+    const auto find = [](std::vector<ShownFact>& facts, const QString& label) {
+      return std::ranges::find(facts, label, &ShownFact::label);
+    };
+    std::vector<ShownFact> before = other->own_;
+    for (ShownFact& fact : shown) {
+      const auto found = find(before, fact.label);
+      const QString old = found == before.end() ? QStringLiteral("–") : found->value;
+      if (old != fact.value) fact.value = QStringLiteral("%1 → %2").arg(old, fact.value);
+    }
+    for (ShownFact& fact : before) {
+      if (find(shown, fact.label) != shown.end()) continue;
+      fact.value += QStringLiteral(" → –");
+      shown.push_back(std::move(fact));
+    }
+  }
+  showFacts(std::move(shown));
+}
+
+void FactGrid::showFacts(std::vector<ShownFact> facts) {
   facts_ = std::move(facts);
   QStringList texts;
   for (const ShownFact& fact : facts_) texts << fact.label + QStringLiteral(": ") + fact.value;

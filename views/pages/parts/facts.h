@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <vector>
 
+#include "views/shell/beside.h"
 #include "views/shell/elided_label.h"
 #include "views/shell/palette.h"
 
@@ -12,13 +13,18 @@ struct ShownFact {
   QString label, value, doc;
 };
 
-/// Shows names and values in as many pairs of columns as fit.
-class FactGrid : public QWidget {
+/// Shows names and values in as many pairs of columns as fit. In a comparison, a value that differs is shown
+/// as "source → target".
+class FactGrid : public QWidget, public shell::Beside {
   Q_OBJECT
 
  public:
   explicit FactGrid(const shell::Palette& palette, QWidget* parent = nullptr);
   void setFacts(std::vector<ShownFact> facts);
+  /// True: the facts are the same for every profile, whatever is selected.
+  void setComparable(bool comparable) { comparable_ = comparable; }
+  QString besideName() const override;
+  void showBeside(const shell::Beside* source, double ticks) override;
   /// Uses as many columns as have at least this width; 370 unless set.
   void setColumnWidth(int width);
   const std::vector<ShownFact>& facts() const { return facts_; }
@@ -47,7 +53,10 @@ class FactGrid : public QWidget {
   QRect cell(int index, int width) const;
 
   const shell::Palette& palette_;
-  std::vector<ShownFact> facts_;
+  void showFacts(std::vector<ShownFact> facts);
+
+  std::vector<ShownFact> own_, facts_;
+  bool comparable_ = false;
   int columnWidth_ = 370;
 };
 

@@ -61,6 +61,7 @@ OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* paren
   const auto add = [&](const QString& name) {
     auto* table = new DataTable(palette, this);
     table->setFilterVisible(true);
+    table->setComparable(false);  // they show what is selected
     addTab(table, name);
     return table;
   };

@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 namespace pipescope::pages {
 
@@ -164,7 +165,8 @@ int FigureCard::heightForWidth(int width) const {
   const QFontMetrics metrics(font());
   const int lines = detailLines(width - kCardLeft - kCardRight);
   const int link = link_.isEmpty() ? 0 : metrics.height() + 10;
-  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 +
+  const int beside = beside_.isEmpty() ? 0 : metrics.lineSpacing();
+  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + beside +
          lines * metrics.lineSpacing() + link + kCardBottom;
 }
 
@@ -175,11 +177,41 @@ void FigureCard::setFigure(const QString& caption, const QString& value, const Q
   detail_ = detail;
   link_ = link;
   colour_ = colour;
+  amount_.reset();
+  amountText_.clear();
   setAccessibleName(caption + QStringLiteral(": ") + value);
   setAccessibleDescription(detail);
   setToolTip(detail);
   setCursor(link.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
   setFocusPolicy(link.isEmpty() ? Qt::NoFocus : Qt::StrongFocus);
+  updateGeometry();
+  update();
+}
+
+void FigureCard::setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown) {
+  amount_ = amount;
+  amountText_ = shown;
+  moreIsBetter_ = moreIsBetter;
+}
+
+void FigureCard::showBeside(const shell::Beside* source, double) {
+  const auto* other = dynamic_cast<const FigureCard*>(source);
+  beside_.clear();
+  besideColour_ = Ui::muted;
+  if (other != nullptr && other->value_ == value_ && other->amount_ == amount_) {
+    beside_ = tr("the same in the source");
+  } else if (other != nullptr) {
+    beside_ = tr("source %1").arg(other->amountText_.isEmpty() ? other->value_ : other->amountText_);
+    if (amount_ && other->amount_ && *other->amount_ != 0) {
+      const double change = (*amount_ - *other->amount_) / std::fabs(*other->amount_);
+      const bool better = (change > 0) == moreIsBetter_;
+      beside_ +=
+          QStringLiteral(", %1%2 %")
+              .arg(change > 0 ? QStringLiteral("+") : QString(), QString::number(change * 100, 'f', 1));
+      if (change != 0) besideColour_ = better ? Ui::good : Ui::error;
+    }
+  }
+  setAccessibleDescription(beside_.isEmpty() ? detail_ : beside_ + QStringLiteral("; ") + detail_);
   updateGeometry();
   update();
 }
@@ -208,7 +240,16 @@ void FigureCard::paintEvent(QPaintEvent*) {
   painter.setFont(font());
   painter.setPen(palette_.ui(Ui::muted));
   const int lines = detailLines(inner.width());
-  const QRect detail(inner.x(), line.bottom() + 4, inner.width(), lines * metrics.lineSpacing());
+  int below = line.bottom() + 4;
+  if (!beside_.isEmpty()) {
+    painter.setPen(palette_.ui(besideColour_));
+    painter.drawText(QRect(inner.x(), below, inner.width(), metrics.lineSpacing()),
+                     Qt::AlignLeft | Qt::AlignTop,
+                     metrics.elidedText(beside_, Qt::ElideRight, inner.width()));
+    painter.setPen(palette_.ui(Ui::muted));
+    below += metrics.lineSpacing();
+  }
+  const QRect detail(inner.x(), below, inner.width(), lines * metrics.lineSpacing());
   painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextDontClip,
                    detailShown(inner.width()));
   if (link_.isEmpty()) return;

@@ -2,6 +2,9 @@
 #include <QFrame>
 #include <QScrollArea>
 
+#include <optional>
+
+#include "views/shell/beside.h"
 #include "views/shell/palette.h"
 
 class QBoxLayout;
@@ -70,14 +73,22 @@ class SplitArea : public QWidget {
   QTabWidget* tabs_;
 };
 
-/// A figure in large letters with its meaning. A link leads to the page that explains it.
-class FigureCard : public QFrame {
+/// A figure in large letters with its meaning. A link leads to the page that explains it. In a comparison it
+/// also has the other profile's figure and the change.
+class FigureCard : public QFrame, public shell::Beside {
   Q_OBJECT
 
  public:
   explicit FigureCard(const shell::Palette& palette, QWidget* parent = nullptr);
   void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link,
                  shell::Ui colour = shell::Ui::text);
+  /// The figure as a number, from which a comparison computes the change. `shown`: its text, if the card
+  /// shows other words.
+  void setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown = {});
+  QString besideName() const override { return caption_; }
+  void showBeside(const shell::Beside* source, double ticks) override;
+  /// The line with the other profile's figure; empty: none.
+  QString beside() const { return beside_; }
   QString value() const { return value_; }
   QString caption() const { return caption_; }
   /// The part of the detail that fits into three lines of `width` pixels. The tool tip shows all of it.
@@ -103,7 +114,10 @@ class FigureCard : public QFrame {
   int detailLines(int width) const;  // number of lines, at most three
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
-  shell::Ui colour_ = shell::Ui::text;
+  shell::Ui colour_ = shell::Ui::text, besideColour_ = shell::Ui::muted;
+  std::optional<double> amount_;
+  bool moreIsBetter_ = false;
+  QString beside_, amountText_;
 };
 
 }  // namespace pipescope::pages

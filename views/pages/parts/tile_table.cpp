@@ -28,6 +28,7 @@ TileTable::TileTable(const shell::Palette& palette, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(14, 8, 14, 8);
   layout->setSpacing(6);
+  table_->setComparable(false);  // it shows the selected step
   sentence_->setWordWrap(true);
   sentence_->setTextFormat(Qt::PlainText);
   sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);

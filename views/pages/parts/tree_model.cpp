@@ -4,6 +4,8 @@
 #include <map>
 
 #include "profiler/base/wrapping.h"
+#include "profiler/sections/column_text.h"
+#include "profiler/sections/table_beside.h"
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
@@ -109,7 +111,39 @@ class PathTree {
   std::map<std::string, int> groups_;
 };
 
+/// The table with the whole path of each row in place of its name.
+sections::SectionTable tableOfTree(const TreeRows& rows) {
+  sections::SectionTable table = rows.table;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    std::string path = wordsIn(rows.table.rows[i][0]).toStdString();
+    // A parent precedes its children, so it has its path already.
+    if (const int parent = rows.parents[i]; parent >= 0)
+      path = wordsIn(table.rows[static_cast<std::size_t>(parent)][0]).toStdString() + '\x1f' + path;
+    table.rows[i][0] = std::move(path);
+  }
+  return table;
+}
+
 }  // namespace
+
+TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double ticks) {
+  TreeRows made{sections::withSource(tableOfTree(target), tableOfTree(source), ticks), target.parents,
+                target.sources};
+  std::map<std::string, int> byPath;
+  for (std::size_t i = 0; i < made.table.rows.size(); ++i) {
+    Cell& name = made.table.rows[i][0];
+    const std::string path = wordsIn(name).toStdString();
+    const std::size_t end = path.rfind('\x1f');
+    if (i >= target.parents.size()) {
+      const auto parent = end == std::string::npos ? byPath.end() : byPath.find(path.substr(0, end));
+      made.parents.push_back(parent == byPath.end() ? -1 : parent->second);
+      made.sources.push_back(-2);
+    }
+    byPath.emplace(path, static_cast<int>(i));
+    if (end != std::string::npos) name = path.substr(end + 1);
+  }
+  return made;
+}
 
 TreeRows treeOfPaths(const sections::SectionTable& table) {
   return PathTree(table).make();
@@ -177,8 +211,10 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
   const bool none = std::holds_alternative<std::monostate>(cell);
   switch (role) {
     case Qt::DisplayRole:
-      return none && rows_.sources[row] < 0 ? QString()
-                                            : text(formatCell(cell, column.format, ticksPerShownUnit_));
+      if (none && rows_.sources[row] == -1) return QString();
+      return text(sections::isChange(column.key)
+                      ? sections::signedText(formatCell(cell, column.format, ticksPerShownUnit_), cell)
+                      : formatCell(cell, column.format, ticksPerShownUnit_));
     case Qt::TextAlignmentRole:
       return static_cast<int>(
           (numbers_[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |

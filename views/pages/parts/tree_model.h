@@ -12,12 +12,17 @@ struct TreeRows {
   sections::SectionTable table;  ///< the first column has the names
   std::vector<int>
       parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
-  std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree
+  std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree,
+                             ///< −2: only the other profile of a comparison has it
 };
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
 TreeRows treeOfPaths(const sections::SectionTable& table);
+
+/// The tree of the target with the figures of the source's (sections::withSource). Rows are matched by the
+/// path of their names; those that only the source has come last.
+TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double ticks);
 
 /// The rows as a Qt model. The roles are those of SectionTableModel.
 class TreeModel : public QAbstractItemModel {

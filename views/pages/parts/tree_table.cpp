@@ -12,7 +12,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "views/pages/parts/compared_columns.h"
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
@@ -36,7 +38,8 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
       basis_(new QLabel(this)),
       count_(new QLabel(this)),
       filter_(new QLineEdit(this)),
-      view_(new QTreeView(this)) {
+      view_(new QTreeView(this)),
+      figure_(new ComparedColumns(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -49,6 +52,7 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   head->setSpacing(10);
   head->addWidget(title_);
   head->addWidget(basis_, 1);
+  head->addWidget(figure_);
   head->addWidget(count_);
   head->addWidget(filter_);
   layout->addLayout(head);
@@ -75,25 +79,70 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   view_->viewport()->installEventFilter(this);
   connect(filter_, &QLineEdit::textChanged, this, &TreeTable::applyFilter);
   connect(view_, &QTreeView::clicked, this,
-          [this](const QModelIndex& at) { Q_EMIT rowActivated(model_->rowOf(proxy_->mapToSource(at))); });
+          [this](const QModelIndex& at) { activate(model_->rowOf(proxy_->mapToSource(at))); });
+  connect(figure_, QOverload<int>::of(&QComboBox::activated), this, &TreeTable::applyFigure);
   connect(&palette_, &shell::Palette::changed, this, &TreeTable::follow);
   follow();
 }
 
 void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
+  perUnit_ = ticksPerShownUnit;
+  ++revision_;
+  own_.reset();
+  if (!source_ || source_->table.key != rows.table.key) return showRows(std::move(rows));
+  own_ = std::move(rows);
+  showRows(treeWithSource(*own_, *source_, sourceTicks_));
+}
+
+void TreeTable::showBeside(const shell::Beside* source, double ticks) {
+  const auto* other = dynamic_cast<const TreeTable*>(source);
+  if (other != nullptr && other->ownRows().table.key != ownRows().table.key) other = nullptr;
+  if (other == nullptr && !source_) return;
+  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_) return;
+  if (!own_) own_ = model_->rows();
+  source_.reset();
+  sourceRevision_ = -1;
+  if (other != nullptr) {
+    source_ = other->ownRows();
+    sourceRevision_ = other->revision_;
+  }
+  sourceTicks_ = ticks;
+  const int depth = depth_;
+  if (source_) {
+    showRows(treeWithSource(*own_, *source_, ticks));
+  } else {
+    showRows(std::move(*std::exchange(own_, std::nullopt)));
+  }
+  openTo(depth);
+}
+
+void TreeTable::activate(int row) {
+  if (row < static_cast<int>(ownRows().parents.size())) Q_EMIT rowActivated(row);
+}
+
+/// Shows the chosen figure of both profiles, and the columns that are not hidden.
+void TreeTable::applyFigure() {
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    const std::string& key = model_->rows().table.columns[static_cast<std::size_t>(c)].key;
+    const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
+    view_->setColumnHidden(c, !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
+  }
+  fitName();
+}
+
+void TreeTable::showRows(TreeRows rows) {
   title_->setText(text(rows.table.title));
   basis_->setText(text(rows.table.basis));
   view_->setAccessibleName(title_->text());
-  const bool same = rows.table.columns.size() == model_->rows().table.columns.size();
-  std::vector<bool> hidden;
-  for (int c = 0; same && c < model_->columnCount(); ++c) hidden.push_back(view_->isColumnHidden(c));
-  model_->setRows(std::move(rows), ticksPerShownUnit);
+  const bool another = rows.table.key != model_->rows().table.key;
+  if (another) hidden_.clear();
+  model_->setRows(std::move(rows), perUnit_);
+  figure_->setTable(model_->rows().table, [this](const std::string& key) { return hidden_.contains(key); });
   view_->header()->setMinimumSectionSize(kTreeColumnRoom);
   setCompact(false);
   extra_ = 0;
   wholeColumns_.assign(static_cast<std::size_t>(model_->columnCount()), 0);
   for (int c = 0; c < model_->columnCount(); ++c) {
-    view_->setColumnHidden(c, same && hidden[static_cast<std::size_t>(c)]);
     if (c > 0) view_->setColumnWidth(c, columnNeeds(c));
     wholeColumns_[static_cast<std::size_t>(c)] = c > 0 ? view_->columnWidth(c) : 0;
   }
@@ -102,7 +151,7 @@ void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   } else {
     applyFilter(filter_->text());
   }
-  fitName();
+  applyFigure();
 }
 
 /// The width of the heading and of the texts of a column. Long columns are sampled.
@@ -230,8 +279,10 @@ int TreeTable::markedRow() const {
 }
 
 void TreeTable::setColumnShown(int column, bool shown) {
-  view_->setColumnHidden(column, !shown);
-  fitName();
+  if (column >= static_cast<int>(ownRows().table.columns.size())) return;
+  const std::string& key = ownRows().table.columns[static_cast<std::size_t>(column)].key;
+  shown ? static_cast<void>(hidden_.erase(key)) : static_cast<void>(hidden_.insert(key));
+  applyFigure();
 }
 
 void TreeTable::setRowsShown(int rows) {
@@ -267,7 +318,7 @@ bool TreeTable::eventFilter(QObject* watched, QEvent* event) {
     if (key->matches(QKeySequence::Copy)) return copy(), true;
     if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
       if (view_->currentIndex().isValid())
-        Q_EMIT rowActivated(model_->rowOf(proxy_->mapToSource(view_->currentIndex())));
+        activate(model_->rowOf(proxy_->mapToSource(view_->currentIndex())));
       return true;
     }
     if (isPageKey(*key)) return event->ignore(), true;

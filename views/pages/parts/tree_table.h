@@ -1,8 +1,12 @@
 #pragma once
 #include <QWidget>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "views/pages/parts/tree_model.h"
+#include "views/shell/beside.h"
 #include "views/shell/palette.h"
 
 class QLabel;
@@ -12,9 +16,12 @@ class QTreeView;
 
 namespace pipescope::pages {
 
+class ComparedColumns;
+
 /// A tree with columns of figures, its title and denominator above. It filters rows with all that lies above
-/// and below them, sorts by a click on a heading, and copies rows.
-class TreeTable : public QWidget {
+/// and below them, sorts by a click on a heading, and copies rows. In a comparison it has the figures of both
+/// profiles.
+class TreeTable : public QWidget, public shell::Beside {
   Q_OBJECT
 
  public:
@@ -29,23 +36,31 @@ class TreeTable : public QWidget {
   void markRow(int row);
   /// The selected row of the model; −1: none.
   int markedRow() const;
+  /// `column` is one of the rows that were set.
   void setColumnShown(int column, bool shown);
+  QString besideName() const override { return QStringLiteral("tree"); }
+  void showBeside(const shell::Beside* source, double ticks) override;
   /// Makes the tree about as tall as this number of rows; 0: as tall as there is room.
   void setRowsShown(int rows);
 
   TreeModel* model() const { return model_; }
+  /// The rows that were set, without the figures of another profile.
+  const TreeRows& ownRows() const { return own_ ? *own_ : model_->rows(); }
   QSortFilterProxyModel* shown() const { return proxy_; }
   QTreeView* view() const { return view_; }
   QLineEdit* filter() const { return filter_; }
   QString title() const;
 
  Q_SIGNALS:
-  void rowActivated(int row);
+  void rowActivated(int row);  ///< never one that only the source has
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void showRows(TreeRows rows);
+  void applyFigure();
+  void activate(int row);
   void applyFilter(const QString& text);
   void countRows(int rows);
   void fitName();
@@ -62,6 +77,12 @@ class TreeTable : public QWidget {
   QLabel *title_, *basis_, *count_;
   QLineEdit* filter_;
   QTreeView* view_;
+  ComparedColumns* figure_;
+  std::optional<TreeRows> own_;  ///< where the model has the other profile's figures, too
+  double perUnit_ = 1, sourceTicks_ = 1;
+  std::optional<TreeRows> source_;  ///< of the other profile
+  std::int64_t revision_ = 0, sourceRevision_ = -1;
+  std::set<std::string> hidden_;  ///< keys of columns
   int depth_ = 0;
   bool compact_ = false;           ///< in a smaller font, because there is little room
   int extra_ = 0;                  ///< free room that each column of figures has got

@@ -1,0 +1,282 @@
+// Tests that pages show the figures of two profiles while they are compared.
+#include <QComboBox>
+#include <QDropEvent>
+#include <QMimeData>
+#include <QTableView>
+#include <QToolButton>
+#include <QUrl>
+#include <optional>
+
+#include "profiler/sections/section.h"
+#include "profiler/sections/table_beside.h"
+#include "views/pages/parts/chart.h"
+#include "views/pages/parts/compared_columns.h"
+#include "views/pages/parts/curve_chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/tree_table.h"
+#include "views/shell/comparison.h"
+#include "views/shell/elided_label.h"
+#include "views/shell/header.h"
+#include "views/shell/recent_list.h"
+#include "views/timeline/pipeline_canvas.h"
+#include "views/timeline/timeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using pages::FigureCard;
+
+/// Qt gives a drop only to the widget that the drag has entered.
+void dropOn(QWidget* widget, const QPoint& at, const QMimeData& data) {
+  QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(widget, &enter);
+  QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(widget, &drop);
+}
+
+class BesideTest : public WindowTest {
+ protected:
+  void compare(const FixtureOptions& source, const FixtureOptions& target, const QString& page) {
+    fixture = std::make_unique<ProfileFixture>(target);
+    open(fixture->profile(), page);
+    other = std::make_unique<ProfileFixture>(source);
+    window->comparison().openSource({other->profile(), {}, {}}, QStringLiteral("source.pop"));
+    ASSERT_TRUE(settle());
+  }
+  DataTable* table(const std::string& key) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->model()->table().key == key) return found;
+    }
+    return nullptr;
+  }
+  template <class Canvas>
+  std::vector<Canvas*> canvases() const {
+    std::vector<Canvas*> shown;
+    for (Canvas* canvas : window->currentPage()->findChildren<Canvas*>()) {
+      if (canvas->isVisible()) shown.push_back(canvas);
+    }
+    return shown;
+  }
+  /// What the page says above its content about the comparison.
+  QString line() const {
+    for (const auto* label : window->currentPage()->findChildren<shell::ElidedLabel*>()) {
+      if (label->isVisible() && label->text().startsWith(QStringLiteral("Compared with")))
+        return label->text();
+    }
+    return {};
+  }
+  static std::optional<double> number(const sections::Cell& cell) {
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&cell)) return *real;
+    return {};
+  }
+  static std::size_t place(const sections::SectionTable& table, const std::string& key) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (table.columns[c].key == key) return c;
+    }
+    return table.columns.size();
+  }
+
+  std::unique_ptr<ProfileFixture> fixture, other;
+};
+
+TEST_F(BesideTest, EachPageOfAProfileNamesTheSourceAndEndsTheComparison) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("summary"));
+  for (const QString& id : window->pageIds()) {
+    if (id == QLatin1String("compare") || id == QLatin1String("sweep") || id == QLatin1String("what-if"))
+      continue;
+    showPage(id);
+    EXPECT_TRUE(line().contains(QStringLiteral("source.pop"))) << id.toStdString() << line().toStdString();
+    picture(("beside_" + id.toStdString()).c_str());
+  }
+  showPage(QStringLiteral("stages"));
+  QTest::mouseClick(child<QToolButton>(QStringLiteral("End the comparison")), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return window->comparison().snapshot() == nullptr; }));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(line().isEmpty()) << line().toStdString();
+  for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>())
+    EXPECT_TRUE(card->beside().isEmpty()) << card->caption().toStdString();
+}
+
+TEST_F(BesideTest, TablesHaveSourceTargetAndChange) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("waits"));
+  const DataTable* waits = table("waits");
+  ASSERT_NE(waits, nullptr);
+  const std::vector<std::string> figures = sections::comparedKeys(waits->model()->table());
+  ASSERT_FALSE(figures.empty());
+  const sections::SectionTable& both = waits->model()->table();
+  const std::size_t source = place(both, "source_" + figures[0]), target = place(both, figures[0]),
+                    change = place(both, "delta_" + figures[0]);
+  ASSERT_LT(source, both.columns.size());
+  ASSERT_LT(change, both.columns.size());
+  int compared = 0;
+  for (const auto& row : both.rows) {
+    const auto from = number(row[source]), to = number(row[target]), delta = number(row[change]);
+    if (!from || !to) continue;
+    ++compared;
+    ASSERT_TRUE(delta);
+    EXPECT_DOUBLE_EQ(*delta, *to - *from);
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST_F(BesideTest, OneFigureAtATimeIsShownAndAnotherCanBeChosen) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("stages"));
+  DataTable* stages = table("stages");
+  ASSERT_NE(stages, nullptr);
+  auto* choice = stages->findChild<pages::ComparedColumns*>();
+  ASSERT_TRUE(choice->isVisible());
+  const auto shown = [&] {
+    QStringList keys;
+    for (int c = 0; c < stages->model()->columnCount(); ++c) {
+      const auto& key = stages->model()->table().columns[static_cast<std::size_t>(c)].key;
+      if (!stages->view()->isColumnHidden(c) && key.starts_with("delta_"))
+        keys << QString::fromStdString(key);
+    }
+    return keys;
+  };
+  EXPECT_EQ(shown().size(), 1) << shown().join(' ').toStdString();
+  const QStringList before = shown();
+  choose(choice, 2);
+  EXPECT_EQ(shown().size(), 1);
+  EXPECT_NE(shown(), before);
+  choose(choice, 0);
+  EXPECT_GT(shown().size(), 3) << "all figures";
+}
+
+TEST_F(BesideTest, CardsHaveTheSourcesFigureAndASignedChange) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("stages"));
+  bool found = false;
+  for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+    if (card->caption() != QStringLiteral("Bubble")) continue;
+    found = true;
+    // More micro-batches make the bubble smaller.
+    EXPECT_TRUE(card->beside().startsWith(QStringLiteral("source "))) << card->beside().toStdString();
+    EXPECT_TRUE(card->beside().contains(QStringLiteral(", -"))) << card->beside().toStdString();
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(BesideTest, LivenessAndMemoryHaveBothCurves) {
+  compare({.overflow = true}, {}, QStringLiteral("liveness"));
+  EXPECT_GE(child<pages::Chart>()->otherTotal(0), 0);
+  showPage(QStringLiteral("memory"));
+  auto* chart = child<pages::Chart>();
+  bool differs = false;
+  for (int i = 0; i < chart->size(); ++i) differs = differs || chart->otherTotal(i) != chart->total(i);
+  EXPECT_TRUE(differs) << "one device of the source overflows";
+  window->comparison().clear();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->otherTotal(0), -1);
+}
+
+TEST_F(BesideTest, TwoTracesLieAboveEachOtherAndZoomTogether) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("trace"));
+  auto both = canvases<timeline::TimelineCanvas>();
+  ASSERT_EQ(both.size(), 2U);
+  std::sort(both.begin(), both.end(), [](const auto* a, const auto* b) {
+    return a->mapToGlobal(QPoint()).y() < b->mapToGlobal(QPoint()).y();
+  });
+  timeline::TimelineCanvas *source = both[0], *target = both[1];
+  EXPECT_EQ(&source->scene().model()->trace->devices, &source->scene().model()->trace->devices);
+  const auto length = [](const timeline::TimelineCanvas& canvas) {
+    const geometry::TimeView view = canvas.window().view;
+    return static_cast<double>((view.end() - view.start()).count);
+  };
+  EXPECT_NEAR(length(*source), length(*target), 4);
+  const double all = length(*target);
+  target->zoomBy(4);
+  ASSERT_TRUE(settle());
+  EXPECT_LT(length(*target), all / 2);
+  EXPECT_NEAR(length(*source), length(*target), 4);
+  source->panBy(0.3);
+  ASSERT_TRUE(settle());
+  EXPECT_NEAR(length(*source), length(*target), 4);
+}
+
+TEST_F(BesideTest, TwoPipelinesShowTheSameTimeAtTheSameLength) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("pipeline"));
+  const auto both = canvases<timeline::PipelineCanvas>();
+  ASSERT_EQ(both.size(), 2U);
+  const auto length = [](const timeline::PipelineCanvas& canvas) {
+    return static_cast<double>((canvas.view().end() - canvas.view().start()).count);
+  };
+  EXPECT_NEAR(length(*both[0]), length(*both[1]), 4);
+  both[0]->zoomBy(2);
+  EXPECT_NEAR(length(*both[0]), length(*both[1]), 4);
+  window->comparison().clear();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(canvases<timeline::PipelineCanvas>().size(), 1U);
+}
+
+TEST_F(BesideTest, AProfileBesideItselfHasNoChange) {
+  compare({}, {}, QStringLiteral("operations"));
+  for (const char* page : {"operations", "programs", "engines", "system", "memory", "summary", "insights"}) {
+    showPage(QString::fromLatin1(page));
+    for (const DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      const sections::SectionTable& both = found->model()->table();
+      for (std::size_t c = 0; c < both.columns.size(); ++c) {
+        if (!both.columns[c].key.starts_with("delta_")) continue;
+        for (const auto& row : both.rows) {
+          const auto* whole = std::get_if<std::int64_t>(&row[c]);
+          const auto* real = std::get_if<double>(&row[c]);
+          const double change = whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
+          EXPECT_EQ(change, 0) << page << ' ' << both.columns[c].key;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(BesideTest, OtherKindsOfProfilesAreShownBesideToo) {
+  for (const FixtureOptions& options : {FixtureOptions{.fixed = true}, FixtureOptions{.imported = true},
+                                        FixtureOptions{.runs = 0}, FixtureOptions{.inference = false}}) {
+    compare(options, {}, QStringLiteral("summary"));
+    for (const QString& id : window->pageIds()) {
+      window->showPage(id);
+      ASSERT_TRUE(settle()) << id.toStdString();
+    }
+    window->comparison().clear();
+    ASSERT_TRUE(settle());
+  }
+}
+
+TEST_F(BesideTest, AFileThatIsDroppedOnTheNameOfTheProfileIsCompared) {
+  fixture = std::make_unique<ProfileFixture>(FixtureOptions{});
+  open(fixture->profile(), QStringLiteral("stages"));
+  QMimeData file;
+  file.setUrls({QUrl::fromLocalFile(QStringLiteral("/no/such/source.pop"))});
+  const auto* name = window->findChild<shell::Header*>();
+  const QPoint onName = name->mapTo(window.get(), name->rect().center());
+  dropOn(window.get(), onName, file);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->comparison().path(), QStringLiteral("/no/such/source.pop"));
+}
+
+TEST(RecentListTest, AProfileThatIsDroppedOnAnotherIsComparedWithIt) {
+  shell::RecentList list;
+  list.resize(300, 200);
+  list.add(QStringLiteral("one"), QStringLiteral("/one.pop"), {});
+  list.add(QStringLiteral("two"), QStringLiteral("/two.pop"), {});
+  list.show();
+  QSignalSpy wanted(&list, &shell::RecentList::comparisonWanted);
+  const auto drop = [&](int row, const char* path) {
+    QMimeData file;
+    file.setUrls({QUrl::fromLocalFile(QString::fromLatin1(path))});
+    dropOn(list.viewport(), list.visualItemRect(list.item(row)).center(), file);
+  };
+  drop(1, "/two.pop");
+  EXPECT_EQ(wanted.size(), 0) << "it was dropped on itself";
+  drop(1, "/one.pop");
+  ASSERT_EQ(wanted.size(), 1);
+  EXPECT_EQ(wanted[0][0].toString(), QStringLiteral("/one.pop"));
+  EXPECT_EQ(wanted[0][1].toString(), QStringLiteral("/two.pop"));
+}
+
+}  // namespace
+}  // namespace pipescope::testing
