@@ -21,7 +21,7 @@ bool isForward(const RecordedPass& pass) {
   return pass.pass == Pass::forward || pass.pass == Pass::recompute;
 }
 
-std::int64_t numberOf(std::size_t size) {
+std::int64_t signedSize(std::size_t size) {
   return static_cast<std::int64_t>(size);
 }
 
@@ -118,7 +118,7 @@ std::int64_t inferFromMessages(RecordedEvents& events) {
   const std::vector<CountingRank> ranks = countingRanks(events);
   std::int32_t stages = 0;
   for (const CountingRank& rank : ranks) stages = std::max(stages, rank.stage + 1);
-  if (stages < 2 || numberOf(ranks.size()) < stages) return 0;
+  if (stages < 2 || signedSize(ranks.size()) < stages) return 0;
   const std::int64_t chunks = chunksByMessages(ranks, stages);
   if (chunks < 2) return 0;
   std::int64_t inferred = 0;

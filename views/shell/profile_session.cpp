@@ -234,4 +234,12 @@ void ProfileSession::setExecutable(model::ExecutableId executable) {
   Q_EMIT executableChanged();
 }
 
+bool ProfileSession::setExecutableByName(const QString& name) {
+  if (snapshot() == nullptr) return false;
+  const auto found = snapshot_.catalog->findExecutable(name.toStdString());
+  if (!found.ok()) return false;
+  setExecutable((*found)->id);
+  return true;
+}
+
 }  // namespace pipescope::shell

@@ -67,6 +67,8 @@ class ProfileSession : public QObject {
   /// Writes notes on a worker, then calls done(status) on the window's thread unless `context` is destroyed.
   void keepNotes(QObject* context, std::vector<model::Note> notes,
                  std::function<void(const base::Status&)> done);
+  /// Returns false and changes nothing where the profile has no executable of that name.
+  bool setExecutableByName(const QString& name);
 
  Q_SIGNALS:
   void opened();  ///< another profile is shown
