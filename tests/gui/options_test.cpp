@@ -49,8 +49,8 @@ TEST(GuiOptions, RefusesWithASentence) {
        "--page needs a value (the page to open: summary, insights, pipeline, trace, stages, waits, engines, "
        "operations, memory, liveness, programs, graph, system, host, training, stragglers, recorded, "
        "compare, "
-       "what-if or "
-       "sweep). See pipescope-gui --help."},
+       "what-if or sweep; or workbench: the settings of PROFILE, to edit and run again). See pipescope-gui "
+       "--help."},
       {{"--compare", "a.pop"},
        "--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET. See pipescope-gui "
        "--help."},
