@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace pipescope::ops {
+namespace {
+
+const void* bytesBehind(const void* start, std::int64_t bytes) {
+  return static_cast<const std::byte*>(start) + bytes;
+}
+void* bytesBehind(void* start, std::int64_t bytes) {
+  return static_cast<std::byte*>(start) + bytes;
+}
+
+}  // namespace
 
 using base::badInput;
 
@@ -74,6 +84,37 @@ Broadcast::Broadcast(const Shape& result, const std::vector<Shape>& operands) {
     runs_ *= axes[i].extent;
   }
   if (graph::elementCount(result) == 0) runs_ = 0;
+}
+
+void forPairRuns(const Broadcast& plan, const PairLoop& loop, const void* a, const void* b, void* y) {
+  const std::int64_t count = plan.run();
+  plan.forRuns([&](std::int64_t first, const auto& place) {
+    loop.run(loop.f, bytesBehind(a, place[0] * loop.sizeA), plan.step(0),
+             bytesBehind(b, place[1] * loop.sizeB), plan.step(1), bytesBehind(y, first * loop.sizeY), count);
+  });
+}
+
+void forPairRuns(const KernelArguments& arguments, const Broadcast& plan, const PairLoop& loop, const void* a,
+                 const void* b, void* y) {
+  const std::int64_t run = plan.run();
+  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
+  if (plan.isOneRun()) {
+    const std::int64_t p = plan.step(0), q = plan.step(1);
+    forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
+      loop.run(loop.f, bytesBehind(a, first * p * loop.sizeA), p, bytesBehind(b, first * q * loop.sizeB), q,
+               bytesBehind(y, first * loop.sizeY), end - first);
+    });
+  } else if (ofA > 0 || ofB > 0) {
+    forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t row = first; row < end; ++row) {
+        const std::int64_t at = row * run;
+        loop.run(loop.f, bytesBehind(a, ofA > 0 ? at * loop.sizeA : 0), 1,
+                 bytesBehind(b, ofB > 0 ? at * loop.sizeB : 0), 1, bytesBehind(y, at * loop.sizeY), run);
+      }
+    });
+  } else {
+    forPairRuns(plan, loop, a, b, y);
+  }
 }
 
 Status addBroadcastGradient(GradientBuilder& builder, std::size_t input, graph::TensorId gradient,

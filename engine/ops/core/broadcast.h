@@ -1,5 +1,6 @@
 #pragma once
 // numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and the gradient.
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -85,77 +86,60 @@ void mapPairs(const A* a, const B* b, Y* y, std::int64_t count, F f) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
 }
 
-/// y = f(a, b) with broadcasting; y may be a if a has the result's shape.
+/// y = f(a, b) for one run, without the types of f and of the operands: what walks over runs is then compiled
+/// once instead of once for each operator and element type.
+struct PairLoop {
+  const void* f = nullptr;
+  /// A step is 1 if the operand's elements are neighbours, and 0 if one element serves the whole run.
+  void (*run)(const void* f, const void* a, std::int64_t stepA, const void* b, std::int64_t stepB, void* y,
+              std::int64_t count) = nullptr;
+  std::int64_t sizeA = 1, sizeB = 1, sizeY = 1;  ///< bytes of an element
+};
+
+/// Calls the loop for every run of a result. With arguments, several threads compute if the result is one
+/// run, or if rows of one operand share the other.
+void forPairRuns(const Broadcast& plan, const PairLoop& loop, const void* a, const void* b, void* y);
+void forPairRuns(const KernelArguments& arguments, const Broadcast& plan, const PairLoop& loop, const void* a,
+                 const void* b, void* y);
+
 template <class A, class B, class Y, class F>
-void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
-  const std::int64_t count = plan.run();
-  if (plan.step(0) && plan.step(1)) {
-    plan.forRuns([=](std::int64_t first, const auto& place) {
-      const A* left = a + place[0];
-      const B* right = b + place[1];
-      Y* to = y + first;
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right[i]);
-    });
-  } else if constexpr (std::is_integral_v<A>) {
-    // One loop serves every kind of broadcast, because many runs are rare; eight more types so cost little
-    // code.
-    plan.forRuns([=, p = plan.step(0), q = plan.step(1)](std::int64_t first, const auto& place) {
-      for (std::int64_t i = 0; i < count; ++i) y[first + i] = f(a[place[0] + i * p], b[place[1] + i * q]);
-    });
-  } else if (plan.step(0)) {
-    plan.forRuns([=](std::int64_t first, const auto& place) {
-      const A* left = a + place[0];
-      const B right = b[place[1]];
-      Y* to = y + first;
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right);
-    });
-  } else {
-    const std::int64_t step = plan.step(1);
-    plan.forRuns([=](std::int64_t first, const auto& place) {
-      const A left = a[place[0]];
-      const B* right = b + place[1];
-      Y* to = y + first;
-      if (step == 0) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = f(left, *right);
-        return;
-      }
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left, right[i]);
-    });
-  }
+PairLoop pairLoop(const F& f) {
+  const auto run = [](const void* function, const void* ofA, std::int64_t p, const void* ofB, std::int64_t q,
+                      void* ofY, std::int64_t count) {
+    const F& g = *static_cast<const F*>(function);
+    const A* left = static_cast<const A*>(ofA);
+    const B* right = static_cast<const B*>(ofB);
+    Y* y = static_cast<Y*>(ofY);
+    if (p && q) {
+      mapPairs(left, right, y, count, g);
+    } else if constexpr (std::is_integral_v<A>) {
+      // One loop serves every kind of broadcast; eight more types so cost little code.
+      for (std::int64_t i = 0; i < count; ++i) y[i] = g(left[i * p], right[i * q]);
+    } else if (p) {
+      mapOne(left, y, count, [g, other = *right](A each) { return g(each, other); });
+    } else if (q) {
+      mapOne(right, y, count, [g, other = *left](B each) { return g(other, each); });
+    } else {
+      std::fill_n(y, count, g(*left, *right));
+    }
+  };
+  return {&f, run, sizeof(A), sizeof(B), sizeof(Y)};
 }
 
-/// The same. Several threads compute real numbers if the result is one run, or if rows of one operand share
-/// the other.
+/// y = f(a, b) with broadcasting; y may be a if a has the result's shape.
 template <class A, class B, class Y, class F>
-void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
-  const std::int64_t run = plan.run();
-  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
+void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, const F& f) {
+  forPairRuns(plan, pairLoop<A, B, Y>(f), a, b, y);
+}
+
+/// The same. Several threads compute real numbers.
+template <class A, class B, class Y, class F>
+void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y,
+            const F& f) {
   if constexpr (std::is_integral_v<A>) {
-    mapTwo(plan, a, b, y, f);
-  } else if (plan.isOneRun()) {
-    const std::int64_t p = plan.step(0), q = plan.step(1);
-    forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
-      const std::int64_t count = end - first;
-      if (p && q) {
-        mapPairs(a + first, b + first, y + first, count, f);
-      } else if (p) {
-        mapOne(a + first, y + first, count, [f, right = *b](A left) { return f(left, right); });
-      } else if (q) {
-        mapOne(b + first, y + first, count, [f, left = *a](B right) { return f(left, right); });
-      } else {
-        std::fill_n(y + first, count, f(*a, *b));
-      }
-    });
-  } else if (ofA > 0 || ofB > 0) {
-    forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
-      for (std::int64_t row = first; row < end; ++row)
-        mapPairs(a + (ofA > 0 ? row * run : 0), b + (ofB > 0 ? row * run : 0), y + row * run, run, f);
-    });
+    forPairRuns(plan, pairLoop<A, B, Y>(f), a, b, y);
   } else {
-    mapTwo(plan, a, b, y, f);
+    forPairRuns(arguments, plan, pairLoop<A, B, Y>(f), a, b, y);
   }
 }
 

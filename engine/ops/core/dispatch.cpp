@@ -2,12 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pipescope::ops {
 
 base::Error unsupportedType(const OperatorCall& call, ElementType type, const std::string& supported) {
   return base::badInput(
       fmt::format("{}: cannot compute in {}; there are kernels for {}{}", call.title(), graph::toString(type),
                   supported, graph::isFloat8(type) ? ", so cast it to float16, bfloat16 or float32" : ""));
+}
+
+Result<Kernel> makeKernelForFloats(const OperatorCall& call, ElementType type, KernelMaker ofFloat,
+                                   KernelMaker ofDouble) {
+  switch (type) {
+    case ElementType::float32:
+      return ofFloat.make(ofFloat.maker);
+    case ElementType::float64:
+      return ofDouble.make(ofDouble.maker);
+    case ElementType::float16:
+    case ElementType::bfloat16: {
+      PIPESCOPE_ASSIGN(Kernel inner, ofFloat.make(ofFloat.maker));
+      return halfKernel(call, type, std::move(inner));
+    }
+    default:
+      return unsupportedType(call, type, "floating-point types");
+  }
+}
+
+Result<Kernel> makeKernelForIntegers(const OperatorCall& call, ElementType type,
+                                     const std::array<KernelMaker, 8>& makers, const std::string& supported) {
+  using enum ElementType;
+  constexpr std::array kOrder{int8, int16, int32, int64, uint8, uint16, uint32, uint64};
+  const auto found = std::ranges::find(kOrder, type);
+  if (found == kOrder.end()) return unsupportedType(call, type, supported);
+  const KernelMaker& chosen = makers[static_cast<std::size_t>(found - kOrder.begin())];
+  return chosen.make(chosen.maker);
 }
 
 bool isFloat(ElementType type) {

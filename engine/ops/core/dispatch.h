@@ -1,5 +1,6 @@
 #pragma once
 // Helpers of operator files: choosing a kernel by element type, and common checks.
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -24,55 +25,44 @@ base::Error unsupportedType(const OperatorCall& call, ElementType type, const st
 /// of other types pass unchanged.
 Kernel halfKernel(const OperatorCall& call, ElementType type, Kernel inner);
 
+/// A function object that makes a kernel for an element type, without its C++ type: what chooses among the
+/// element types is then compiled once.
+struct KernelMaker {
+  const void* maker = nullptr;
+  Result<Kernel> (*make)(const void* maker) = nullptr;
+};
+template <class T, class Maker>
+KernelMaker kernelMaker(const Maker& maker) {
+  return {&maker, [](const void* of) -> Result<Kernel> { return (*static_cast<const Maker*>(of))(T{}); }};
+}
+Result<Kernel> makeKernelForFloats(const OperatorCall& call, ElementType type, KernelMaker ofFloat,
+                                   KernelMaker ofDouble);
+/// `makers` are in the order of std::int8_t … std::int64_t, std::uint8_t … std::uint64_t.
+Result<Kernel> makeKernelForIntegers(const OperatorCall& call, ElementType type,
+                                     const std::array<KernelMaker, 8>& makers, const std::string& supported);
+
 /// Calls maker(float{}) or maker(double{}) by the element type, with halfKernel() for half precision. Refuses
 /// any other type.
 template <class Maker>
-Result<Kernel> kernelForFloats(const OperatorCall& call, ElementType type, Maker maker) {
-  switch (type) {
-    case ElementType::float32:
-      return maker(float{});
-    case ElementType::float64:
-      return maker(double{});
-    case ElementType::float16:
-    case ElementType::bfloat16: {
-      Result<Kernel> inner = maker(float{});
-      if (!inner.ok()) return inner;
-      return halfKernel(call, type, std::move(*inner));
-    }
-    default:
-      return unsupportedType(call, type, "floating-point types");
-  }
+Result<Kernel> kernelForFloats(const OperatorCall& call, ElementType type, const Maker& maker) {
+  return makeKernelForFloats(call, type, kernelMaker<float>(maker), kernelMaker<double>(maker));
 }
 
 /// Calls maker(std::int8_t{}) … maker(std::uint64_t{}); `supported` completes the sentence for other types.
 template <class Maker>
-Result<Kernel> kernelForIntegers(const OperatorCall& call, ElementType type, Maker maker,
+Result<Kernel> kernelForIntegers(const OperatorCall& call, ElementType type, const Maker& maker,
                                  const std::string& supported = "integer types") {
-  switch (type) {
-    case ElementType::int8:
-      return maker(std::int8_t{});
-    case ElementType::int16:
-      return maker(std::int16_t{});
-    case ElementType::int32:
-      return maker(std::int32_t{});
-    case ElementType::int64:
-      return maker(std::int64_t{});
-    case ElementType::uint8:
-      return maker(std::uint8_t{});
-    case ElementType::uint16:
-      return maker(std::uint16_t{});
-    case ElementType::uint32:
-      return maker(std::uint32_t{});
-    case ElementType::uint64:
-      return maker(std::uint64_t{});
-    default:
-      return unsupportedType(call, type, supported);
-  }
+  return makeKernelForIntegers(
+      call, type,
+      {kernelMaker<std::int8_t>(maker), kernelMaker<std::int16_t>(maker), kernelMaker<std::int32_t>(maker),
+       kernelMaker<std::int64_t>(maker), kernelMaker<std::uint8_t>(maker), kernelMaker<std::uint16_t>(maker),
+       kernelMaker<std::uint32_t>(maker), kernelMaker<std::uint64_t>(maker)},
+      supported);
 }
 
 /// Handles every type but bool.
 template <class Maker>
-Result<Kernel> kernelForNumbers(const OperatorCall& call, ElementType type, Maker maker) {
+Result<Kernel> kernelForNumbers(const OperatorCall& call, ElementType type, const Maker& maker) {
   switch (type) {
     case ElementType::float32:
     case ElementType::float64:
@@ -86,14 +76,14 @@ Result<Kernel> kernelForNumbers(const OperatorCall& call, ElementType type, Make
 
 /// Handles every type; bool as maker(bool{}), one byte per element that is 0 or 1.
 template <class Maker>
-Result<Kernel> kernelForAll(const OperatorCall& call, ElementType type, Maker maker) {
+Result<Kernel> kernelForAll(const OperatorCall& call, ElementType type, const Maker& maker) {
   return type == ElementType::boolean ? Result<Kernel>(maker(bool{})) : kernelForNumbers(call, type, maker);
 }
 
 /// For kernels that move elements without looking at them: calls maker(std::uint8_t{}) …
 /// maker(std::uint64_t{}) by the size of an element.
 template <class Maker>
-Result<Kernel> kernelForSizes(ElementType type, Maker maker) {
+Result<Kernel> kernelForSizes(ElementType type, const Maker& maker) {
   switch (graph::sizeOf(type)) {
     case 1:
       return maker(std::uint8_t{});

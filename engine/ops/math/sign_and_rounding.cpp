@@ -76,7 +76,7 @@ Result<std::vector<TensorType>> inferNegative(const OperatorCall& call) {
     return base::badInput(fmt::format("{}: its input is {}; numbers without a sign have no negative",
                                       call.title(), graph::toString(type)));
   }
-  return inferUnary<Negative>(call);
+  return inferUnary(call);
 }
 
 /// dx = dy · sign x.
@@ -94,7 +94,7 @@ Status signGradient(GradientBuilder& builder) {
 
 template <class Op>
 void addSigned(OperatorRegistry& registry, Status (*gradient)(GradientBuilder&),
-               Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = inferUnary<Op>) {
+               Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = inferUnary) {
   registry.add({.type = Op::kType,
                 .infer = infer,
                 .kernel = signedKernel<Op>,

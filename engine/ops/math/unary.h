@@ -12,20 +12,17 @@
 //   PIPESCOPE_UNARY(Elu, elu, …, input, …, eluGradient, {"alpha", 1.0})
 //
 // The first example defines the operators Exp and GradExp (r, dy → dx). addUnary<Exp>(registry) registers
-// both.
+// both. Only the loops are compiled for each operator; everything else stands once in unary.cpp.
 #include <array>
-#include <string>
-#include <vector>
 
 #include "engine/ops/core/broadcast.h"
-#include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/lane_math.h"
 
 namespace pipescope::ops {
 
 struct UnaryAttribute {
-  const char* name;
-  double fallback;
+  const char* name = nullptr;  ///< null: there is no such attribute
+  double fallback = 0;
 };
 
 template <class T>
@@ -35,95 +32,63 @@ struct UnaryParameters {
 
 enum class UnaryReference { input, output };
 
+template <class T>
+struct UnaryLoops {
+  using Parameters = UnaryParameters<T>;
+  /// y = f(x) for `count` elements; y may be x.
+  void (*value)(const T* x, T* y, std::int64_t count, const Parameters& parameters) = nullptr;
+  /// dx = f'(r, dy) for `count` elements; dx may be r or dy.
+  void (*slope)(const T* r, const T* dy, T* dx, std::int64_t count, const Parameters& parameters) = nullptr;
+};
+
+struct UnaryDefinition {
+  const char* type = nullptr;
+  MapFunction work = MapFunction::copy, gradientWork = MapFunction::copy;
+  UnaryReference reference = UnaryReference::input;
+  std::array<UnaryAttribute, 3> attributes;
+  UnaryLoops<float> ofFloats;
+  UnaryLoops<double> ofDoubles;
+};
+
+Result<std::vector<TensorType>> inferUnary(const OperatorCall& call);
+Result<std::vector<TensorType>> inferUnaryGradient(const OperatorCall& call);
+Result<Kernel> unaryKernel(const UnaryDefinition& definition, const OperatorCall& call);
+Result<Kernel> unaryGradientKernel(const UnaryDefinition& definition, const OperatorCall& call);
+std::vector<Work> unaryWork(const UnaryDefinition& definition, const OperatorCall& call);
+std::vector<Work> unaryGradientWork(const UnaryDefinition& definition, const OperatorCall& call);
+Status unaryGradient(const UnaryDefinition& definition, GradientBuilder& builder);
+std::vector<AttributeRule> attributeRules(const UnaryDefinition& definition);
+
 template <class Op, class T>
-UnaryParameters<T> unaryParameters(const Node& node) {
-  const std::vector<UnaryAttribute>& known = Op::attributes();
-  const auto read = [&](std::size_t i) {
-    return i < known.size() ? static_cast<T>(graph::floatAttribute(node, known[i].name, known[i].fallback))
-                            : T(0);
-  };
-  return {read(0), read(1), read(2)};
-}
+constexpr UnaryLoops<T> kLoopsOf = {
+    [](const T* x, T* y, std::int64_t count, const UnaryParameters<T>& parameters) {
+      mapOne(x, y, count, [p = parameters](T each) { return Op::value(each, p); });
+    },
+    [](const T* r, const T* dy, T* dx, std::int64_t count, const UnaryParameters<T>& parameters) {
+      mapPairs(r, dy, dx, count, [p = parameters](T at, T slope) { return Op::slope(at, slope, p); });
+    }};
 
 template <class Op>
-Result<std::vector<TensorType>> inferUnary(const OperatorCall& call) {
-  return std::vector<TensorType>{call.input(0)};
-}
+constexpr UnaryDefinition kUnary = {Op::kType,       Op::kWork,           Op::kGradientWork,   Op::kReference,
+                                    Op::kAttributes, kLoopsOf<Op, float>, kLoopsOf<Op, double>};
 
-template <class Op>
-Result<Kernel> unaryKernel(const OperatorCall& call) {
-  const std::int64_t count = call.input(0).elements();
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    const UnaryParameters<T> p = unaryParameters<Op, T>(call.node);
-    return Kernel{[count, p](const KernelArguments& a) -> Status {
-                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
-                      mapOne(a.input<T>(0) + first, a.output<T>(0) + first, end - first,
-                             [p](T x) { return Op::value(x, p); });
-                    });
-                    return {};
-                  },
-                  0};
-  });
-}
-
-template <class Op>
-std::vector<Work> unaryWork(const OperatorCall& call) {
-  return {{Map{Op::kWork, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
-}
-
-template <class Op>
-Status unaryGradient(GradientBuilder& builder) {
-  const Node& node = builder.node();
-  const graph::TensorId r = Op::kReference == UnaryReference::input ? node.inputs[0] : node.outputs[0];
-  return builder.addFor(0, std::string("Grad") + Op::kType, "grad_input", {r, builder.outputGradient(0)},
-                        node.attributes);
-}
-
-template <class Op>
-Result<std::vector<TensorType>> inferUnaryGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(requireSameTypes(call, 0, 1));
-  return std::vector<TensorType>{call.input(1)};
-}
-
-template <class Op>
-Result<Kernel> unaryGradientKernel(const OperatorCall& call) {
-  const std::int64_t count = call.input(0).elements();
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    const UnaryParameters<T> p = unaryParameters<Op, T>(call.node);
-    return Kernel{[count, p](const KernelArguments& a) -> Status {
-                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
-                      mapPairs(a.input<T>(0) + first, a.input<T>(1) + first, a.output<T>(0) + first,
-                               end - first, [p](T r, T dy) { return Op::slope(r, dy, p); });
-                    });
-                    return {};
-                  },
-                  0};
-  });
-}
-
-template <class Op>
-std::vector<Work> unaryGradientWork(const OperatorCall& call) {
-  return {{Map{Op::kGradientWork, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
-}
-
+/// Registers the operator and its gradient.
 template <class Op>
 void addUnary(OperatorRegistry& registry) {
-  std::vector<AttributeRule> attributes;
-  for (const UnaryAttribute& each : Op::attributes()) attributes.push_back({each.name, AttributeKind::real});
   registry.add({.type = Op::kType,
-                .attributes = attributes,
-                .infer = inferUnary<Op>,
-                .kernel = unaryKernel<Op>,
-                .work = unaryWork<Op>,
-                .gradient = unaryGradient<Op>,
+                .attributes = attributeRules(kUnary<Op>),
+                .infer = inferUnary,
+                .kernel = [](const OperatorCall& call) { return unaryKernel(kUnary<Op>, call); },
+                .work = [](const OperatorCall& call) { return unaryWork(kUnary<Op>, call); },
+                .gradient = [](GradientBuilder& builder) { return unaryGradient(kUnary<Op>, builder); },
                 .inPlaceInput = 0});
   registry.add({.type = std::string("Grad") + Op::kType,
-                .attributes = attributes,
+                .attributes = attributeRules(kUnary<Op>),
                 .minInputs = 2,
                 .maxInputs = 2,
-                .infer = inferUnaryGradient<Op>,
-                .kernel = unaryGradientKernel<Op>,
-                .work = unaryGradientWork<Op>,
+                .infer = inferUnaryGradient,
+                .kernel = [](const OperatorCall& call) { return unaryGradientKernel(kUnary<Op>, call); },
+                .work = [](const OperatorCall& call) { return unaryGradientWork(kUnary<Op>, call); },
                 .inPlaceInput = 1});
 }
 
@@ -134,10 +99,7 @@ void addUnary(OperatorRegistry& registry) {
     static constexpr const char* kType = #type;                                                        \
     static constexpr MapFunction kWork = MapFunction::work, kGradientWork = MapFunction::gradientWork; \
     static constexpr UnaryReference kReference = UnaryReference::reference;                            \
-    static const std::vector<UnaryAttribute>& attributes() {                                           \
-      static const std::vector<UnaryAttribute> all{__VA_ARGS__};                                       \
-      return all;                                                                                      \
-    }                                                                                                  \
+    static constexpr std::array<UnaryAttribute, 3> kAttributes{{__VA_ARGS__}};                         \
     template <class T>                                                                                 \
     static T value(T x, [[maybe_unused]] const UnaryParameters<T>& p) {                                \
       return valueOf;                                                                                  \

@@ -50,7 +50,7 @@ void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x,
       counts[to + i * step] += x[from + i] == y[to + i * step] ? T(1) : T(0);
   };
   walkReduction(
-      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
+      plan.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
       [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 1); });
   for (std::int64_t i = 0; i < plan.outputs; ++i) counts[i] = dy[i] / counts[i];
   mapThree(spread, x, y, static_cast<const T*>(counts), dx,
@@ -76,7 +76,7 @@ void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x
     }
   };
   walkReduction(
-      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
+      plan.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
       [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 1); });
   for (std::int64_t i = 0; i < plan.outputs; ++i) others[i] *= dy[i];
   mapThree(spread, x, static_cast<const T*>(zeros), static_cast<const T*>(others), dx,

@@ -38,7 +38,7 @@ template <class T, class F>
 void sumUp(const ReducePlan& plan, T* sums, F f) {
   std::fill_n(sums, plan.outputs, T(0));
   walkReduction(
-      plan.runs, 0, 0, 0,
+      plan.runs,
       [=](std::int64_t from, std::int64_t count, std::int64_t to) {
         sums[to] += laneSum<T>(count, [=](std::int64_t i) { return f(from + i, to); });
       },

@@ -38,7 +38,9 @@ T magnitude(T x) {
 
 // What each operator does: its start, what it takes of an element, how two partial results combine, and what
 // it makes of the result of n elements.
+// Operators with the same Loops differ only in what they make of the result.
 struct Adding {
+  using Loops = Adding;
   template <class T>
   static T start() {
     return T(0);
@@ -82,6 +84,7 @@ struct LogSumOf : Adding {
   }
 };
 struct AbsoluteSum : Adding {
+  using Loops = AbsoluteSum;
   static constexpr const char* kType = "ReduceL1";
   static constexpr ReduceFunction kWork = ReduceFunction::absSum;
   template <class T>
@@ -90,6 +93,7 @@ struct AbsoluteSum : Adding {
   }
 };
 struct SquareSum : Adding {
+  using Loops = SquareSum;
   static constexpr const char* kType = "ReduceSumSquare";
   static constexpr ReduceFunction kWork = ReduceFunction::squareSum;
   template <class T>
@@ -106,6 +110,7 @@ struct Length : SquareSum {
   }
 };
 struct ProductOf : Adding {
+  using Loops = ProductOf;
   static constexpr const char* kType = "ReduceProd";
   static constexpr ReduceFunction kWork = ReduceFunction::product;
   template <class T>
@@ -118,6 +123,7 @@ struct ProductOf : Adding {
   }
 };
 struct Largest : Adding {
+  using Loops = Largest;
   static constexpr const char* kType = "ReduceMax";
   static constexpr ReduceFunction kWork = ReduceFunction::max;
   template <class T>
@@ -131,6 +137,7 @@ struct Largest : Adding {
   }
 };
 struct Smallest : Adding {
+  using Loops = Smallest;
   static constexpr const char* kType = "ReduceMin";
   static constexpr ReduceFunction kWork = ReduceFunction::min;
   template <class T>
@@ -174,22 +181,8 @@ T reduceRow(const T* x, std::int64_t count) {
   return total;
 }
 
-/// Reduces x into y, which holds starts or partial results, for a part of the outermost run.
-template <class Op, class T>
-void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
-  walkReduction(
-      runs, 0, 0, 0,
-      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
-        y[to] = Op::meet(y[to], reduceRow<Op>(x + from, count));
-      },
-      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
-        const T* source = x + from;
-        T* __restrict target = y + to;
-        for (std::int64_t i = 0; i < count; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
-      });
-}
-
-/// Adds rows to y in ascending order, four in one pass over y.
+/// Reduces rows of neighbours into y, which holds starts or partial results, in ascending order and four in
+/// one pass over y.
 template <class Op, class T>
 void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, T* __restrict y) {
   std::int64_t row = 0;
@@ -205,23 +198,57 @@ void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t
   }
 }
 
-/// Every output has an order of its own, whichever task makes it.
+/// The loops of a reduction without their element type, so that what splits work over axes and threads is
+/// compiled once.
+struct ReduceLoops {
+  std::int64_t elementBytes = 0;
+  void (*start)(void* y, std::int64_t outputs) = nullptr;
+  /// Reduces `count` neighbours into y, which holds a start or a partial result.
+  void (*row)(const void* x, std::int64_t count, void* y) = nullptr;
+  /// reduceRows().
+  void (*rows)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+               void* y) = nullptr;
+};
+
 template <class Op, class T>
-void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
-  const T* x = a.input<T>(0);
-  std::fill_n(y, plan.outputs, Op::template start<T>());
+constexpr ReduceLoops kReduceLoops{
+    sizeof(T),
+    [](void* y, std::int64_t outputs) { std::fill_n(static_cast<T*>(y), outputs, Op::template start<T>()); },
+    [](const void* x, std::int64_t count, void* y) {
+      T& into = *static_cast<T*>(y);
+      into = Op::meet(into, reduceRow<Op>(static_cast<const T*>(x), count));
+    },
+    [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, void* y) {
+      reduceRows<Op>(static_cast<const T*>(x), stride, rows, columns, static_cast<T*>(y));
+    }};
+
+/// Reduces x into y, which holds starts or partial results, one run after the other.
+void reducePart(const ReduceLoops& loops, std::span<const ReducePlan::Run> runs, const std::byte* x,
+                std::byte* y) {
+  walkReduction(
+      runs,
+      [&](std::int64_t from, std::int64_t count, std::int64_t to) {
+        loops.row(x + from * loops.elementBytes, count, y + to * loops.elementBytes);
+      },
+      [&](std::int64_t from, std::int64_t count, std::int64_t to) {
+        loops.rows(x + from * loops.elementBytes, 0, 1, count, y + to * loops.elementBytes);
+      });
+}
+
+/// Reduces the input into y. Every output has an order of its own, whichever task makes it.
+void reduceInto(const ReduceLoops& loops, void* result, const KernelArguments& a, const ReducePlan& plan) {
+  const std::byte* x = a.input<std::byte>(0);
+  std::byte* y = static_cast<std::byte*>(result);
+  const std::int64_t bytes = loops.elementBytes;
+  loops.start(y, plan.outputs);
   const std::vector<ReducePlan::Run>& runs = plan.runs;
   const std::int64_t all = plan.outputs * plan.depth;
-  if (all == 0) {
-    // With nothing to reduce, every output is the start value.
-  } else if constexpr (std::is_integral_v<T>) {
-    reducePart<Op>(std::span(runs), x,
-                   y);  // rare, so one walk serves all and eight more types cost little code
-  } else if (runs.size() > 1 && !runs[0].reduced) {
+  if (all == 0) return;  // with nothing to reduce, every output is the start value
+  if (runs.size() > 1 && !runs[0].reduced) {
     const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t i = first; i < end; ++i)
-        reducePart<Op>(std::span(runs).subspan(1), x + i * from, y + i * to);
+        reducePart(loops, std::span(runs).subspan(1), x + i * from * bytes, y + i * to * bytes);
     });
   } else if (runs.size() == 2) {
     const std::int64_t rows = runs[0].extent, columns = runs[1].extent;
@@ -230,26 +257,43 @@ void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
     const std::int64_t each = std::max(itemsOfRange(rows), kNarrowest);
     a.parallel((columns + each - 1) / each, [&](std::int64_t strip) {
       const std::int64_t first = strip * each;
-      reduceRows<Op>(x + first, columns, rows, std::min(each, columns - first), y + first);
+      loops.rows(x + first * bytes, columns, rows, std::min(each, columns - first), y + first * bytes);
     });
   } else if (runs.size() == 3) {
     const std::int64_t outer = runs[0].extent, kept = runs[1].extent, inner = runs[2].extent;
     forItems(a, kept, outer * inner, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t k = first; k < end; ++k) {
         for (std::int64_t o = 0; o < outer; ++o)
-          y[k] = Op::meet(y[k], reduceRow<Op>(x + (o * kept + k) * inner, inner));
+          loops.row(x + (o * kept + k) * inner * bytes, inner, y + k * bytes);
       }
     });
   } else {
-    reducePart<Op>(std::span(runs), x, y);
+    reducePart(loops, std::span(runs), x, y);
   }
-  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = Op::finish(y[i], plan.depth);
 }
 
+/// y[i] = what the operator makes of the result of `depth` elements.
 template <class Op, class T>
-Status runReduce(const KernelArguments& a, const ReducePlan& plan) {
-  reduceInto<Op>(a.output<T>(0), a, plan);
+void finishReduction(void* y, std::int64_t outputs, std::int64_t depth) {
+  T* const results = static_cast<T*>(y);
+  for (std::int64_t i = 0; i < outputs; ++i) results[i] = Op::finish(results[i], depth);
+}
+
+struct ReduceRun {
+  ReducePlan plan;
+  const ReduceLoops* loops = nullptr;
+  void (*finish)(void* y, std::int64_t outputs, std::int64_t depth) = nullptr;
+};
+
+Status runReduce(const KernelArguments& a, const ReduceRun& run) {
+  void* const y = a.output<std::byte>(0);
+  reduceInto(*run.loops, y, a, run.plan);
+  run.finish(y, run.plan.outputs, run.plan.depth);
   return {};
+}
+
+Kernel reduceKernelOf(const ReduceRun& run) {
+  return kernelOf(run, runReduce);
 }
 
 Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
@@ -260,7 +304,9 @@ Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
 template <class Op>
 Result<Kernel> reduceKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  const auto make = [&]<class T>(T) { return kernelOf(plan, runReduce<Op, T>); };
+  const auto make = [&]<class T>(T) {
+    return reduceKernelOf({plan, &kReduceLoops<typename Op::Loops, T>, finishReduction<Op, T>});
+  };
   if constexpr (std::is_same_v<Op, LogSumOf> || std::is_same_v<Op, Length>) {
     return kernelForFloats(call, call.input(0).element, make);
   } else {
@@ -288,14 +334,14 @@ struct LogSumExp {
 
 template <class T>
 void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
-  reduceInto<Largest>(largest, a, plan);
+  reduceInto(kReduceLoops<Largest, T>, largest, a, plan);
   // If the maximum is infinite, e^(x − 0) is already the answer.
   for (std::int64_t i = 0; i < plan.outputs; ++i) {
     if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
   }
   std::fill_n(y, plan.outputs, T(0));
   walkReduction(
-      plan.runs, 0, 0, 0,
+      plan.runs,
       [=](std::int64_t from, std::int64_t count, std::int64_t to) {
         const T shift = largest[to];
         y[to] += laneSum<T>(count, [=](std::int64_t i) { return lanes::exp(x[from + i] - shift); });
@@ -331,7 +377,6 @@ std::vector<Work> logSumExpWork(const OperatorCall& call) {
 
 // --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------
 
-template <class Op>
 Status reduceGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(builder.call()));
   const Shape& x = builder.call().input(0).shape;
@@ -340,9 +385,9 @@ Status reduceGradient(GradientBuilder& builder) {
     if (plan.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
   }
   const Node& node = builder.node();
-  return builder.addFor(
-      0, "GradReduce", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
-      {{"function", std::string(Op::kType)}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});
+  return builder.addFor(0, "GradReduce", "grad_input",
+                        {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
+                        {{"function", node.op}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});
 }
 
 template <class Op>
@@ -357,7 +402,7 @@ void addReduce(OperatorRegistry& registry, Result<Kernel> (*kernel)(const Operat
                 .infer = inferReduce,
                 .kernel = kernel,
                 .work = work,
-                .gradient = reduceGradient<Op>});
+                .gradient = reduceGradient});
 }
 
 template <class... Ops>

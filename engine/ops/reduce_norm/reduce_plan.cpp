@@ -51,4 +51,38 @@ Result<ReducePlan> reducePlanOf(const OperatorCall& call) {
   return plan;
 }
 
+namespace {
+
+/// Returns the number of outputs of the runs from `at` on.
+std::int64_t walkReductionFrom(std::span<const ReducePlan::Run> runs, std::size_t at, std::int64_t from,
+                               std::int64_t to, const ReductionVisit& visit) {
+  if (at == runs.size()) {
+    visit.visitRow(visit.row, from, 1, to);
+    return 1;
+  }
+  std::int64_t below = 1, outputs = 1;
+  for (std::size_t i = at + 1; i < runs.size(); ++i) {
+    below *= runs[i].extent;
+    if (!runs[i].reduced) outputs *= runs[i].extent;
+  }
+  const auto [extent, reduced] = runs[at];
+  if (at + 1 == runs.size()) {
+    if (reduced) {
+      visit.visitRow(visit.row, from, extent, to);
+    } else {
+      visit.visitAcross(visit.across, from, extent, to);
+    }
+  } else {
+    for (std::int64_t i = 0; i < extent; ++i)
+      walkReductionFrom(runs, at + 1, from + i * below, reduced ? to : to + i * outputs, visit);
+  }
+  return reduced ? outputs : outputs * extent;
+}
+
+}  // namespace
+
+void walkReduction(std::span<const ReducePlan::Run> runs, const ReductionVisit& visit) {
+  walkReductionFrom(runs, 0, 0, 0, visit);
+}
+
 }  // namespace pipescope::ops

@@ -25,33 +25,30 @@ struct ReducePlan {
 /// or none with noop_with_empty_axes.
 Result<ReducePlan> reducePlanOf(const OperatorCall& call);
 
+/// What a walk calls with the first input element, the number of neighbours, and the first output. Without
+/// the types of the functions, so that the walk is compiled once.
+struct ReductionVisit {
+  using Function = void (*)(const void* of, std::int64_t from, std::int64_t count, std::int64_t to);
+  const void* row = nullptr;
+  Function visitRow = nullptr;
+  const void* across = nullptr;
+  Function visitAcross = nullptr;
+};
+void walkReduction(std::span<const ReducePlan::Run> runs, const ReductionVisit& visit);
+
 /// Visits x once and in order. Calls row(first input element, count, output) for neighbours that are reduced
-/// into one output, and rows(first input element, count, first output) for neighbours that go to neighbouring
-/// outputs.
+/// into one output, and across(first input element, count, first output) for neighbours that go to
+/// neighbouring outputs.
 template <class Row, class Across>
-std::int64_t walkReduction(std::span<const ReducePlan::Run> runs, std::size_t at, std::int64_t x,
-                           std::int64_t y, const Row& row, const Across& across) {
-  if (at == runs.size()) {
-    row(x, 1, y);
-    return 1;
-  }
-  std::int64_t below = 1, outputs = 1;
-  for (std::size_t i = at + 1; i < runs.size(); ++i) {
-    below *= runs[i].extent;
-    if (!runs[i].reduced) outputs *= runs[i].extent;
-  }
-  const std::int64_t extent = runs[at].extent;
-  if (at + 1 == runs.size()) {
-    if (runs[at].reduced) {
-      row(x, extent, y);
-    } else {
-      across(x, extent, y);
-    }
-  } else {
-    for (std::int64_t i = 0; i < extent; ++i)
-      walkReduction(runs, at + 1, x + i * below, runs[at].reduced ? y : y + i * outputs, row, across);
-  }
-  return runs[at].reduced ? outputs : outputs * extent;
+void walkReduction(std::span<const ReducePlan::Run> runs, const Row& row, const Across& across) {
+  walkReduction(runs, {&row,
+                       [](const void* of, std::int64_t from, std::int64_t count, std::int64_t to) {
+                         (*static_cast<const Row*>(of))(from, count, to);
+                       },
+                       &across,
+                       [](const void* of, std::int64_t from, std::int64_t count, std::int64_t to) {
+                         (*static_cast<const Across*>(of))(from, count, to);
+                       }});
 }
 
 }  // namespace pipescope::ops
