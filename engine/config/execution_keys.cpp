@@ -75,6 +75,12 @@ void addPrecision(std::vector<Key>& all) {
            "Type in which an IPU sums products of float16 numbers; float16 is faster and takes less memory. "
            "It affects emulated time and memory only: the computed numbers are summed in float32.",
            {"partials-type"}, {"float32", "float16"}));
+  all.push_back(
+      boolean("execution.fully_connected_pass", true,
+              "Plan the three products of a trained layer together on an IPU, so that its weights keep one "
+              "layout where that takes fewer cycles (PopART: enableFullyConnectedPass). It affects "
+              "emulated time and memory only.",
+              {"fully-connected-pass"}));
 }
 
 }  // namespace

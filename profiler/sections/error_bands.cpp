@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "profiler/analysis/model/error_bands.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
@@ -53,6 +57,45 @@ SectionTable gradeTable(const Context& context, const analysis::ErrorBands& foun
   return table;
 }
 
+/// The grades of TOML files, in words.
+std::string gradeWords(std::string_view grade) {
+  if (grade == "D") return "vendor document";
+  if (grade == "C") return "vendor code";
+  if (grade == "M") return "measured";
+  if (grade == "X") return "derived";
+  if (grade == "R") return "recalled";
+  return std::string(grade);
+}
+
+/// "figure.clock" holds "1.33 GHz; grade D; Graphcore datasheets".
+SectionTable figureTable(const analysis::Catalog& catalog) {
+  SectionTable table{
+      "figures",
+      "Figures of the device model",
+      "what the emulated times and memory are computed from, and where it comes from",
+      {{"figure", "Figure", Format::plain, ""},
+       {"value", "Value", Format::plain, ""},
+       {"grade", "Grade", Format::plain,
+        "how sure it is: vendor document, vendor code, measured, derived from others, recalled"},
+       {"source", "Source", Format::plain, ""}},
+      {}};
+  constexpr std::string_view kPrefix = "figure.", kGrade = "; grade ", kEnd = "; ";
+  for (const model::Property& row : catalog.properties) {
+    const std::string_view value = row.value;
+    const std::size_t grade = value.rfind(kGrade);
+    if (std::string_view(row.key).substr(0, kPrefix.size()) != kPrefix || grade == std::string_view::npos)
+      continue;
+    const std::string_view rest = value.substr(grade + kGrade.size());
+    const std::size_t end = std::min(rest.find(kEnd), rest.size());
+    const std::size_t source = std::min(end + kEnd.size(), rest.size());
+    std::string name = row.key.substr(kPrefix.size());
+    std::ranges::replace(name, '_', ' ');
+    table.rows.push_back({name, std::string(value.substr(0, grade)), gradeWords(rest.substr(0, end)),
+                          std::string(rest.substr(source))});
+  }
+  return table;
+}
+
 base::Result<Section> makeErrorBands(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::ErrorBands found,
                    analysis::errorBands(context.source, context.catalog, context.executable));
@@ -63,6 +106,7 @@ base::Result<Section> makeErrorBands(const Context& context) {
        "Time of layers whose kind has an error band ÷ time of all forward, recompute and backward passes."},
       {"device_model", "Device model", context.catalog.property("device_model"), Format::plain, ""}};
   section.tables.push_back(bandTable(found, wordsOf(context.catalog)));
+  section.tables.push_back(figureTable(context.catalog));
   return section;
 }
 

@@ -21,6 +21,7 @@ using config::Configuration;
 std::variant<double, std::string> settingValue(const config::Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
   if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
   return std::get<std::string>(value);
 }
 

@@ -112,7 +112,13 @@ class Builder {
       work_.steps.back().ownAddresses = rightShare(plan_.form.arrangeInput ? shape.inputElements() : 0,
                                                    plan_.form.arrangeWeights ? shape.weightElements() : 0);
     }
-    copies("PreArrange/OnTileCopy", costs_.arrange);
+    if (plan_.form.turned && costs_.arrangeExchange == 0) {
+      const char* type = plan_.form.shape.half ? "popops::Transpose2d<half>" : "popops::Transpose2d<float>";
+      work_.compute(chip_, "PreArrange/Transpose", everywhere(costs_.arrange),
+                    {type, kCodeCopy, kStateSimple, 0});
+    } else {
+      copies("PreArrange/OnTileCopy", costs_.arrange);
+    }
     if (costs_.arrangeExchange > 0) {
       exchange("PreArrange/Place", costs_.arrangeExchange, everywhere(costs_.arrangeBytes),
                piecesOf(costs_.arrangeBytes));
@@ -124,7 +130,8 @@ class Builder {
                              form.unpadded.pass == ProductPass::inputGradient;
     for (std::size_t i = first; i < work_.steps.size(); ++i) work_.steps[i].once = weightsOnly;
     arrangeFirst_ = first;
-    work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
+    if (costs_.arrangeExchange > 0)
+      work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
   }
 
   void slice() {
@@ -207,7 +214,9 @@ class Builder {
   /// Serial parts run the same programs one after another, so each step from `first` on stands for all parts.
   void repeatSerialParts(std::size_t first) {
     const std::int64_t parts = plan_.form.serial;
-    const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : convolve_;
+    // The product takes turned weights from where they were turned.
+    const std::size_t used = plan_.form.turned ? convolve_ + 1 : convolve_;
+    const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : used;
     work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];
@@ -245,6 +254,7 @@ base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringC
                                      context.chip.name, graph::toString(work.type)));
   }
   shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
+  shape.trained = shape.trained && context.jointPlans;
   const auto plan = context.planner.plan(shape, context.memoryProportion);
   return Builder(context.chip, *plan).build();
 }

@@ -75,14 +75,15 @@ void addMac(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   addMac(shape, chip.vectorBytes / shape.operandBytes(), vertices);
 }
 
-void addOuterProduct(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
+void addOuterProduct(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   if (shape.inputChannels != 1) return;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     const ConvDim& dim = shape.dims[i];
     if (!dim.plain() || (i + 1 < shape.dimCount && dim.output != 1)) return;
   }
   if (shape.batch != 1 || shape.dimCount == 0) return;
-  for (const std::int64_t out : {16, 8, 4}) vertices.push_back({Method::outerProduct, 1, 1, out, 0, 1});
+  // (C: ConvVertexType.cpp takes a vector of channels, unless a joint plan needs another number.)
+  vertices.push_back({Method::outerProduct, 1, 1, chip.vectorBytes / shape.operandBytes(), 0, 1});
 }
 
 // --- Work of six workers over the rows of a tile ---------------------------------------
@@ -304,7 +305,7 @@ std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   if (shape.quarter) return vertices;
   addSlic(shape, vertices);
   addMac(chip, shape, vertices);
-  addOuterProduct(shape, vertices);
+  addOuterProduct(chip, shape, vertices);
   return vertices;
 }
 
@@ -359,7 +360,7 @@ std::string vertexName(const ConvShape& shape, const ConvVertex& vertex, bool on
   if (oneByOne) name = "ConvPartial1x1Out";
   if (vertex.method == Method::slic) name = "ConvPartial1xNSLIC";
   if (vertex.method == Method::horizontalMac) name = "ConvPartialHorizontalMac";
-  if (vertex.method == Method::outerProduct) name = "OuterProduct";
+  if (vertex.method == Method::outerProduct) return fmt::format("poplin::OuterProduct<{}>", type);
   return fmt::format("poplin::{}<{},{}>", name, type, partials);
 }
 

@@ -6,7 +6,7 @@ namespace pipescope::devices::ipu {
 namespace {
 
 constexpr const char *kMemoryProportion = "available_memory_proportion", *kIoTiles = "io_tiles",
-                     *kPartialsType = "partials_type";
+                     *kPartialsType = "partials_type", *kFullyConnectedPass = "fully_connected_pass";
 
 /// Poplar takes these numbers only.
 base::Status checkIoTiles(std::int64_t tiles) {
@@ -18,7 +18,7 @@ base::Status checkIoTiles(std::int64_t tiles) {
 }  // namespace
 
 std::vector<std::string> settingNames() {
-  return {kMemoryProportion, kIoTiles, kPartialsType};
+  return {kMemoryProportion, kIoTiles, kPartialsType, kFullyConnectedPass};
 }
 
 base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings) {
@@ -29,6 +29,8 @@ base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings)
       PIPESCOPE_TRY(checkIoTiles(options.ioTiles));
     } else if (setting.name == kPartialsType) {
       options.halfPartials = std::get<std::string>(setting.value) == "float16";
+    } else if (setting.name == kFullyConnectedPass) {
+      options.jointPlans = std::get<double>(setting.value) != 0;
     } else {
       const double proportion = std::get<double>(setting.value);
       if (!(proportion > 0 && proportion <= 1)) {

@@ -11,7 +11,8 @@
 namespace pipescope::devices::ipu {
 
 /// Names of the settings, as FamilySetting::name has them: "available_memory_proportion" (a number, for all
-/// devices or one), "io_tiles" (a number) and "partials_type" ("float16" or "float32").
+/// devices or one), "io_tiles" (a number), "partials_type" ("float16" or "float32") and
+/// "fully_connected_pass" (0 or 1).
 std::vector<std::string> settingNames();
 
 struct IpuOptions {
@@ -21,6 +22,7 @@ struct IpuOptions {
   std::map<int, double> memoryProportionOf;  ///< by device index, where it differs
   std::int64_t ioTiles = 0;   ///< tiles of each chip that only carry data in and out; the others compute
   bool halfPartials = false;  ///< products of float16 operands keep their sums in float16 too
+  bool jointPlans = true;     ///< the three products of a trained layer may share one plan
 
   double proportionOf(int device) const {
     const auto own = memoryProportionOf.find(device);

@@ -106,6 +106,7 @@ class IpuSystem final : public System {
         .hostBytesPerSecond = sendsAhead() ? hostBytesPerSecond_
                                            : share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
         .halfPartials = options_.halfPartials,
+        .jointPlans = options_.jointPlans,
         .ladder = &ladder_,
         .replication = replication,
         .device = device,

@@ -86,6 +86,7 @@ struct IpuLoweringContext {
   double hostBytesPerSecond = 1;
   std::string what = {};      ///< the operator, for error sentences
   bool halfPartials = false;  ///< products of float16 keep float16 sums, whatever the Work says
+  bool jointPlans = true;     ///< the three products of a trained layer may share one plan
   // For collectives.
   const Ladder* ladder = nullptr;  ///< null: a single chip
   compile::Replication replication = {};

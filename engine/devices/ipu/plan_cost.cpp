@@ -89,10 +89,11 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
                      outChannels = tile.outGroups * form.vertex.outGroup;
   std::int64_t inputs = groups * tile.batch * inChannels, weights = groups * inChannels * outChannels;
   std::int64_t partials = groups * tile.batch * outChannels, own = inputs;
+  const bool weightsStay = form.joint && shape.pass != ProductPass::weightGradient;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     const std::int64_t taken = shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
     inputs *= taken;
-    own *= std::min(taken, ceilDiv(shape.dims[i].input, split.output[i]));
+    own *= weightsStay ? taken : std::min(taken, ceilDiv(shape.dims[i].input, split.output[i]));
     weights *= tile.kernel[i];
     partials *= tile.output[i];
   }
@@ -101,6 +102,10 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.inputBytes = (inputs + zeros.input) * element;
   costs.weightBytes = (weights + zeros.kernel) * element;
   costs.partialBytes = partials * shape.partialBytes();
+  if (form.turned) {
+    costs.arrange += turnCycles(chip, inputs, form.vertex.inGroup, shape.half);
+    costs.arrangeBytes += inputs * element;
+  }
   // Operands are spread evenly over the tiles that use them, so a part is there already. What windows share
   // with their neighbours comes from those neighbours. Neighbouring tiles hold neighbouring output channels,
   // so pairs that want the same inputs share an exchange bus.
@@ -189,6 +194,9 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   form.shape.groups = roundUp(unpadded.groups, vertex.groupGroup);
   form.shape.inputChannels = roundUp(unpadded.inputChannels, vertex.inGroup);
   form.shape.outputChannels = roundUp(unpadded.outputChannels, vertex.outGroup);
+  // The vertex writes what it multiplies in the type of its operands, and nothing is added to it (C: PopLibs,
+  // OuterProduct.cpp).
+  if (vertex.method == ConvVertex::Method::outerProduct) form.shape.halfPartials = form.shape.half;
   form.swapped = swapped;
   form.expanded = expanded;
   form.vertex = vertex;
@@ -208,6 +216,31 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   form.arrangeOutput = swapped != (matmul || update) || padOut || (matmul && update);
   form.regroupOutput = !form.arrangeOutput && !matmul && vertex.outGroup != weightsPerUnit(unpadded);
   return form;
+}
+
+ConvForm makeJointForm(const ConvShape& unpadded, const ConvVertex& vertex, std::int64_t fieldGrain) {
+  ConvForm form = makeForm(unpadded, true, {}, vertex, 1);
+  form.joint = true;
+  form.fieldGrain = fieldGrain;
+  form.arrangeInput = form.arrangeWeights = form.shape.inputChannels != unpadded.inputChannels;
+  form.arrangeOutput = form.regroupOutput = false;
+  return form;
+}
+
+std::int64_t turnCycles(const Chip& chip, std::int64_t elements, std::int64_t size, bool half) {
+  const std::int64_t matrices = ceilDiv(ceilDiv(elements, size * size), chip.workers);
+  const auto cycles = [&](std::int64_t start, std::int64_t each) {
+    return chip.workers * (start + matrices * each);
+  };
+  if (half) {
+    if (size == 4) return cycles(32, 15);
+    if (size % 4 == 0 && 1 + 3 * (size / 4) < 512)
+      return cycles(37, 12 + size / 4 * (15 + 4 * (size / 4 - 2)));
+    return cycles(15, 8 + size * (5 + size * 5 / 2));
+  }
+  if (size % 2 == 0 && size * (size - 2) / 2 < 512)
+    return cycles(27, 11 + size / 2 * (6 + 3 * (size / 2 - 1)));
+  return cycles(13, 8 + size * (5 + size * 2));
 }
 
 std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours) {
@@ -238,7 +271,8 @@ ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {
   tile.inGroups = ceilDiv(form.inGrains, split.inChannels);
   tile.outGroups = ceilDiv(form.outGrains, split.outChannels);
   for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
-    tile.output[i] = ceilDiv(form.shape.dims[i].output, split.output[i]);
+    const std::int64_t output = form.shape.dims[i].output, grain = form.fieldGrain;
+    tile.output[i] = std::min(output, ceilDiv(ceilDiv(output, grain), split.output[i]) * grain);
     tile.kernel[i] = ceilDiv(form.shape.dims[i].kernel, split.kernel[i]);
   }
   return tile;

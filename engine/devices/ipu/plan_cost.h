@@ -58,11 +58,22 @@ struct ConvForm {
   bool arrangeEach =
       false;  ///< serial parts arrange their operands anew, which is slower but keeps nothing meanwhile
   std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
+  /// Whether it is one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
+  /// used.
+  bool joint = false;
+  /// Whether each tile turns its weights over before the product; PopLibs' planner does not charge for it.
+  bool turned = false;
+  /// Positions of the field that stay together, because they are a group of channels of another pass.
+  std::int64_t fieldGrain = 1;
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };
 
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial);
+
+/// The form of a product in a joint plan. Its weights keep their layout, so only channels that do not fill
+/// groups need arranging.
+ConvForm makeJointForm(const ConvShape& unpadded, const ConvVertex& vertex, std::int64_t fieldGrain);
 
 /// The cost of arranging operands and result if all tiles share in it. No split takes less.
 struct ArrangementBound {
@@ -73,6 +84,10 @@ ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form);
 /// Cycles to bring `bytes` on a tile into another order, if `neighbours` bytes stay together (regression over
 /// 10,000 random transforms: PopLibs planner, C).
 std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours);
+
+/// Cycles to transpose square matrices of `size` by `size` elements on a tile, one worker each (C: PopLibs,
+/// popopsCycleEstimators.cpp, Transpose2d).
+std::int64_t turnCycles(const Chip& chip, std::int64_t elements, std::int64_t size, bool half);
 
 /// The largest share of a split.
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split);

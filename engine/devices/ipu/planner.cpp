@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 
+#include "engine/devices/ipu/joint_plan.h"
 #include "engine/devices/ipu/plan_cost.h"
 #include "engine/devices/ipu/plan_search.h"
+#include "engine/ops/core/rounding.h"
 #include "profiler/base/log.h"
 
 namespace pipescope::devices::ipu {
+
+using ops::ceilDiv;
 namespace {
 
 /// The numbers of serial parts that a product may be done in. They lie far apart, because each costs a search
@@ -118,7 +123,10 @@ std::string ContractionPlan::describe() const {
       vertexName(form.shape, form.vertex, usesOneByOne(form.shape, form.vertex, tile)), form.vertex.inGroup,
       form.vertex.outGroup, split.tiles(), split.groups, split.batch, split.output[0], split.output[1],
       split.output[2], split.kernel[0], split.kernel[1], split.kernel[2], split.inChannels, split.outChannels,
-      form.serial, form.serial == 1 ? "" : "s", form.swapped ? ", operands swapped" : "");
+      form.serial, form.serial == 1 ? "" : "s",
+      form.joint     ? ", one layout of the weights for all passes"
+      : form.swapped ? ", operands swapped"
+                     : "");
 }
 
 Planner::Share& Planner::share(std::int64_t tiles) {
@@ -134,24 +142,60 @@ std::int64_t Planner::memoryFor(double proportion) const {
 
 std::shared_ptr<const ContractionPlan> Planner::plan(const ConvShape& given, double proportion) {
   const ConvShape shape = isVectorProduct(given) && given.batch != 1 ? transposedProduct(given) : given;
-  std::int64_t memory = memoryFor(proportion);
-  const std::string key = keyOf(shape, memory);
+  const std::int64_t memory = memoryFor(proportion);
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
+    if (const auto found = plans_.find(keyOf(shape, memory)); found != plans_.end()) return found->second;
   }
+  if (!shape.trained) return keep(shape, memory, planAlone(shape, memory));
+  const std::array<ConvShape, 3> passes = passesOf(shape);
+  const auto plans = planTrained(passes, memory);
+  std::shared_ptr<const ContractionPlan> wanted;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    auto kept = keep(passes[i], memory, plans[i]);
+    if (passes[i].pass == shape.pass) wanted = std::move(kept);
+  }
+  return wanted;
+}
+
+std::shared_ptr<ContractionPlan> Planner::planAlone(const ConvShape& shape, std::int64_t memory) {
   std::int64_t searched = 0;
   std::shared_ptr<ContractionPlan> plan = search(shape, memory, searched);
   // If nothing fits, PopLibs doubles the bound until twice the memory of a tile, and then drops it (C).
   for (; !plan && memory < 2 * chip_.bytesPerTile; plan = search(shape, memory, searched)) memory *= 2;
   if (!plan) plan = search(shape, std::numeric_limits<std::int64_t>::max(), searched);
   plan->searched = searched;
+  return plan;
+}
+
+std::array<std::shared_ptr<ContractionPlan>, 3> Planner::planTrained(const std::array<ConvShape, 3>& passes,
+                                                                     std::int64_t memory) {
+  std::array<std::shared_ptr<ContractionPlan>, 3> plans;
+  std::int64_t cycles = 0, temporary = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    plans[i] = planAlone(passes[i], memory);
+    cycles += plans[i]->costs.total;
+    temporary = std::max(temporary, plans[i]->costs.temporaryBytes);
+  }
+  if (temporary > memory) cycles = std::numeric_limits<std::int64_t>::max();
+  if (std::optional<JointPlan> joint = planJointly(chip_, passes, memory, cycles)) {
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+      const std::int64_t searched = plans[i]->searched + joint->passes[i].searched;
+      *plans[i] = std::move(joint->passes[i]);
+      plans[i]->searched = searched;
+    }
+  }
+  return plans;
+}
+
+std::shared_ptr<const ContractionPlan> Planner::keep(const ConvShape& shape, std::int64_t memory,
+                                                     std::shared_ptr<ContractionPlan> plan) {
   base::log(base::LogLevel::debug,
             fmt::format("plan of a {}: {}; {} cycles, {} B of temporaries on a tile, {} splits looked at",
                         textOf(shape), plan->describe(), plan->costs.total, plan->costs.temporaryBytes,
                         plan->searched));
   const std::lock_guard lock(mutex_);
-  return plans_.emplace(key, std::move(plan)).first->second;
+  return plans_.emplace(keyOf(shape, memory), std::move(plan)).first->second;
 }
 
 std::shared_ptr<ContractionPlan> Planner::search(const ConvShape& shape, std::int64_t memory,
@@ -207,8 +251,10 @@ std::vector<ConvShare> sharesOf(const ContractionPlan& plan) {
   cut(form.outGrains, plan.split.outChannels, [](ConvTile& t) -> std::int64_t& { return t.outGroups; });
   cut(form.inGrains, plan.split.inChannels, [](ConvTile& t) -> std::int64_t& { return t.inGroups; });
   for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
-    cut(form.shape.dims[i].output, plan.split.output[i],
+    cut(ceilDiv(form.shape.dims[i].output, form.fieldGrain), plan.split.output[i],
         [i](ConvTile& t) -> std::int64_t& { return t.output[i]; });
+    for (ConvShare& share : shares)
+      share.tile.output[i] = std::min(form.shape.dims[i].output, share.tile.output[i] * form.fieldGrain);
     cut(form.shape.dims[i].kernel, plan.split.kernel[i],
         [i](ConvTile& t) -> std::int64_t& { return t.kernel[i]; });
   }

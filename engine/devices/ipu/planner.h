@@ -2,6 +2,7 @@
 // Spreads a product over the tiles of one IPU: finds the vertex, and the splits of field, batch, channels,
 // kernel and groups, that take the fewest cycles while the temporaries fit. (Method and cost terms: PopLibs
 // planner, C.)
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,14 @@ class Planner {
   Share& share(std::int64_t tiles);
 
  private:
+  /// The plan of this product alone.
+  std::shared_ptr<ContractionPlan> planAlone(const ConvShape& shape, std::int64_t memory);
+  /// The plans of the three products of a trained layer: those of a joint plan if they take fewer cycles in
+  /// all than three plans alone (C: PopLibs' createPlan).
+  std::array<std::shared_ptr<ContractionPlan>, 3> planTrained(const std::array<ConvShape, 3>& passes,
+                                                              std::int64_t memory);
+  std::shared_ptr<const ContractionPlan> keep(const ConvShape& shape, std::int64_t memory,
+                                              std::shared_ptr<ContractionPlan> plan);
   /// Null: no split keeps its temporaries within `memory` bytes of a tile. Adds to `searched`.
   std::shared_ptr<ContractionPlan> search(const ConvShape& shape, std::int64_t memory,
                                           std::int64_t& searched);

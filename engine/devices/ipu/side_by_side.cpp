@@ -118,7 +118,8 @@ base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& p
                                  .memoryProportion = context.memoryProportion,
                                  .hostBytesPerSecond = context.hostBytesPerSecond,
                                  .what = context.what,
-                                 .halfPartials = context.halfPartials};
+                                 .halfPartials = context.halfPartials,
+                                 .jointPlans = context.jointPlans};
     PIPESCOPE_ASSIGN(LoweredWork work, lower(product, own));
     parts.push_back({firstTile, std::move(work), 0, {}});
     firstTile += tiles;

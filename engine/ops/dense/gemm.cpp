@@ -17,6 +17,10 @@ namespace {
 
 using base::badInput;
 
+/// Attributes of the Gemms that are gradients: which of the three products of a layer it is
+/// (Contraction::Phase), and whether its result is the transpose of what the product gives.
+constexpr const char *kPhase = "phase", *kTurned = "turned";
+
 struct GemmPlan {
   Product product;
   double alpha = 1, beta = 1;
@@ -165,14 +169,35 @@ Result<Kernel> gemmKernel(const OperatorCall& call) {
   });
 }
 
+/// A gradient states the geometry of the product that it belongs to, [m,k]·[k,n], so that a device can plan
+/// the three products of a layer together.
+Contraction contractionOfGemm(const graph::Node& node, const Product& p) {
+  Contraction c;
+  c.phase = static_cast<Contraction::Phase>(graph::intAttribute(node, kPhase, 0));
+  const bool turned = graph::intAttribute(node, kTurned, 0) != 0;
+  std::int64_t rows = p.m;
+  c.inputChannels = p.k;
+  c.outputChannels = p.n;
+  if (c.phase == Contraction::Phase::inputGradient) {
+    // [m,n]·[n,k] or, turned, [k,n]·[n,m].
+    rows = turned ? p.n : p.m;
+    c.inputChannels = turned ? p.m : p.n;
+    c.outputChannels = p.k;
+  } else if (c.phase == Contraction::Phase::weightGradient) {
+    // [k,m]·[m,n] or, turned, [n,m]·[m,k].
+    rows = p.k;
+    c.inputChannels = turned ? p.n : p.m;
+    c.outputChannels = turned ? p.m : p.n;
+  }
+  c.field = c.output = {rows};
+  return c;
+}
+
 std::vector<Work> gemmWork(const OperatorCall& call) {
   const Result<GemmPlan> plan = planOf(call);
   const Product& p = plan->product;
   const ElementType type = call.input(0).element;
-  Contraction c;
-  c.inputChannels = p.k;
-  c.outputChannels = p.n;
-  c.field = c.output = {p.m};
+  Contraction c = contractionOfGemm(call.node, p);
   c.kernel = c.stride = c.dilation = {1};
   c.padding = {0, 0};
   c.type = type;
@@ -218,17 +243,24 @@ Status gemmGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(const GemmPlan plan, planOf(call));
   const bool transA = plan.product.transposeA, transB = plan.product.transposeB;
   const graph::TensorId a = call.node.inputs[0], b = call.node.inputs[1], dy = builder.outputGradient(0);
-  const auto attributes = [&plan](bool left, bool right) {
-    return graph::Attributes{
-        {"transA", std::int64_t{left}}, {"transB", std::int64_t{right}}, {"alpha", plan.alpha}};
+  const auto attributes = [&plan](bool left, bool right, Contraction::Phase phase, bool turned) {
+    return graph::Attributes{{"transA", std::int64_t{left}},
+                             {"transB", std::int64_t{right}},
+                             {"alpha", plan.alpha},
+                             {kPhase, static_cast<std::int64_t>(phase)},
+                             {kTurned, std::int64_t{turned}}};
   };
+  constexpr auto kInput = Contraction::Phase::inputGradient, kWeight = Contraction::Phase::weightGradient;
   if (builder.wants(0)) {
-    PIPESCOPE_TRY(transA ? builder.addFor(0, "Gemm", "grad_input", {b, dy}, attributes(transB, true))
-                         : builder.addFor(0, "Gemm", "grad_input", {dy, b}, attributes(false, !transB)));
+    PIPESCOPE_TRY(
+        transA ? builder.addFor(0, "Gemm", "grad_input", {b, dy}, attributes(transB, true, kInput, true))
+               : builder.addFor(0, "Gemm", "grad_input", {dy, b}, attributes(false, !transB, kInput, false)));
   }
   if (builder.wants(1)) {
-    PIPESCOPE_TRY(transB ? builder.addFor(1, "Gemm", "grad_weight", {dy, a}, attributes(true, transA))
-                         : builder.addFor(1, "Gemm", "grad_weight", {a, dy}, attributes(!transA, false)));
+    PIPESCOPE_TRY(
+        transB
+            ? builder.addFor(1, "Gemm", "grad_weight", {dy, a}, attributes(true, transA, kWeight, true))
+            : builder.addFor(1, "Gemm", "grad_weight", {a, dy}, attributes(!transA, false, kWeight, false)));
   }
   return call.has(2) && builder.wants(2) ? biasGradient(builder, plan) : Status();
 }
@@ -239,6 +271,8 @@ PIPESCOPE_REGISTER_OPERATOR(gemm) {
   registry.add({.type = "Gemm",
                 .attributes = {{"alpha", AttributeKind::real},
                                {"beta", AttributeKind::real},
+                               {kPhase, AttributeKind::integer},
+                               {kTurned, AttributeKind::integer},
                                {"transA", AttributeKind::integer},
                                {"transB", AttributeKind::integer}},
                 .minInputs = 2,

@@ -216,8 +216,7 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
     StageMaker make(0, 0);
     const auto x = make.tensor("x", {16, 1024}, TensorUse::input),
                w = make.tensor("w", {1024, 1024}, TensorUse::gradient);
-    ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
-    update.trained = true;
+    const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
     const LoweredDevice device = lowerStages(*system, {make.stage()});

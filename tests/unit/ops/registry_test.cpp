@@ -1,6 +1,7 @@
 // The registry, the Work that operators list, and random numbers.
 #include <algorithm>
 
+#include "engine/compile/gradients.h"
 #include "engine/ops/core/random.h"
 #include "engine/ops/standard_operators.h"
 #include "op_runner.h"
@@ -66,6 +67,43 @@ TEST(WorkOfOperators, ConvolutionAndItsGradients) {
   const std::vector<Work> bias = workOf("ReduceSum", {dy}, {{"axes", Ints{0, 2, 3}}});
   EXPECT_EQ(std::get<ops::Reduce>(bias[0].item).outputs, 20);
   EXPECT_EQ(std::get<ops::Reduce>(bias[0].item).depth, 40 * 64);
+}
+
+TEST(WorkOfOperators, GradientsOfGemmNameTheProductThatTheyBelongTo) {
+  // [3,5]·[5,7] with each way to store its factors. All three products have its geometry.
+  for (const bool transA : {false, true}) {
+    for (const bool transB : {false, true}) {
+      graph::Graph model;
+      const auto parameter = [&](const char* name, graph::Shape shape, bool transposed) {
+        if (transposed) std::swap(shape[0], shape[1]);
+        return model.addTensor(name, {ElementType::float32, shape}, graph::TensorRole::parameter);
+      };
+      const graph::TensorId a = parameter("a", {3, 5}, transA), b = parameter("b", {5, 7}, transB);
+      graph::Node gemm;
+      gemm.op = gemm.name = "Gemm";
+      gemm.inputs = {a, b};
+      gemm.attributes = {{"transA", std::int64_t{transA}}, {"transB", std::int64_t{transB}}};
+      graph::Node sum;
+      sum.op = sum.name = "ReduceSum";
+      sum.attributes = {{"keepdims", std::int64_t{0}}};
+      const auto& registry = ops::standardOperators();
+      sum.inputs = *ops::appendNode(model, gemm, {"y"}, graph::TensorRole::activation, registry);
+      model.loss = ops::appendNode(model, sum, {"loss"}, graph::TensorRole::activation, registry)->at(0);
+      const auto graph = compile::addGradients(model, registry);
+      ASSERT_TRUE(graph.ok()) << graph.error().message;
+      std::vector<ops::Contraction::Phase> phases;
+      for (const graph::Node& node : graph->nodes()) {
+        if (node.op != "Gemm") continue;
+        const ops::Contraction product = contraction((*ops::workOf(*graph, node, registry))[0]);
+        EXPECT_EQ(product.field, Ints{3});
+        EXPECT_EQ(product.inputChannels, 5);
+        EXPECT_EQ(product.outputChannels, 7);
+        phases.push_back(product.phase);
+      }
+      using Phase = ops::Contraction::Phase;
+      EXPECT_EQ(phases, (std::vector{Phase::forward, Phase::inputGradient, Phase::weightGradient}));
+    }
+  }
 }
 
 TEST(WorkOfOperators, ConvolutionKeepsItsGeometry) {

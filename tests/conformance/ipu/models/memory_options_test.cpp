@@ -74,6 +74,58 @@ TEST(ProductOptions, HalfSumsAreFaster) {
   EXPECT_LT(forwardTicks(half, 0), forwardTicks(single, 0));
 }
 
+TEST(ProductOptions, OneLayoutForAllPassesTakesLessMemory) {
+  // A layer with one sample is dominated by its weights. With one layout they are neither arranged for the
+  // backward product, nor is their gradient arranged for the update.
+  const std::string model = R"(
+[[model.layers]]
+type = "flatten"
+name = "flat"
+block = "B1"
+[[model.layers]]
+type = "linear"
+name = "first"
+block = "B1"
+in_features = 784
+out_features = 1000
+[[model.layers]]
+type = "linear"
+name = "second"
+block = "B1"
+in_features = 1000
+out_features = 10
+[execution]
+mode = "training"
+precision = "float16"
+numerics = false
+[training]
+micro_batch_size = 1
+learning_rate = 0.01
+[system]
+name = "mk2"
+[[stages]]
+blocks = ["*"]
+)";
+  const auto backwardTicks = [](const Compilation& compiled) {
+    std::int64_t ticks = 0;
+    for (const devices::LoweredPass& pass : compiled.executables.at(0).lowered.at(0).passes) {
+      if (pass.pass == model::Pass::backward) ticks += pass.ticks().count;
+    }
+    return ticks;
+  };
+  const auto bytesOfTiles = [](const Compilation& compiled) {
+    std::int64_t bytes = 0;
+    for (const devices::UnitBytesRun& run : compiled.executables.at(0).lowered.at(0).memory.at(0).units) {
+      if (run.category != "gap") bytes += run.bytes.count * run.unitCount;
+    }
+    return bytes;
+  };
+  const Compilation together = compileModel(model),
+                    alone = compileModel(model, {{"execution.fully_connected_pass", "false"}});
+  EXPECT_LT(backwardTicks(together), backwardTicks(alone));
+  EXPECT_LT(bytesOfTiles(together), bytesOfTiles(alone));
+}
+
 TEST(ProductOptions, RefusalsSayWhatToDo) {
   EXPECT_THAT(refusalOf(twoStages("available_memory_proportion = 0.5\ndevice = 0",
                                   "available_memory_proportion = 0.4\ndevice = 0", "mk2")),
