@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,6 +19,9 @@ using base::Ticks;
 using model::Pass;
 
 __extension__ using WidePicoseconds = __int128;
+
+/// Streams of a rank besides that of its passes, because collectives and messages run beside them.
+constexpr std::int64_t kCollectives = 1, kSends = 2, kReceives = 3;
 
 void setNumber(chakra_wire::Node& node, const char* name, std::int64_t value) {
   chakra_wire::Attribute& attribute = *node.add_attr();
@@ -48,6 +52,12 @@ class ChakraFile {
     chakra_wire::Attribute& tool = *metadata.add_attr();
     tool.set_name("tool");
     tool.set_string_val("pipescope " + catalog_.property("tool_version"));
+    // The format has no place for names of devices, so they are attributes of the whole trace.
+    for (const model::Device& device : catalog_.devices) {
+      chakra_wire::Attribute& name = *metadata.add_attr();
+      name.set_name(fmt::format("rank {} name", device.id.value));
+      name.set_string_val(device.name);
+    }
     PIPESCOPE_TRY(add(metadata));
     for (std::size_t i = 0; i < placements_.size(); ++i) {
       if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
@@ -86,24 +96,38 @@ class ChakraFile {
       return std::tie(a.start, a.end) < std::tie(b.start, b.end);
     });
     for (std::size_t i = 0; i < placements_.size(); ++i) {
-      byId_[placements_[i].id] = i;
+      const model::Placement& own = placements_[i];
+      byDevice_[{own.device, own.iteration, own.microBatch, own.pass}].push_back(i);
       byPass_.try_emplace(keyOf(placements_[i], placements_[i].stage), i);
     }
     PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) {
       const bool message =
           row.kind == model::TransferKind::activation || row.kind == model::TransferKind::gradient;
-      if (message && byId_.contains(row.from) && row.end >= row.start) transfers_.push_back(row);
+      if (message && producerOf(row) && row.end >= row.start) transfers_.push_back(row);
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
-      const model::Placement& from = placements_[byId_[transfers_[t].from]];
+      const model::Placement& from = placements_[*producerOf(transfers_[t])];
       const bool forward = transfers_[t].kind == model::TransferKind::activation;
       const auto to = byPass_.find(keyOf(from, from.stage + (forward ? 1 : -1)));
       if (to != byPass_.end()) inputs_.emplace(to->second, t);
     }
     return {};
+  }
+
+  /// The pass whose result a transfer carries: the last one of its device and micro-batch that had ended.
+  /// None for what devices exchange while the pipeline fills and drains. The placement that a transfer names
+  /// may be another one, such as the sync before it.
+  std::optional<std::size_t> producerOf(const model::Transfer& row) const {
+    const model::DeviceId device = catalog_.deviceOf(row.fromLane);
+    const Pass pass = row.kind == model::TransferKind::activation ? Pass::forward : Pass::backward;
+    const auto made = byDevice_.find({device, row.iteration, row.microBatch, pass});
+    if (row.microBatch < 0 || made == byDevice_.end()) return std::nullopt;
+    const auto after =
+        std::ranges::find_if(made->second, [&](std::size_t i) { return placements_[i].end > row.start; });
+    return after == made->second.begin() ? made->second.front() : *std::prev(after);
   }
 
   std::uint64_t idOfPass(std::size_t i) const { return i + 1; }
@@ -135,11 +159,13 @@ class ChakraFile {
     setTimes(node, p.start, p.end, p.device);
     setNumber(node, "rank", p.device.value);
     setNumber(node, "stage", p.stage);
+    if (p.replica >= 0) setNumber(node, "replica", p.replica);
     if (p.microBatch >= 0) setNumber(node, "micro_batch", p.microBatch);
     if (p.iteration >= 0) setNumber(node, "iteration", p.iteration);
     if (collective) {
       const model::Segment* segment = catalog_.segments.find(p.segment);
       setNumber(node, "comm_type", collectiveType(segment == nullptr ? "" : segment->name));
+      setNumber(node, "stream", kCollectives);
     }
     const auto [last, first] = lastOn_.try_emplace(p.device, i);
     if (!first) {
@@ -155,7 +181,7 @@ class ChakraFile {
     std::map<std::tuple<model::DeviceId, model::DeviceId>, std::size_t> lastBetween;
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
       const model::Transfer& transfer = transfers_[t];
-      const std::size_t producer = byId_[transfer.from];
+      const std::size_t producer = *producerOf(transfer);
       const model::Placement& from = placements_[producer];
       const model::DeviceId to = catalog_.deviceOf(transfer.toLane);
       const std::string what =
@@ -182,6 +208,8 @@ class ChakraFile {
       for (chakra_wire::Node* node : {&send, &receive}) {
         setNumber(*node, "rank", node == &send ? from.device.value : to.value);
         setNumber(*node, "stage", node == &send ? from.stage : from.stage + (forward ? 1 : -1));
+        if (from.replica >= 0) setNumber(*node, "replica", from.replica);
+        setNumber(*node, "stream", node == &send ? kSends : kReceives);
         if (from.microBatch >= 0) setNumber(*node, "micro_batch", from.microBatch);
         if (from.iteration >= 0) setNumber(*node, "iteration", from.iteration);
         setNumber(*node, "comm_src", from.device.value);
@@ -218,7 +246,8 @@ class ChakraFile {
   std::string buffer_, packed_;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
-  std::map<model::PlacementId, std::size_t> byId_;
+  /// Passes by device, iteration, micro-batch and pass, in the order of their starts.
+  std::map<std::tuple<model::DeviceId, std::int32_t, std::int32_t, Pass>, std::vector<std::size_t>> byDevice_;
   std::map<PassKey, std::size_t> byPass_;
   std::multimap<std::size_t, std::size_t> inputs_;  // transfers by the pass that needs them
   std::map<model::DeviceId, std::size_t> lastOn_;

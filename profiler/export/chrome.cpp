@@ -238,9 +238,10 @@ class Chrome {
     PIPESCOPE_ASSIGN(const std::int64_t passes,
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
-    return complete(pid(row.device), passes, name, "pass", row.start, row.end, row.device,
-                    fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{}", row.stage,
-                                row.microBatch, row.iteration, row.run.value));
+    return complete(
+        pid(row.device), passes, name, "pass", row.start, row.end, row.device,
+        fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{}", row.stage,
+                    row.microBatch, rows_.iterationOf(row), row.run.value, row.replica));
   }
 
   const std::string& nameOf(model::ProgramId id, model::StepKind kind) {

@@ -187,13 +187,15 @@ class PerfettoFile {
       const std::string name = row.microBatch < 0
                                    ? model::toString(row.pass)
                                    : fmt::format("{} {}", model::toString(row.pass), row.microBatch);
-      PIPESCOPE_TRY(
-          slice({passes,
-                 name,
-                 "pass",
-                 start,
-                 end,
-                 {{"stage", row.stage}, {"micro_batch", row.microBatch}, {"iteration", row.iteration}}}));
+      PIPESCOPE_TRY(slice({passes,
+                           name,
+                           "pass",
+                           start,
+                           end,
+                           {{"stage", row.stage},
+                            {"micro_batch", row.microBatch},
+                            {"iteration", rows_.iterationOf(row)},
+                            {"replica", row.replica}}}));
     }
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};

@@ -1,5 +1,7 @@
 #pragma once
 // Reads the rows that an export for viewers of traces asks for, block by block.
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "profiler/export/chrome.h"
@@ -10,7 +12,15 @@ namespace pipescope::exporting {
 class WantedRows {
  public:
   WantedRows(const ChromeRequest& request, base::Progress& progress)
-      : request_(request), progress_(progress) {}
+      : request_(request), progress_(progress) {
+    const model::Executable* executable = request.catalog.executable(request.executable);
+    if (request.run || executable == nullptr) return;
+    std::int64_t before = 0;
+    for (const model::Run* call : request.catalog.runsOf(request.executable)) {
+      iterationsBefore_[call->id] = before;
+      before += executable->deviceIterations;
+    }
+  }
 
   /// Calls visit(row) for every row of the table, until visit() fails or the user stops the export.
   template <class Row, class Visit>
@@ -32,9 +42,17 @@ class WantedRows {
     return known == nullptr || known->executable == request_.executable;
   }
 
+  /// The number of an iteration within the export, which goes on from one call to the next. Below 0: none.
+  std::int64_t iterationOf(const model::Placement& row) const {
+    const auto before = iterationsBefore_.find(row.run);
+    return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration
+                                                                  : before->second + row.iteration;
+  }
+
  private:
   const ChromeRequest& request_;
   base::Progress& progress_;
+  std::map<model::RunId, std::int64_t> iterationsBefore_;  // of each call, if all are exported
 };
 
 }  // namespace pipescope::exporting

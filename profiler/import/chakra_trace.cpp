@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -69,6 +70,13 @@ class ChakraReader {
     for (const chakra_wire::Attribute& attribute : metadata.attr())
       if (attribute.name() == "pid")
         if (const auto pid = wholeValue(attribute)) process_ = std::to_string(*pid);
+    // Our own exports name the devices.
+    for (const chakra_wire::Attribute& attribute : metadata.attr()) {
+      const std::string& name = attribute.name();
+      if (!name.starts_with("rank ") || !name.ends_with(" name") || name.size() < 11) continue;
+      if (attribute.value_case() == chakra_wire::Attribute::kStringVal)
+        names_[name.substr(0, name.size() - 5)] = mended(attribute.string_val());
+    }
   }
 
   void take(const chakra_wire::Node& node) {
@@ -179,6 +187,8 @@ class ChakraReader {
         event.add({*known, true, tables.names.add(mended(attribute.string_val())).value});
     }
     event.process = tables.process(process);
+    if (const auto name = names_.find(process); name != names_.end())
+      tables.processes[event.process].name = name->second;
     if (!host) data_.markAccelerator(event.process);
     event.thread = tables.thread(event.process, thread);
     tables.threads[event.thread].name = thread;
@@ -220,6 +230,7 @@ class ChakraReader {
 
   TraceData& data_;
   std::string process_ = "0";
+  std::unordered_map<std::string, std::string> names_;  // of the ranks, by "rank 0"
   std::vector<Held> nodes_;
   std::vector<std::uint64_t> dependencies_;
   std::vector<ArgumentValue> arguments_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,6 +12,7 @@
 namespace pipescope::importing {
 namespace {
 
+using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
@@ -25,6 +26,12 @@ std::int64_t signedSize(std::size_t size) {
   return static_cast<std::int64_t>(size);
 }
 
+/// True if a pass begins before another one has ended. Times are rounded, but passes are longer than that.
+bool overlaps(const RecordedPass& before, const RecordedPass& pass) {
+  const Ticks shorter = std::min(before.end - before.start, pass.end - pass.start);
+  return pass.start + std::min(kTimeResolution, Ticks(shorter.count / 2)) < before.end;
+}
+
 /// How often each of these occurs, if all occur equally often and one after the other; 0 if not.
 std::size_t timesEach(const std::map<Pass, Repeated>& passes) {
   std::size_t times = 0;
@@ -32,15 +39,25 @@ std::size_t timesEach(const std::map<Pass, Repeated>& passes) {
     if (times != 0 && list.size() != times) return 0;
     times = list.size();
     for (std::size_t i = 1; i < list.size(); ++i)
-      if (list[i]->start < list[i - 1]->end) return 0;
+      if (overlaps(*list[i - 1], *list[i])) return 0;
   }
   const auto forward = passes.find(Pass::forward);
   if (forward == passes.end()) return 0;
   // A schedule that runs twice within a step computes backward passes before the second forward pass.
   for (const auto& [kind, list] : passes)
-    if (kind != Pass::forward && kind != Pass::recompute && list.front()->start < forward->second.back()->end)
+    if (kind != Pass::forward && kind != Pass::recompute && overlaps(*forward->second.back(), *list.front()))
       return 0;
   return times;
+}
+
+/// How often the passes of each micro-batch occur in more than half of the steps; 0 if no number does.
+std::size_t timesOfMostSteps(const std::map<std::int64_t, std::set<std::size_t>>& timesOfStep) {
+  std::map<std::size_t, std::size_t> steps;  // by number of times
+  for (const auto& [step, times] : timesOfStep)
+    if (times.size() == 1) ++steps[*times.begin()];
+  for (const auto& [times, count] : steps)
+    if (2 * count > timesOfStep.size()) return times;
+  return 0;
 }
 
 std::int64_t inferFromRepetition(RecordedEvents& events) {
@@ -52,19 +69,24 @@ std::int64_t inferFromRepetition(RecordedEvents& events) {
     byMicroBatch[{pass.device, pass.replica, pass.step.value_or(-1), pass.stage, pass.microBatch}][pass.pass]
         .push_back(&pass);
   }
-  std::size_t times = 0;
+  std::map<std::int64_t, std::set<std::size_t>> timesOfStep;
   for (auto& [key, passes] : byMicroBatch) {
     for (auto& [kind, list] : passes)
       std::ranges::stable_sort(list, {}, [](const RecordedPass* pass) { return pass->start; });
-    const std::size_t own = timesEach(passes);
-    if (own < 2 || (times != 0 && own != times)) return 0;
-    times = own;
+    timesOfStep[std::get<2>(key)].insert(timesEach(passes));
   }
+  const std::size_t times = timesOfMostSteps(timesOfStep);
+  if (times < 2) return 0;
   std::int64_t inferred = 0;
   for (auto& [key, passes] : byMicroBatch) {
+    const bool whole = timesOfStep[std::get<2>(key)] == std::set{times};
     for (auto& [kind, list] : passes) {
-      for (std::size_t k = 0; k < list.size(); ++k, ++inferred)
-        list[k]->chunk = static_cast<std::int32_t>(isForward(*list[k]) ? k : times - 1 - k);
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        // A step of which the trace holds a part does not tell which stages the part is of.
+        if (!whole) list[k]->stage = list[k]->microBatch = -1;
+        if (whole) list[k]->chunk = static_cast<std::int32_t>(isForward(*list[k]) ? k : times - 1 - k);
+        inferred += whole ? 1 : 0;
+      }
     }
   }
   return inferred;

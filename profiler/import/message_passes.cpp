@@ -14,9 +14,6 @@ using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
-/// Traces state times in microseconds, so an end and the start behind it may be a microsecond apart.
-constexpr Ticks kResolution(1'000'000);
-
 /// True for the slice of a backend ("gloo:send"), which makes no further calls.
 bool isTransfer(const std::string& name) {
   const std::size_t colon = name.find(':');
@@ -95,8 +92,9 @@ struct Direction {
   bool fits(const Side& side, const RecordedPass& pass) const {
     const RecordedPass& row = side.row;
     if (row.statesPass && row.pass != pass.pass) return false;
-    if (sends) return row.start + kResolution >= pass.end || (row.start >= pass.start && row.end <= pass.end);
-    return row.end <= pass.start + kResolution || (row.start <= pass.end && row.end <= pass.end);
+    if (sends)
+      return row.start + kTimeResolution >= pass.end || (row.start >= pass.start && row.end <= pass.end);
+    return row.end <= pass.start + kTimeResolution || (row.start <= pass.end && row.end <= pass.end);
   }
 
   /// Messages that state their micro-batch belong to the nearest pass of it: the last one before a send, the
@@ -115,8 +113,8 @@ struct Direction {
       if (row.microBatch >= 0 && row.statesPass && own != byMicroBatch.end()) {
         for (const std::size_t pass : own->second) {
           if (taken.contains(pass) || (row.stage >= 0 && row.stage != all[pass]->stage)) continue;
-          if (sends && all[pass]->end <= row.start + kResolution) nearest = pass;
-          if (!sends && all[pass]->start + kResolution >= row.end && !nearest) nearest = pass;
+          if (sends && all[pass]->end <= row.start + kTimeResolution) nearest = pass;
+          if (!sends && all[pass]->start + kTimeResolution >= row.end && !nearest) nearest = pass;
         }
       }
       if (!nearest) {

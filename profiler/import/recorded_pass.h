@@ -7,6 +7,9 @@
 
 namespace pipescope::importing {
 
+/// Traces state times in microseconds, so an end and the start behind it may be a microsecond apart.
+inline constexpr base::Ticks kTimeResolution(1'000'000);
+
 /// A pass of a stage, or one side of a message, as a trace recorded it.
 struct RecordedPass {
   model::DeviceId device;

@@ -18,6 +18,7 @@ constexpr ArgumentName kArgumentNames[] = {
     {"step", Argument::step},
     {"iteration", Argument::step},
     {"stage", Argument::stage},
+    {"replica", Argument::replica},
     {"mb_id", Argument::microBatch},
     {"micro_batch", Argument::microBatch},
     {"model_chunk", Argument::modelChunk},

@@ -72,8 +72,9 @@ enum class Argument : std::uint8_t {
   destination,  ///< rank that a message goes to
   memoryBytes,  ///< of a counter or allocation
   stage,        ///< pipeline stage
+  replica,      ///< data-parallel replica
 };
-constexpr std::size_t kKnownArguments = 18;
+constexpr std::size_t kKnownArguments = 19;
 /// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
 constexpr std::size_t kMostOwnArguments = 8;
 constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;

@@ -174,6 +174,9 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
     for (RecordedStep& step : events.steps)
       all.steps.push_back({model::DeviceId(trace * kMostProcesses + step.device.value),
                            step.start - base::Ticks(first), step.end - base::Ticks(first), step.step});
+    for (const RecordedStretch& stretch : events.backwardOperators)
+      all.backwardOperators.push_back({model::DeviceId(trace * kMostProcesses + stretch.device.value),
+                                       stretch.start - base::Ticks(first), stretch.end - base::Ticks(first)});
     move(events.passes, all.passes, trace, first);
     move(events.sends, all.sends, trace, first);
     move(events.receives, all.receives, trace, first);

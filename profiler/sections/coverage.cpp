@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <map>
+#include <tuple>
+#include <vector>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/pipeline/accelerator_times.h"
@@ -14,16 +18,34 @@ namespace {
 /// Passes of stages, and how many of them state what reports need.
 struct PassCounts {
   std::int64_t passes = 0, withMicroBatch = 0, withIteration = 0;
+  std::int64_t once = 0;  ///< of those with a micro-batch: no other pass states the same
 };
 
 base::Result<PassCounts> passCounts(const Context& context) {
+  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, model::Pass, std::int32_t>;
   PassCounts counts;
+  std::vector<Key> keys;
+  std::map<model::DeviceId, Key> last;
   PIPESCOPE_TRY(analysis::forAllRows<model::Placement>(context.source, [&](const model::Placement& row) {
-    if (!model::isComputePass(row.pass) || row.stage < 0) return;
+    if (!model::isComputePass(row.pass)) return;
     ++counts.passes;
-    counts.withMicroBatch += row.microBatch >= 0 ? 1 : 0;
     counts.withIteration += row.iteration >= 0 ? 1 : 0;
+    if (row.stage < 0 || row.microBatch < 0) return;
+    ++counts.withMicroBatch;
+    const Key key(row.replica, row.iteration, row.stage, row.pass, row.microBatch);
+    const auto [before, isFirst] = last.try_emplace(row.device, key);
+    // Pieces of one pass follow each other.
+    if (!isFirst && before->second == key) {
+      ++counts.once;
+      return;
+    }
+    before->second = key;
+    keys.push_back(key);
   }));
+  std::ranges::sort(keys);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    counts.once +=
+        (i > 0 && keys[i - 1] == keys[i]) || (i + 1 < keys.size() && keys[i + 1] == keys[i]) ? 0 : 1;
   return counts;
 }
 
@@ -64,6 +86,7 @@ base::Result<Section> makeCoverage(const Context& context) {
            neededFor});
     };
     row("passes with a micro-batch", passes.withMicroBatch, passes.passes, "waits and stragglers");
+    row("passes that occur once in their step", passes.once, passes.withMicroBatch, "waits and lost times");
     row("passes within a training step", passes.withIteration, passes.passes, "step times");
     row("messages with both sides", coverage.pairedMessages, coverage.messages, "late senders and receivers");
     stated("passes whose stage the trace states", coverage.inferredStages, passes.passes,

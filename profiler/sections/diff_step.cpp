@@ -21,7 +21,9 @@ bool hasStageTimes(const ComparedSide& side) {
 /// A part of the step time in ticks of the comparison.
 auto lostTime(double analysis::LostTime::*part) {
   return [part](const ComparedSide& side) {
-    return hasStageTimes(side) ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
+    const bool known =
+        hasStageTimes(side) && (part == &analysis::LostTime::step || side.stages.lost.replayed);
+    return known ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
   };
 }
 
@@ -111,6 +113,7 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
   double most = 0;
   for (const auto& [part, name] : kLost) {
     const Compared row = compared(before, after, lostTime(part));
+    if (!row.before || !row.after) continue;
     const double delta = *row.after - *row.before;
     if (std::fabs(delta) <= std::fabs(most)) continue;
     most = delta;
@@ -122,9 +125,11 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
       ratio >= kManyTimes
           ? formatCell(ratio, Format::count) + " times as long"
           : fmt::format("{:.1f} % {}", std::fabs(change) / *step.before * 100, change < 0 ? "less" : "more");
-  std::string text = fmt::format(
-      "An iteration takes {} instead of {}: {}. The largest change is in the time that is {}: {}{}.",
-      shown(*step.after), shown(*step.before), howMuch, largest, most > 0 ? "+" : "", shown(most));
+  std::string text = fmt::format("An iteration takes {} instead of {}: {}.", shown(*step.after),
+                                 shown(*step.before), howMuch);
+  if (most != 0)
+    text += fmt::format(" The largest change is in the time that is {}: {}{}.", largest, most > 0 ? "+" : "",
+                        shown(most));
   const Compared samples = compared(before, after, samplesOfStep);
   if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
     text +=

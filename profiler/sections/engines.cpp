@@ -50,7 +50,9 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : kRoles)
     table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
-                             "time in which the lane works ÷ total", roles.contains(role)});
+                             "time in which the lane works ÷ total; of a recorded accelerator, compute is "
+                             "the time in which a kernel runs that does not communicate",
+                             roles.contains(role)});
   for (const SectionColumn& column :
        {SectionColumn{"any_busy", "Any engine", Format::fraction,
                       "time in which at least one lane computes or moves data ÷ total"},
@@ -97,6 +99,11 @@ base::Result<Section> makeEngines(const Context& context) {
         device.communicating = times.communication;
         device.exposed = times.exposedCommunication;
       }
+  // Several streams of an accelerator compute, copy and communicate beside each other.
+  for (const analysis::AcceleratorTimes& times : recorded.devices)
+    for (DeviceExecution& device : devices)
+      if (device.index == times.device.value && times.count > 0)
+        device.byLane[LaneRole::compute] = times.compute;
   Section section{"engines", "Engines", {}, {enginesTable(devices, context.catalog)}, {}};
   if (execution->total.count <= 0) {
     lack(section, kNothingRan);

@@ -24,10 +24,12 @@ std::string shortKernel(const std::string& name) {
   constexpr std::size_t kLongest = 60;
   std::string text;
   int depth = 0;
+  char before = 0;
   for (const char c : name.starts_with("void ") ? name.substr(5) : name) {
     if (c == '<' || (c == '(' && !text.empty() && !text.ends_with("::"))) ++depth;
     if (depth == 0) text += c;
-    if ((c == '>' || c == ')') && depth > 0) --depth;
+    if (((c == '>' && before != '-') || c == ')') && depth > 0) --depth;
+    before = c;
   }
   while (text.ends_with(' ')) text.pop_back();
   if (text.empty()) text = name;

@@ -14,6 +14,11 @@ namespace {
 
 using analysis::StagesReport;
 
+constexpr const char* kNotReplayed =
+    "Nobody can say where this iteration loses time: the recognised passes cannot be replayed within the "
+    "recorded step. Some are missing, or stages, micro-batches or clocks were not recognised rightly; the "
+    "section coverage shows what was recognised.";
+
 Cell optionalFigure(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
@@ -29,6 +34,7 @@ Cell stageCell(int stage) {
 
 std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
   const auto run = [&](double value) { return figureOfRun(r, value); };
+  const auto part = [&](double value) { return r.lost.replayed ? figureOfRun(r, value) : Cell(); };
   return {
       {"limiting_stage", "Limiting stage", stageCell(r.limitingStage), Format::stage,
        "Stage whose forward + recompute + backward with its host copies and exchange take longest. The "
@@ -57,14 +63,14 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
       {"step_cycles", words.timed("Step time"), run(r.lost.step), Format::ticks,
        "Length of one iteration: a flush with its update, host copies and waits. Length of the last call ÷ "
        "its iterations."},
-      {"useful_cycles", words.timed("  useful"), run(r.lost.useful), Format::ticks,
+      {"useful_cycles", words.timed("  useful"), part(r.lost.useful), Format::ticks,
        "Micro-batches × mean of forward + recompute + backward."},
-      {"lost_fill_and_drain_cycles", words.timed("  lost to fill and drain"), run(r.lost.fillAndDrain),
+      {"lost_fill_and_drain_cycles", words.timed("  lost to fill and drain"), part(r.lost.fillAndDrain),
        Format::ticks, "Time if every stage took the mean and nothing were exchanged, minus the useful time."},
-      {"lost_imbalance_cycles", words.timed("  lost to imbalance"), run(r.lost.imbalance), Format::ticks,
+      {"lost_imbalance_cycles", words.timed("  lost to imbalance"), part(r.lost.imbalance), Format::ticks,
        "Time with the actual stages minus time if every stage took the mean, both without exchange."},
       {"lost_exchange_update_host_cycles", words.timed("  lost to exchange, update, host"),
-       run(r.lost.exchangeUpdateHost), Format::ticks,
+       part(r.lost.exchangeUpdateHost), Format::ticks,
        "The rest of the step time: exchange, sync, update, stream copies and host."},
   };
 }
@@ -215,6 +221,7 @@ base::Result<Section> makeStages(const Context& context) {
   for (Fact& fact : bestMoveFacts(best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);
   if (best.move) section.remarks.push_back(bestMoveText(best));
+  if (!report.lost.replayed) section.remarks.push_back(kNotReplayed);
   if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
   return section;
 }

@@ -177,9 +177,12 @@ base::Result<Section> makeWaits(const Context& context) {
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
-  const bool unrecognised = context.catalog.measured() && path->empty();
+  const bool unrecognised =
+      context.catalog.measured() && std::ranges::none_of(*path, [](const analysis::CriticalLink& link) {
+        return link.kind == analysis::CriticalLink::Kind::placement && model::isComputePass(link.pass);
+      });
   addPath(*path, run, recorded.placements && !unrecognised, words, section);
-  section.tables.push_back(pathTable(*path, words));
+  section.tables.push_back(pathTable(unrecognised ? std::vector<analysis::CriticalLink>() : *path, words));
   remarkLongest(context, *groups, section);
   if (!recorded.placements) {
     lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
@@ -187,7 +190,8 @@ base::Result<Section> makeWaits(const Context& context) {
     lack(section,
          "No passes of stages were recognised in the trace, so there are no waits between stages and no "
          "critical "
-         "path. The section kernels (page Recorded) shows why accelerators are idle; import --rules names passes.");
+         "path. The section kernels (page Recorded) shows why accelerators are idle; import --rules names "
+         "passes.");
   }
   return section;
 }

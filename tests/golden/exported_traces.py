@@ -5,7 +5,9 @@ exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with sev
 - a replay of the Chakra trace, in which a node starts when all that it depends on has ended, takes as long as the emulation,
   and puts each pass at its emulated time;
 - the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
-- both can be imported again, with all passes at their times.
+- both can be imported again, with all passes at their times;
+- messages of a model depend on the passes that made their data;
+- several calls in one trace stay apart, also of a schedule with barriers, and devices keep their names in a Chakra trace.
 The formats are those of et_def.proto (mlcommons/chakra) and of Perfetto's trace protos.
 """
 import csv
@@ -232,6 +234,59 @@ def compare_imports(exports):
                          f"{sorted(set(theirs) - set(ours))[:3]} instead of {sorted(set(ours) - set(theirs))[:3]}")
 
 
+def compare_calls(exports):
+    """The iterations of several calls in one trace are different ones, and barriers' empty exchange is in no Chakra trace."""
+    def totals(profile, last_call):
+        rate = int(exports.table(profile, "device")[0]["ticks_per_second"])
+        call = max(int(row["run"]) for row in exports.passes(profile))
+        sums = {}
+        for kind, rows in (("pass_name", exports.passes(profile)), ("kind_name", exports.table(profile, "transfer"))):
+            for row in rows:
+                if last_call and (int(row["run"]) != call or kind == "kind_name" and int(row["micro_batch"]) < 0):
+                    continue
+                length = (int(row["end"]) - int(row["start"])) * 10**12 // rate
+                count, ticks = sums.get(row[kind], (0, 0))
+                sums[row[kind]] = count + 1, ticks + length
+        return sums
+
+    names = [row["name"] for row in exports.table("a.pop", "device")]
+    for form, options, iterations in (("chrome", ["--all"], 4), ("perfetto", ["--all"], 4), ("chakra", [], 2)):
+        exports.run("export", exports.path("a.pop"), "--to", form, "-o", exports.path("a.trace"), "--overwrite", *options)
+        exports.run("import", exports.path("a.trace"), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
+        ours, theirs = totals("a.pop", form == "chakra"), totals("b.pop", form == "chakra")
+        if ours != theirs:
+            sys.exit(f"{form}: several calls, imported again, add up to {theirs} instead of {ours}")
+        found = {row["iteration"] for row in exports.passes("b.pop")}
+        if found != {str(i) for i in range(iterations)}:
+            sys.exit(f"{form}: the iterations of several calls are {sorted(found)}")
+        again = [row["name"] for row in exports.table("b.pop", "device")]
+        if [name.split(" (")[0] for name in again] != names:
+            sys.exit(f"{form}: devices are called {again} instead of {names}")
+        stages = json.loads(exports.run("report", exports.path("b.pop"), "--section", "stages", "--format", "json"))
+        lost = [stages[f"lost_{part}_cycles"] for part in ("fill_and_drain", "imbalance", "exchange_update_host")]
+        if any(part is None or part < -1 for part in lost):
+            sys.exit(f"{form}: the lost times are {lost}")
+
+
+def compare_messages(exports):
+    """Each message of a model on IPUs depends on the pass that made its data, although its row names the sync before it."""
+    exports.run("export", exports.path("a.pop"), "--to", "chakra", "-o", exports.path("a.et"), "--overwrite")
+    nodes = chakra(exports.read("a.et"))
+    call = max(int(row["run"]) for row in exports.table("a.pop", "placement"))
+    wanted = sum(int(row["run"]) == call and int(row["micro_batch"]) >= 0 and row["kind_name"] in ("activation", "gradient")
+                 for row in exports.table("a.pop", "transfer"))
+    sends = [node for node in nodes.values() if node["type"] == 5]
+    if wanted == 0 or len(sends) != wanted:
+        sys.exit(f"the Chakra trace has {len(sends)} messages instead of {wanted}")
+    for send in sends:
+        kind = "forward" if "activation" in send["name"] else "backward"
+        own = send["attributes"]
+        made = [nodes[b] for b in send["before"] if nodes[b]["type"] == 4]
+        if [node["name"] for node in made] != [f"stage{own['stage']}/{kind}/mb{own['micro_batch']}"] or \
+                any(made[0]["attributes"][key] != own[key] for key in ("rank", "iteration", "replica")):
+            sys.exit(f"{send['name']} depends on {[node['name'] for node in made]}")
+
+
 def main():
     binary, sample = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -242,6 +297,14 @@ def main():
             compare_chakra(exports, schedule)
             compare_perfetto(exports)
             compare_imports(exports)
+        for schedule in ("1f1b", "popart"):
+            exports.run("run", sample, "-o", exports.path("a.pop"), "--progress", "off", "--schedule", schedule,
+                        "--device-iterations", "2", "--set", "fixed.calls=2", "--set", "fixed.exchange=0.25", "--overwrite")
+            compare_calls(exports)
+        model = os.path.join(os.path.dirname(sample), "..", "mnist", "two_stages.toml")
+        exports.run("run", model, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training", "--samples",
+                    "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
+        compare_messages(exports)
     print("as emulated")
 
 

@@ -199,6 +199,19 @@ def runtime_rank(pipe, rank):
     return events
 
 
+def repeated_rank(pipe, rank):
+    """The same, but passes state the micro-batch only, and messages only their direction."""
+    events = [slice_(f"ProfilerStep#{step}", a, b) for step, r, a, b in pipe.marks if r == rank]
+    for step, s, kind, mb, a, b in pipe.passes:
+        if s % pipe.ranks == rank:
+            events.append(slice_(f"{kind.capitalize()} {mb}", a, b))
+    for what, sides in (("recv", pipe.receives), ("send", pipe.sends)):
+        for (step, s, kind, mb), (a, b) in sides.items():
+            if s % pipe.ranks == rank:
+                events.append(slice_(f"{what}_{kind}", a, b))
+    return events
+
+
 def timeline(pipe):
     """A Megatron-style timeline of all ranks in one file. Messages state the number among those of their rank."""
     events = []
@@ -312,6 +325,26 @@ def accelerator(pipe, stage):
     return events
 
 
+def data_parallel(rank, steps=3, kernels=6):
+    """A rank that computes alone on its accelerator and sums gradients with the others: no stages, but weight updates."""
+    events = [{"ph": "M", "name": "process_labels", "pid": pid, "args": {"labels": label}}
+              for pid, label in ((0, "GPU 0"), (500 + rank, "CPU"))]
+    work = []
+    for step in range(steps):
+        at = 1000 + 3000 * step
+        events.append(slice_(f"ProfilerStep#{step}", at - 10, at + 2900, pid=500 + rank, tid=1, cat="user_annotation"))
+        for _ in range(kernels):
+            work.append((at, at + (140 if rank == 2 else 100)))
+            events.append(slice_("sgemm", *work[-1], pid=0, tid=7, cat="kernel"))
+            at += 150
+        work.append((at - 40, 3000 * step + 2000))
+        events.append(slice_("ncclDevKernel_AllReduce_Sum", *work[-1], pid=0, tid=20, cat="kernel"))
+        work.append((3000 * step + 2005, 3000 * step + 2105))
+        events.append(slice_("multi_tensor_apply_kernel", *work[-1], pid=0, tid=7, cat="kernel"))
+        events.append(slice_("Optimizer.step#AdamW.step", *work[-1], pid=0, tid=7, cat="gpu_user_annotation"))
+    return events, work
+
+
 def bare(events):
     return json.dumps(events).encode()
 
@@ -408,6 +441,7 @@ class Case:
         done = subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
                                "--progress", "off"], capture_output=True, text=True, check=True)
         self.expect(name, "contradictions", "arrives before it was sent" in done.stderr, False)
+        self.expect(name, "aligned clocks", "were aligned by" in done.stderr, True)
         stages = self.report(profile, "stages")
         self.expect(name, "number of stages", len(stages["stages"]), pipe.stages)
         for row in stages["stages"]:
@@ -423,13 +457,13 @@ class Case:
         self.expect(name, "says that passes are proposed", "are proposed from the sends and receives" in remarks, True)
         self.expect(name, "follows 1F1B", self.report(profile, "planned", "--schedule", "1f1b")["follows"], True)
 
-    def interleaved(self, name, pipe, files):
+    def interleaved(self, name, pipe, files, inferred=False):
         """Several stages on a rank: every stage has its own figures, and the order is that of the schedule."""
         profile = os.path.join(self.folder, name + ".pop")
         done = subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
                                "--progress", "off"], capture_output=True, text=True, check=True)
         self.expect(name, "contradictions", "arrives before it was sent" in done.stderr, False)
-        self.figures(name, pipe, profile, 1, False)
+        self.figures(name, pipe, profile, 1, inferred)
         self.again(name, pipe, profile)
         rows = self.report(profile, "stages")["stages"]
         self.expect(name, "devices", len({row["device_name"] for row in rows}), pipe.ranks)
@@ -440,6 +474,41 @@ class Case:
         self.expect(name, "follows its schedule", plan["follows"], True)
         fit = self.report(profile, "planned")
         self.expect(name, "schedule that fits best", fit["plan"], "interleaved-1f1b")
+
+    def contradictory(self, name, pipe):
+        """Where chunks cannot be told apart, the report says so instead of showing times that contradict the step time."""
+        files = {f"rank{r}.json": bare([e for e in repeated_rank(pipe, r) if r > 0 or e["name"] != "Forward 1"])
+                 for r in range(pipe.ranks)}
+        profile = os.path.join(self.folder, name + ".pop")
+        subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
+                        "--progress", "off"], capture_output=True, text=True, check=True)
+        stages = self.report(profile, "stages")
+        self.expect(name, "step time is known", stages["step_cycles"] > 0, True)
+        for key in ("useful", "lost_fill_and_drain", "lost_imbalance", "lost_exchange_update_host"):
+            self.expect(name, key, stages[key + "_cycles"], None)
+        self.expect(name, "says why", "cannot be replayed" in " ".join(stages["remarks"]), True)
+        row = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}["passes that occur once in their step"]
+        self.expect(name, "passes that occur once", row["recognised"] < row["all"], True)
+
+    def no_stages(self, name, ranks=4):
+        """Weight updates alone give no verdict on stages, and do not hide what the accelerators do."""
+        made = [data_parallel(rank) for rank in range(ranks)]
+        profile = os.path.join(self.folder, name + ".pop")
+        files = {f"rank{r}.json": kineto(r, ranks)(events) for r, (events, _) in enumerate(made)}
+        subprocess.run([self.program, "import", write_folder(os.path.join(self.folder, name), files), "-o", profile,
+                        "--progress", "off"], capture_output=True, text=True, check=True)
+        for row, (_, work) in zip(self.report(profile, "engines")["devices"], made):
+            busy, last = 0, 0
+            for start, end in sorted(work):
+                busy += max(0, end - max(start, last))
+                last = max(last, end)
+            computing = sum(end - start for start, end in work if end % 1000 != 0)
+            self.expect(name, f"{row['name']}, busy µs", row["any_busy"] * row["total_cycles"] / 1e6, busy, 1e-3)
+            self.expect(name, f"{row['name']}, computing µs", row["compute_utilisation"] * row["total_cycles"] / 1e6,
+                        computing, 1e-3)
+        self.expect(name, "slowdown", self.report(profile, "stragglers")["slowdown"], None)
+        self.expect(name, "critical path", self.report(profile, "waits")["critical_path_cycles"], None)
+        self.expect(name, "matched collectives", len(self.report(profile, "collectives")["collectives"]), 3)
 
     def some_ranks(self, name, pipe, replicas, ranks):
         """Of a folder only some ranks are imported, so that replicas are not whole."""
@@ -516,6 +585,10 @@ def main():
         case.interleaved("interleaved_runtime", two, {f"rank{r}.json": bare(runtime_rank(two, r)) for r in range(4)})
         three = Interleaved(3, 3, 6, slow=4)
         case.interleaved("interleaved_timeline", three, {"timeline.json": bare(timeline(three))})
+        again = Interleaved(2, 2, 4, slow=1)
+        case.interleaved("interleaved_repeated", again, {f"rank{r}.json": bare(repeated_rank(again, r)) for r in range(2)}, True)
+        case.contradictory("contradictory", again)
+        case.no_stages("no_stages")
         case.propose("operators", Pipeline(4, 6, slow=2))
         sys.exit(1 if case.failed else 0)
 

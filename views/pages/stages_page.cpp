@@ -176,11 +176,12 @@ class StagesPage : public shell::Page {
                          tr("of the flush, in which devices that hold a stage do not compute"), {});
     cards_[1]->setAmount(r.bubble.fraction(), false);
     if (const StageReport* limiting = r.limiting()) applyLimiting(*limiting);
+    const bool known = r.lost.replayed;
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
     cards_[3]->setFigure(
-        tr("Useful"), percent(useful),
+        tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
         tr("of the step time: what it would take if all stages took the mean and never waited"), {});
-    cards_[3]->setAmount(useful, true);
+    cards_[3]->setAmount(known ? std::optional(useful) : std::nullopt, true);
   }
 
   void applyLimiting(const StageReport& stage) {
@@ -246,7 +247,11 @@ class StagesPage : public shell::Page {
         {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
         {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
         {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
-    lost_->setParts({parts}, [this](double value) { return time(value); });
+    const std::vector<NamedPart> whole = {{tr("step time"), ColourRole::otherKind, lost.step}};
+    lost_->setParts({lost.replayed ? parts : whole}, [this](double value) { return time(value); });
+    if (!lost.replayed)
+      return lost_->setTitle(tr("Where an iteration loses time"),
+                             tr("no verdict: the recognised passes cannot be replayed within the step"));
     lost_->setTitle(tr("Where an iteration loses time"),
                     tr("%1; the parts add up to the step time, %2").arg(unit(), time(lost.step)));
   }

@@ -17,7 +17,8 @@ Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
 
 }  // namespace
 
-DeviceSums::DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run) {
+DeviceSums::DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run)
+    : measured_(catalog.measured()) {
   result_.index = static_cast<int>(device.id.value);
   result_.name = device.name;
   result_.kind = device.kind;
@@ -30,6 +31,7 @@ DeviceSums::DeviceSums(const Catalog& catalog, const model::Device& device, cons
 void DeviceSums::add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
                      const Catalog& catalog) {
   result_.placed = true;
+  computes_ = computes_ || (placement.stage >= 0 && model::isComputePass(placement.pass));
   // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
   const bool beside = placement.pass == model::Pass::other && placement.stage < 0;
   // Threads of the host only start what an accelerator does.
@@ -72,7 +74,7 @@ void DeviceSums::add(const model::Wait& wait) {
 
 std::vector<DeviceSums::RecordedSegment> DeviceSums::recordedSegments() const {
   std::vector<RecordedSegment> segments;
-  if (!placements_.empty()) return segments;
+  if (hasPasses()) return segments;
   for (const auto& [lane, placements] : others_)
     for (const Placed& placed : placements)
       segments.push_back({lane, placed.segment, placed.start, placed.end});
@@ -81,7 +83,7 @@ std::vector<DeviceSums::RecordedSegment> DeviceSums::recordedSegments() const {
 }
 
 void DeviceSums::addRecorded(std::vector<RecordedStep> steps, model::LaneRole role) {
-  if (!recorded_) otherWork_ = {};
+  if (!recorded_) otherWork_ = working_ = {};
   recorded_ = true;
   std::ranges::stable_sort(steps, {}, &RecordedStep::start);
   Intervals own;
@@ -120,11 +122,10 @@ std::vector<DeviceSums::Stretch> DeviceSums::place() {
   std::vector<Stretch> cut;
   Intervals all;
   if (recorded_) return cut;  // addRecorded() has counted its steps
-  if (placements_.empty()) {
+  if (!hasPasses() && !others_.empty()) {
     placements_ = std::move(others_);
     working_ = std::move(otherWork_);
-  }
-  if (placements_.empty()) {
+  } else if (!hasPasses() && !hosts_.empty()) {
     placements_ = std::move(hosts_);
     working_ = std::move(hostWork_);
   }
@@ -150,6 +151,8 @@ void DeviceSums::addKinds(const TicksByKind& ticks) {
 DeviceExecution DeviceSums::finish() {
   const std::vector<Intervals::Interval>& placed = placed_;
   limitLanes();
+  // A trace holds slices for what its ranks exchange, too, which have counted already.
+  if (measured_) transfersByLane_.clear();
   for (const auto& [role, transfers] : transfersByLane_) {
     if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
   }

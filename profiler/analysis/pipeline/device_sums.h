@@ -67,6 +67,10 @@ class DeviceSums {
     model::SegmentId segment;
   };
 
+  /// False if a trace states no more of the device than weight updates and the like, so that everything that
+  /// it did counts.
+  bool hasPasses() const { return measured_ ? computes_ : !placements_.empty(); }
+
   /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
   /// placements last that use them.
   void limitLanes();
@@ -89,6 +93,8 @@ class DeviceSums {
   };
   Folded folded_;          ///< sums of the stretches before
   bool recorded_ = false;  ///< addRecorded() was called
+  const bool measured_;
+  bool computes_ = false;  ///< a pass of a stage was placed
   std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;
   std::int64_t computeSteps_ = 0;

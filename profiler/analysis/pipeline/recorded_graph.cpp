@@ -102,6 +102,7 @@ class GraphBuilder {
     if (p.iteration >= static_cast<std::int32_t>(placements_.size())) return;
     RecordedOperation operation{workerOf(p.device), p.stage, p.replica, p.iteration, typeOf(p)};
     operation.computes = isComputation(p.pass);
+    graph_.passes += model::isComputePass(p.pass) ? 1 : 0;
     operation.ticks = static_cast<double>((p.end - p.start).count);
     const std::size_t index = add(operation, p.start, p.end);
     placementOf_.push_back(&p);

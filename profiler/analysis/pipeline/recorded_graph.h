@@ -23,6 +23,7 @@ struct RecordedGraph {
   std::vector<RecordedOperation> operations;  ///< in the order of the graph
   OperationGraph graph;
   std::int32_t stages = 0, replicas = 0;
+  std::int64_t passes = 0;  ///< operations that compute a stage's pass; the others are updates, collectives …
   /// Ticks of each iteration, from the first start to the last end of its operations.
   std::vector<double> iterations;
   /// True if the trace states messages. Otherwise a pass follows directly the pass that made its input.

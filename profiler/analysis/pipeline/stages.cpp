@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
@@ -162,6 +163,21 @@ std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
   return starts;
 }
 
+/// The replay of a recorded iteration takes every pass at its mean. Where passes vary, it may take longer
+/// than the iterations did, by less than this share of the step time.
+constexpr double kReplayError = 0.01;
+constexpr double kRounding = 1e-9;
+
+/// The iteration with most passes: the first or last one of a recorded run may be there in part only.
+std::span<const model::Placement> wholeIteration(const ReplicaRows& rows) {
+  const auto passes = [](const auto& iteration) {
+    return std::ranges::count_if(iteration.second, [](const model::Placement& p) {
+      return p.iteration >= 0 && model::isComputePass(p.pass);
+    });
+  };
+  return std::ranges::max_element(rows.iterations, {}, passes)->second;
+}
+
 void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
   std::vector<StagePassTicks> actual, even;
@@ -181,10 +197,10 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
     const double stages = stagesOn[stage.device];
     even.push_back({mean.forward / stages, mean.backward / stages, mean.weight / stages});
   }
-  const Replay replay(rows.iterations.begin()->second, rows.stageCount(), rows.executable->scheduleKind,
+  const Replay replay(wholeIteration(rows), rows.stageCount(), rows.executable->scheduleKind,
                       pipeStarts(catalog, rows));
   const double devices = static_cast<double>(rows.devices().size());
-  const double tActual = replay.makespan(actual);
+  double tActual = replay.makespan(actual);
   const double tMean = replay.makespan(even);
   for (const auto& [iteration, placements] : rows.iterations)
     report.flush += flushOf(placements).length() / static_cast<double>(rows.iterations.size());
@@ -192,6 +208,13 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
   lost.step = meanStepTime(rows.spans);
   lost.useful = static_cast<double>(report.microBatches) * (mean.forward + mean.backward + mean.weight) *
                 count / devices;
+  if (catalog.measured()) {
+    lost.replayed =
+        tMean >= lost.useful * (1 - kRounding) && tActual > 0 && tActual <= lost.step * (1 + kReplayError);
+    if (!lost.replayed) lost.useful = 0;
+    if (!lost.replayed) return;
+    tActual = std::min(tActual, lost.step);
+  }
   lost.fillAndDrain = tMean - lost.useful;
   lost.imbalance = tActual - tMean;
   lost.exchangeUpdateHost = lost.step - tActual;

@@ -49,6 +49,9 @@ struct StageReport {
 /// Where the time of one iteration goes: all in ticks, mean over the run's iterations. An imbalance below 0
 /// is possible: a device with many short stages would need longer if each of its stages took the mean.
 struct LostTime {
+  /// False: only `step` is known, because the passes that a trace recorded cannot be replayed within it. Some
+  /// are missing then, or stages, micro-batches or clocks were not recognised rightly.
+  bool replayed = true;
   double step = 0;                ///< step time: mean length of an iteration
   double useful = 0;              ///< G · mean(F+B)
   double fillAndDrain = 0;        ///< T(mean) − G·mean

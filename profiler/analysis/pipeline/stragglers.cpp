@@ -147,7 +147,7 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
     return answer;
   }
   PIPESCOPE_ASSIGN(const RecordedGraph graph, recordedGraph(source, catalog, executable));
-  if (graph.operations.empty()) {
+  if (graph.passes == 0) {
     answer.why =
         "No passes of pipeline stages within training steps were recognised, so there is no verdict on "
         "stragglers: name them with import --rules.";

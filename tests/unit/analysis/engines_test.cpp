@@ -224,5 +224,72 @@ TEST(NestedLanes, WorkNoLongerThanTheirPlacementsLast) {
   EXPECT_EQ(report->devices[0].byLane.at(LaneRole::compute), Ticks(90)) << "and not 80 + 50 + 20";
 }
 
+/// A rank as a trace shows it: an operator of a host thread from 0 to 60, and a weight update from 80 to 90.
+struct RecordedRank {
+  record::MemoryProfile profile;
+  record::Recorder recorder{profile};
+  model::ExecutableId executable;
+  model::RunId run;
+  model::DeviceId device;
+  model::LaneId passes, thread;
+
+  RecordedRank() {
+    recorder.add(model::Property{"imported_from", "trace.json"});
+    model::Executable row;
+    row.name = "trace";
+    executable = recorder.add(row);
+    device = recorder.add(model::Device{});
+    passes = recorder.add(model::Lane{{}, device, "passes", LaneRole::compute, {}});
+    thread = recorder.add(model::Lane{{}, device, "thread 1", LaneRole::hostThread, {}});
+    model::Run call;
+    call.executable = executable;
+    call.end = Ticks(100);
+    run = recorder.add(call);
+    place(thread, model::Pass::other, -1, 0, 60);
+    place(passes, model::Pass::update, -1, 80, 90);
+  }
+
+  void place(model::LaneId lane, model::Pass pass, int stage, std::int64_t start, std::int64_t end) {
+    model::Placement row;
+    row.segment =
+        recorder.add(model::Segment{{}, executable, device, lane, stage, 0, pass, "", Ticks(end - start)});
+    row.device = device;
+    row.start = Ticks(start);
+    row.end = Ticks(end);
+    row.run = run;
+    row.stage = stage;
+    row.pass = pass;
+    recorder.add(row);
+  }
+
+  DeviceExecution found() {
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+    const auto catalog = loadCatalog(profile).value();
+    const auto made = execution(profile, *catalog, executable);
+    EXPECT_TRUE(made.ok());
+    return made.ok() && made->devices.size() == 1 ? made->devices[0] : DeviceExecution();
+  }
+};
+
+TEST(Execution, CountsAllThatATraceShowsWhereItNamesNoPasses) {
+  RecordedRank updates;
+  EXPECT_EQ(updates.found().idle, Ticks(40)) << "and not 90, although only the update is recognised";
+  RecordedRank computes;
+  computes.place(computes.passes, model::Pass::forward, 0, 10, 30);
+  EXPECT_EQ(computes.found().idle, Ticks(100 - 20 - 10)) << "the thread only starts the passes";
+}
+
+TEST(Execution, CountsNoMessageOfATraceTwice) {
+  RecordedRank rank;
+  rank.place(rank.passes, model::Pass::forward, 0, 0, 80);
+  model::Transfer message;
+  message.fromLane = message.toLane = rank.passes;
+  message.start = Ticks(20);
+  message.end = Ticks(80);
+  message.run = rank.run;
+  rank.recorder.add(message);
+  EXPECT_EQ(rank.found().byLane.at(LaneRole::compute), Ticks(90)) << "of 100, and not 150";
+}
+
 }  // namespace
 }  // namespace pipescope::analysis

@@ -154,6 +154,35 @@ TEST(Stages, UnequalStagesMayEndEarlierThanEqualOnes) {
   EXPECT_DOUBLE_EQ(lost.exchangeUpdateHost, 0);
 }
 
+/// The same as ThreeStages, as another tool recorded it in a call of `ticks`.
+LostTime lostOfRecorded(ThreeStages& pipeline, std::int64_t ticks) {
+  pipeline.recorder.add(model::Property{"imported_from", "trace.json"});
+  model::Run call;
+  call.executable = pipeline.executable;
+  call.end = Ticks(ticks);
+  pipeline.run = pipeline.recorder.add(call);
+  for (int m = 0; m < ThreeStages::kMicroBatches; ++m) {
+    pipeline.place(0, model::Pass::forward, m, 6 * m, 6 * m + 3);
+    pipeline.place(1, model::Pass::forward, m, 6 * m + 3, 6 * m + 6);
+    pipeline.place(2, model::Pass::forward, m, 6 * m + 6, 6 * m + 12);
+  }
+  EXPECT_TRUE(pipeline.recorder.commit().ok());
+  return pipeline.report().lost;
+}
+
+TEST(Stages, ARecordedStepThatItsPassesDoNotFitIntoHasNoLostTimes) {
+  ThreeStages fits, shorter;
+  const LostTime whole = lostOfRecorded(fits, 30);
+  EXPECT_TRUE(whole.replayed);
+  EXPECT_DOUBLE_EQ(whole.useful, 24);
+  EXPECT_DOUBLE_EQ(whole.exchangeUpdateHost, 0);
+  // The passes need 30 ticks one behind the other.
+  const LostTime none = lostOfRecorded(shorter, 28);
+  EXPECT_FALSE(none.replayed);
+  EXPECT_DOUBLE_EQ(none.step, 28);
+  EXPECT_DOUBLE_EQ(none.useful + none.fillAndDrain + none.imbalance + none.exchangeUpdateHost, 0);
+}
+
 TEST(Stages, ADeviceCountsAllItsStagesInTheImbalance) {
   const StagesReport report = ThreeStages().report();
   EXPECT_EQ(report.imbalance, 1) << "6 ticks on each device";

@@ -87,6 +87,50 @@ TEST(InferChunks, FollowsFromMicroBatchesThatRepeat) {
   EXPECT_EQ(textOf(events.passes, 1, Pass::backward), "1/0 1/1 0/0 0/1 ");
 }
 
+/// Micro-batches 0 and 1 twice, forward and backward, on two ranks. A pass begins `overlap` before the one
+/// before it ends.
+RecordedEvents repeated(std::int64_t step, std::int64_t overlap) {
+  RecordedEvents events;
+  const std::int64_t length = 5'000'000;
+  for (const int rank : {0, 1}) {
+    std::int64_t time = 1'000'000'000 * step;
+    for (const Pass kind : {Pass::forward, Pass::backward}) {
+      for (const int microBatch : {0, 0, 1, 1}) {
+        RecordedPass pass = at(rank, kind, microBatch, time);
+        pass.end = pass.start + Ticks(length);
+        pass.step = step;
+        events.passes.push_back(pass);
+        time += length - overlap;
+      }
+    }
+  }
+  return events;
+}
+
+TEST(InferChunks, AllowsForRoundedTimes) {
+  // Traces round starts and lengths to nanoseconds, so that a pass seems to begin before the last one ends.
+  RecordedEvents rounded = repeated(0, 1'000);
+  EXPECT_EQ(inferChunks(rounded), 16);
+  RecordedEvents beside = repeated(0, 3'000'000);
+  EXPECT_EQ(inferChunks(beside), 0) << "passes of 5 µs that overlap by 3 µs do not follow each other";
+}
+
+TEST(InferChunks, LeavesOutAStepThatIsThereInPart) {
+  RecordedEvents events = repeated(1, 0);
+  const RecordedEvents second = repeated(2, 0);
+  events.passes.insert(events.passes.end(), second.passes.begin(), second.passes.end());
+  RecordedPass part = at(0, Pass::backward, 1, 10);
+  events.passes.push_back(part);  // the end of step 0
+  EXPECT_EQ(inferChunks(events), 32);
+  EXPECT_EQ(events.passes.back().stage, -1);
+  EXPECT_EQ(events.passes.back().microBatch, -1);
+  // Two steps of which one is whole do not tell.
+  RecordedEvents half = repeated(1, 0);
+  half.passes.push_back(part);
+  EXPECT_EQ(inferChunks(half), 0);
+  EXPECT_EQ(half.passes.back().microBatch, 1);
+}
+
 TEST(InferChunks, LeavesASecondRunOfTheScheduleAlone) {
   RecordedEvents events;
   std::int64_t time = 0;
