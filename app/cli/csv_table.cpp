@@ -13,10 +13,10 @@ base::Result<std::string> csvOf(const sections::Section& section, const std::str
   PIPESCOPE_ASSIGN(std::string text, sections::toCsv(section, name));
   const std::vector<std::string> names = sections::csvTables(section);
   if (table.empty() && names.size() > 1) {
-    std::fprintf(stderr, "%s",
-                 fmt::format("pipescope: this is the table {}. --table selects one of {}.\n", name,
-                             fmt::join(names, ", "))
-                     .c_str());
+    std::fprintf(
+        stderr, "%s",
+        fmt::format("note: This is the table {}. --table selects one of {}.\n", name, fmt::join(names, ", "))
+            .c_str());
   }
   return text;
 }

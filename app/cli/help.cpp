@@ -53,8 +53,10 @@ base::Result<std::string> helpText(const CLI::App& program, const HelpOptions& o
 
 std::function<int()> setUpHelp(CLI::App& command) {
   auto options = std::make_shared<HelpOptions>();
-  command.add_option("topic", options->topic,
-                     "A command, a configuration key such as training.epochs, or a flag such as --epochs");
+  command.add_option(
+      "topic", options->topic,
+      "A command, a configuration key such as training.epochs, its environment variable, or a flag such "
+      "as --epochs");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "app/cli/command.h"
+#include "app/cli/environment.h"
 #include "app/cli/plan_frameworks.h"
 #include "app/cli/plan_model_report.h"
 #include "app/cli/plan_report.h"
@@ -141,8 +142,7 @@ base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App
 /// The configuration with the environment and the flags.
 base::Result<config::Configuration> planConfigurationOf(const PlanOptions& options) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
-  PIPESCOPE_TRY(configuration.applyEnvironment(
-      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  PIPESCOPE_TRY(readEnvironment(configuration));
   if (options.devices > 0) {
     PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
   }
@@ -310,7 +310,7 @@ std::function<int()> setUpPlan(CLI::App& command) {
     }
     const base::Result<std::string> text =
         options->profile.empty() ? planFile(*options, command) : planProfile(*options, command);
-    if (!text.ok()) return fail(text.error());
+    if (!text.ok()) return failAsTyped(text.error());
     return text->empty() ? static_cast<int>(kDone) : print(*text);
   };
 }

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "app/cli/command.h"
+#include "app/cli/environment.h"
 #include "app/cli/overflow_report.h"
 #include "app/cli/progress_display.h"
 #include "app/cli/typed_flags.h"
@@ -115,16 +115,6 @@ base::Result<std::string> outputOf(const RunOptions& options, const CLI::App& co
   return folder + "/profile.pop";
 }
 
-/// Names of all environment variables.
-std::vector<std::string> environmentNames() {
-  std::vector<std::string> names;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    names.emplace_back(text.substr(0, text.find('=')));
-  }
-  return names;
-}
-
 void say(const std::string& sentence) {
   std::fprintf(stderr, "%s\n", sentence.c_str());
 }
@@ -167,12 +157,10 @@ std::string progressOf(const RunOptions& options) {
   return launch.ok() && *launch && (*launch)->instance > 0 ? "off" : options.progress;
 }
 
-base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, const TypedFlags& typed) {
+base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, TypedFlags& typed) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
-  for (const std::string& note : config::misspeltVariables(configuration.keys(), environmentNames()))
-    say("note: " + note);
-  PIPESCOPE_TRY(configuration.applyEnvironment(
-      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  typed.noteFile(configuration);
+  PIPESCOPE_TRY(readEnvironment(configuration));
   PIPESCOPE_TRY(applyFlags(options, command, typed, configuration));
   PIPESCOPE_TRY(nameModel(options.file, configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options, command));
@@ -216,7 +204,7 @@ std::function<int()> setUpRun(CLI::App& command) {
     if (options->helpKeys) return print(config::configurationHelp(app::configurationKeys()));
     if (options->debug)
       base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
-    const TypedFlags typed(app::configurationKeys(), arguments());
+    TypedFlags typed(app::configurationKeys(), arguments(), environmentNames());
     const base::Result<int> status = runOnce(*options, command, typed);
     return status.ok() ? *status : fail({status.error().kind, typed.named(status.error().message)});
   };

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/cli/command.h"
+#include "app/cli/environment.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/instance_launch.h"
@@ -154,14 +155,13 @@ void sayReasons(const app::SweepTable& table) {
     std::string values;
     for (std::size_t i = 0; i < table.keys.size(); ++i)
       values += fmt::format("{}{} = {}", i == 0 ? "" : ", ", table.keys[i].key, row.values[i]);
-    std::fprintf(stderr, "cannot run with %s: %s\n", values.c_str(), row.error.c_str());
+    std::fprintf(stderr, "cannot run with %s: %s\n", values.c_str(), asTyped(row.error).c_str());
   }
 }
 
 base::Result<int> runSweep(const SweepOptions& options) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
-  PIPESCOPE_TRY(configuration.applyEnvironment(
-      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  PIPESCOPE_TRY(readEnvironment(configuration));
   PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   PIPESCOPE_ASSIGN(app::SweepRequest request, sweepRequest(options, configuration));
   PIPESCOPE_TRY(checkQuestions(options, request));
@@ -225,7 +225,7 @@ std::function<int()> setUpSweep(CLI::App& command) {
       ->capture_default_str();
   return [options]() -> int {
     const base::Result<int> status = runSweep(*options);
-    return status.ok() ? *status : fail(status.error());
+    return status.ok() ? *status : failAsTyped(status.error());
   };
 }
 

@@ -19,22 +19,28 @@ bool isPart(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
-/// Replaces `word` where it stands alone.
-void replaceWord(std::string& text, const std::string& word, const std::string& by) {
+/// Replaces `word` where it stands alone, but not in "--set word", which was typed. True: it was replaced.
+bool replaceWord(std::string& text, const std::string& word, const std::string& by) {
+  constexpr std::string_view set = "--set ";
+  bool found = false;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || (!isPart(text[at - 1]) && text[at - 1] != '.');
+    const bool wasTyped = at >= set.size() && text.compare(at - set.size(), set.size(), set) == 0;
+    const bool begins = at == 0 || (!wasTyped && !isPart(text[at - 1]) && text[at - 1] != '.');
     const bool ends =
         end == text.size() ||
         (!isPart(text[end]) && (text[end] != '.' || end + 1 == text.size() || !isPart(text[end + 1])));
     if (begins && ends) text.replace(at, word.size(), by);
     at += begins && ends ? by.size() : word.size();
+    found = found || (begins && ends);
   }
+  return found;
 }
 
 }  // namespace
 
-TypedFlags::TypedFlags(const config::KeyTable& keys, const std::vector<std::string>& arguments)
+TypedFlags::TypedFlags(const config::KeyTable& keys, const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& variables)
     : keys_(keys) {
   std::map<std::string, std::pair<const config::Key*, bool>> known;  // by flag; true: the opposite
   for (const config::Key& key : keys.all()) {
@@ -61,6 +67,19 @@ TypedFlags::TypedFlags(const config::KeyTable& keys, const std::vector<std::stri
       add(key->path, {name, takesValue ? "" : opposite ? "off" : "on"});
     }
     if (takesValue && !hasValue) ++i;
+  }
+  for (const config::Key& key : keys.all()) {
+    if (key.path.find("[]") != std::string::npos || flags_.contains(key.path)) continue;
+    const std::string name = config::environmentName(key.path);
+    if (std::ranges::find(variables, name) != variables.end()) variables_[key.path] = name;
+  }
+}
+
+void TypedFlags::noteFile(const config::Configuration& configuration) {
+  fileIsKnown_ = true;
+  for (const config::Key& key : keys_.all()) {
+    if (key.path.find("[]") == std::string::npos && configuration.origin(key.path) == config::Origin::file)
+      ofFile_.insert(key.path);
   }
 }
 
@@ -104,18 +123,32 @@ base::Status TypedFlags::checkEffect(const config::Configuration& c) const {
   return {};
 }
 
+bool TypedFlags::replaceKey(std::string& message, const std::string& path, const std::string& name) const {
+  bool found = replaceWord(message, path, name);
+  const std::string last(config::lastPart(path));
+  const auto hasLast = [&](const auto& other) { return config::lastPart(other.first) == last; };
+  const bool isOnly =
+      std::ranges::count_if(flags_, hasLast) + std::ranges::count_if(variables_, hasLast) == 1;
+  if (isOnly && last.find('_') != std::string::npos) found = replaceWord(message, last, name) || found;
+  return found;
+}
+
 std::string TypedFlags::named(std::string message) const {
+  bool hasFlag = false;
   for (const auto& [path, flag] : flags_) {
     if (flag.name.starts_with("--set")) continue;
     if (!flag.value.empty()) {
       replaceWord(message, path + " is " + flag.value, flag.name + " is given");
       if (flag.value == "off") continue;  // the flag means the opposite of its key
     }
-    replaceWord(message, path, flag.name);
-    const std::string last(config::lastPart(path));
-    const auto hasLast = [&](const auto& other) { return config::lastPart(other.first) == last; };
-    const bool isOnly = std::ranges::count_if(flags_, hasLast) == 1;
-    if (isOnly && last.find('_') != std::string::npos) replaceWord(message, last, flag.name);
+    hasFlag = replaceKey(message, path, flag.name) || hasFlag;
+  }
+  for (const auto& [path, name] : variables_) replaceKey(message, path, name);
+  if (!hasFlag || !fileIsKnown_) return message;
+  for (const config::Key& key : keys_.all()) {
+    const bool isValued = !key.flags.empty() && key.type != config::KeyType::boolean;
+    if (isValued && !flags_.contains(key.path) && !ofFile_.contains(key.path))
+      replaceWord(message, key.path, "--" + key.flags.front());
   }
   return message;
 }

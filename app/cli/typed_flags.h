@@ -1,6 +1,8 @@
 #pragma once
-// Knows which flags of configuration keys the user typed, so that messages can name them instead of keys.
+// Knows which flags and environment variables set configuration keys, so that messages can name them instead
+// of keys.
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,15 +12,19 @@ namespace pipescope::cli {
 
 class TypedFlags {
  public:
-  /// `arguments` are those after the program's name.
-  TypedFlags(const config::KeyTable& keys, const std::vector<std::string>& arguments);
+  /// `arguments` are those after the program's name, `variables` the names of all environment variables.
+  TypedFlags(const config::KeyTable& keys, const std::vector<std::string>& arguments,
+             const std::vector<std::string>& variables);
 
+  /// Notes which keys the file sets: messages go on to call these by their keys.
+  void noteFile(const config::Configuration& configuration);
   /// Error: a flag and its opposite were typed, or a flag and a --set of the same key, or two flags that mean
   /// the same.
   const base::Status& contradiction() const { return contradiction_; }
   /// Error: a flag was typed that has no effect on what runs, such as --epochs with --inference.
   base::Status checkEffect(const config::Configuration& configuration) const;
-  /// The message with the flags that were typed instead of their keys.
+  /// The message with the flags that were typed, and the variables that are set, instead of their keys. What
+  /// is advised beside a flag that was typed is called by its flag, too.
   std::string named(std::string message) const;
 
  private:
@@ -27,9 +33,14 @@ class TypedFlags {
     std::string value;  ///< of a flag without a value, as messages write it: "off", "inference"
   };
   void add(const std::string& path, Flag flag);
+  /// Replaces a key by the name of what set it, also where the message has only the last part of its path.
+  bool replaceKey(std::string& message, const std::string& path, const std::string& name) const;
 
   const config::KeyTable& keys_;
-  std::map<std::string, Flag> flags_;  ///< by path
+  std::map<std::string, Flag> flags_;             ///< by path
+  std::map<std::string, std::string> variables_;  ///< by path; without those that a flag overrides
+  std::set<std::string> ofFile_;                  ///< paths of the keys that the file sets
+  bool fileIsKnown_ = false;
   base::Status contradiction_;
 };
 

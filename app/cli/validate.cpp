@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <thread>
 
 #include "app/cli/command.h"
+#include "app/cli/environment.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 
@@ -23,8 +23,7 @@ struct ValidateOptions {
 base::Result<std::string> runValidate(const ValidateOptions& options) {
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
-  PIPESCOPE_TRY(configuration.applyEnvironment(
-      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  PIPESCOPE_TRY(readEnvironment(configuration));
   PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   PIPESCOPE_ASSIGN(const app::MeasuredTable measured,
                    app::readMeasured(configuration.keys(), options.measured));
@@ -71,7 +70,7 @@ std::function<int()> setUpValidate(CLI::App& command) {
       ->capture_default_str();
   return [options]() -> int {
     const base::Result<std::string> text = runValidate(*options);
-    return text.ok() ? print(*text) : fail(text.error());
+    return text.ok() ? print(*text) : failAsTyped(text.error());
   };
 }
 

@@ -5,10 +5,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <set>
 
 #include "engine/config/suggestion.h"
 
 namespace pipescope::config {
+namespace {
+
+constexpr std::string_view kVariablePrefix = "PIPESCOPE_";
+
+}  // namespace
 
 std::string toString(Origin origin) {
   static constexpr const char* names[] = {"default", "model", "file", "environment", "flag"};
@@ -163,9 +170,9 @@ const std::vector<Settings>& Configuration::tables(std::string_view name) const 
 }
 
 std::string environmentName(std::string_view path) {
-  std::string name = "PIPESCOPE_";
+  std::string name(kVariablePrefix);
   for (const char c : path)
-    name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    name += c == '.' || c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return name;
 }
 
@@ -176,28 +183,55 @@ Status Configuration::applyEnvironment(const std::function<const char*(const cha
     const char* value = getenv(name.c_str());
     if (value == nullptr) continue;
     if (const Status status = setText(key.path, value, Origin::environment); !status.ok()) {
-      return base::badInput("Environment variable " + name + ": " + status.error().message);
+      const std::string& said = status.error().message;
+      const bool namesKey = said.starts_with(key.path + " ");
+      return base::badInput("The environment variable " + name +
+                            (namesKey ? said.substr(key.path.size()) : ": " + said));
     }
   }
   return {};
 }
 
+namespace {
+
+/// How far the name of a variable, without PIPESCOPE_, is from a key's; 0: they are the same but for the
+/// table. None: it hardly means this key.
+std::optional<std::size_t> distanceFromKey(const std::string& own, const Key& key,
+                                           const std::set<std::string>& tables) {
+  const std::string full = environmentName(key.path).substr(kVariablePrefix.size());
+  const std::string last = full.substr(full.size() - lastPart(key.path).size());
+  for (const std::string& flag : key.flags) {
+    if (environmentName(flag).substr(kVariablePrefix.size()) == own) return 0;
+  }
+  if (own == last) return 0;
+  // The key of another table: PIPESCOPE_SYSTEM_EPOCHS.
+  if (own.ends_with("_" + last) && tables.contains(own.substr(0, own.size() - last.size()))) return 3;
+  const std::size_t letters = editDistance(own, full);  // more than two different ones are hardly a slip
+  if (letters < 3) return letters;
+  if (own.size() > 3 && full.ends_with("_" + own)) return 4;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<std::string> misspeltVariables(const KeyTable& keys, const std::vector<std::string>& names) {
   std::vector<std::string> known, notes;
+  std::set<std::string> tables;  // "TRAINING_"
   for (const Key& key : keys.all()) {
-    if (key.path.find("[]") == std::string::npos) known.push_back(environmentName(key.path));
+    if (key.path.find("[]") != std::string::npos) continue;
+    known.push_back(environmentName(key.path));
+    tables.insert(known.back().substr(
+        kVariablePrefix.size(), known.back().size() - kVariablePrefix.size() - lastPart(key.path).size()));
   }
-  constexpr std::string_view kPrefix = "PIPESCOPE_";
   for (const std::string& name : names) {
-    if (!name.starts_with(kPrefix) || std::ranges::find(known, name) != known.end()) continue;
+    if (!name.starts_with(kVariablePrefix) || std::ranges::find(known, name) != known.end()) continue;
+    const std::string own = name.substr(kVariablePrefix.size());
     std::string near;
-    std::size_t least = 3;  // more different letters are hardly a slip
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      // The table may be missing: PIPESCOPE_EPOCHS.
-      const std::string_view own = std::string_view(name).substr(kPrefix.size());
-      const bool ends = own.size() > 3 && known[i].ends_with("_" + std::string(own));
-      const std::size_t d = ends ? 0 : editDistance(name, known[i]);
-      if (d < least) least = d, near = known[i];
+    std::optional<std::size_t> least;
+    for (const Key& key : keys.all()) {
+      if (key.path.find("[]") != std::string::npos) continue;
+      const std::optional<std::size_t> distance = distanceFromKey(own, key, tables);
+      if (distance && (!least || *distance < *least)) least = distance, near = environmentName(key.path);
     }
     if (near.empty()) continue;
     notes.push_back(fmt::format("The environment variable {} has no effect; did you mean {}?", name, near));

@@ -119,7 +119,7 @@ std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word) {
     const bool positive = std::ranges::find(key.flags, word) != key.flags.end();
     const bool negative = key.type == KeyType::boolean && word.starts_with("no-") &&
                           std::ranges::find(key.flags, word.substr(3)) != key.flags.end();
-    if (positive || negative) return {&key};
+    if (positive || negative || environmentName(key.path) == word) return {&key};
     if (lastPart(key.path) == word) meant.push_back(&key);
   }
   return meant;

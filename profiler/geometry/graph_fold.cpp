@@ -128,10 +128,16 @@ class GraphFolding {
 
 GraphLayout foldTallGraph(GraphLayout layout, const std::vector<int>& regions, double aspect) {
   if (layout.height < kFoldFrom || layout.width <= 0 || !(aspect > 0)) return layout;
-  const double columns =
-      std::sqrt(aspect * static_cast<double>(layout.height) / static_cast<double>(layout.width + kColumnGap));
-  const int count = std::clamp(static_cast<int>(std::lround(columns)), 1, kMostFolds);
-  return count < 2 ? layout : GraphFolding(std::move(layout), regions).run(count);
+  // The widths of the columns are known only when the graph is folded: a single wide row is in one of them.
+  const auto height = [&](const GraphLayout& folded) {
+    return std::max(static_cast<double>(folded.height), folded.width / aspect);
+  };
+  GraphLayout best = layout;
+  for (int columns = 2; columns <= kMostFolds; ++columns) {
+    GraphLayout folded = GraphFolding(layout, regions).run(columns);
+    if (height(folded) < height(best)) best = std::move(folded);
+  }
+  return best;
 }
 
 }  // namespace pipescope::geometry

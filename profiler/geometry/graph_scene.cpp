@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kSceneMargin = 24, kRegionMargin = 10, kRegionTop = 20, kScenePadding = 6, kLabelHeight = 14,
               kFewArcLabels = 400, kArcLabelGap = 5;
+constexpr const char* kPartMark = " · ";
 constexpr double kHeadLength = 7, kHeadHalf = 0.45, kSmallestHead = 0.3;  // kHeadHalf is an angle in radians
 constexpr double kNearlyFull = 0.85;  // below this scale, labels are short
 constexpr double kReadable = 0.55;    // below this scale, boxes have no room for their second line
@@ -39,6 +40,32 @@ Box placed(const GraphPlace& place, const Box& box) {
   const int x = pixel(place.x + box.x * place.scale), y = pixel(place.y + box.y * place.scale);
   return {x, y, std::max(1, pixel(place.x + box.right() * place.scale) - x),
           std::max(1, pixel(place.y + box.bottom() * place.scale) - y)};
+}
+
+/// True if the line passes through the box: the part of the line that is left after it was clipped at the
+/// four edges (Liang and Barsky) is not empty.
+bool crosses(const Line& line, const Box& box) {
+  const double dx = line.x2 - line.x1, dy = line.y2 - line.y1;
+  double from = 0, to = 1;
+  for (const auto& [way, room] : {std::pair<double, double>{-dx, line.x1 - box.x},
+                                  {dx, box.right() - line.x1},
+                                  {-dy, line.y1 - box.y},
+                                  {dy, box.bottom() - line.y1}}) {
+    if (way == 0 && room < 0) return false;
+    if (way < 0) from = std::max(from, room / way);
+    if (way > 0) to = std::min(to, room / way);
+  }
+  return from <= to;
+}
+
+/// The text without as many of its last parts as do not fit: a time alone says more than "3 oper…".
+std::string fitParts(std::string text, int width, const TextMeasure& measure) {
+  while (measure.width(text) > width) {
+    const std::size_t part = text.rfind(kPartMark);
+    if (part == std::string::npos) break;
+    text.resize(part);
+  }
+  return fitText(text, width, measure);
 }
 
 /// The head of an arrow at the end of a line.
@@ -125,9 +152,13 @@ void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure
       shapes.ground(ColourRole::dimmed, ground);
       const int room = pixel((kRegionTop - 2) * place.scale);
       const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
-      if (room >= kLowestText && !name.empty())
-        shapes.labels.push_back(
-            {{ground.x + 2, ground.y + 1, measure.width(name) + 8, room}, name, ColourRole::dimmed});
+      if (room < kLowestText || name.empty()) continue;
+      const Box left{ground.x + 2, ground.y + 1, measure.width(name) + 8, room};
+      const Box right{ground.right() - 2 - left.width, left.y, left.width, left.height};
+      const auto isFree = [&](const Box& box) {
+        return std::ranges::none_of(shapes.lines, [&](const Line& line) { return crosses(line, box); });
+      };
+      shapes.labels.push_back({isFree(left) || !isFree(right) ? left : right, name, ColourRole::dimmed});
     }
   }
 }
@@ -171,16 +202,20 @@ std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t ar
         places.push_back({x - width / 2, y - kLabelHeight - 2, width, kLabelHeight});
         places.push_back({x - width / 2, y + 3, width, kLabelHeight});
       } else {
-        places.push_back({x + kArcLabelGap, y - kLabelHeight / 2, width, kLabelHeight});
-        places.push_back({x - kArcLabelGap - width, y - kLabelHeight / 2, width, kLabelHeight});
+        // A line that leans reaches beyond its middle within the height of the label.
+        const int lean = std::abs(line.x2 - line.x1) * kLabelHeight / (2 * std::abs(line.y2 - line.y1));
+        const int gap = kArcLabelGap + std::min(lean, width);
+        places.push_back({x + gap, y - kLabelHeight / 2, width, kLabelHeight});
+        places.push_back({x - gap - width, y - kLabelHeight / 2, width, kLabelHeight});
       }
     }
   }
   return places;
 }
 
-/// Labels of cuts come first. A label that would lie over another one, over a box or over a line of a cut
-/// goes to another place, becomes shorter, or is left out.
+/// Labels of cuts come first. A label that would lie over another one, over a box or over a line goes to
+/// another place, becomes shorter, or is left out. Only a cut's own label may lie over lines that are no
+/// cuts.
 void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,
                                Shapes& shapes) const {
   if (place.scale <= kReadable / 2 || arcs_.size() >= kFewArcLabels) return;
@@ -188,16 +223,13 @@ void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const
   std::vector<Box> taken;
   for (std::size_t i = 0; i < boxes_.size(); ++i) taken.push_back(boxOf(place, static_cast<int>(i)));
   for (const Label& label : shapes.labels) taken.push_back(label.box);
-  for (const Line& line : shapes.lines) {
-    const bool straight = line.x1 == line.x2 || line.y1 == line.y2;
-    if (line.strong && straight)
-      taken.push_back({std::min(line.x1, line.x2) - 1, std::min(line.y1, line.y2) - 1,
-                       std::abs(line.x2 - line.x1) + 2, std::abs(line.y2 - line.y1) + 2});
-  }
-  const auto isFree = [&](const Box& box) {
+  const auto isFree = [&](const Box& box, bool strongOnly) {
     return box.x >= canvas.x && box.right() <= canvas.right() && box.y >= canvas.y &&
            box.bottom() <= canvas.bottom() &&
-           std::ranges::none_of(taken, [&](const Box& other) { return overlaps(box, other); });
+           std::ranges::none_of(taken, [&](const Box& other) { return overlaps(box, other); }) &&
+           std::ranges::none_of(shapes.lines, [&](const Line& line) {
+             return (line.strong || !strongOnly) && crosses(line, box);
+           });
   };
   const auto isOutside = [&](const Box& box) {
     return std::ranges::none_of(shapes.grounds,
@@ -208,9 +240,14 @@ void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const
     if (label.empty()) return false;
     const std::vector<Box> places = labelPlaces(place, arc, measure.width(label) + 6);
     auto found = places.end();
-    if (arcs_[arc].strong)
-      found = std::ranges::find_if(places, [&](const Box& box) { return isFree(box) && isOutside(box); });
-    if (found == places.end()) found = std::ranges::find_if(places, isFree);
+    const bool strong = arcs_[arc].strong;
+    if (strong)
+      found =
+          std::ranges::find_if(places, [&](const Box& box) { return isFree(box, false) && isOutside(box); });
+    for (const bool strongOnly : {false, true}) {
+      if (found == places.end() && (strong || !strongOnly))
+        found = std::ranges::find_if(places, [&](const Box& box) { return isFree(box, strongOnly); });
+    }
     if (found == places.end()) return false;
     taken.push_back(*found);
     shapes.labels.push_back({*found, label, ColourRole::idle, false});
@@ -229,6 +266,7 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
                         int marked) const {
   Shapes shapes;
   const Box canvas{0, 0, width, height};
+  drawArcs(place, canvas, shapes);
   drawRegions(place, measure, shapes);
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Box box = boxOf(place, static_cast<int>(i));
@@ -243,11 +281,10 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
     const int half = two ? box.height / 2 : box.height;
     std::string title = fitPath(boxes_[i].title, box.width - kScenePadding, measure);
     if (!title.empty()) shapes.labels.push_back({{box.x, box.y, box.width, half}, std::move(title), role});
-    std::string detail = two ? fitText(boxes_[i].detail, box.width - kScenePadding, measure) : std::string();
+    std::string detail = two ? fitParts(boxes_[i].detail, box.width - kScenePadding, measure) : std::string();
     if (!detail.empty())
       shapes.labels.push_back({{box.x, box.y + half, box.width, box.height - half}, std::move(detail), role});
   }
-  drawArcs(place, canvas, shapes);
   drawArcLabels(place, canvas, measure, shapes);
   return shapes;
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "profiler/base/nearest.h"
 #include "profiler/sections/bound.h"
 
 namespace pipescope::sections {
@@ -108,7 +109,7 @@ class FigureFinder {
     if (key == "*" && at.value->is_structured()) return descendAll(at, depth);
     if (at.value->is_array()) return descendElement(at, key, depth);
     const std::string known = at.value->is_object() && at.value->contains(key) ? key : snakeCase(key);
-    if (!at.value->is_object() || !at.value->contains(known)) return unknown();
+    if (!at.value->is_object() || !at.value->contains(known)) return unknown(known, *at.value);
     const bool also = at.baseline != nullptr && at.baseline->is_object() && at.baseline->contains(known);
     return descend(
         {joinedPath(at.path, known, false), &(*at.value)[known], also ? &(*at.baseline)[known] : nullptr},
@@ -131,7 +132,7 @@ class FigureFinder {
   base::Status descendElement(const Figure& at, const std::string& key, std::size_t depth) {
     constexpr std::size_t kMostDigits = 9;
     const bool digits = key.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || key.size() > kMostDigits) return unknown();
+    if (!digits || key.size() > kMostDigits) return unknown(key, *at.value);
     const std::size_t index = std::stoul(key);
     if (index >= at.value->size())
       return base::badInput(fmt::format("--fail-if: {} has {} element{}, counted from 0; there is no [{}].",
@@ -143,11 +144,17 @@ class FigureFinder {
         depth + 1);
   }
 
-  base::Error unknown() const {
+  /// `keys`: those of the object in which the figure was looked for.
+  base::Error unknown(const std::string& key, const FigureJson& object) const {
+    std::vector<std::string> keys;
+    if (object.is_object()) {
+      for (const auto& each : object.items()) keys.push_back(each.key());
+    }
+    const std::string near = base::nearest(key, keys);
     return base::badInput(fmt::format(
-        "--fail-if: section {0} has no figure {1}; `pipescope report PROFILE --section {0} --format json` "
+        "--fail-if: section {0} has no figure {1}{2} `pipescope report PROFILE --section {0} --format json` "
         "shows its figures.",
-        check_.section, fmt::join(check_.path, ".")));
+        check_.section, fmt::join(check_.path, "."), near.empty() ? ";" : "; did you mean " + near + "?"));
   }
 
   const Check& check_;

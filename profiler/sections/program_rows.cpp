@@ -65,14 +65,16 @@ base::Result<ProgramRows> programRows(const Context& context) {
       {"id", "Id", Format::index, "number of the program in the profile"},
       {"type", "Type", Format::plain, ""},
       {"device_name", "Device", Format::plain, ""},
-      {"cycles", words.cycles(), Format::ticks, "of a Function: one run of each of its calls"},
+      {"cycles", words.cycles(), Format::ticks,
+       "of a Function: one run of each of its calls, which count what runs within it"},
       {"code_bytes", "Code", Format::bytes, "code, descriptors and vertex state, sum over units"},
       {"exchanged_bytes", "Moved", Format::bytes, "received in exchanges, sum over units"},
       {"active_units", "Active units", Format::count, "units that have work in it"},
       {"tile_balance", "Balance", Format::fraction, "mean ÷ slowest unit, of what computes"},
       {"programs", "Programs", Format::count, "without children, at or below it"},
       {"callers", "Callers", Format::count, "Calls of a function"}};
-  std::vector<int> path;  // the last row of each depth
+  std::vector<int> path;   // the last row of each depth
+  int functionDepth = -1;  // of the function around the present row
   for (const analysis::ProgramNode& node : nodes) {
     const auto depth = static_cast<std::size_t>(node.depth);
     path.resize(depth + 1, -1);
@@ -83,13 +85,17 @@ base::Result<ProgramRows> programRows(const Context& context) {
     rows.devices.push_back(node.device);
     rows.contexts.push_back(node.context);
     rows.steps.push_back(node.step);
+    if (node.depth <= functionDepth) functionDepth = -1;
+    const bool isCounted = functionDepth < 0 || node.ticks.count > 0;  // not only at the calls
+    if (functionDepth < 0 && node.kind == "Function") functionDepth = node.depth;
     const model::Device* device = context.catalog.device(node.device);
     const auto unlessNone = [](std::int64_t n) { return n > 0 ? Cell(n) : Cell(); };
-    rows.table.rows.push_back(
-        {programText(node), node.id.value, node.kind, device ? Cell(device->name) : Cell(), node.ticks.count,
-         unlessNone(node.code.count), unlessNone(node.exchanged.count), unlessNone(node.activeUnits),
-         node.tileBalance >= 0 ? Cell(node.tileBalance) : Cell(), node.programs,
-         node.kind == "Function" ? Cell(node.callers) : Cell()});
+    rows.table.rows.push_back({programText(node), node.id.value, node.kind,
+                               device ? Cell(device->name) : Cell(),
+                               isCounted ? Cell(node.ticks.count) : Cell(), unlessNone(node.code.count),
+                               unlessNone(node.exchanged.count), unlessNone(node.activeUnits),
+                               node.tileBalance >= 0 ? Cell(node.tileBalance) : Cell(), node.programs,
+                               node.kind == "Function" ? Cell(node.callers) : Cell()});
   }
   return rows;
 }

@@ -56,6 +56,7 @@ struct ProfileWriter::Impl {
 
   base::Status write(PreparedCommit& commit);
   base::Status openAtPlace();
+  base::Error ofFirstCommit(const base::Error& error) const;
   base::Status commitFirst(const PreparedCommit& commit, Totals& next);
   base::Status commitMore(const std::vector<CodedBatch>& batches, Totals& next);
   base::Status writeTemporary(const std::vector<CodedBatch>& batches, Totals& next);
@@ -163,6 +164,19 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& 
   });
 }
 
+/// An error of the temporary file, about the file that the user named.
+base::Error ProfileWriter::Impl::ofFirstCommit(const base::Error& error) const {
+  std::string message = error.message;
+  const auto replace = [&message](std::string_view what, const std::string& by) {
+    if (const std::size_t at = message.find(what); at != std::string::npos)
+      message.replace(at, what.size(), by);
+  };
+  std::error_code failed;
+  replace(temporary.string(), path.string());
+  replace(kKeptSoFar, fs::exists(path, failed) ? "the older file there is untouched" : "nothing was written");
+  return {error.kind, message};
+}
+
 base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Totals& next) {
   // Another program may have put a file there since.
   PIPESCOPE_TRY(checkProfileOutput(path, options.rules));
@@ -171,7 +185,7 @@ base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Tota
   std::error_code failed;
   const fs::path& first = fs::exists(path, failed) && !commit.hasCall ? part : path;
   if (status.ok()) status = moveInto(temporary, first);
-  if (!status.ok()) return removeWithSiblings(temporary), status;
+  if (!status.ok()) return removeWithSiblings(temporary), ofFirstCommit(status.error());
   place = first;
   totals = next;
   // If the file cannot be opened now, the next commit tries again and reports why. The rows of this commit

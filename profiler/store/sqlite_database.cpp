@@ -38,9 +38,9 @@ base::Error databaseError(sqlite3* database, int code, const std::string& path, 
   switch (code & 0xff) {
     case SQLITE_FULL:
       return base::refused(
-          fmt::format("{}: no space is left on the disk ({}); what was committed before is kept. Free "
-                      "some space, or write to another disk, and run again.",
-                      path, doing));
+          fmt::format("{}: no space is left on the disk ({}); {}. Free some space, or write to another disk, "
+                      "and run again.",
+                      path, doing, kKeptSoFar));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return base::ioError(fmt::format(

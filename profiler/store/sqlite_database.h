@@ -14,6 +14,8 @@ namespace pipescope::store {
 
 /// The error that a connection reports, as a sentence. `doing` says what was being done, for example "adding
 /// rows".
+/// What databaseError() says of a full disk. The first commit of a file keeps nothing.
+inline constexpr std::string_view kKeptSoFar = "what was committed before is kept";
 base::Error databaseError(sqlite3* database, int code, const std::string& path, std::string_view doing);
 
 /// Parameters count from 1, columns from 0. Texts and blobs must live until the next step() or reset.

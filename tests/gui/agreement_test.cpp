@@ -12,9 +12,11 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/unit_layout.h"
 #include "profiler/analysis/memory/unit_vertices.h"
+#include "profiler/analysis/model/model_graph.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/sections/program_rows.h"
 #include "profiler/sections/reports.h"
 #include "profiler/store/profile_reader.h"
 #include "views/pages/parts/facts.h"
@@ -79,8 +81,8 @@ class Figures {
  public:
   Figures(const Recorded& recorded, model::ExecutableId executable)
       : context_{*recorded.source, *recorded.catalog, executable}, run_(catalog().lastRunOf(executable)) {
-    for (const char* name :
-         {"summary", "execution", "engines", "stages", "waits", "memory", "liveness", "system"}) {
+    for (const char* name : {"summary", "execution", "engines", "stages", "waits", "memory", "liveness",
+                             "system", "operations", "insights"}) {
       const auto made = sections::makeSection(*sections::sectionRegistry().find(name), context_);
       EXPECT_TRUE(made.ok()) << name << ": " << (made.ok() ? "" : made.error().message);
       if (made.ok()) sections_[name] = json::parse(sections::toJson(*made));
@@ -101,6 +103,7 @@ class Figures {
   const analysis::Catalog& catalog() const { return context_.catalog; }
   const sections::Context& context() const { return context_; }
   const model::Run& run() const { return *run_; }
+  std::int64_t replicas() const { return catalog().executable(context_.executable)->replicas; }
   bool ran() const { return run_ != nullptr; }
   const analysis::Trace& trace() const { return *trace_; }
   const std::vector<analysis::PipelineGrid>& grids() const { return grids_; }
@@ -424,6 +427,74 @@ void expectBytesAgree(const Figures& of) {
   }
 }
 
+/// What the layers take is what the stages compute, copy and update. Where the host launches work (control),
+/// that is no work of a layer, and a collective belongs to no stage's passes.
+void expectOperationsAgree(const Figures& of) {
+  double stages = 0, blocks = 0;
+  for (const json& stage : of["stages"]["stages"]) {
+    for (const char* key :
+         {"busy_cycles", "host_in_cycles", "host_out_cycles", "remote_cycles", "update_cycles"})
+      stages += stage[key].get<double>();
+  }
+  for (const json& block : of["operations"]["blocks"]) blocks += block["cycles"].get<double>();
+  const double layers = of["operations"]["cycles"].get<double>();
+  EXPECT_LE(blocks, layers * (1 + 1e-9));
+  const auto controls = [](const json& engine) { return engine["control_share"].get<double>() > 0; };
+  if (std::ranges::any_of(of["engines"]["devices"], controls) || of.replicas() > 1) return;
+  // Stages have the mean over all micro-batches; layers have the passes as compiled, which single
+  // micro-batches may shorten.
+  EXPECT_NEAR(layers, stages, 1e-3 * stages);
+}
+
+/// A stage whose costs are given is one box of the graph.
+void expectGraphAgrees(const Figures& of) {
+  if (of.catalog().target.tickMeaning != model::TickMeaning::cost) return;
+  const auto graph = analysis::modelGraph(of.context().source, of.catalog(), of.context().executable);
+  ASSERT_TRUE(graph.ok());
+  for (const json& stage : of["stages"]["stages"]) {
+    const auto node =
+        std::ranges::find(graph->nodes, stage["index"].get<std::int32_t>(), &analysis::ModelNode::stage);
+    ASSERT_NE(node, graph->nodes.end());
+    EXPECT_EQ(static_cast<double>(node->ticks.count),
+              stage["busy_cycles"].get<double>() + stage["update_cycles"].get<double>());
+  }
+}
+
+/// What runs within a function is counted where it is called: there is no figure for its parts, rather than
+/// 0.
+void expectProgramsAgree(const Figures& of) {
+  const auto rows = sections::programRows(of.context());
+  ASSERT_TRUE(rows.ok());
+  constexpr std::size_t kType = 2, kCycles = 4;
+  std::vector<bool> within(rows->parents.size(), false);
+  for (std::size_t i = 0; i < rows->parents.size(); ++i) {
+    if (rows->parents[i] < 0) continue;
+    const auto parent = static_cast<std::size_t>(rows->parents[i]);
+    within[i] = within[parent] || rows->table.rows[parent][kType] == sections::Cell(std::string("Function"));
+    const auto* cycles = std::get_if<std::int64_t>(&rows->table.rows[i][kCycles]);
+    EXPECT_TRUE(cycles == nullptr ? within[i] : !within[i] || *cycles > 0) << i;
+  }
+}
+
+void expectInsightsAgree(const Figures& of) {
+  const json& stages = of["stages"];
+  for (const json& finding : of["insights"]["insights"]) {
+    const double figure = finding["figure"].get<double>();
+    if (finding["rule"] == "imbalance") {
+      EXPECT_NEAR(figure, stages["imbalance"].get<double>(), 1e-9);
+    }
+    if (finding["rule"] == "fill_and_drain") {
+      EXPECT_NEAR(figure,
+                  stages["lost_fill_and_drain_cycles"].get<double>() / stages["step_cycles"].get<double>(),
+                  1e-6);
+    }
+    if (finding["rule"] == "memory_overflow") {
+      EXPECT_GT(figure, 1);
+      EXPECT_FALSE(of["summary"]["fits"].get<bool>());
+    }
+  }
+}
+
 class Agreement : public WindowTest, public ::testing::WithParamInterface<Sample> {
  protected:
   QString cardValue(const QString& caption) const {
@@ -471,6 +542,10 @@ TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
     expectPathsAgree(figures);
     expectLimitingStagesAgree(figures);
     expectBytesAgree(figures);
+    expectOperationsAgree(figures);
+    expectGraphAgrees(figures);
+    expectInsightsAgree(figures);
+    expectProgramsAgree(figures);
   }
 }
 

@@ -61,6 +61,27 @@ TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
   picture("insights");
 }
 
+TEST_F(InsightsPageTest, AGainBelowZeroIsNotCalledTheLargestGain) {
+  EXPECT_EQ(pages::largestGainInWords(0.174), QStringLiteral("The largest gain that is known is 17.4 %."));
+  EXPECT_EQ(pages::largestGainInWords(-0.001),
+            QStringLiteral("No change whose gain is known makes the run faster."));
+  EXPECT_TRUE(pages::largestGainInWords({}).isEmpty());
+}
+
+TEST_F(InsightsPageTest, OnALargeScreenTheGainStaysBesideItsFinding) {
+  pages::ShownInsight insight;
+  insight.what = QStringLiteral("Stage 1 computes 1.6 times as long as the mean of the devices.");
+  InsightCard card(*palette, insight, 250);
+  card.resize(3'600, 120);
+  card.show();
+  for (const QLabel* label : card.findChildren<QLabel*>()) {
+    if (label->text() != QStringLiteral("not known")) continue;
+    EXPECT_LT(label->mapTo(&card, QPoint(0, 0)).x(), 1'200);
+    return;
+  }
+  FAIL() << "the card has no gain";
+}
+
 TEST_F(InsightsPageTest, AButtonLeadsToThePageThatShowsTheFinding) {
   openPage({.slowHost = true});
   const QStringList ids = window->pageIds();

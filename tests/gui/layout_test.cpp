@@ -20,6 +20,7 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/range_table.h"
 #include "views/pages/parts/tree_table.h"
 #include "views/shell/sidebar.h"
 #include "window_test.h"
@@ -138,6 +139,18 @@ TEST_F(LayoutTest, TablesDoNotScrollSidewaysInASmallWindow) {
       EXPECT_LE(view->horizontalHeader()->length(), view->viewport()->width() + 1)
           << page << ": " << view->accessibleName().toStdString();
     }
+  }
+}
+
+TEST_F(LayoutTest, TheProportionsOfATraceGiveWayBeforeTheTableScrollsSideways) {
+  openAt({1024, 700}, QStringLiteral("trace"));
+  auto* table = child<pages::RangeTable>();
+  constexpr int kStillReadable = 90, kStep = 5;
+  for (int width = table->width(); table->columnWidth(pages::RangeModel::proportions) > kStillReadable;
+       width -= kStep) {
+    ASSERT_GT(width, 300);
+    table->resize(width, table->height());
+    ASSERT_LE(table->horizontalHeader()->length(), table->viewport()->width() + 1) << width;
   }
 }
 

@@ -506,6 +506,20 @@ TEST(ChartTest, PeaksAreNeverAveragedAway) {
   EXPECT_TRUE(seen) << "one of 100,000 on 340 pixels";
 }
 
+TEST(ChartTest, ASingleIndexFillsTheChart) {
+  shell::Palette palette;
+  Chart chart(palette);
+  chart.resize(400, 300);
+  chart.show();
+  chart.setStack({{geometry::ColourRole::series, {1'000}, false}});
+  chart.replot();
+  const QImage image = chart.canvas()->grab().toImage();
+  const int y = static_cast<int>(chart.transform(QwtPlot::yLeft, 500));
+  for (const int part : {1, 2, 3})
+    EXPECT_EQ(image.pixelColor(image.width() * part / 4, y), palette.colour(geometry::ColourRole::series))
+        << part << " quarters";
+}
+
 TEST(ChartTest, HostileValuesAndEmptyStacks) {
   shell::Palette palette;
   Chart chart(palette);

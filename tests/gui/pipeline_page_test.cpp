@@ -42,6 +42,23 @@ class PipelinePageTest : public WindowTest {
   PipelineCanvas* canvas = nullptr;
 };
 
+TEST_F(PipelinePageTest, WhatIsSaidOfTheCellBelowThePointerGoesWhenTheCellMovesAway) {
+  openPipeline();
+  int asked = 0;
+  canvas->setDescriber([&asked](int) { return ++asked, QStringList{QStringLiteral("B0")}; });
+  const QPoint pointer = canvas->cellRect(4).center();
+  hover(canvas->viewport(), pointer);
+  canvas->viewport()->grab();
+  EXPECT_GT(asked, 0);
+  // Six of these steps to the right are more than the width of the view.
+  for (const Qt::Key key : {Qt::Key_W, Qt::Key_W}) QTest::keyClick(canvas, key);
+  for (int i = 0; i < 6; ++i) QTest::keyClick(canvas, Qt::Key_D);
+  ASSERT_FALSE(canvas->cellRect(4).contains(pointer));
+  asked = 0;
+  canvas->viewport()->grab();
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(PipelinePageTest, GapsShowTheirCauses) {
   openPipeline({.slowHost = true});
   const analysis::PipelineGrid& grid = *canvas->scene().grid();

@@ -10,6 +10,7 @@
 #include <QStatusBar>
 #include <QStatusTipEvent>
 #include <QTemporaryDir>
+#include <QToolTip>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -375,6 +376,15 @@ double luminance(const QColor& colour) {
 double contrast(const QColor& a, const QColor& b) {
   const double high = std::max(luminance(a), luminance(b)), low = std::min(luminance(a), luminance(b));
   return (high + 0.05) / (low + 0.05);
+}
+
+TEST_F(WindowTest, AToolTipGoesWhenAKeyIsPressed) {
+  window->show();
+  QToolTip::showText(window->mapToGlobal(QPoint(50, 50)), QStringLiteral("what is below the pointer"),
+                     window.get(), QRect(0, 0, 400, 400), 60'000);
+  ASSERT_TRUE(QToolTip::isVisible());
+  QTest::keyClick(window.get(), Qt::Key_Plus);
+  EXPECT_TRUE(waitFor([] { return !QToolTip::isVisible(); }));
 }
 
 TEST(Theme, ScrollBarsAreSeen) {

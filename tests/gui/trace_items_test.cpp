@@ -39,6 +39,20 @@ TEST_F(TracePageTest, AWaitSaysItsCauseAndForWhom) {
   picture("trace_wait");
 }
 
+TEST_F(TracePageTest, WhatIsSaidOfTheItemBelowThePointerGoesWhenTheItemMovesAway) {
+  openTrace();
+  int asked = 0;
+  canvas->setDescriber([&asked](const TimelineItem&) { return ++asked, QStringList{QStringLiteral("B0")}; });
+  const QPoint pointer = centre(findPass(1, model::Pass::backward, 2, 0));
+  hover(canvas->viewport(), pointer);
+  canvas->viewport()->grab();
+  EXPECT_GT(asked, 0);
+  for (int i = 0; i < 4; ++i) QTest::keyClick(canvas, Qt::Key_D);
+  asked = 0;
+  canvas->viewport()->grab();
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(TracePageTest, EnterJumpsToWhatAWaitWaitsFor) {
   openTrace();
   const TimelineItem wait =

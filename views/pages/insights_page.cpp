@@ -88,9 +88,8 @@ class InsightsPage : public shell::Page {
                   : count == 1 ? tr("One of the %1 rules found something.").arg(rules)
                                : tr("%1 findings, most important first; %2 rules were asked.")
                                      .arg(QString::number(count), QString::number(rules)));
-    if (!std::holds_alternative<std::monostate>(gain->value))
-      sentences
-          << tr("The largest gain that is known is %1.").arg(text(formatCell(gain->value, gain->format)));
+    const QString most = largestGainInWords(gain->value);
+    if (!most.isEmpty()) sentences << most;
     if (count > 0)
       sentences << tr(
           "A gain is the rate with the change ÷ the recorded rate − 1, as a replay of the recorded "

@@ -27,6 +27,7 @@
 #include "views/shell/saved_notice.h"
 #include "views/shell/settings_dialog.h"
 #include "views/shell/sidebar.h"
+#include "views/shell/stale_tips.h"
 #include "views/shell/window_dialogs.h"
 #include "views/shell/window_menus.h"
 
@@ -53,6 +54,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       [this] { dialogs_->chooseCompared(); }});
   beside_ = std::make_unique<BesidePages>(*context_, nullptr);
   dialogs_ = new WindowDialogs(*this);
+  new StaleTips(this);
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
   const QSize wanted(1600, 900);

@@ -172,9 +172,18 @@ bool HostCanvas::viewportEvent(QEvent* event) {
   return QAbstractScrollArea::viewportEvent(event);
 }
 
+std::optional<geometry::HostHit> HostCanvas::hitAt(const QPoint& position) const {
+  const bool onRows = position.x() >= kGutter && position.y() >= kHead;
+  return onRows && scene_.timeline() != nullptr
+             ? scene_.hit(view_, top(), position.x() - kGutter, position.y() - kHead)
+             : std::nullopt;
+}
+
 void HostCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   if (scene_.timeline() == nullptr) return painter.fillRect(viewport()->rect(), palette_.ui(Ui::surface));
+  // After a zoom by key, another thing may be below the pointer.
+  if (hovered_ && hitAt(pointer_) != hovered_) hovered_.reset();
   const HostPainter::Content content{.palette = palette_,
                                      .labels = labels_,
                                      .scene = scene_,
@@ -266,10 +275,7 @@ void HostCanvas::mouseMoveEvent(QMouseEvent* event) {
     view.pan(pressed_.x() - event->x());
     show(view);
   }
-  const bool onRows = event->x() >= kGutter && event->y() >= kHead;
-  hovered_ = onRows && scene_.timeline() != nullptr
-                 ? scene_.hit(view_, top(), event->x() - kGutter, event->y() - kHead)
-                 : std::nullopt;
+  hovered_ = hitAt(pointer_);
   viewport()->update();
 }
 

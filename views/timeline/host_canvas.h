@@ -67,6 +67,7 @@ class HostCanvas : public QAbstractScrollArea {
   void reveal(const geometry::HostHit& hit);
   void paintOverlay(QPainter& painter) const;
   void moveOverview(int x);
+  std::optional<geometry::HostHit> hitAt(const QPoint& position) const;
   int rowsWidth() const;
   int top() const;
   base::Ticks end() const;

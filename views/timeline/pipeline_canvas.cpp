@@ -228,9 +228,27 @@ bool PipelineCanvas::viewportEvent(QEvent* event) {
   return QAbstractScrollArea::viewportEvent(event);
 }
 
+void PipelineCanvas::pointAt(const QPoint& position) {
+  const int x = position.x() - kGutter, y = position.y() - metrics_.top();
+  const bool onRows = x >= 0 && y >= 0;
+  hovered_ = onRows ? scene_.cellAt(view_, top(), x, y) : -1;
+  hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), x, y) : nullptr;
+}
+
+/// After a zoom by key, another thing may be below the pointer.
+void PipelineCanvas::forgetMoved() {
+  const auto before = std::pair(hovered_, hoveredMark_);
+  if (hovered_ < 0 && hoveredMark_ == nullptr) return;
+  pointAt(pointer_);
+  if (before == std::pair(hovered_, hoveredMark_)) return;
+  hovered_ = -1;
+  hoveredMark_ = nullptr;
+}
+
 void PipelineCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   if (!grid_) return painter.fillRect(viewport()->rect(), palette_.ui(Ui::surface));
+  forgetMoved();
   const PipelinePainter::Content content{.palette = palette_,
                                          .labels = labels_,
                                          .grid = *grid_,
@@ -314,10 +332,7 @@ void PipelineCanvas::mouseMoveEvent(QMouseEvent* event) {
     view.pan(pressed_.x() - event->x());
     show(view);
   }
-  const int x = event->x() - kGutter, y = event->y() - metrics_.top();
-  const bool onRows = x >= 0 && y >= 0;
-  hovered_ = onRows ? scene_.cellAt(view_, top(), x, y) : -1;
-  hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), x, y) : nullptr;
+  pointAt(pointer_);
   viewport()->update();
 }
 

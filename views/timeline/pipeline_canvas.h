@@ -73,6 +73,8 @@ class PipelineCanvas : public QAbstractScrollArea {
   void reveal(int cell);
   int top() const;
   int rowsWidth() const;
+  void pointAt(const QPoint& position);
+  void forgetMoved();
   void paintOverlay(QPainter& painter) const;
 
   const shell::Palette& palette_;

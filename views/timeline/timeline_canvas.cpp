@@ -360,6 +360,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   picture_.paint(painter, content, viewport()->devicePixelRatioF());
   if (scene().empty()) return;
+  pointer_.forgetMovedItem();
   paintOverlay(painter);
   annotations_.paint(painter, content.look);
   if (const auto stretch = pointer_.markedStretch()) {

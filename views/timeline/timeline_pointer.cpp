@@ -41,6 +41,10 @@ void TimelinePointer::leave() {
   canvas_.viewport()->update();
 }
 
+void TimelinePointer::forgetMovedItem() {
+  if (hovered_ && !(canvas_.itemAt(position_) == hovered_)) hovered_ = {};
+}
+
 void TimelinePointer::turnWheel(const QWheelEvent& event) {
   const QPoint turn = event.angleDelta();
   const bool control = event.modifiers() & Qt::ControlModifier, shift = event.modifiers() & Qt::ShiftModifier;

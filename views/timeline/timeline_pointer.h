@@ -23,6 +23,8 @@ class TimelinePointer {
   const geometry::TimelineItem& hovered() const { return hovered_; }
   /// Forgets the item under the pointer, because another trace or other rows are shown.
   void forgetItem() { hovered_ = {}; }
+  /// Forgets the item if it has moved away from the pointer, as after a zoom by key.
+  void forgetMovedItem();
   bool isDragging() const { return drag_ != Drag::none; }
   /// The stretch that a drag with Ctrl marks: two positions on the rows, left one first.
   std::optional<std::pair<int, int>> markedStretch() const;

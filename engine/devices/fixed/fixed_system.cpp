@@ -82,7 +82,8 @@ class FixedSystem : public System {
  private:
   static void addPass(LoweredDevice& lowered, int stage, model::Pass pass, Ticks ticks) {
     if (ticks.count <= 0) return;
-    const std::string name = fmt::format("stage{}/{}", stage, model::toString(pass));
+    const std::string layer = fmt::format("stage{}", stage),
+                      name = fmt::format("{}/{}", layer, model::toString(pass));
     LoweredStep step;
     step.program = "OnTileExecute";
     step.name = name;
@@ -94,7 +95,10 @@ class FixedSystem : public System {
     lowered.passes.push_back(
         {.stage = stage,
          .pass = pass,
-         .operators = {{.name = name, .kind = "Fixed"}},
+         // The forward operator has the name of the stage, so that the other passes count as its own.
+         .operators = {{.name = pass == model::Pass::forward ? layer : name,
+                        .kind = "Fixed",
+                        .block = layer}},
          .segments = {{.name = name, .lane = step.lane, .ticks = ticks, .steps = {step}}}});
   }
 

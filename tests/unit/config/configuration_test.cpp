@@ -248,5 +248,37 @@ TEST(Configuration, VariablesCloseToAKeysAreNoted) {
                        "PIPESCOPE_TRAINING_EPOCHS?"}));
 }
 
+TEST(Configuration, VariablesNamedAfterAFlagOrAnotherTableAreNoted) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"PIPESCOPE_DEVICES", "PIPESCOPE_SYSTEM_DEVICES"},  // not PIPESCOPE_EXECUTION_CUT_DEVICES
+      {"PIPESCOPE_SYSTEM_REPLICATION_FACTOR", "PIPESCOPE_TRAINING_REPLICATION_FACTOR"},
+      {"PIPESCOPE_SYSTEM_EPOCHS", "PIPESCOPE_TRAINING_EPOCHS"},
+  };
+  for (const auto& [name, meant] : cases) {
+    const auto notes = misspeltVariables(coreTable(), {name});
+    ASSERT_EQ(notes.size(), 1U) << name;
+    EXPECT_TRUE(notes[0].ends_with(std::string("did you mean ") + meant + "?")) << notes[0];
+  }
+  EXPECT_TRUE(misspeltVariables(coreTable(), {"PIPESCOPE_LAUNCHER_EPOCHS"}).empty())
+      << "no table of that name";
+}
+
+TEST(Configuration, HelpKnowsAKeyByItsVariable) {
+  const auto meant = keysMeant(coreTable(), "PIPESCOPE_TRAINING_EPOCHS");
+  ASSERT_EQ(meant.size(), 1U);
+  EXPECT_EQ(meant[0]->path, "training.epochs");
+  EXPECT_TRUE(keysMeant(coreTable(), "PIPESCOPE_EPOCHS").empty());
+}
+
+TEST(Configuration, AWrongValueOfAVariableNamesTheVariable) {
+  Configuration c(coreTable());
+  const auto zero = [](const char* name) {
+    return std::string_view(name) == "PIPESCOPE_TRAINING_MICRO_BATCH_SIZE" ? "0" : nullptr;
+  };
+  EXPECT_EQ(c.applyEnvironment(zero).error().message,
+            "The environment variable PIPESCOPE_TRAINING_MICRO_BATCH_SIZE is 0, but it must be between 1 and "
+            "1000000.");
+}
+
 }  // namespace
 }  // namespace pipescope::config

@@ -339,6 +339,18 @@ TEST(GraphFold, ALongChainBecomesColumns) {
   }
 }
 
+TEST(GraphFold, OneWideRowDoesNotKeepALongChainTall) {
+  // Thirty boxes below each other, the last but one with two more beside it: as wide as the canvas wants.
+  std::vector<GraphArc> arcs;
+  for (std::size_t i = 0; i + 1 < 30; ++i) arcs.push_back({i, i + 1});
+  for (std::size_t i = 30; i < 32; ++i) arcs.push_back({i, 29});
+  const GraphLayout folded =
+      foldTallGraph(layOutGraph(std::vector<GraphSize>(32, {190, 40}), arcs), std::vector<int>(32, -1), 3);
+  const double ratio = static_cast<double>(folded.width) / folded.height;
+  EXPECT_GT(ratio, 2);
+  EXPECT_LT(ratio, 4.5);
+}
+
 TEST(GraphFold, ColumnsEndWithRegions) {
   std::vector<int> regions;
   for (int i = 0; i < 30; ++i) regions.push_back(i / 4);
@@ -373,6 +385,48 @@ TEST(GraphScene, LabelsLieNeitherOverBoxesNorOverEachOther) {
     labels.push_back(label.box);
   }
   EXPECT_GT(labels.size(), 10U);
+}
+
+TEST(GraphScene, LabelsAndNamesOfStagesAreNotCrossedByLinesThatLean) {
+  // The end of a classifier: its last stage also takes the labels, which lie beside the stage before.
+  std::vector<SceneBox> boxes;
+  for (const int region : {0, 1, 2, 3, 3})
+    boxes.push_back({"B", "25.7 k cycles · 2 operators", ColourRole::series, region, false});
+  const std::vector<SceneArc> arcs = {{0, 1, "10x2 · 225 KiB", true, "225 KiB"},
+                                      {1, 2, "10x2 · 50.0 KiB", true, "50.0 KiB"},
+                                      {2, 4, "10x2 · 40.0 KiB", true, "40.0 KiB"},
+                                      {3, 4, "40 int32", false, ""}};
+  const GraphScene scene(boxes, arcs);
+  for (const double scale : {1.0, 0.8, 0.66, 0.6}) {
+    const Shapes shapes = scene.draw({scale, 100, 20}, 900, 600, {}, -1);
+    int labels = 0;
+    for (const Label& label : shapes.labels) {
+      const bool ofArc = label.on == ColourRole::idle;
+      // In a small drawing, lines may enter a stage on both sides of its name.
+      if (!ofArc && (scale < 0.7 || !label.text.starts_with("stage "))) continue;
+      labels += ofArc ? 1 : 0;
+      for (const Line& line : shapes.lines) {
+        for (int i = 0; i <= 1'000; ++i) {
+          const double x = line.x1 + (line.x2 - line.x1) * i / 1000.0,
+                       y = line.y1 + (line.y2 - line.y1) * i / 1000.0;
+          ASSERT_FALSE(x > label.box.x && x < label.box.right() && y > label.box.y && y < label.box.bottom())
+              << label.text << " at " << scale;
+        }
+      }
+    }
+    EXPECT_GE(labels, 3) << "the cuts, at " << scale;
+  }
+}
+
+TEST(GraphScene, ABoxWithoutRoomShowsTheTimeAlone) {
+  const GraphScene scene({{"B1", "44.6 k cycles · 3 ops", ColourRole::series, -1, false}}, {});
+  const auto texts = [&](double scale) {
+    std::set<std::string> all;
+    for (const Label& label : scene.draw({scale, 0, 0}, 400, 200, {}, -1).labels) all.insert(label.text);
+    return all;
+  };
+  EXPECT_TRUE(texts(1).contains("44.6 k cycles · 3 ops"));
+  EXPECT_TRUE(texts(0.6).contains("44.6 k cycles"));
 }
 
 TEST(StepCurves, TheAxisHasRoundNumbersOfBytes) {

@@ -246,7 +246,9 @@ TEST(Crash, OnADiskThatIsFullFromTheStartNothingIsLeft) {
   faults.setDiskFull(true);
   auto writer = ProfileWriter::create(folder / "profile.pop");
   ASSERT_OK(writer);
-  EXPECT_THAT((*writer)->commit(batches()[0]), FailsWith("no space is left on the disk"));
+  const base::Status status = (*writer)->commit(batches()[0]);
+  EXPECT_THAT(status, FailsWith("/profile.pop: no space is left on the disk"));
+  EXPECT_THAT(status, FailsWith("; nothing was written. Free some space"));
   EXPECT_OK((*writer)->finish(model::ProfileState::incomplete, "no space"));
   EXPECT_TRUE(folder.files().empty());
 }

@@ -201,6 +201,7 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
   markLine_->setZ(50);
   for (QwtPlotMarker* marker : {limit_, markLine_}) marker->setVisible(false), marker->attach(this);
   setMinimumHeight(170);
+  setRange(0, whole());  // otherwise a first stack of one index would lie on Qwt's own axis up to 1,000
   follow();
 }
 

@@ -20,6 +20,8 @@ using sections::Format;
 using shell::Ui;
 
 constexpr int kInsightIcon = 20, kGainWidth = 250;
+constexpr int kWidestSentences =
+    1'000;  ///< a gain that is farther away is not read together with its finding
 
 /// The section "execution" has no page of its own: the trace shows what it reports.
 QString pageOf(const QString& section) {
@@ -104,6 +106,13 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
   return all;
 }
 
+QString largestGainInWords(const Cell& gain) {
+  if (std::holds_alternative<std::monostate>(gain)) return {};
+  if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
+  return InsightCard::tr("The largest gain that is known is %1.")
+      .arg(text(formatCell(gain, Format::fraction)));
+}
+
 int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics) {
   constexpr int kMostGainWidth = 380, kGainMargin = 6;
   int widest = kGainWidth;
@@ -132,8 +141,11 @@ InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insi
   follow();
   connect(&palette, &shell::Palette::changed, icon, follow);
   row->addWidget(icon, 0, Qt::AlignTop);
-  row->addWidget(makeSentences(palette), 1);
+  QWidget* sentences = makeSentences(palette);
+  sentences->setMaximumWidth(kWidestSentences);
+  row->addWidget(sentences, 1);
   row->addWidget(makeGain(palette, gainWidth), 0, Qt::AlignTop);
+  row->addStretch(0);
   body()->addLayout(row);
 }
 

@@ -23,6 +23,9 @@ struct ShownInsight {
 /// Reads the findings of the section. `titleOf` gives the title of a page by its id, or nothing.
 std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog);
 
+/// A sentence about the largest of all gains that are known; empty: none is.
+QString largestGainInWords(const sections::Cell& gain);
+
 /// A finding with its figure, what to do, what that would gain, and a link to the page that shows it.
 class InsightCard : public Panel {
   Q_OBJECT

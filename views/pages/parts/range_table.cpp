@@ -20,7 +20,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRangeTableRow = 26, kProportions = 240, kLeastProportions = 110, kShareColumn = 118,
+constexpr int kRangeTableRow = 26, kProportions = 240, kLeastProportions = 80, kShareColumn = 118,
               kShortestBar = 24;
 
 /// Draws stacked proportions and shares.
