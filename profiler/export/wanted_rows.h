@@ -1,7 +1,11 @@
 #pragma once
 // Reads the rows that an export for viewers of traces asks for, block by block.
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "profiler/analysis/host/host_alignment.h"
+#include "profiler/analysis/host/host_timeline.h"
 #include "profiler/export/chrome.h"
 #include "profiler/model/source.h"
 
@@ -30,6 +34,24 @@ class WantedRows {
     if (request_.run) return call == *request_.run;
     const model::Run* known = request_.catalog.runs.find(call);
     return known == nullptr || known->executable == request_.executable;
+  }
+
+  /// What the host did, and where it lies beside the wanted calls.
+  struct Host {
+    std::shared_ptr<const analysis::HostTimeline> timeline;
+    analysis::HostAlignment alignment;
+    std::int64_t size() const {
+      return alignment.empty() ? 0
+                               : static_cast<std::int64_t>(timeline->spanCount() + timeline->eventCount());
+    }
+  };
+  base::Result<Host> host() const {
+    PIPESCOPE_ASSIGN(const auto timeline, analysis::hostTimeline(request_.source, progress_));
+    std::vector<model::Run> calls;
+    for (const model::Run& run : request_.catalog.runs) {
+      if (has(run.id)) calls.push_back(run);
+    }
+    return Host{timeline, analysis::HostAlignment(std::move(calls), timeline->zero)};
   }
 
  private:
