@@ -173,7 +173,8 @@ class Windows {
   /// Shows the settings of the window's profile in the workbench.
   void edit(shell::MainWindow& window) {
     const shell::ProfileSnapshot* snapshot = window.session().snapshot();
-    if (snapshot != nullptr) workbench().edit(window.session().path(), analysis::optionsForAnyFolder(*snapshot->catalog));
+    if (snapshot != nullptr)
+      workbench().edit(window.session().path(), analysis::optionsForAnyFolder(*snapshot->catalog));
   }
 
   void editOnceOpen(shell::MainWindow& window) {
