@@ -23,6 +23,7 @@
 #include "app/gui/window_options.h"
 #include "app/gui/workbench_services.h"
 #include "app/run/orders/replay_schedules.h"
+#include "profiler/analysis/run_folder.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/output_file.h"
@@ -172,7 +173,8 @@ class Windows {
   /// Shows the settings of the window's profile in the workbench.
   void edit(shell::MainWindow& window) {
     const shell::ProfileSnapshot* snapshot = window.session().snapshot();
-    if (snapshot != nullptr) workbench().edit(window.session().path(), snapshot->catalog->configuration);
+    if (snapshot != nullptr)
+      workbench().edit(window.session().path(), analysis::optionsForAnyFolder(*snapshot->catalog));
   }
 
   void editOnceOpen(shell::MainWindow& window) {

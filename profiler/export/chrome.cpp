@@ -44,6 +44,8 @@ class Chrome {
   base::Status run() {
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
+    PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
+    hostItems_ = host.size();
     PIPESCOPE_TRY(refuseTooMany());
     buffer_ = fmt::format(
         "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"times\":{},\"device_model\":{},"
@@ -54,6 +56,7 @@ class Chrome {
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(counters());
+    PIPESCOPE_TRY(hostSpans(host));
     buffer_ += "\n]}\n";
     return flush(0);
   }
@@ -102,7 +105,7 @@ class Chrome {
   }
 
   base::Status refuseTooMany() {
-    auto events = static_cast<std::int64_t>(transfers_.size()) * 4;
+    auto events = static_cast<std::int64_t>(transfers_.size()) * 4 + hostItems_;
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) {
       if (wantedSegment(row) == nullptr) return base::Status();
       const auto found = steps_.find(row.segment);
@@ -120,8 +123,8 @@ class Chrome {
     for (const model::Device& device : catalog_.devices)
       PIPESCOPE_TRY(process(pid(device.id),
                             device.name + (catalog_.measured() ? "" : " (emulated " + device.kind + ")")));
-    if (std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(),
-                    [](const auto& lane) { return !lane.device.valid(); }))
+    if (hostItems_ > 0 || std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(),
+                                      [](const auto& lane) { return !lane.device.valid(); }))
       PIPESCOPE_TRY(process(pid({}), "host"));
     return {};
   }
@@ -297,6 +300,29 @@ class Chrome {
     });
   }
 
+  /// What the host did, beside the calls that it waited for. The wall times are among the arguments.
+  base::Status hostSpans(const WantedRows::Host& host) {
+    if (host.alignment.empty()) return {};
+    for (const analysis::HostLane& lane : host.timeline->lanes) {
+      const std::string name = lane.title() + " (wall clock)";
+      for (const analysis::HostItem& item : lane.spans)
+        PIPESCOPE_TRY(hostItem(host, name, item.name, item.start, item.end));
+      for (const analysis::HostMark& mark : lane.events)
+        PIPESCOPE_TRY(hostItem(host, name, mark.name, mark.time, mark.time));
+    }
+    return {};
+  }
+
+  base::Status hostItem(const WantedRows::Host& host, const std::string& lane, std::int32_t label,
+                        Ticks start, Ticks end) {
+    const auto place = host.alignment.onDevices(start, end);
+    if (!place) return {};
+    const analysis::HostLabel& words = host.timeline->names[static_cast<std::size_t>(label)];
+    PIPESCOPE_ASSIGN(const std::int64_t tid, thread(pidOfHost(), lane, 0));
+    return complete(pidOfHost(), tid, words.name, words.channel, place->first, place->second, {},
+                    fmt::format("\"wall_start_ns\":{},\"wall_ns\":{}", start.count, (end - start).count));
+  }
+
   const ChromeRequest& request_;
   const Catalog& catalog_;
   const Writer& write_;
@@ -305,6 +331,7 @@ class Chrome {
   bool first_ = true;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
+  std::int64_t hostItems_ = 0;                                            // spans and events of the host
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>>
       reached_;  // where the last slice of each thread ends, by process and name

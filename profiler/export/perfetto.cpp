@@ -29,11 +29,13 @@ class PerfettoFile {
       : request_(request), catalog_(request.catalog), write_(write), rows_(request, progress) {}
 
   base::Status run() {
-    PIPESCOPE_TRY(begin());
+    PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
+    PIPESCOPE_TRY(begin(host.size() > 0));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     PIPESCOPE_TRY(transfers());
     PIPESCOPE_TRY(counters());
+    PIPESCOPE_TRY(hostSpans(host));
     return flush(0);
   }
 
@@ -61,15 +63,16 @@ class PerfettoFile {
   }
 
   /// The first packet begins the sequence; then come the processes.
-  base::Status begin() {
+  base::Status begin(bool hasHostSpans) {
     perfetto_wire::TracePacket packet;
     packet.set_incremental_state_cleared(true);
     packet.set_sequence_flags(1);
     PIPESCOPE_TRY(add(packet));
     for (std::int64_t i = 0; i <= static_cast<std::int64_t>(catalog_.devices.size()); ++i) {
       const bool host = i == static_cast<std::int64_t>(catalog_.devices.size());
-      if (host && std::none_of(catalog_.lanes.begin(), catalog_.lanes.end(),
-                               [](const model::Lane& lane) { return !lane.device.valid(); }))
+      if (host && !hasHostSpans &&
+          std::none_of(catalog_.lanes.begin(), catalog_.lanes.end(),
+                       [](const model::Lane& lane) { return !lane.device.valid(); }))
         break;
       const std::string name = host ? "host" : catalog_.devices[model::DeviceId(i)].name;
       perfetto_wire::TracePacket process;
@@ -282,6 +285,33 @@ class PerfettoFile {
       packet.mutable_track_event()->set_double_counter_value(row.value);
       return add(packet);
     });
+  }
+
+  /// What the host did, beside the calls that it waited for. A span comes before those in it.
+  base::Status hostSpans(const WantedRows::Host& host) {
+    if (host.alignment.empty()) return {};
+    for (const analysis::HostLane& lane : host.timeline->lanes) {
+      const std::string name = lane.title() + " (wall clock)";
+      for (const analysis::HostItem& item : lane.spans)
+        PIPESCOPE_TRY(hostItem(host, name, item.name, item.start, item.end));
+      for (const analysis::HostMark& mark : lane.events)
+        PIPESCOPE_TRY(hostItem(host, name + ", events", mark.name, mark.time, mark.time));
+    }
+    return {};
+  }
+
+  base::Status hostItem(const WantedRows::Host& host, const std::string& lane, std::int32_t label,
+                        Ticks start, Ticks end) {
+    const auto place = host.alignment.onDevices(start, end);
+    if (!place) return {};
+    const analysis::HostLabel& words = host.timeline->names[static_cast<std::size_t>(label)];
+    PIPESCOPE_ASSIGN(const std::uint64_t own, track({}, lane));
+    return slice({own,
+                  words.name,
+                  words.channel,
+                  nanoseconds(place->first, {}),
+                  nanoseconds(place->second, {}),
+                  {{"wall_start_ns", start.count}, {"wall_ns", (end - start).count}}});
   }
 
   const ChromeRequest& request_;

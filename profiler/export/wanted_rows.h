@@ -2,8 +2,12 @@
 // Reads the rows that an export for viewers of traces asks for, block by block.
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "profiler/analysis/host/host_alignment.h"
+#include "profiler/analysis/host/host_timeline.h"
 #include "profiler/export/chrome.h"
 #include "profiler/model/source.h"
 
@@ -47,6 +51,23 @@ class WantedRows {
     const auto before = iterationsBefore_.find(row.run);
     return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration
                                                                   : before->second + row.iteration;
+  }
+  /// What the host did, and where it lies beside the wanted calls.
+  struct Host {
+    std::shared_ptr<const analysis::HostTimeline> timeline;
+    analysis::HostAlignment alignment;
+    std::int64_t size() const {
+      return alignment.empty() ? 0
+                               : static_cast<std::int64_t>(timeline->spanCount() + timeline->eventCount());
+    }
+  };
+  base::Result<Host> host() const {
+    PIPESCOPE_ASSIGN(const auto timeline, analysis::hostTimeline(request_.source, progress_));
+    std::vector<model::Run> calls;
+    for (const model::Run& run : request_.catalog.runs) {
+      if (has(run.id)) calls.push_back(run);
+    }
+    return Host{timeline, analysis::HostAlignment(std::move(calls), timeline->zero)};
   }
 
  private:

@@ -125,6 +125,12 @@ void addDiffRemarks(const analysis::Diff& diff, Section& section) {
 
 }  // namespace
 
+std::vector<SectionTable> changedOptionTables(const analysis::Catalog& before,
+                                              const analysis::Catalog& after) {
+  return {changedOptionTable("versions", "Versions", analysis::changedVersions(before, after)),
+          changedOptionTable("options", "Options", analysis::changedOptions(before, after))};
+}
+
 base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
                                   const DiffChoice& choice) {
   Section section{"diff", "Difference", {}, {}, {}};

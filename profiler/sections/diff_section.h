@@ -18,4 +18,8 @@ struct DiffChoice {
 base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
                                   const DiffChoice& choice);
 
+/// The tables of that section that need no rows of calls: the versions and options that differ.
+std::vector<SectionTable> changedOptionTables(const analysis::Catalog& before,
+                                              const analysis::Catalog& after);
+
 }  // namespace pipescope::sections

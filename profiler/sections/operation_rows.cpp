@@ -263,11 +263,11 @@ base::Result<SectionTable> operationTable(const Context& context, OperationRows 
       .make(listOf(*all, rows));
 }
 
-base::Result<OperationTables> operationTables(const Context& context) {
+namespace {
+
+base::Result<OperationTables> tablesOf(const analysis::Operations& all, const Context& context) {
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
-  PIPESCOPE_ASSIGN(const auto kept, allOperationsOf(context));
-  const analysis::Operations& all = *kept;
   OperationTables made;
   for (const RowsDefinition& kind : kOperationRowKinds) {
     const std::vector<Operation>& list = listOf(all, kind.rows);
@@ -281,6 +281,18 @@ base::Result<OperationTables> operationTables(const Context& context) {
     made.code.push_back(codeTable(list));
   }
   return made;
+}
+
+}  // namespace
+
+base::Result<OperationTables> operationTables(const Context& context) {
+  PIPESCOPE_ASSIGN(const auto all, allOperationsOf(context));
+  return tablesOf(*all, context);
+}
+
+base::Result<OperationTables> shortOperationTables(const Context& context) {
+  PIPESCOPE_ASSIGN(const auto all, operationsOf(context));
+  return tablesOf(*all, context);
 }
 
 }  // namespace pipescope::sections

@@ -38,5 +38,8 @@ struct OperationTables {
   std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
 };
 base::Result<OperationTables> operationTables(const Context& context);
+/// The same without the rows of operators and programs, which take the longest to make: those tables are
+/// empty.
+base::Result<OperationTables> shortOperationTables(const Context& context);
 
 }  // namespace pipescope::sections

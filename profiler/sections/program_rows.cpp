@@ -49,9 +49,55 @@ std::string programText(const analysis::ProgramNode& node) {
   return text;
 }
 
+namespace {
+
+/// So many programs below no other one are still a list that can be read.
+constexpr std::int64_t kMostLooseRoots = 1'000;
+
+/// Puts programs that lie below no other one below their devices, if they are very many. The rows of devices
+/// have the sums, and no id.
+std::vector<analysis::ProgramNode> underDevices(std::vector<analysis::ProgramNode> nodes,
+                                                const analysis::Catalog& catalog) {
+  std::map<model::DeviceId, std::vector<std::size_t>> rootsOf;
+  std::int64_t roots = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].depth != 0) continue;
+    rootsOf[nodes[i].device].push_back(i);
+    ++roots;
+  }
+  if (roots <= kMostLooseRoots || rootsOf.size() < 2) return nodes;
+  std::vector<analysis::ProgramNode> grouped;
+  grouped.reserve(nodes.size() + rootsOf.size());
+  for (const auto& [device, own] : rootsOf) {
+    const model::Device* row = catalog.device(device);
+    analysis::ProgramNode group;
+    group.device = device;
+    group.kind = "Device";
+    group.name = row == nullptr ? std::string() : row->name;
+    const std::size_t place = grouped.size();
+    grouped.push_back(std::move(group));
+    for (const std::size_t root : own) {
+      analysis::ProgramNode& sum = grouped[place];
+      base::addWrapped(sum.code.count, nodes[root].code.count);
+      if (nodes[root].kind != "Function") {  // its Calls have what it takes
+        base::addWrapped(sum.ticks.count, nodes[root].ticks.count);
+        base::addWrapped(sum.exchanged.count, nodes[root].exchanged.count);
+      }
+      sum.programs += nodes[root].programs;
+      for (std::size_t i = root; i < nodes.size() && (i == root || nodes[i].depth > 0); ++i) {
+        grouped.push_back(std::move(nodes[i]));
+        ++grouped.back().depth;
+      }
+    }
+  }
+  return grouped;
+}
+
+}  // namespace
+
 base::Result<ProgramRows> programRows(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto nodes,
-                   analysis::programTree(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(auto tree, analysis::programTree(context.source, context.catalog, context.executable));
+  const std::vector<analysis::ProgramNode> nodes = underDevices(std::move(tree), context.catalog);
   const Words words = wordsOf(context.catalog);
   ProgramRows rows;
   rows.table = {"tree",
@@ -90,7 +136,7 @@ base::Result<ProgramRows> programRows(const Context& context) {
     if (functionDepth < 0 && node.kind == "Function") functionDepth = node.depth;
     const model::Device* device = context.catalog.device(node.device);
     const auto unlessNone = [](std::int64_t n) { return n > 0 ? Cell(n) : Cell(); };
-    rows.table.rows.push_back({programText(node), node.id.value, node.kind,
+    rows.table.rows.push_back({programText(node), node.id.valid() ? Cell(node.id.value) : Cell(), node.kind,
                                device ? Cell(device->name) : Cell(),
                                isCounted ? Cell(node.ticks.count) : Cell(), unlessNone(node.code.count),
                                unlessNone(node.exchanged.count), unlessNone(node.activeUnits),
@@ -103,7 +149,9 @@ base::Result<ProgramRows> programRows(const Context& context) {
 std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row) {
   const auto count = static_cast<int>(rows.parents.size());
   std::map<model::ProgramId, int> rowOf;
-  for (int i = 0; i < count; ++i) rowOf.emplace(rows.ids[static_cast<std::size_t>(i)], i);
+  for (int i = 0; i < count; ++i)
+    if (rows.ids[static_cast<std::size_t>(i)].valid())
+      rowOf.emplace(rows.ids[static_cast<std::size_t>(i)], i);
   std::vector<model::ProgramId> found;
   std::set<int> seen;
   std::vector<int> open = {row};
@@ -116,8 +164,10 @@ std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row) {
     for (int i = top; i < count && (i == top || below.contains(rows.parents[static_cast<std::size_t>(i)]));
          ++i) {
       below.insert(i);
-      found.push_back(rows.ids[static_cast<std::size_t>(i)]);
-      const auto target = rowOf.find(rows.targets[static_cast<std::size_t>(i)]);
+      if (rows.ids[static_cast<std::size_t>(i)].valid())
+        found.push_back(rows.ids[static_cast<std::size_t>(i)]);
+      const model::ProgramId called = rows.targets[static_cast<std::size_t>(i)];
+      const auto target = called.valid() ? rowOf.find(called) : rowOf.end();
       if (target != rowOf.end()) open.push_back(target->second);
     }
   }

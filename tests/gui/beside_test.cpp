@@ -5,6 +5,7 @@
 #include <QTableView>
 #include <QToolButton>
 #include <QUrl>
+#include <algorithm>
 #include <optional>
 
 #include "profiler/sections/section.h"
@@ -123,6 +124,61 @@ TEST_F(BesideTest, TablesHaveSourceTargetAndChange) {
     EXPECT_DOUBLE_EQ(*delta, *to - *from);
   }
   EXPECT_GT(compared, 0);
+}
+
+TEST_F(BesideTest, ATableThatOnlyTheSourceHasIsShownWithDashes) {
+  // A single stage waits for nobody and has no boundaries.
+  compare({.stages = 4}, {.stages = 1}, QStringLiteral("stages"));
+  const DataTable* boundaries = table("boundaries");
+  ASSERT_NE(boundaries, nullptr);
+  EXPECT_TRUE(boundaries->isVisible());
+  const sections::SectionTable& shown = boundaries->model()->table();
+  ASSERT_FALSE(shown.rows.empty());
+  bool dash = false;
+  for (int c = 0; c < boundaries->model()->columnCount(); ++c)
+    dash = dash || boundaries->model()->index(0, c).data().toString() == QStringLiteral("–");
+  EXPECT_TRUE(dash) << "the target's figures are missing";
+  window->comparison().clear();
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(boundaries->isVisible());
+}
+
+TEST_F(BesideTest, TheDetailsOfASelectedProgramHaveBothProfiles) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("programs"));
+  const auto vertices = [&]() -> const DataTable* {
+    for (const DataTable* found : window->currentPage()->findChildren<DataTable*>())
+      if (found->title() == QStringLiteral("Vertices")) return found;
+    return nullptr;
+  };
+  ASSERT_NE(vertices(), nullptr);
+  auto* tree = child<pages::TreeTable>();
+  const auto& programs = tree->ownRows().table.rows;
+  const auto step = std::ranges::find_if(programs, [](const auto& row) {
+    return std::get<std::string>(row[0]).find("step0)") != std::string::npos;
+  });
+  ASSERT_NE(step, programs.end());
+  Q_EMIT tree->rowActivated(static_cast<int>(step - programs.begin()));
+  ASSERT_TRUE(settle());
+  const sections::SectionTable& shown = vertices()->model()->table();
+  ASSERT_FALSE(shown.rows.empty());
+  const std::size_t source = place(shown, std::string(sections::kSourceKey) + "vertices");
+  ASSERT_LT(source, shown.columns.size());
+  EXPECT_TRUE(number(shown.rows[0][source]).has_value()) << "the same program of the source";
+}
+
+TEST_F(BesideTest, TheDetailsOfASelectedOperationHaveBothProfiles) {
+  compare({.microBatches = 6}, {.microBatches = 10}, QStringLiteral("operations"));
+  Q_EMIT child<DataTable>()->rowActivated(0);
+  ASSERT_TRUE(settle());
+  const DataTable* times = nullptr;
+  for (const DataTable* found : window->currentPage()->findChildren<DataTable*>())
+    if (found->title() == QStringLiteral("Time by operator and pass")) times = found;
+  ASSERT_NE(times, nullptr);
+  const sections::SectionTable& shown = times->model()->table();
+  ASSERT_FALSE(shown.rows.empty());
+  const std::size_t source = place(shown, std::string(sections::kSourceKey) + "cycles");
+  ASSERT_LT(source, shown.columns.size());
+  EXPECT_TRUE(number(shown.rows[0][source]).has_value()) << "the same operation of the source";
 }
 
 TEST_F(BesideTest, OneFigureAtATimeIsShownAndAnotherCanBeChosen) {

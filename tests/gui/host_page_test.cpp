@@ -2,6 +2,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSortFilterProxyModel>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
 #include <QTreeView>
@@ -13,6 +14,7 @@
 #include "views/pages/parts/tree_table.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/host_canvas.h"
+#include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -53,6 +55,49 @@ class HostPageTest : public WindowTest {
 
   std::unique_ptr<ProfileFixture> fixture;
 };
+
+TEST_F(HostPageTest, TheTraceShowsWhatTheHostDidMeanwhile) {
+  fixture = std::make_unique<ProfileFixture>();
+  open(fixture->profile(), QStringLiteral("trace"));
+  auto* tabs = child<QTabWidget>();
+  int place = -1;
+  for (int i = 0; i < tabs->count(); ++i) {
+    if (tabs->tabText(i) == QStringLiteral("Host")) place = i;
+  }
+  ASSERT_TRUE(place >= 0 && tabs->isTabVisible(place));
+  EXPECT_EQ(child<HostCanvas>(), nullptr) << "nothing is read before it is shown";
+  QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(place).center());
+  ASSERT_TRUE(settle());
+  auto* trace = child<timeline::TimelineCanvas>();
+  const auto runs = fixture->profile()->rows<model::Run>();
+  // The wall time of a moment of the devices, by hand.
+  const auto wall = [&](base::Ticks time) {
+    for (const model::Run& run : **runs) {
+      if (time < run.start || time >= run.end) continue;
+      const double share =
+          static_cast<double>((time - run.start).count) / static_cast<double>((run.end - run.start).count);
+      return static_cast<double>(run.wallStartNs - line().zero) +
+             share * static_cast<double>(run.wallEndNs - run.wallStartNs);
+    }
+    return -1.0;
+  };
+  for (const double factor : {1.0, 4.0}) {
+    trace->zoomBy(factor);
+    ASSERT_TRUE(settle());
+    const geometry::TimeView& shown = trace->window().view;
+    EXPECT_NEAR(static_cast<double>(canvas().view().start().count), wall(shown.start()), 1e5) << factor;
+    EXPECT_NEAR(static_cast<double>(canvas().view().end().count), wall(shown.end() - base::Ticks(1)), 1e5)
+        << factor;
+  }
+  picture("trace_host");
+}
+
+TEST_F(HostPageTest, ATraceWithoutSpansOfTheHostHasNoSuchTab) {
+  open(ProfileFixture({.imported = true}).profile(), QStringLiteral("trace"));
+  for (int i = 0; i < child<QTabWidget>()->count(); ++i)
+    EXPECT_FALSE(child<QTabWidget>()->tabText(i) == QStringLiteral("Host") &&
+                 child<QTabWidget>()->isTabVisible(i));
+}
 
 TEST_F(HostPageTest, TheTableCountsTheSpansOfEachName) {
   openHost();

@@ -209,6 +209,52 @@ TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
   picture("programs");
 }
 
+TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
+  constexpr int kPrograms = 3'000;
+  auto profile = std::make_shared<record::MemoryProfile>();
+  model::RowSet rows;
+  rows.of<model::Target>() = {{"test", "ipu", "", 2, 2}};
+  rows.of<model::Executable>() = {model::Executable{}};
+  rows.of<model::Executable>()[0].id = model::ExecutableId(0);
+  rows.of<model::Executable>()[0].name = "training";
+  for (int d = 0; d < 2; ++d) {
+    model::Device device;
+    device.id = model::DeviceId(d);
+    device.name = "D" + std::to_string(d);
+    device.ticksPerSecond = 1'000'000;
+    rows.of<model::Device>().push_back(device);
+  }
+  rows.of<model::DebugContext>() = {{model::DebugContextId(0), {}, "layer", ""}};
+  std::map<int, std::int64_t> ticks;  // by device
+  for (int p = 0; p < kPrograms; ++p) {
+    rows.of<model::Program>().push_back({model::ProgramId(p),
+                                         {},
+                                         model::ExecutableId(0),
+                                         model::DeviceId(p % 2),
+                                         "OnTileExecute",
+                                         model::DebugContextId(0),
+                                         {}});
+    model::Step step;
+    step.program = model::ProgramId(p);
+    step.ticks = base::Ticks(1 + p % 7);
+    ticks[p % 2] += step.ticks.count;
+    rows.of<model::Step>().push_back(step);
+  }
+  ASSERT_TRUE(profile->commit(rows).ok());
+  open(profile, QStringLiteral("programs"));
+  const auto* tree = child<TreeTable>();
+  ASSERT_EQ(tree->model()->rowCount(), 2);
+  const sections::SectionTable& table = tree->model()->rows().table;
+  for (int d = 0; d < 2; ++d) {
+    const QModelIndex device = tree->model()->index(d, 0);
+    EXPECT_EQ(device.data().toString(), QStringLiteral("Device (D%1)").arg(d));
+    EXPECT_EQ(tree->model()->rowCount(device), kPrograms / 2);
+    EXPECT_EQ(std::get<std::int64_t>(table.rows[static_cast<std::size_t>(tree->model()->rowOf(device))][4]),
+              ticks[d]);
+    EXPECT_FALSE(tree->view()->isExpanded(tree->shown()->index(d, 0))) << "they are too many to be opened";
+  }
+}
+
 TEST_F(ModelPagesTest, AProgramShowsItsVerticesByType) {
   openPage(QStringLiteral("programs"));
   auto* tree = child<TreeTable>();

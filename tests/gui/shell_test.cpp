@@ -7,6 +7,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QSemaphore>
 #include <QStatusBar>
 #include <QStatusTipEvent>
 #include <QTemporaryDir>
@@ -19,6 +20,7 @@
 #include "profiler/store/profile_writer.h"
 #include "views/shell/icons.h"
 #include "views/shell/notice.h"
+#include "views/shell/page.h"
 #include "views/shell/saved_notice.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -44,6 +46,53 @@ void writeProfile(const QString& path, const FixtureOptions& options = {}) {
 QByteArray read(const QString& path) {
   QFile file(path);
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// A page whose content comes in two parts. The second one is read when the test allows it.
+class TwoPartPage : public shell::Page {
+ public:
+  explicit TwoPartPage(shell::PageContext& context) : Page(context), label_(new QLabel(this)) {
+    label_->setObjectName(QStringLiteral("two_parts"));
+    setContent(label_);
+  }
+  static QSemaphore& rest() {
+    static QSemaphore allowed;
+    return allowed;
+  }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      job.begin([this] { label_->setText(QStringLiteral("first")); });
+      rest().acquire();
+      return Apply([this] { label_->setText(QStringLiteral("all")); });
+    };
+  }
+
+ private:
+  QLabel* label_;
+};
+
+TEST_F(WindowTest, APageShowsAFirstPartWhileTheRestIsRead) {
+  shell::PageRegistry onlyThis;
+  onlyThis.add({QStringLiteral("two"), QStringLiteral("Two"), QStringLiteral("summary"), QString(), 1,
+                [](shell::PageContext& context) -> shell::Page* { return new TwoPartPage(context); }});
+  window = std::make_unique<shell::MainWindow>(onlyThis, *palette, openFile);
+  window->show();
+  window->openSource({ProfileFixture().profile(), {}, {}}, QStringLiteral("fixture.pop"));
+  const auto text = [&] {
+    const auto* label = window->findChild<QLabel*>(QStringLiteral("two_parts"));
+    return label == nullptr ? QString() : label->text();
+  };
+  ASSERT_TRUE(waitFor([&] { return text() == QStringLiteral("first"); }));
+  EXPECT_TRUE(window->currentPage()->showsContent());
+  EXPECT_EQ(window->currentPage()->notice(), QStringLiteral("Reading…"));
+  EXPECT_FALSE(window->isSettled());
+  TwoPartPage::rest().release();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(text(), QStringLiteral("all"));
+  EXPECT_EQ(window->currentPage()->notice(), QString());
+  window.reset();  // before its pages' definitions
 }
 
 TEST_F(WindowTest, StartsWithHowToOpenAProfile) {

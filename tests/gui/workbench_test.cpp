@@ -11,6 +11,7 @@
 #include "views/workbench/key_field.h"
 #include "views/workbench/key_value.h"
 #include "views/workbench/predictor.h"
+#include "views/workbench/run_figures.h"
 #include "window_test.h"
 #include "workbench_fixture.h"
 
@@ -211,6 +212,26 @@ TEST(WorkbenchDraft, AStageThatBeginsWithinABlockStays) {
   EXPECT_TRUE(whyFixed(workbench::placesOf(draft, *parsed)).contains(QStringLiteral("within the block B.")));
 }
 
+TEST_F(WorkbenchFormTest, FieldsStayWhereOnlyTheirValuesChange) {
+  QFile file(sample("mnist/pipelined.toml"));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  QByteArray text = file.readAll();
+  ASSERT_TRUE(text.contains("epochs = 3"));
+  QFile other(folder.filePath(QStringLiteral("other.toml")));
+  ASSERT_TRUE(other.open(QIODevice::WriteOnly));
+  other.write(text.replace("epochs = 3", "epochs = 7"));
+  other.close();
+  showSample("mnist/pipelined.toml");
+  const QString epochs = QStringLiteral("training.epochs");
+  const workbench::KeyField* field = window->form()->field(epochs);
+  ASSERT_NE(field, nullptr);
+  window->openConfiguration(other.fileName());
+  ASSERT_TRUE(waitFor([&] { return value("training.epochs") == QStringLiteral("7"); }));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->form()->field(epochs), field) << "the form need not be made again";
+  EXPECT_EQ(qobject_cast<QLineEdit*>(field->editor())->text(), QStringLiteral("7"));
+}
+
 class WorkbenchCommandsTest : public WindowTest {};
 
 TEST_F(WorkbenchCommandsTest, TheWindowAsksForTheWorkbench) {
@@ -232,6 +253,22 @@ TEST_F(WorkbenchCommandsTest, TheWindowAsksForTheWorkbench) {
   EXPECT_EQ(again.count(), 1);
   open(std::make_shared<record::MemoryProfile>());
   EXPECT_FALSE(action()->isEnabled()) << "the profile holds no options";
+}
+
+TEST_F(WorkbenchCommandsTest, ARunIsEditedWithThePathsOfTheFolderInWhichItWasStarted) {
+  auto profile = std::make_shared<record::MemoryProfile>();
+  model::RowSet rows;
+  rows.of<model::Property>() = {{"run_folder", "/models/digits"}};
+  rows.of<model::ConfigurationEntry>() = {{"model.onnx", "\"digits.onnx\"", "file"}};
+  ASSERT_TRUE(profile->commit(rows).ok());
+  const auto figures = workbench::readFigures(
+      [&](const std::string&) {
+        return base::Result(shell::OpenedSource{profile, {}, {}});
+      },
+      {});
+  ASSERT_TRUE(figures.ok());
+  ASSERT_EQ(figures->options.size(), 1U);
+  EXPECT_EQ(figures->options[0].value, "\"/models/digits/digits.onnx\"");
 }
 
 TEST_F(WorkbenchCommandsTest, AProfileGetsAWindowOfItsOwnOnce) {

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QTabWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <array>
 
 #include "profiler/sections/reports.h"
@@ -124,6 +125,8 @@ class ComparePage : public shell::Page {
       if (own == nullptr || source.catalog->executables.empty())
         return base::badInput("A profile without an executable cannot be compared: its run ended too early.");
       const model::ExecutableId executable = counterpart;
+      // Which settings differ is known at once; the rest is read meanwhile.
+      job.begin([this, tables = comparedOptions(*source.catalog, job.catalog)] { applyFirst(tables); });
       PIPESCOPE_ASSIGN(CompareData made,
                        collectComparison({*source.source, *source.catalog, executable, -1, reports},
                                          {job.source, job.catalog, job.executable, -1, job.reports},
@@ -188,7 +191,25 @@ class ComparePage : public shell::Page {
                                       : tr("Source: %1 → target: %2").arg(source, context_.session.title()));
   }
 
+  /// Shows the settings that differ. What belongs to an older comparison stays until the rest is there.
+  void applyFirst(const std::vector<sections::SectionTable>& tables) {
+    applySource();
+    const auto named = [&](const char* key) {
+      return std::ranges::find(tables, key, &sections::SectionTable::key);
+    };
+    if (const auto options = named("options"); options != tables.end()) applyOptions(*options, 1);
+    const auto versions = named("versions");
+    if (complete_ || versions == tables.end() || versions->rows.empty()) return;
+    applyTabs({*versions}, 1);
+  }
+
+  void applyOptions(const sections::SectionTable& table, double perUnit) {
+    options_->setTable(table, perUnit);
+    options_->parentWidget()->setVisible(!table.rows.empty());
+  }
+
   void apply(const CompareData& content, const QString& unit) {
+    complete_ = true;
     applySource();
     const sections::Section& diff = content.diff;
     const sections::Fact* inShort = factNamed(diff, "in_short");
@@ -197,13 +218,12 @@ class ComparePage : public shell::Page {
     for (const std::string& remark : diff.remarks) sentences << text(remark);
     inShort_->setText(sentences.join(QLatin1Char(' ')));
     applyCards(diff, unit);
-    options_->setTable(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
-    options_->parentWidget()->setVisible(!tableNamed(diff, "options")->rows.empty());
+    applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
     waterfall_->setSection(diff, unit);
     applyMemory(content);
     pipelines_->setSides(content.source, content.target);
-    applyTabs(diff);
+    applyTabs(diff.tables, diff.ticksPerShownUnit);
   }
 
   void applyCards(const sections::Section& diff, const QString& unit) {
@@ -279,18 +299,18 @@ class ComparePage : public shell::Page {
   }
 
   /// All further tables of the comparison that have rows.
-  void applyTabs(const sections::Section& diff) {
+  void applyTabs(const std::vector<sections::SectionTable>& tables, double perUnit) {
     while (tabs_->count() > 0) {
       QWidget* old = tabs_->widget(0);
       tabs_->removeTab(0);
       old->deleteLater();
     }
-    for (const sections::SectionTable& table : diff.tables) {
+    for (const sections::SectionTable& table : tables) {
       if (table.rows.empty() || table.key == "step" || table.key == "options") continue;
       auto* shown = new DataTable(context_.palette, tabs_);
       shown->setFilterVisible(true);
       shown->setRowsShown(kComparedRows);
-      shown->setTable(table, diff.ticksPerShownUnit);
+      shown->setTable(table, perUnit);
       tabs_->addTab(shown, text(table.title));
     }
   }
@@ -298,6 +318,7 @@ class ComparePage : public shell::Page {
   std::array<FigureCard*, kComparedCards.size()> cards_{};
   QGridLayout* grid_ = nullptr;
   int cardColumns_ = 0;
+  bool complete_ = false;  ///< a whole comparison has been shown
   QLabel* inShort_ = nullptr;
   shell::ElidedLabel* source_ = nullptr;
   QComboBox* device_ = nullptr;

@@ -385,7 +385,7 @@ class MemoryPage : public shell::Page {
     const double share =
         data_->capacity > 0 ? static_cast<double>(used) / static_cast<double>(data_->capacity) : 0;
     return prefix + tr("%1, %2 of %3 used (%4), address span %5")
-                        .arg(data_->names[at], memoryPageBytesText(used),
+                        .arg(data_->nameOf(at), memoryPageBytesText(used),
                              memoryPageBytesText(data_->capacity), text(formatCell(share, Format::fraction)),
                              memoryPageBytesText(span));
   }

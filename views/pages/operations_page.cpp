@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
@@ -78,21 +79,45 @@ class OperationsPage : public shell::Page {
 
   shell::Picture picture() override { return {charts_->current(), accessibleName(), {}}; }
 
+  /// The details show the same operation of both profiles.
+  void mirror(const Page* shown) override {
+    const auto* other = static_cast<const OperationsPage*>(shown);
+    if (other == nullptr || !data_ || !other->data_ || kind() != other->kind()) return;
+    const ChosenOperations& wanted = other->chosen_;
+    const Mirrored now{wanted.title, wanted.row, data_, other->data_};
+    if (now == mirrored_) return;
+    mirrored_ = now;
+    if (wanted.title.isEmpty()) return choose({});
+    const int row = wanted.row < 0 ? -1 : rowLike(other->rows(), wanted.row);
+    ChosenOperations same = wanted;
+    same.row = row;
+    // Without such a row, or for a row that the tree has made, there are no figures of the row itself.
+    same.cells = row < 0 ? std::vector<sections::Cell>(rows().columns.size())
+                         : rows().rows[static_cast<std::size_t>(row)];
+    row < 0 && wanted.prefix.empty() ? chooseNothing(same) : choose(same);
+  }
+
  protected:
   Load load() override {
-    return [this](const Job& job) -> base::Result<Apply> {
+    return [this, isShort = kind() <= OperationRows::kinds](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto content = std::make_shared<OperationsData>();
       const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
+      auto first = std::make_shared<OperationsData>();
+      PIPESCOPE_ASSIGN(first->all, sections::shortOperationTables(context));
+      PIPESCOPE_ASSIGN(first->section, sectionNamed("operations", context));
+      first->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
+      if (isShort) job.begin([this, first] { beginWith(first); });
+      auto content = std::make_shared<OperationsData>();
+      content->section = first->section;
+      content->timeUnit = first->timeUnit;
       PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("operations", context));
       content->findGroups();
-      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
-      return Apply([this, content] {
+      return Apply([this, content, first] {
+        const bool begun = data_ == first && kind() <= OperationRows::kinds && first->section.lacks.empty();
         data_ = content;
         details_->setData(content);
-        apply();
+        begun ? completeDetails() : apply();
       });
     };
   }
@@ -153,15 +178,36 @@ class OperationsPage : public shell::Page {
     if (data_ && data_->section.lacks.empty() && arrangement_->currentIndex() == kTree) makeTree();
   }
 
+  /// Shows layers, blocks and types while operators and programs are being read.
+  void beginWith(const std::shared_ptr<OperationsData>& first) {
+    data_ = first;
+    details_->setData(first);
+    apply();
+  }
+
+  /// Shows the programs and operators of what the user may have selected meanwhile.
+  void completeDetails() {
+    showChart();  // it draws the rows of the data
+    if (selected_ >= 0) charts_->mark(selected_);
+    details_->show(chosen_);
+    if (chosen_.row >= 0) readNames(chosen_.row);
+    if (treePending_) treeOf_.reset(), makeTree();
+  }
+
+  void showChart() {
+    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
+  }
+
   void apply() {
     if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
     sections::SectionTable table = rows();
-    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
+    showChart();
     for (sections::SectionColumn& column : table.columns) column.inText = true;
     table_->setTable(std::move(table), data_->perUnit());
     hideColumns();
     selected_ = -1;
     treeOf_.reset();
+    treePending_ = false;
     if (arrangement_->currentIndex() == kTree) makeTree();
     applyTotals();
     choose({});
@@ -171,6 +217,7 @@ class OperationsPage : public shell::Page {
   void makeTree() {
     if (treeOf_ == kind()) return;
     treeOf_ = kind();
+    treePending_ = true;
     readInBackground(
         [data = data_, kind = kind()] {
           sections::SectionTable table = data->rows(kind);
@@ -179,6 +226,7 @@ class OperationsPage : public shell::Page {
         },
         [this, data = data_, kind = kind()](const std::shared_ptr<TreeRows>& rows) {
           if (data != data_ || treeOf_ != kind) return;
+          treePending_ = false;
           tree_->setRows(std::move(*rows), data->perUnit());
           tree_->openTo(1);
           hideTreeColumns();
@@ -246,8 +294,34 @@ class OperationsPage : public shell::Page {
                                 : text(rows().basis));
     ChosenOperations own = chosen;
     own.kind = kind();
+    chosen_ = own;
     details_->show(own);
     if (chosen.row >= 0) readNames(chosen.row);
+  }
+
+  /// The row that stands for the same as a row of the other profile's table; −1: none.
+  int rowLike(const sections::SectionTable& table, int row) const {
+    const auto place = [](const sections::SectionTable& of, const char* key) {
+      return static_cast<std::size_t>(std::ranges::find(of.columns, key, &sections::SectionColumn::key) -
+                                      of.columns.begin());
+    };
+    const auto sameIn = [&](const auto& own, const char* key) {
+      const std::size_t here = place(rows(), key), there = place(table, key);
+      if (there == table.columns.size() || here == rows().columns.size()) return true;
+      return own[here] == table.rows[static_cast<std::size_t>(row)][there];
+    };
+    const auto found = std::ranges::find_if(rows().rows, [&](const auto& own) {
+      return sameIn(own, "name") && sameIn(own, "kind") && sameIn(own, "pass");
+    });
+    return found == rows().rows.end() ? -1 : static_cast<int>(found - rows().rows.begin());
+  }
+
+  /// Shows that this profile has no such operation.
+  void chooseNothing(ChosenOperations chosen) {
+    chosen.kind = OperationRows::layers;  // whose rows are found by name, so none is
+    chosen.cells.assign(data_->rows(chosen.kind).columns.size(), {});
+    chosen_ = chosen;
+    details_->show(chosen);
   }
 
   void readNames(int row) {
@@ -306,7 +380,12 @@ class OperationsPage : public shell::Page {
   DataTable* table_ = nullptr;
   TreeTable* tree_ = nullptr;
   QLabel* totals_ = nullptr;
-  int selected_ = -1;                              ///< row of the table
+  ChosenOperations chosen_;  ///< what the details show
+  int selected_ = -1;        ///< row of the table
+  bool treePending_ = false;
+  using Mirrored =
+      std::tuple<QString, int, std::shared_ptr<const OperationsData>, std::shared_ptr<const OperationsData>>;
+  Mirrored mirrored_;  ///< title and row of the other page's selection, and the data of both
   std::optional<sections::OperationRows> treeOf_;  ///< the rows that the tree shows or waits for
 };
 

@@ -80,12 +80,19 @@ class PipelinePage : public shell::Page {
     request.executable = context_.session.executable();
     request.run = call_;
     request.iteration = step_;
-    return [this, request, scale = timeScale()](const Job& job) -> base::Result<Apply> {
+    return [this, request, isFirst = fresh_, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto made = analysis::pipelineGrid(job.source, job.catalog, request, job.progress);
       if (!made.ok()) return made.error();
       auto grid = std::make_shared<const PipelineGrid>(*std::move(made));
+      // The passes are shown while what fills the gaps between them is being read.
+      if (isFirst) {
+        job.begin([this, grid, scale] {
+          marks_ = std::make_shared<const geometry::PipelineMarks>();
+          apply(grid, scale);
+        });
+      }
       auto marks = readMarks(job, *grid);
       if (!marks.ok()) return marks.error();
       return Apply([this, grid, marks = *marks, scale] {
@@ -109,6 +116,7 @@ class PipelinePage : public shell::Page {
   }
 
   void forget() override {
+    fresh_ = true;
     call_ = {};
     step_ = 0;
   }
@@ -188,6 +196,7 @@ class PipelinePage : public shell::Page {
 
   void apply(std::shared_ptr<const PipelineGrid> grid, const geometry::TimeScale& scale) {
     grid_ = std::move(grid);
+    fresh_ = false;
     scale_ = scale;
     if (grid_->cells.empty()) {
       canvas_->setGrid(nullptr, nullptr, scale);
@@ -404,6 +413,7 @@ class PipelinePage : public shell::Page {
 
   std::shared_ptr<const PipelineGrid> grid_;
   MarksPointer marks_;
+  bool fresh_ = true;  ///< nothing of the present profile and executable has been shown
   geometry::TimeScale scale_;
   model::RunId call_;
   int step_ = 0;

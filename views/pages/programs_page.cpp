@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "profiler/sections/program_rows.h"
 #include "views/pages/parts/data_table.h"
@@ -28,13 +30,8 @@ using geometry::ColourRole;
 
 const auto kProgramIdsKey = QStringLiteral("programs/ids"),
            kProgramLevelsKey = QStringLiteral("programs/levels");
-constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4;
-
-struct ProgramsData {
-  sections::ProgramRows rows;
-  sections::Section section;
-  double perUnit = 1;
-};
+constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4, kEveryLevel = 1'000,
+              kMostOpenAtFirst = 2'000;
 
 struct ProgramColour {
   const char *begin, *name;
@@ -76,6 +73,30 @@ bool isFlow(const QString& type) {
          type == QLatin1String("Call") || type == QLatin1String("Function");
 }
 
+struct ProgramsData {
+  sections::ProgramRows rows;
+  sections::Section section;
+  double perUnit = 1;
+  TreeRows tree;                              ///< moved into the table of the page
+  std::vector<const ProgramColour*> colours;  ///< by row
+  std::vector<bool> used;                     ///< by column: some program has it
+};
+
+/// Finds what the page needs of each program. For workers, because there may be very many.
+void arrange(ProgramsData& data) {
+  const sections::ProgramRows& rows = data.rows;
+  data.tree = {rows.table, rows.parents, {}};
+  for (std::size_t i = 0; i < rows.parents.size(); ++i) {
+    data.tree.sources.push_back(static_cast<int>(i));
+    const QString type = wordsIn(rows.table.rows[i][kProgramTypeColumn]);
+    const bool isLeaf =
+        !isFlow(type) && (i + 1 == rows.parents.size() || rows.parents[i + 1] != static_cast<int>(i));
+    data.colours.push_back(&colourOfProgram(type, rows.steps[i], isLeaf));
+  }
+  data.tree.shape = shapeOf(data.tree);
+  data.used = data.tree.shape->used;
+}
+
 }  // namespace
 
 class ProgramsPage : public shell::Page {
@@ -91,16 +112,15 @@ class ProgramsPage : public shell::Page {
     upper_->body()->addWidget(tree_, 1);
     upper_->body()->addWidget(legend_);
     facts_ = new FactGrid(context.palette, area->tabs());
+    facts_->setComparable(true);
     names_ = new DataTable(context.palette, area->tabs());
     names_->setComparable(false);
     below_ = new DataTable(context.palette, area->tabs());
     below_->setFilterVisible(true);
-    below_->setComparable(false);
     area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(below_, tr("Programs in it"));
     vertices_ = new DataTable(context.palette, area->tabs());
     vertices_->setFilterVisible(true);
-    vertices_->setComparable(false);
     area->tabs()->addTab(vertices_, tr("Vertices"));
     area->tabs()->addTab(names_, tr("Debug"));
     setContent(area);
@@ -120,6 +140,14 @@ class ProgramsPage : public shell::Page {
 
   shell::Picture picture() override { return {upper_, accessibleName(), {}}; }
 
+  /// The details show the same program of both profiles.
+  void mirror(const Page* shown) override {
+    const auto* other = static_cast<const ProgramsPage*>(shown);
+    if (other == nullptr || !data_ || !other->data_) return;
+    const int row = other->selected_ < 0 ? -1 : rowOfPath(other->pathOf(other->selected_));
+    if (row != selected_) showRow(row);
+  }
+
  protected:
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
@@ -130,9 +158,10 @@ class ProgramsPage : public shell::Page {
       PIPESCOPE_ASSIGN(content->rows, sections::programRows(context));
       PIPESCOPE_ASSIGN(content->section, sectionNamed("programs", context));
       content->perUnit = content->section.ticksPerShownUnit;
+      arrange(*content);
       return Apply([this, content] {
         data_ = content;
-        apply();
+        apply(std::move(content->tree));
       });
     };
   }
@@ -174,52 +203,42 @@ class ProgramsPage : public shell::Page {
     return tools;
   }
 
-  void apply() {
+  void apply(TreeRows tree) {
     if (data_->rows.table.rows.empty()) {
       return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
     }
-    TreeRows rows{data_->rows.table, data_->rows.parents, {}};
-    for (std::size_t i = 0; i < rows.parents.size(); ++i) rows.sources.push_back(static_cast<int>(i));
-    tree_->setRows(std::move(rows), data_->perUnit);
+    tree_->setRows(std::move(tree), data_->perUnit);
     applyColumns();
     applyColours();
-    openLevels();
+    openLevels(kMostOpenAtFirst);
     showRow(-1);
     followOthers();
   }
 
   /// Hides columns that no program has, such as the code where the devices have none.
   void applyColumns() {
-    const auto& table = data_->rows.table;
-    for (int c = kProgramTypeColumn + 1; c < static_cast<int>(table.columns.size()); ++c) {
-      const bool any = std::ranges::any_of(table.rows, [c](const auto& row) {
-        return !std::holds_alternative<std::monostate>(row[static_cast<std::size_t>(c)]);
-      });
-      tree_->setColumnShown(c, any);
-    }
+    for (int c = kProgramTypeColumn + 1; c < static_cast<int>(data_->used.size()); ++c)
+      tree_->setColumnShown(c, data_->used[static_cast<std::size_t>(c)]);
     tree_->setColumnShown(kProgramIdColumn, ids_->isChecked());
     tree_->setColumnShown(kProgramTypeColumn, false);
   }
 
-  void openLevels() {
-    levels_->currentIndex() == kAllLevels ? tree_->openAll() : tree_->openTo(levels_->currentIndex());
+  void openLevels(int most = TreeTable::kMostOpen) {
+    tree_->openTo(levels_->currentIndex() == kAllLevels ? kEveryLevel : levels_->currentIndex(), most);
   }
 
   void applyColours() {
     std::vector<timeline::LegendEntry> entries;
     std::map<ColourRole, QPixmap> swatches;  // one for each colour, because there are many programs
     std::vector<QPixmap> marks;
-    const auto& rows = data_->rows.table.rows;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const QString type = wordsIn(rows[i][kProgramTypeColumn]);
-      const bool isLeaf =
-          !isFlow(type) && (i + 1 == rows.size() || data_->rows.parents[i + 1] != static_cast<int>(i));
-      const ProgramColour& colour = colourOfProgram(type, data_->rows.steps[i], isLeaf);
-      const auto [known, isNew] = swatches.try_emplace(colour.role);
-      if (isNew) known->second = timeline::swatch(colour.role, false, context_.palette, devicePixelRatioF());
+    std::set<const ProgramColour*> seen;
+    for (const ProgramColour* colour : data_->colours) {
+      const auto [known, isNew] = swatches.try_emplace(colour->role);
+      if (isNew) known->second = timeline::swatch(colour->role, false, context_.palette, devicePixelRatioF());
       marks.push_back(known->second);
-      const auto same = [&](const auto& entry) { return entry.text == tr(colour.name); };
-      if (std::ranges::none_of(entries, same)) entries.push_back({tr(colour.name), colour.role, false});
+      if (!seen.insert(colour).second) continue;
+      const auto same = [&](const auto& entry) { return entry.text == tr(colour->name); };
+      if (std::ranges::none_of(entries, same)) entries.push_back({tr(colour->name), colour->role, false});
     }
     tree_->setMarks(std::move(marks));
     legend_->setEntries(std::move(entries));
@@ -307,6 +326,22 @@ class ProgramsPage : public shell::Page {
               table.ok() ? *table
                          : sections::SectionTable{"vertices", "Vertices", table.error().message, {}, {}});
         });
+  }
+
+  /// The texts of a program and of those around it, the outermost last.
+  QStringList pathOf(int row) const {
+    QStringList path;
+    for (int at = row; at >= 0; at = data_->rows.parents[static_cast<std::size_t>(at)])
+      path << wordsIn(data_->rows.table.rows[static_cast<std::size_t>(at)][0]);
+    return path;
+  }
+
+  int rowOfPath(const QStringList& path) const {
+    for (int row = 0; row < static_cast<int>(data_->rows.parents.size()); ++row) {
+      const bool maybe = wordsIn(data_->rows.table.rows[static_cast<std::size_t>(row)][0]) == path.front();
+      if (maybe && pathOf(row) == path) return row;
+    }
+    return -1;
   }
 
   int rowOf(model::ProgramId id) const {

@@ -312,7 +312,7 @@ class StagesPage : public shell::Page {
                                       [&](const sections::SectionTable& t) { return t.key == key; });
       const bool any = found != data_->section.tables.end() && !found->rows.empty();
       table->parentWidget()->setVisible(any);
-      if (!any) return;
+      if (found == data_->section.tables.end()) return;
       sections::SectionTable shown = *found;
       // The chart above shows the waits. As text they would be wider than any window.
       dropColumn(shown, "waits");

@@ -13,6 +13,7 @@
 #include "views/pages/parts/trace_details.h"
 #include "views/pages/parts/trace_find.h"
 #include "views/pages/parts/trace_follower.h"
+#include "views/pages/parts/trace_host.h"
 #include "views/pages/parts/trace_loading.h"
 #include "views/pages/parts/trace_menu.h"
 #include "views/pages/parts/trace_notes.h"
@@ -198,6 +199,9 @@ class TracePage : public shell::Page {
     table_ = &tabs_->table();
     details_ = &tabs_->details();
     tiles_ = &tabs_->tiles();
+    host_ = new TraceHost(*this, context_, tabs_);
+    tabs_->addHost(host_);
+    connect(host_, &TraceHost::possible, tabs_, &TraceTabs::setHostPossible);
     connect(details_, &TraceDetails::zoomWanted, this, [this] { canvas_->zoomToSelection(); });
     connect(details_, &TraceDetails::causeWanted, this, [this] { canvas_->followWait(); });
     return tabs_;
@@ -263,6 +267,7 @@ class TracePage : public shell::Page {
     if (pendingView_) context_.timeRange.show(*std::exchange(pendingView_, std::nullopt));
     followNotes();
     followOthers();
+    host_->follow();
     find_->goOn();
   }
 
@@ -482,6 +487,7 @@ class TracePage : public shell::Page {
 
   TraceToolbar* bar_ = nullptr;
   TileTable* tiles_ = nullptr;
+  TraceHost* host_ = nullptr;
   TraceNotes* notes_ = nullptr;
   timeline::OverviewStrip* overview_ = nullptr;
   timeline::TimelineCanvas* canvas_ = nullptr;

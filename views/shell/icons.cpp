@@ -1,7 +1,10 @@
 #include "views/shell/icons.h"
 
+#include <QCoreApplication>
+#include <QHash>
 #include <QPainter>
 #include <QRegularExpression>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -120,7 +123,9 @@ QPainterPath iconPath(const QString& name) {
   return path;
 }
 
-QPixmap iconPixmap(const QString& name, const QColor& colour, int size, double devicePixelRatio) {
+namespace {
+
+QPixmap drawnIcon(const QPainterPath& path, const QColor& colour, int size, double devicePixelRatio) {
   QPixmap pixmap(static_cast<int>(std::lround(size * devicePixelRatio)),
                  static_cast<int>(std::lround(size * devicePixelRatio)));
   pixmap.setDevicePixelRatio(devicePixelRatio);
@@ -129,19 +134,42 @@ QPixmap iconPixmap(const QString& name, const QColor& colour, int size, double d
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(size / kUnits, size / kUnits);
   painter.setPen(QPen(colour, kStroke, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-  painter.drawPath(iconPath(name));
+  painter.drawPath(path);
   return pixmap;
 }
 
+/// The icons that were drawn, by name and colours: a form has the same icon in each of its rows.
+QHash<QString, QIcon>& drawnIcons() {
+  static QHash<QString, QIcon> icons;
+  static const bool once = [] {
+    qAddPostRoutine([] { icons.clear(); });  // pictures must go before the application does
+    return true;
+  }();
+  static_cast<void>(once);
+  return icons;
+}
+
+}  // namespace
+
+QPixmap iconPixmap(const QString& name, const QColor& colour, int size, double devicePixelRatio) {
+  return drawnIcon(iconPath(name), colour, size, devicePixelRatio);
+}
+
 QIcon icon(const QString& name, const Palette& palette) {
-  QIcon made;
   const QColor disabled = Palette::mixed(palette.ui(Ui::muted), palette.ui(Ui::window), 0.5);
+  const std::array<QColor, 4> colours = {palette.ui(Ui::muted), palette.ui(Ui::text), palette.ui(Ui::accent),
+                                         disabled};
+  QString key = name;
+  for (const QColor& colour : colours) key += colour.name(QColor::HexArgb);
+  QIcon& made = drawnIcons()[key];
+  if (!made.isNull()) return made;
+  const QPainterPath path = iconPath(name);
   for (const int size : {16, 20, 24}) {
     for (const double ratio : {1.0, 2.0}) {
-      made.addPixmap(iconPixmap(name, palette.ui(Ui::muted), size, ratio), QIcon::Normal, QIcon::Off);
-      made.addPixmap(iconPixmap(name, palette.ui(Ui::text), size, ratio), QIcon::Active, QIcon::Off);
-      made.addPixmap(iconPixmap(name, palette.ui(Ui::accent), size, ratio), QIcon::Normal, QIcon::On);
-      made.addPixmap(iconPixmap(name, disabled, size, ratio), QIcon::Disabled, QIcon::Off);
+      made.addPixmap(drawnIcon(path, colours[0], size, ratio), QIcon::Normal, QIcon::Off);
+      made.addPixmap(drawnIcon(path, colours[1], size, ratio), QIcon::Active, QIcon::Off);
+      made.addPixmap(drawnIcon(path, colours[2], size, ratio), QIcon::Normal, QIcon::On);
+      made.addPixmap(drawnIcon(path, colours[3], size, ratio), QIcon::Disabled, QIcon::Off);
     }
   }
   return made;

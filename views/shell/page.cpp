@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QPointer>
 #include <QScrollArea>
 #include <QShowEvent>
 #include <QStackedLayout>
@@ -206,12 +207,30 @@ void Page::start() {
   inBackground(
       this,
       [load = load(), held = *snapshot, executable = context_.session.executable(), progress = progress_,
-       reports = context_.session.reports()] {
-        auto read = load({*held.source, *held.catalog, executable, *progress, reports});
+       reports = context_.session.reports(), begin = firstPart()] {
+        auto read = load({*held.source, *held.catalog, executable, *progress, reports, begin});
         sections::forgetLargeReports(*reports);
         return read;
       },
       [this](base::Result<Apply>&& result) { finish(std::move(result)); });
+}
+
+/// What Job::begin calls on the worker. The page may be destroyed before the window's thread gets to it.
+std::function<void(Page::Apply)> Page::firstPart() {
+  // The worker may be the last to let go of the relay, whose thread is the window's.
+  const std::shared_ptr<QObject> relay(new QObject, [](QObject* object) { object->deleteLater(); });
+  return [relay, page = QPointer<Page>(this), progress = progress_](Apply apply) {
+    const auto show = [page, progress, apply = std::move(apply)] {
+      if (!page || !page->loading_ || page->progress_ != progress || progress->cancelled()) return;
+      const bool first = !page->hasContent_;
+      page->showContent();
+      page->hasContent_ = true;
+      apply();
+      page->bar_->setNotice(NoticeKind::info, tr("Reading…"));
+      if (first) page->offerKeyboard();
+    };
+    QMetaObject::invokeMethod(relay.get(), show, Qt::QueuedConnection);
+  };
 }
 
 void Page::finish(base::Result<Apply>&& result) {

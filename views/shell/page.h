@@ -143,6 +143,9 @@ class Page : public QWidget {
     model::ExecutableId executable;
     base::Progress& progress;
     std::shared_ptr<sections::ReportCache> reports;  ///< what pages have computed already
+    /// Shows a first part of the content while the load reads the rest. Returns at once; nothing is shown if
+    /// another load has begun meanwhile.
+    std::function<void(std::function<void()> apply)> begin;
   };
   /// Shows what was read. Called on the window's thread.
   using Apply = std::function<void()>;
@@ -172,6 +175,7 @@ class Page : public QWidget {
 
  private:
   void start();
+  std::function<void(Apply)> firstPart();
   void finish(base::Result<Apply>&& result);
   void enableOwned();
   bool isRead() const { return isVisible() || unseen_; }

@@ -6,6 +6,7 @@
 #include <QEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "views/shell/palette.h"
@@ -65,6 +66,21 @@ QWidget* KeyField::makeEditor(const QString& toml) {
   if (!key_.choices.isEmpty()) line->setCompleter(new QCompleter(key_.choices, line));
   connect(line, &QLineEdit::textEdited, this, tell);
   return line;
+}
+
+void KeyField::setValue(const QString& toml) {
+  const QSignalBlocker quiet(editor_);
+  const QString typed = typedText(key_, toml);
+  if (auto* check = qobject_cast<QCheckBox*>(editor_)) {
+    check->setChecked(toml == QLatin1String("true"));
+  } else if (auto* box = qobject_cast<QComboBox*>(editor_)) {
+    if (box->findText(typed) < 0) box->insertItem(0, typed);
+    box->setCurrentText(typed);
+  } else if (auto* line = qobject_cast<QLineEdit*>(editor_); line != nullptr && line->text() != typed) {
+    line->setText(typed);
+    line->setCursorPosition(0);
+  }
+  setProblem({});
 }
 
 /// The wheel scrolls the form. It changes a choice only where the user has given it the keyboard.

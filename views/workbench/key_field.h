@@ -16,6 +16,8 @@ class KeyField : public QWidget {
  public:
   KeyField(const KeyRow& key, const QString& path, const QString& toml, QWidget* parent = nullptr);
   const QString& path() const { return path_; }
+  /// Shows another value, without a problem. Tells nobody.
+  void setValue(const QString& toml);
   /// Shows a sentence below the value; empty: none.
   void setProblem(const QString& sentence);
   QString problem() const;

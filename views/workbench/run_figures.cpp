@@ -3,6 +3,7 @@
 #include <QFile>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/run_folder.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/section_lookup.h"
@@ -23,7 +24,7 @@ base::Result<RunFigures> readFigures(const shell::Opener& open, const QString& p
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*opened.source));
   RunFigures figures;
   figures.state = QString::fromStdString(model::toString(catalog->state.state));
-  figures.options = catalog->configuration;
+  figures.options = analysis::optionsForAnyFolder(*catalog);
   if (catalog->executables.empty()) return figures;
   const sections::Context context{*opened.source, *catalog, catalog->executables.begin()->id};
   PIPESCOPE_ASSIGN(const sections::Section summary, pages::sectionNamed("summary", context));

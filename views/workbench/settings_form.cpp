@@ -69,16 +69,37 @@ SettingsForm::SettingsForm(const shell::Palette& palette, Draft& draft, QWidget*
   refresh();
 }
 
+QStringList SettingsForm::closedArrays() const {
+  QStringList closed;
+  for (const QString& array : draft_.keys().arrays()) {
+    if (isClosed(array)) closed << array;
+  }
+  return closed;
+}
+
 void SettingsForm::refresh() {
+  if (!refreshValues()) rebuild();
+}
+
+/// Shows other values of the same settings. Returns false if the settings are others.
+bool SettingsForm::refreshValues() {
+  const QStringList closed = closedArrays();
+  if (rows_ == nullptr || !closed.isEmpty() || closed != closed_) return false;
+  const auto settings = draft_.settings();
+  const bool same = std::ranges::equal(settings, fields_, {}, &FormSetting::path, &KeyField::path);
+  if (!same || settings.empty()) return false;
+  for (std::size_t i = 0; i < fields_.size(); ++i) fields_[i]->setValue(settings[i].value);
+  offers_->setStringList(offers());
+  return true;
+}
+
+void SettingsForm::rebuild() {
   fields_.clear();
   rows_ = new QWidget;
   column_ = new QVBoxLayout(rows_);
   column_->setContentsMargins(0, 0, 10, 0);
   column_->setSpacing(4);
-  QStringList closed;
-  for (const QString& array : draft_.keys().arrays()) {
-    if (isClosed(array)) closed << array;
-  }
+  closed_ = closedArrays();
   QString heading;
   QGridLayout* grid = nullptr;
   for (const FormSetting& setting : draft_.settings()) {
@@ -86,7 +107,7 @@ void SettingsForm::refresh() {
     const QString table = setting.path.section(QLatin1Char('.'), 0, -2);
     const int open = table.indexOf(QLatin1Char('['));
     const QString array = table.left(std::max(0, open));
-    if (closed.contains(array)) {
+    if (closed_.contains(array)) {
       if (heading != array) addClosed(heading = array);
       grid = nullptr;
       continue;

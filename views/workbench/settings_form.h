@@ -27,8 +27,11 @@ class SettingsForm : public QWidget {
 
  public:
   SettingsForm(const shell::Palette& palette, Draft& draft, QWidget* parent = nullptr);
-  /// Shows the draft again after something else has changed it.
+  /// Shows the draft again after something else has changed it. Fields stay where the draft has the same
+  /// settings as before.
   void refresh();
+  /// The same with new fields, in the present colours.
+  void rebuild();
   /// Shows each sentence at its setting. Returns the sentences that belong to no setting that is shown.
   QStringList setProblems(const std::vector<Problem>& problems);
   /// Null: the setting is not shown.
@@ -39,6 +42,8 @@ class SettingsForm : public QWidget {
   void changed();
 
  private:
+  bool refreshValues();
+  QStringList closedArrays() const;
   void addTyped();
   void addSetting(const QString& path);
   QGridLayout* group(const QString& title, const QString& array, int index);
@@ -60,6 +65,7 @@ class SettingsForm : public QWidget {
   QWidget* rows_ = nullptr;
   QVBoxLayout* column_ = nullptr;
   std::vector<KeyField*> fields_;
+  QStringList closed_;    ///< long arrays that are not shown
   QSet<QString> opened_;  ///< long arrays that are shown
 };
 

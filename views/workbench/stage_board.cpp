@@ -169,6 +169,7 @@ void StageBoard::endDrag() {
   places_ = *trial_;
   trial_.reset();
   arrange();
+  repaint();  // at once: what follows takes a moment, and the card must not seem to be held meanwhile
   Q_EMIT moved(places_);
 }
 

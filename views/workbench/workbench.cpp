@@ -179,7 +179,7 @@ void Workbench::makeActions() {
 void Workbench::followPalette() {
   QApplication::setPalette(palette_.widgets());
   setStyleSheet(palette_.styleSheet());
-  form_->refresh();  // its icons have the theme's colours
+  form_->rebuild();  // its icons have the theme's colours
   stale_ = true;
   check();
 }

@@ -230,11 +230,19 @@ base::Status addMemory(const DiffSide& side, bool after,
 
 }  // namespace
 
+std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog& after) {
+  return changes(versionsOf(before), versionsOf(after));
+}
+
+std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after) {
+  return changes(optionsOf(before), optionsOf(after));
+}
+
 Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
   Diff result;
-  result.versions = changes(versionsOf(before.catalog), versionsOf(after.catalog));
-  result.options = changes(optionsOf(before.catalog), optionsOf(after.catalog));
+  result.versions = changedVersions(before.catalog, after.catalog);
+  result.options = changedOptions(before.catalog, after.catalog);
   const std::int64_t first = before.catalog.timebase({}).ticksPerSecond,
                      second = after.catalog.timebase({}).ticksPerSecond;
   result.ticksPerSecond = first == second ? first : kPicoseconds;

@@ -84,6 +84,10 @@ struct Diff {
   }
 };
 
+/// What needs no rows of calls: the versions and options that differ.
+std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog& after);
+std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after);
+
 struct DiffSide {
   const model::ProfileSource& source;
   const Catalog& catalog;

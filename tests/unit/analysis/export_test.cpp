@@ -59,6 +59,50 @@ TEST(Export, ChromeTracesHaveProcessesLanesStepsArrowsAndCounters) {
   }
 }
 
+TEST(Export, ChromeTracesHaveTheHostsSpansBesideTheCallTheyBelongTo) {
+  const TraceFixture fixture(6);
+  model::RowSet rows = fixture.rows;
+  model::Run& call = rows.of<model::Run>()[0];
+  call.wallStartNs = 5'000;
+  call.wallEndNs = 9'000;
+  rows.of<model::HostThread>() = {{model::HostThreadId(0), "", "main"}};
+  rows.of<model::HostName>() = {{model::HostNameId(0), "numerics", "compute"},
+                                {model::HostNameId(1), "data", "load"}};
+  const auto span = [&](int name, std::int64_t start, std::int64_t end) {
+    rows.of<model::HostSpan>().push_back(
+        {model::HostThreadId(0), model::HostNameId(name), Ticks(start), Ticks(end)});
+  };
+  span(1, 1'000, 4'000);  // before the call, when the devices have no time
+  span(0, 6'000, 7'000);  // the second quarter of the call
+  span(1, 4'500, 8'000);
+  record::MemoryProfile profile;
+  ASSERT_TRUE(profile.commit(rows).ok());
+  const auto catalog = loadCatalog(profile).value();
+  base::SilentProgress progress;
+  const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
+    return exportChrome({profile, *catalog, model::ExecutableId(0), false}, write, progress);
+  }));
+  std::string process, thread;
+  std::map<std::string, nlohmann::json> spans;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["pid"] != 4) continue;  // after three devices
+    if (event["name"] == "process_name") process = event["args"]["name"];
+    if (event["name"] == "thread_name") thread = event["args"]["name"];
+    if (event["ph"] == "X") spans[event["name"]] = event;
+  }
+  EXPECT_EQ(process, "host");
+  EXPECT_EQ(thread, "main (wall clock)");
+  ASSERT_EQ(spans.size(), 2U);
+  const auto length = static_cast<double>(call.end.count);  // a tick is a microsecond here
+  EXPECT_NEAR(spans["compute"]["ts"].get<double>(), length / 4, 1);
+  EXPECT_NEAR(spans["compute"]["dur"].get<double>(), length / 4, 1);
+  EXPECT_EQ(spans["compute"]["cat"], "numerics");
+  EXPECT_EQ(spans["compute"]["args"]["wall_ns"], 1'000);
+  EXPECT_EQ(spans["load"]["ts"].get<double>(), 0) << "what lies before the call is cut off";
+  EXPECT_NEAR(spans["load"]["dur"].get<double>(), length * 3 / 4, 1);
+  EXPECT_EQ(spans["load"]["args"]["wall_ns"], 3'500) << "the whole length";
+}
+
 TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
   // The trace event format binds a flow to the slice of the same process and thread that contains its time.
   TraceFixture fixture(6);

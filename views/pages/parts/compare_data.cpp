@@ -5,13 +5,14 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/diff.h"
 #include "profiler/sections/diff_section.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::pages {
 namespace {
 
 base::Status addMemory(const sections::Context& context, std::size_t device, ComparedSideData& side) {
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto kept, sections::memoryOf(context));
+  const analysis::Memory& memory = *kept;
   for (const analysis::DeviceMemory& row : memory.devices) side.devices.push_back(row.name);
   if (memory.devices.empty()) return {};
   const analysis::DeviceMemory& shown = memory.devices[std::min(device, memory.devices.size() - 1)];
@@ -47,11 +48,27 @@ base::Status addGrid(const sections::Context& context, base::Progress& progress,
   return {};
 }
 
+/// Names the two profiles as the window does.
+void nameSides(sections::SectionTable& table) {
+  for (sections::SectionColumn& column : table.columns) {
+    if (column.heading == "Before") column.heading = "Source";
+    if (column.heading == "After") column.heading = "Target";
+    if (column.heading == "÷ before") column.heading = "÷ source";
+  }
+}
+
 }  // namespace
 
 model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::Executable& own) {
   const auto same = source.findExecutable(own.name);
   return same.ok() ? (*same)->id : source.executables.front().id;
+}
+
+std::vector<sections::SectionTable> comparedOptions(const analysis::Catalog& source,
+                                                    const analysis::Catalog& target) {
+  std::vector<sections::SectionTable> tables = sections::changedOptionTables(source, target);
+  std::ranges::for_each(tables, nameSides);
+  return tables;
 }
 
 base::Result<sections::Section> comparedSections(const sections::Context& source,
@@ -60,13 +77,7 @@ base::Result<sections::Section> comparedSections(const sections::Context& source
                    analysis::diff({source.source, source.catalog, source.executable},
                                   {target.source, target.catalog, target.executable}));
   PIPESCOPE_ASSIGN(sections::Section section, sections::diffSection(source, target, diff, {0, true}));
-  for (sections::SectionTable& table : section.tables) {
-    for (sections::SectionColumn& column : table.columns) {
-      if (column.heading == "Before") column.heading = "Source";
-      if (column.heading == "After") column.heading = "Target";
-      if (column.heading == "÷ before") column.heading = "÷ source";
-    }
-  }
+  std::ranges::for_each(section.tables, nameSides);
   return section;
 }
 

@@ -29,6 +29,10 @@ struct CompareData {
 /// The source must have one.
 model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::Executable& own);
 
+/// The tables of that section that are known at once: the versions and options that differ.
+std::vector<sections::SectionTable> comparedOptions(const analysis::Catalog& source,
+                                                    const analysis::Catalog& target);
+
 /// The section of the differences, with the headings of the window: source and target.
 base::Result<sections::Section> comparedSections(const sections::Context& source,
                                                  const sections::Context& target);

@@ -179,6 +179,7 @@ void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
   perUnit_ = ticksPerShownUnit;
   times_ = times;
   ++revision_;
+  if (!own_.rows.empty()) shownForSource_ = false;
   showTable(source_ && source_->key == own_.key ? sections::withSource(own_, *source_, sourceTicks_) : own_);
 }
 
@@ -189,7 +190,8 @@ QString DataTable::besideName() const {
 void DataTable::showBeside(const shell::Beside* source, double ticks) {
   const auto* other = dynamic_cast<const DataTable*>(source);
   if (other == nullptr && !source_) return;
-  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_) return;
+  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_)
+    return showPanel();
   source_.reset();
   sourceRevision_ = -1;
   if (other != nullptr) {
@@ -198,6 +200,21 @@ void DataTable::showBeside(const shell::Beside* source, double ticks) {
   }
   sourceTicks_ = ticks;
   showTable(source_ ? sections::withSource(own_, *source_, ticks) : own_);
+  showPanel();
+}
+
+/// Pages hide the panel of a table without rows. It is shown while the other profile has some.
+void DataTable::showPanel() {
+  QWidget* panel = parentWidget();
+  if (panel == nullptr) return;
+  const bool onlySource = own_.rows.empty() && source_ && !source_->rows.empty();
+  if (onlySource && panel->isHidden()) {
+    panel->setVisible(true);
+    shownForSource_ = true;
+  } else if (!onlySource && shownForSource_) {
+    panel->setVisible(false);
+    shownForSource_ = false;
+  }
 }
 
 void DataTable::activate(int row) {
@@ -206,13 +223,17 @@ void DataTable::activate(int row) {
 
 /// Shows the chosen figure of both profiles, and what hideColumns() left.
 void DataTable::applyFigure() {
+  chooseColumns();
+  if (isVisible()) fitColumns();
+}
+
+void DataTable::chooseColumns() {
   yielded_.clear();
   for (int c = 0; c < model_->columnCount(); ++c) {
     const std::string& key = model_->table().columns[static_cast<std::size_t>(c)].key;
     const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
     view_->setColumnHidden(c, !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
   }
-  if (isVisible()) fitColumns();
 }
 
 void DataTable::showTable(sections::SectionTable table) {
@@ -220,12 +241,19 @@ void DataTable::showTable(sections::SectionTable table) {
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
   // Columns that are empty in all rows, or that text leaves out, are hidden.
-  for (std::size_t c = table.columns.size(); c-- > 0;) {
-    const bool said = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+  std::set<std::string> said;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool any = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
       return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) &&
              row[c] != sections::Cell(std::string());
     });
-    if ((said && table.columns[c].inText) || table.rows.empty()) continue;
+    if (any) said.insert(table.columns[c].key);
+  }
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    // Dashes say that a figure of the source has no counterpart.
+    const std::string& key = table.columns[c].key;
+    const bool isSaid = said.contains(key) || said.contains(sections::kSourceKey + key);
+    if ((isSaid && table.columns[c].inText) || table.rows.empty()) continue;
     table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
     for (auto& row : table.rows) {
       if (c < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
@@ -238,7 +266,7 @@ void DataTable::showTable(sections::SectionTable table) {
   model_->setTable(std::move(table), perUnit_, times_);
   if (another) hidden_.clear();
   figure_->setTable(model_->table(), [this](const std::string& key) { return hidden_.contains(key); });
-  if (!same) applyFigure();
+  if (!same) chooseColumns();
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
   isVisible() ? fitColumns() : static_cast<void>(fittedTo_ = kUnfitted);
@@ -335,11 +363,17 @@ int DataTable::measureColumns(bool compact) {
   model_->setCompact(compact, used);
   view_->setFont(used);
   view_->horizontalHeader()->setFont(used);
-  view_->resizeColumnsToContents();
+  // The texts do not change while columns give way to each other.
+  const bool known = compact && compactWidths_.size() == static_cast<std::size_t>(model_->columnCount());
+  if (!known) view_->resizeColumnsToContents();
+  if (compact && !known) compactWidths_.assign(static_cast<std::size_t>(model_->columnCount()), 0);
   int widest = -1;
   for (int c = 0; c < model_->columnCount(); ++c) {
     if (view_->isColumnHidden(c)) continue;
-    view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest));
+    int width = std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest);
+    if (known) width = compactWidths_[static_cast<std::size_t>(c)];
+    if (compact) compactWidths_[static_cast<std::size_t>(c)] = width;
+    view_->setColumnWidth(c, width);
     if (isText(c) && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
   }
   return widest;
@@ -376,6 +410,7 @@ int DataTable::squeezeTexts(int over, int least) {
 /// table scrolls.
 void DataTable::fitColumns() {
   fittedTo_ = view_->viewport()->width();
+  compactWidths_.clear();
   QHeaderView* header = view_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
   showYielded();

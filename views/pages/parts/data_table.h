@@ -70,7 +70,9 @@ class DataTable : public QWidget, public shell::Beside {
 
  private:
   void showTable(sections::SectionTable table);
+  void showPanel();
   void applyFigure();
+  void chooseColumns();
   void activate(int row);
   void fitColumns();
   void fitShown();
@@ -103,8 +105,10 @@ class DataTable : public QWidget, public shell::Beside {
   std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< of own_, and that of the other table in source_
   std::set<std::string> hidden_;                     ///< keys of columns that hideColumns() hid
   bool comparable_ = true;
+  bool shownForSource_ = false;  ///< its panel is visible only because the other profile has rows
   int rowsShown_ = 0, windowShare_ = 2;
   std::vector<std::string> yielding_;
+  std::vector<int> compactWidths_;  ///< what the columns need in the smaller font; empty: not measured
   std::vector<int> yielded_;        ///< columns that are hidden for lack of room
   std::set<std::string> demanded_;  ///< columns that the menu has shown although there was no room
   bool scrolls_ = false;            ///< scrolls sideways because the columns need more room

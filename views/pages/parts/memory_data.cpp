@@ -104,7 +104,7 @@ sections::SectionTable breakdownTable(const MemoryData& content, const std::vect
   const std::string unit = memoryUnit(content.unitName);
   std::vector<std::size_t> units(chosen.begin(), chosen.end());
   if (units.empty()) {
-    units.resize(content.names.size());
+    units.resize(content.units);
     std::iota(units.begin(), units.end(), std::size_t{0});
   }
   sections::SectionTable table{"categories",
@@ -134,9 +134,20 @@ sections::SectionTable breakdownTable(const MemoryData& content, const std::vect
     table.rows.push_back({layer.name.toStdString(), total,
                           all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
                           static_cast<double>(total) / static_cast<double>(units.size()), layer.values[most],
-                          content.names[most].toStdString()});
+                          content.nameOf(most).toStdString()});
   }
   return table;
+}
+
+QString MemoryData::nameOf(std::size_t unit) const {
+  auto at = static_cast<std::int64_t>(unit);
+  for (const Space& space : shown) {
+    if (at < space.units)
+      return space.units == 1 ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
+                              : QObject::tr("%1 %2 %3").arg(space.name, text(unitName)).arg(at);
+    at -= space.units;
+  }
+  return {};
 }
 
 QString memoryWords(const std::string& kind) {
@@ -184,12 +195,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   content.layers = layersOf(context, content.shown, choice, status);
   PIPESCOPE_TRY(status);
   arrange(content.layers, choice.breakdown);
-  for (const Space& space : content.shown) {
-    for (std::int64_t u = 0; u < space.units; ++u)
-      content.names.push_back(space.units == 1
-                                  ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
-                                  : QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
-  }
+  for (const Space& space : content.shown) content.units += static_cast<std::size_t>(space.units);
   content.table = breakdownTable(content, {});
   for (const Layer& layer : content.layers) {
     if (!layer.values.empty()) content.marks.push_back(layer.role);

@@ -26,10 +26,12 @@ struct MemoryLayer {
 };
 
 struct MemoryData {
-  std::vector<ShownSpace> spaces;         ///< the spaces that users can choose
-  std::vector<ShownSpace> shown;          ///< the spaces in the chart, one after another
-  std::vector<MemoryLayer> layers;        ///< layers with a value for each unit of the shown spaces
-  std::vector<QString> names;             ///< names of the units with their device
+  std::vector<ShownSpace> spaces;   ///< the spaces that users can choose
+  std::vector<ShownSpace> shown;    ///< the spaces in the chart, one after another
+  std::vector<MemoryLayer> layers;  ///< layers with a value for each unit of the shown spaces
+  std::size_t units = 0;            ///< of all spaces that are shown
+  /// The name of a unit with its device. It is made when it is shown, because there may be very many.
+  QString nameOf(std::size_t unit) const;
   std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit
   sections::SectionTable table, allSpaces;
   std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`

@@ -51,6 +51,7 @@ void OperationsData::findGroups() {
 OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* parent) : QTabWidget(parent) {
   facts_ = new FactGrid(palette, this);
   facts_->setColumnWidth(kFactWidth);
+  facts_->setComparable(true);
   auto* area = new QScrollArea(this);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
@@ -61,7 +62,6 @@ OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* paren
   const auto add = [&](const QString& name) {
     auto* table = new DataTable(palette, this);
     table->setFilterVisible(true);
-    table->setComparable(false);  // they show what is selected
     addTab(table, name);
     return table;
   };

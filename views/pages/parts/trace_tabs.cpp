@@ -13,7 +13,7 @@
 namespace pipescope::pages {
 
 namespace {
-enum Tab { sums, selected, units, names };
+enum Tab { sums, selected, units, names, host };
 }
 
 TraceTabs::TraceTabs(const shell::Palette& palette, QWidget* parent)
@@ -59,6 +59,16 @@ void TraceTabs::addFilter() {
 
 void TraceTabs::setTilesPossible(bool possible) {
   setTabVisible(Tab::units, possible);
+}
+
+void TraceTabs::addHost(QWidget* added) {
+  addTab(added, tr("Host"));
+  setTabVisible(Tab::host, false);
+}
+
+void TraceTabs::setHostPossible(bool possible) {
+  if (!possible && currentIndex() == Tab::host) setCurrentIndex(Tab::sums);
+  setTabVisible(Tab::host, possible);
 }
 
 void TraceTabs::showFound() {

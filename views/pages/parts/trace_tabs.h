@@ -26,6 +26,9 @@ class TraceTabs : public QTabWidget {
   void hideFound();
   /// Says whether the statistics are those of a measured span.
   void setMeasured(bool measured);
+  /// Adds the tab of the host, which stays hidden until setHostPossible().
+  void addHost(QWidget* host);
+  void setHostPossible(bool possible);
   /// Enables the tab of tiles; only some devices have tiles.
   void setTilesPossible(bool possible);
   /// Switches from the statistics to the details. Where tiles are shown, they stay.

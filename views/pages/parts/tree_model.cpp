@@ -1,6 +1,7 @@
 #include "views/pages/parts/tree_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "profiler/base/wrapping.h"
@@ -149,26 +150,46 @@ TreeRows treeOfPaths(const sections::SectionTable& table) {
   return PathTree(table).make();
 }
 
+std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {
+  auto shape = std::make_shared<TreeShape>();
+  const std::size_t count = rows.parents.size(), columns = rows.table.columns.size();
+  shape->children.resize(count);
+  shape->places.resize(count);
+  std::vector<int> depths(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int parent = rows.parents[i];
+    std::vector<int>& siblings =
+        parent < 0 ? shape->roots : shape->children[static_cast<std::size_t>(parent)];
+    shape->places[i] = static_cast<int>(siblings.size());
+    siblings.push_back(static_cast<int>(i));
+    depths[i] = parent < 0 ? 0 : depths[static_cast<std::size_t>(parent)] + 1;
+    shape->byDepth.resize(std::max(shape->byDepth.size(), static_cast<std::size_t>(depths[i]) + 1), 0);
+    ++shape->byDepth[static_cast<std::size_t>(depths[i])];
+  }
+  shape->numbers.assign(columns, false);
+  shape->used.assign(columns, false);
+  shape->largest.assign(columns, count == 0 ? -1 : 0);
+  for (std::size_t c = 0; c < columns; ++c) {
+    double largest = -1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Cell& cell = rows.table.rows[i][c];
+      if (std::holds_alternative<std::monostate>(cell)) continue;
+      shape->used[c] = true;
+      if (std::holds_alternative<std::string>(cell)) continue;
+      if (!std::holds_alternative<bool>(cell)) shape->numbers[c] = true;
+      const double size = std::abs(numberIn(cell));
+      if (size > largest) largest = size, shape->largest[c] = static_cast<int>(i);
+    }
+  }
+  return shape;
+}
+
 void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
   beginResetModel();
   rows_ = std::move(rows);
+  if (!rows_.shape) rows_.shape = shapeOf(rows_);
   ticksPerShownUnit_ = ticksPerShownUnit;
   marks_.clear();
-  children_.assign(rows_.parents.size(), {});
-  roots_.clear();
-  places_.assign(rows_.parents.size(), 0);
-  for (std::size_t i = 0; i < rows_.parents.size(); ++i) {
-    const int parent = rows_.parents[i];
-    std::vector<int>& siblings = parent < 0 ? roots_ : children_[static_cast<std::size_t>(parent)];
-    places_[i] = static_cast<int>(siblings.size());
-    siblings.push_back(static_cast<int>(i));
-  }
-  numbers_.assign(rows_.table.columns.size(), false);
-  for (std::size_t c = 0; c < numbers_.size(); ++c) {
-    numbers_[c] = std::ranges::any_of(rows_.table.rows, [c](const auto& row) {
-      return std::holds_alternative<double>(row[c]) || std::holds_alternative<std::int64_t>(row[c]);
-    });
-  }
   endResetModel();
 }
 
@@ -177,12 +198,12 @@ void TreeModel::setMarks(std::vector<QPixmap> marks) {
 }
 
 const std::vector<int>& TreeModel::childrenOf(const QModelIndex& parent) const {
-  return parent.isValid() ? children_[static_cast<std::size_t>(rowOf(parent))] : roots_;
+  return parent.isValid() ? shape().children[static_cast<std::size_t>(rowOf(parent))] : shape().roots;
 }
 
 QModelIndex TreeModel::indexOf(int row, int column) const {
-  if (row < 0 || row >= static_cast<int>(places_.size())) return {};
-  return createIndex(places_[static_cast<std::size_t>(row)], column, static_cast<quintptr>(row));
+  if (row < 0 || row >= static_cast<int>(shape().places.size())) return {};
+  return createIndex(shape().places[static_cast<std::size_t>(row)], column, static_cast<quintptr>(row));
 }
 
 QModelIndex TreeModel::index(int row, int column, const QModelIndex& parent) const {
@@ -217,7 +238,7 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
                       : formatCell(cell, column.format, ticksPerShownUnit_));
     case Qt::TextAlignmentRole:
       return static_cast<int>(
-          (numbers_[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
+          (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
           Qt::AlignVCenter);
     case Qt::DecorationRole:
       return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
@@ -229,8 +250,8 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
     case SectionTableModel::kShareRole:
       return column.format == Format::fraction && !none ? QVariant(numberIn(cell)) : QVariant();
     case kRawRole:
-      return numbers_[static_cast<std::size_t>(index.column())] && !none ? QVariant(numberIn(cell))
-                                                                         : QVariant();
+      return shape().numbers[static_cast<std::size_t>(index.column())] && !none ? QVariant(numberIn(cell))
+                                                                                : QVariant();
     default:
       return {};
   }
@@ -242,8 +263,9 @@ QVariant TreeModel::headerData(int section, Qt::Orientation orientation, int rol
   if (role == Qt::DisplayRole) return text(column.heading);
   if (role == Qt::ToolTipRole) return text(column.doc);
   if (role == Qt::TextAlignmentRole)
-    return static_cast<int>((numbers_[static_cast<std::size_t>(section)] ? Qt::AlignRight : Qt::AlignLeft) |
-                            Qt::AlignVCenter);
+    return static_cast<int>(
+        (shape().numbers[static_cast<std::size_t>(section)] ? Qt::AlignRight : Qt::AlignLeft) |
+        Qt::AlignVCenter);
   return {};
 }
 

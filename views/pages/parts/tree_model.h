@@ -1,11 +1,21 @@
 #pragma once
 #include <QAbstractItemModel>
 #include <QPixmap>
+#include <memory>
 #include <vector>
 
 #include "profiler/sections/section.h"
 
 namespace pipescope::pages {
+
+/// What a tree needs to know of its rows. Of a long tree, a worker finds it.
+struct TreeShape {
+  std::vector<std::vector<int>> children;  ///< by row
+  std::vector<int> roots, places;          ///< places: the position of each row among its siblings
+  std::vector<int> byDepth;                ///< number of rows of each depth
+  std::vector<bool> numbers, used;         ///< by column: holds a number; holds anything
+  std::vector<int> largest;                ///< by column: the row with the largest number; −1: no rows
+};
 
 /// Rows of a table as a tree.
 struct TreeRows {
@@ -14,7 +24,9 @@ struct TreeRows {
       parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
   std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree,
                              ///< −2: only the other profile of a comparison has it
+  std::shared_ptr<const TreeShape> shape = {};  ///< null: the model finds it
 };
+std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows);
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
@@ -34,6 +46,7 @@ class TreeModel : public QAbstractItemModel {
   /// Sets a picture for each row. Views must be painted again.
   void setMarks(std::vector<QPixmap> marks);
   const TreeRows& rows() const { return rows_; }
+  const TreeShape& shape() const { return *rows_.shape; }
   int rowOf(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
   QModelIndex indexOf(int row, int column = 0) const;
 
@@ -47,10 +60,7 @@ class TreeModel : public QAbstractItemModel {
  private:
   const std::vector<int>& childrenOf(const QModelIndex& parent) const;
 
-  TreeRows rows_;
-  std::vector<std::vector<int>> children_;  ///< by row
-  std::vector<int> roots_, places_;         ///< places: the position of each row among its siblings
-  std::vector<bool> numbers_;               ///< by column
+  TreeRows rows_{{}, {}, {}, std::make_shared<TreeShape>()};
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
 };

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14,
               kLeastTreeName = 240;
+constexpr int kDeepestTree = 1'000;
 constexpr double kSmallerTree = 8.0 / 9;
 
 }  // namespace
@@ -113,7 +114,7 @@ void TreeTable::showBeside(const shell::Beside* source, double ticks) {
   } else {
     showRows(std::move(*std::exchange(own_, std::nullopt)));
   }
-  openTo(depth);
+  openTo(depth, most_);
 }
 
 void TreeTable::activate(int row) {
@@ -166,14 +167,8 @@ int TreeTable::columnNeeds(int column) const {
   for (int row = 0; row < rows; row += row < kSamples ? 1 : by)
     needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
   // The largest number must never be cut.
-  const auto& cells = model_->rows().table.rows;
-  const auto largest = std::ranges::max_element(cells, {}, [column](const auto& row) {
-    return std::abs(numberIn(row[static_cast<std::size_t>(column)]));
-  });
-  if (largest != cells.end()) {
-    const int row = static_cast<int>(largest - cells.begin());
-    needed = std::max(needed, wide(model_->indexOf(row, column).data().toString()));
-  }
+  if (const int largest = model_->shape().largest[static_cast<std::size_t>(column)]; largest >= 0)
+    needed = std::max(needed, wide(model_->indexOf(largest, column).data().toString()));
   return std::min(needed + kTreeColumnRoom, kWidestTreeColumn);
 }
 
@@ -231,7 +226,7 @@ void TreeTable::applyFilter(const QString& words) {
   int rows = 0;
   if (words.isEmpty()) {
     rows = static_cast<int>(model_->rows().parents.size());
-    openTo(depth_);
+    openTo(depth_, most_);
   } else {
     view_->expandAll();
     const auto& table = model_->rows().table;
@@ -254,15 +249,23 @@ void TreeTable::countRows(int rows) {
                               : tr("%1 rows").arg(groupedCount(all)));
 }
 
-void TreeTable::openTo(int depth) {
+void TreeTable::openTo(int depth, int most) {
   depth_ = depth;
+  most_ = most;
+  const std::vector<int>& byDepth = model_->shape().byDepth;
+  std::int64_t rows = byDepth.empty() ? 0 : byDepth.front();
+  int possible = 0;
+  while (possible < depth && possible + 1 < static_cast<int>(byDepth.size())) {
+    rows += byDepth[static_cast<std::size_t>(possible) + 1];
+    if (rows > most) break;
+    ++possible;
+  }
   view_->collapseAll();
-  if (depth > 0) view_->expandToDepth(depth - 1);
+  if (possible > 0) view_->expandToDepth(possible - 1);
 }
 
 void TreeTable::openAll() {
-  depth_ = 64;
-  view_->expandAll();
+  openTo(kDeepestTree);
 }
 
 void TreeTable::markRow(int row) {

@@ -25,12 +25,15 @@ class TreeTable : public QWidget, public shell::Beside {
   Q_OBJECT
 
  public:
+  static constexpr int kMostOpen = 50'000;
+
   explicit TreeTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
   void setRows(TreeRows rows, double ticksPerShownUnit = 1);
   void setMarks(std::vector<QPixmap> marks);
-  /// Opens the tree to this depth; 0: only the roots are shown.
-  void openTo(int depth);
+  /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
+  /// are shown.
+  void openTo(int depth, int most = kMostOpen);
   void openAll();
   /// Selects a row of the model and opens what lies above it; −1: none.
   void markRow(int row);
@@ -83,7 +86,7 @@ class TreeTable : public QWidget, public shell::Beside {
   std::optional<TreeRows> source_;  ///< of the other profile
   std::int64_t revision_ = 0, sourceRevision_ = -1;
   std::set<std::string> hidden_;  ///< keys of columns
-  int depth_ = 0;
+  int depth_ = 0, most_ = kMostOpen;
   bool compact_ = false;           ///< in a smaller font, because there is little room
   int extra_ = 0;                  ///< free room that each column of figures has got
   std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
