@@ -85,6 +85,7 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   EXPECT_EQ(table(QStringLiteral("Executables"))->model()->rowCount(), 2);
   EXPECT_EQ(table(QStringLiteral("How exact the figures are"))->model()->rowCount(), 3);
   EXPECT_EQ(table(QStringLiteral("What was checked"))->model()->rowCount(), 2);
+  ASSERT_NE(table(QStringLiteral("Figures of the device model")), nullptr);
 }
 
 TEST_F(PageTest, SummaryCardsLeadToTheirPages) {

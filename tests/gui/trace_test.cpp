@@ -3,6 +3,7 @@
 #include <set>
 
 #include "trace_fixture.h"
+#include "views/pages/parts/trace_loading.h"
 #include "views/timeline/legend.h"
 
 namespace pipescope::testing {
@@ -223,6 +224,29 @@ TEST_F(TracePageTest, AFrameCostsLittle) {
   EXPECT_LE(shapes.fillCount(), width * canvas->scene().layout().rows.size());
   EXPECT_GT(canvas->lastDrawMs(), 0);
   picture("trace_all");
+}
+
+TEST_F(TracePageTest, ALongTraceIsThereBeforeItsCounters) {
+  const auto loaded = [](const FixtureOptions& options, std::vector<bool>& withCounters) {
+    const ProfileFixture fixture(options);
+    base::SilentProgress progress;
+    const auto catalog = *analysis::loadCatalog(*fixture.profile());
+    analysis::TraceRequest request;
+    request.executable = catalog->executables.front().id;
+    const auto hasCounters = [](const pages::TimelineModelPointer& model) {
+      return model->counters && !model->counters->empty();
+    };
+    const auto whole = pages::loadTimeline(
+        *fixture.profile(), *catalog, request, progress,
+        [&](const pages::TimelineModelPointer& first) { withCounters.push_back(hasCounters(first)); });
+    ASSERT_TRUE(whole.ok());
+    withCounters.push_back(hasCounters(*whole));
+  };
+  std::vector<bool> ofShort, ofLong;
+  loaded({}, ofShort);
+  EXPECT_EQ(ofShort, (std::vector<bool>{true}));
+  loaded({.iterations = 800, .runs = 1, .inference = false}, ofLong);
+  EXPECT_EQ(ofLong, (std::vector<bool>{false, true}));
 }
 
 }  // namespace

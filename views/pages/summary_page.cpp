@@ -104,6 +104,8 @@ class SummaryPage : public shell::Page {
     grades_ = addTable(*area.bottom(), kSummaryRows);
     bands_ = addTable(*area.bottom(), kSummaryRows);
     bands_->setFilterVisible(true);
+    sources_ = addTable(*area.bottom(), kSummaryRows);
+    sources_->setFilterVisible(true);
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
     target_->setColumnWidth(480);
@@ -130,7 +132,7 @@ class SummaryPage : public shell::Page {
     applyOverflow(content);
     figures_->setTable(content.figures);
     figures_->parentWidget()->setVisible(!content.figures.rows.empty());
-    for (DataTable* table : {options_, grades_, bands_}) table->parentWidget()->setVisible(false);
+    for (DataTable* table : {options_, grades_, bands_, sources_}) table->parentWidget()->setVisible(false);
     const auto show = [](DataTable* table, const sections::SectionTable& rows) {
       table->setTable(rows);
       table->parentWidget()->setVisible(!rows.rows.empty());
@@ -139,7 +141,7 @@ class SummaryPage : public shell::Page {
     engines_->parentWidget()->setVisible(!content.engines.rows.empty());
     for (const sections::SectionTable& table : content.options.tables) show(options_, table);
     for (const sections::SectionTable& table : content.bands.tables)
-      show(table.key == "grades" ? grades_ : bands_, table);
+      show(table.key == "grades" ? grades_ : table.key == "bands" ? bands_ : sources_, table);
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);
   }
@@ -350,7 +352,7 @@ class SummaryPage : public shell::Page {
   std::array<FigureCard*, 4> cards_{};
   PartsChart* shares_ = nullptr;
   DataTable *figures_ = nullptr, *engines_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
-            *grades_ = nullptr, *bands_ = nullptr;
+            *grades_ = nullptr, *bands_ = nullptr, *sources_ = nullptr;
   DataTable *overflow_ = nullptr, *advice_ = nullptr;
   std::vector<shell::Place> overflowPlaces_;  ///< where each row of the table leads
   FactGrid* target_ = nullptr;

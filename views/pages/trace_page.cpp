@@ -100,7 +100,7 @@ class TracePage : public shell::Page {
   Load load() override {
     const analysis::TraceRequest request = calls_.wanted();
     // The chosen calls of a growing profile are loaded already, so only the list of calls gets new entries.
-    if (model_ && calls_.isLoaded(request)) {
+    if (model_ && whole_ && calls_.isLoaded(request)) {
       return [this](const Job&) -> base::Result<Apply> {
         return Apply([this] {
           fillCalls();
@@ -111,10 +111,13 @@ class TracePage : public shell::Page {
     return [this, request](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto timeline = loadTimeline(job.source, job.catalog, request, job.progress);
+      auto timeline = loadTimeline(job.source, job.catalog, request, job.progress,
+                                   [this, &request, &job](const TimelineModelPointer& first) {
+                                     job.begin([this, request, first] { apply(request, first, false); });
+                                   });
       if (!timeline.ok()) return timeline.error();
       const TimelineModelPointer model = *std::move(timeline);
-      return Apply([this, request, model] { apply(request, model); });
+      return Apply([this, request, model] { apply(request, model, true); });
     };
   }
 
@@ -235,10 +238,13 @@ class TracePage : public shell::Page {
 
   // --- Loading ---
 
-  void apply(const analysis::TraceRequest& request, std::shared_ptr<const geometry::TimelineModel> model) {
-    const bool grew = model_ && calls_.isMore(request);
+  /// `whole`: with counters and tiles, which may follow a trace that is shown already.
+  void apply(const analysis::TraceRequest& request, std::shared_ptr<const geometry::TimelineModel> model,
+             bool whole) {
+    const bool grew = model_ && (calls_.isMore(request) || model_->trace == model->trace);
     calls_.setLoaded(request);
     model_ = std::move(model);
+    whole_ = whole;
     if (model_->trace->runs.empty()) {
       canvas_->setModel(nullptr);
       overview_->setModel(nullptr);
@@ -502,6 +508,7 @@ class TracePage : public shell::Page {
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;
+  bool whole_ = false;  ///< with counters and tiles
   std::optional<Former> former_;
   std::optional<geometry::TimeView> pendingView_;
   std::optional<Ticks> pendingTime_;

@@ -23,13 +23,14 @@ base::Result<TimelineModelPointer> withTiles(const model::ProfileSource& source,
 
 }  // namespace
 
-base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& source,
-                                                const analysis::Catalog& catalog,
-                                                analysis::TraceRequest request, base::Progress& progress) {
+base::Result<TimelineModelPointer> loadTimeline(
+    const model::ProfileSource& source, const analysis::Catalog& catalog, analysis::TraceRequest request,
+    base::Progress& progress, const std::function<void(TimelineModelPointer trace)>& first) {
   request.mostRows = kFirstRows;
   request.mostSteps = kFirstSteps;
   PIPESCOPE_ASSIGN(std::shared_ptr<const analysis::Trace> trace,
                    analysis::loadTrace(source, catalog, request, progress));
+  if (first && trace->large) first(geometry::TimelineModel::make(trace));
   analysis::CounterRequest counters;
   counters.executable = request.executable;
   counters.firstRun = request.firstRun;

@@ -1,6 +1,7 @@
 #pragma once
 // Reads the content of the trace page on workers: the whole trace (a summary where it is long), a part in
 // detail, and statistics.
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,10 +13,11 @@ namespace pipescope::pages {
 using TimelineModelPointer = std::shared_ptr<const geometry::TimelineModel>;
 using CounterSeriesPointer = std::shared_ptr<const std::vector<analysis::CounterSeries>>;
 
-/// Reads a trace with its counters and, where they were recorded, its tiles.
-base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& source,
-                                                const analysis::Catalog& catalog,
-                                                analysis::TraceRequest request, base::Progress& progress);
+/// Reads a trace with its counters and, where they were recorded, its tiles. A trace that is only read in
+/// summary may have many counters: it goes to `first` without them before they are read.
+base::Result<TimelineModelPointer> loadTimeline(
+    const model::ProfileSource& source, const analysis::Catalog& catalog, analysis::TraceRequest request,
+    base::Progress& progress, const std::function<void(TimelineModelPointer trace)>& first = {});
 /// Reads the part that a request with a window asks for. The counters are those of the whole trace.
 base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource& source,
                                                       const analysis::Catalog& catalog,
