@@ -329,7 +329,7 @@ TEST(ModelPlan, ChoosesWhichResultsAreKept) {
   Configuration tight = parsed(std::string(kSmallBert) + kTwoStages);
   base::SerialExecutor executor;
   base::SilentProgress progress;
-  for (const char* batch : {"2", "2048"}) {
+  for (const char* batch : {"2", "3072"}) {
     ASSERT_TRUE(tight.setText("training.micro_batch_size", batch, config::Origin::flag).ok());
     const auto plan = planConfiguration(tight, {*planChoice("checkpoints")}, {}, executor, progress,
                                         plan::CutLevel::blocks);
@@ -351,7 +351,7 @@ TEST(ModelPlan, ChoosesWhichResultsAreKept) {
       EXPECT_GE(value, plan->best.plan.best.tried.value) << subset;
       different.insert(value.missing);
     }
-    if (std::string(batch) == "2048") {
+    if (std::string(batch) == "3072") {
       EXPECT_GT(different.size(), 1U) << "the choice changes the memory that is missing";
     }
   }
