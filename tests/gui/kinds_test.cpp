@@ -1,0 +1,174 @@
+// Opens every page on every kind of profile: small and large models, both families of devices, stated costs,
+// a model that does not fit, inference alone, a run that was stopped, and an imported trace. Each page shows
+// content, or a sentence that says why there is none.
+#include <QAbstractItemView>
+#include <QLabel>
+#include <QRegularExpression>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <ostream>
+
+#include "app/run/execute/run.h"
+#include "app/run/orders/replay_schedules.h"
+#include "app/run/request/configuration_keys.h"
+#include "profiler/import/trace_import.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/sections/replays.h"
+#include "profiler/store/profile_reader.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/timeline/graph_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using Source = std::shared_ptr<const model::ProfileSource>;
+
+/// A kind of profile, and the pages that have nothing to show of it.
+struct ProfileKind {
+  std::string name;
+  std::function<Source()> make;
+  std::set<QString> withoutContent;
+};
+void PrintTo(const ProfileKind& kind, std::ostream* out) {
+  *out << kind.name;
+}
+
+std::string pathOfSample(const std::string& name) {
+  return std::string(PIPESCOPE_SOURCE_DIR) + "/samples/" + name;
+}
+
+/// Stops the run once a part of its work is done.
+class StoppedProgress : public base::Progress {
+ public:
+  explicit StoppedProgress(double at) : at_(at) {}
+  void report(double fraction, std::string_view) override { stopped_ = stopped_ || fraction >= at_; }
+  bool cancelled() const override { return stopped_; }
+
+ private:
+  double at_;
+  std::atomic<bool> stopped_ = false;
+};
+
+Source runSample(const std::string& sample,
+                 const std::vector<std::pair<const char*, const char*>>& settings = {}, double stopAt = 2) {
+  auto read = app::readConfiguration(pathOfSample(sample));
+  if (!read.ok()) return ADD_FAILURE() << read.error().message, nullptr;
+  config::Configuration configuration = std::move(read).value();
+  EXPECT_TRUE(configuration.setText("execution.numerics", "false", config::Origin::flag).ok());
+  for (const auto& [path, value] : settings) {
+    const auto set = configuration.setText(path, value, config::Origin::flag);
+    EXPECT_TRUE(set.ok()) << path;
+  }
+  const auto file = std::filesystem::temp_directory_path() / ("kind_" + std::to_string(getpid()) + ".pop");
+  StoppedProgress progress(stopAt);
+  const auto ran = app::runConfiguration(configuration, {file.string(), "test"}, progress);
+  if (!ran.ok()) return ADD_FAILURE() << ran.error().message, nullptr;
+  EXPECT_EQ(ran->cancelled, stopAt < 1);
+  auto opened = store::ProfileReader::open(file.string());
+  std::filesystem::remove(file);  // the reader keeps it open
+  if (!opened.ok()) return ADD_FAILURE() << opened.error().message, nullptr;
+  return std::move(opened).value();
+}
+
+Source importSample(const std::string& sample) {
+  auto profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder(*profile);
+  importing::ImportRequest request;
+  request.paths = {pathOfSample(sample)};
+  request.temporaryFolder = std::filesystem::temp_directory_path();
+  base::SilentProgress progress;
+  const auto imported = importing::importTraces(request, recorder, progress);
+  EXPECT_TRUE(imported.ok()) << (imported.ok() ? "" : imported.error().message);
+  return profile;
+}
+
+/// These pages need another profile, or a table of runs.
+const std::set<QString> kWithoutProfile = {QStringLiteral("compare"), QStringLiteral("sweep")};
+
+std::vector<ProfileKind> allKinds() {
+  const QString recorded = QStringLiteral("recorded"), stragglers = QStringLiteral("stragglers"),
+                training = QStringLiteral("training"), memory = QStringLiteral("memory"),
+                liveness = QStringLiteral("liveness");
+  // Without numerics there is no loss. The pages about recorded runs are for imported traces.
+  const std::set<QString> emulated = {recorded, stragglers, training};
+  return {{"mnist", [] { return runSample("mnist/pipelined.toml"); }, emulated},
+          {"bert_large", [] { return runSample("bert_large/pipelined.toml"); }, emulated},
+          {"gaudi", [] { return runSample("mnist/eight_gaudis.toml"); }, emulated},
+          {"fixed",
+           [] { return runSample("fixed/imbalanced.toml"); },
+           {recorded, stragglers, training, memory, liveness}},
+          {"out_of_memory",
+           []() -> Source { return ProfileFixture({.overflow = true}).profile(); },
+           {recorded, stragglers}},
+          {"inference_only",
+           [] {
+             return runSample("mnist/pipelined.toml", {{"execution.mode", "inference"}});
+           },
+           emulated},
+          {"cancelled", [] { return runSample("mnist/pipelined.toml", {}, 0.5); }, emulated},
+          {"imported",
+           [] { return importSample("traces/pipeline_1f1b"); },
+           {training, memory, liveness, QStringLiteral("operations"), QStringLiteral("host"),
+            QStringLiteral("graph")}}};
+}
+
+class EachKind : public WindowTest, public ::testing::WithParamInterface<ProfileKind> {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    sections::setSchedules(app::replaySchedules());  // as the programs do
+  }
+  /// All texts that the page shows: labels, figures, and cells of tables and trees.
+  QStringList texts() const {
+    QStringList all;
+    const QWidget* page = window->currentPage();
+    for (const QLabel* label : page->findChildren<QLabel*>())
+      if (label->isVisible()) all << label->text();
+    for (const pages::FigureCard* card : page->findChildren<pages::FigureCard*>())
+      if (card->isVisible()) all << card->value();
+    for (const QAbstractItemView* view : page->findChildren<QAbstractItemView*>()) {
+      if (!view->isVisible() || view->model() == nullptr) continue;
+      for (int row = 0; row < std::min(50, view->model()->rowCount()); ++row)
+        for (int column = 0; column < view->model()->columnCount(); ++column)
+          all << view->model()->index(row, column).data().toString();
+    }
+    return all;
+  }
+};
+
+TEST_P(EachKind, EveryPageShowsContentOrSaysWhyItHasNone) {
+  const Source source = GetParam().make();
+  ASSERT_NE(source, nullptr);
+  open(source, QStringLiteral("summary"));
+  static const QRegularExpression kNoNumber(QStringLiteral("(^|[^\\w/.])(nan|inf|-nan|-inf)($|[^\\w/.])"),
+                                            QRegularExpression::CaseInsensitiveOption);
+  for (const QString& id : window->pageIds()) {
+    if (kWithoutProfile.contains(id)) continue;
+    SCOPED_TRACE(id.toStdString());
+    showPage(id);
+    const shell::Page* page = window->currentPage();
+    const QString notice = page->notice();
+    EXPECT_EQ(page->showsContent(), !GetParam().withoutContent.contains(id)) << notice.toStdString();
+    if (!page->showsContent()) {
+      EXPECT_TRUE(notice.endsWith(QLatin1Char('.')) && notice.size() > 20) << notice.toStdString();
+      continue;
+    }
+    const QStringList shown = texts();
+    int figures = 0;
+    for (const QString& each : shown) {
+      EXPECT_FALSE(kNoNumber.match(each).hasMatch()) << each.toStdString();
+      figures += each.contains(QRegularExpression(QStringLiteral("\\d"))) ? 1 : 0;
+    }
+    if (const auto* graph = child<timeline::GraphCanvas>()) figures += graph->boxes();
+    EXPECT_GE(figures, 3) << shown.join(QStringLiteral(" | ")).toStdString();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, EachKind, ::testing::ValuesIn(allKinds()),
+                         [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace pipescope::testing
