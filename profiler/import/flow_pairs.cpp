@@ -110,7 +110,8 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     if (key != current) PIPESCOPE_TRY(pairEnds());
     current = key;
     std::vector<End>& side = row.duration > 0 ? from_ : to_;
-    if (side.size() < kMostOfId) side.push_back({base::Ticks(row.id), model::LaneId(row.process.value),
+    if (side.size() < kMostOfId)
+      side.push_back({base::Ticks(row.id), model::LaneId(row.process.value),
                       static_cast<model::TransferKind>(row.name.value)});
     return {};
   };

@@ -228,16 +228,16 @@ TEST_F(TracePageTest, AFrameCostsLittle) {
 
 TEST_F(TracePageTest, ALongTraceIsThereBeforeItsCounters) {
   const auto loaded = [](const FixtureOptions& options, std::vector<bool>& withCounters) {
-    const ProfileFixture fixture(options);
+    const ProfileFixture made(options);
     base::SilentProgress progress;
-    const auto catalog = *analysis::loadCatalog(*fixture.profile());
+    const auto catalog = *analysis::loadCatalog(*made.profile());
     analysis::TraceRequest request;
     request.executable = catalog->executables.front().id;
     const auto hasCounters = [](const pages::TimelineModelPointer& model) {
       return model->counters && !model->counters->empty();
     };
     const auto whole = pages::loadTimeline(
-        *fixture.profile(), *catalog, request, progress,
+        *made.profile(), *catalog, request, progress,
         [&](const pages::TimelineModelPointer& first) { withCounters.push_back(hasCounters(first)); });
     ASSERT_TRUE(whole.ok());
     withCounters.push_back(hasCounters(*whole));
