@@ -139,6 +139,16 @@ std::vector<const model::Run*> Catalog::runsOf(model::ExecutableId id) const {
   return found;
 }
 
+std::int64_t Catalog::callNumber(model::RunId id) const {
+  if (!runs.contains(id)) return 0;
+  std::int64_t number = 0;
+  for (const model::Run* run : runsOf(runs[id].executable)) {
+    ++number;
+    if (run->id == id) return number;
+  }
+  return 0;
+}
+
 const model::Run* Catalog::lastRunOf(model::ExecutableId id) const {
   const std::vector<const model::Run*> all = runsOf(id);
   return all.empty() ? nullptr : all.back();

@@ -53,6 +53,9 @@ struct Catalog {
   /// Returns the stages of an executable by index.
   std::vector<const model::Stage*> stagesOf(model::ExecutableId id) const;
   std::vector<const model::Run*> runsOf(model::ExecutableId id) const;
+  /// The number by which users know a call: among those of its executable, from 1. 0: the profile lacks the
+  /// call.
+  std::int64_t callNumber(model::RunId id) const;
   /// Returns the last run of the executable that has placements. Totals refer to this run. Null: nothing ran.
   const model::Run* lastRunOf(model::ExecutableId id) const;
   /// Finds a call of the executable by its number, from 1. The error says that there is no such call.

@@ -30,9 +30,10 @@ replay::BestMoveAnswer bestMoveOf(const Context& context) {
 std::string bestMoveText(const replay::BestMoveAnswer& answer) {
   if (!answer.move) return {};
   const replay::BestMove& move = *answer.move;
-  std::string text =
-      fmt::format("Best single move: {} makes it {:.1f} % faster, says a replay of the recorded call.",
-                  move.change.text(), 100 * move.gain);
+  std::string text = fmt::format(
+      "Best single move of split, micro-batches or schedule: {} makes it {:.1f} % faster, says a "
+      "replay of the recorded call.",
+      move.change.text(), 100 * move.gain);
   if (!move.fits && move.hasMemory) text += " The recording does not tell whether it fits into memory.";
   return text;
 }

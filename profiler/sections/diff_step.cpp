@@ -58,7 +58,7 @@ void addStepRows(SectionTable& table, const ComparedSide& before, const Compared
   addRow(table, "step_cycles", "Step time", Format::ticks,
          compared(before, after, lostTime(&analysis::LostTime::step)));
   for (std::size_t i = 0; i < std::size(kLost); ++i)
-    addRow(table, kKeys[i], std::string("of it ") + kLost[i].second, Format::ticks,
+    addRow(table, kKeys[i], std::string("of which ") + kLost[i].second, Format::ticks,
            compared(before, after, lostTime(kLost[i].first)));
   addRow(table, "samples_per_step", "Samples of an iteration", Format::count,
          compared(before, after, samplesOfStep));

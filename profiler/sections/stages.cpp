@@ -55,7 +55,7 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
        "Part of the bubble while all stages work."},
       {"bubble_ramp_down", "  ramp-down", run(r.bubble.rampDown), Format::fraction,
        "Part of the bubble after the last full cycle."},
-      {"bubble_exchange", "  of it exchange", run(r.bubble.exchange), Format::fraction,
+      {"bubble_exchange", "  of which exchange", run(r.bubble.exchange), Format::fraction,
        "Part of the bubble during which devices exchange data or synchronise."},
       {"flush_cycles", words.timed("Flush"), run(r.flush), Format::ticks,
        "From the first forward's start to the last backward's end (inference: the last forward's), mean over "

@@ -276,7 +276,7 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
       "PNG");
   EXPECT_FALSE(pipeline.isNull());
   EXPECT_EQ(pipeline.text(QStringLiteral("Title")),
-            QStringLiteral("Pipeline, Call 2 (last), Iteration 0 of 0–3"));
+            QStringLiteral("Pipeline, Call 3 (last), Iteration 0 of 0–3"));
   showPage(QStringLiteral("memory"));
   auto* chart = child<pages::Chart>();
   chart->setRange(10, 100);
@@ -344,7 +344,7 @@ TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
   EXPECT_TRUE(svg.contains("<svg"));
   EXPECT_TRUE(svg.contains(caption.toUtf8()));
   EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
-  EXPECT_TRUE(svg.contains("Trace, Call 2 (last), Iteration 0 of 0")) << "the title";
+  EXPECT_TRUE(svg.contains("Trace, Call 3 (last), Iteration 0 of 0")) << "the title";
   const QByteArray png = shell::pictureOf(shown, false, caption, false, *palette);
   const QImage image = QImage::fromData(png, "PNG");
   EXPECT_EQ(image.width(), 2 * shown.widget->width());

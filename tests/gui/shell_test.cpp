@@ -269,7 +269,7 @@ TEST_F(WindowTest, AGrowingProfileIsFollowed) {
   const auto view = window->timeRange().view();
   fixture.addTrainingRun();
   ASSERT_TRUE(waitFor([&] { return calls->count() == 5; }));
-  EXPECT_EQ(calls->currentText(), QStringLiteral("Call 2")) << "what was shown stays";
+  EXPECT_EQ(calls->currentText(), QStringLiteral("Call 3")) << "what was shown stays";
   EXPECT_EQ(window->timeRange().view(), view);
   EXPECT_FALSE(window->session().snapshot()->catalog->state.state == model::ProfileState::complete);
   fixture.finish(model::ProfileState::cancelled, "Stopped by Ctrl-C.");

@@ -93,7 +93,7 @@ TEST_F(TracePageTest, APassTellsItsParts) {
   EXPECT_EQ(detail(QStringLiteral("Stage")), QStringLiteral("1"));
   EXPECT_EQ(detail(QStringLiteral("Micro-batch")), QStringLiteral("4"));
   EXPECT_EQ(detail(QStringLiteral("Iteration")), QStringLiteral("0"));
-  EXPECT_EQ(detail(QStringLiteral("Call")), QStringLiteral("2"));
+  EXPECT_EQ(detail(QStringLiteral("Call")), QStringLiteral("3"));
   EXPECT_EQ(detail(QStringLiteral("Pipeline cycle")), QStringLiteral("9")) << "k + 2N − 2 − i";
   EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("131,400 cycles (98.8 µs)"));
   EXPECT_EQ(detail(QStringLiteral("Input")), QStringLiteral("50.0 KiB from IPU2"));

@@ -106,7 +106,7 @@ TEST_F(TracePageTest, StepsLeadIntoTheNeighbouringCalls) {
   EXPECT_EQ(trace().runs[0].id, model::RunId(1));
   EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 3 of 0–3")))
       << "a call entered from behind shows its last step";
-  EXPECT_EQ(child<QComboBox>(QStringLiteral("Call"))->currentText(), QStringLiteral("Call 1"));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Call"))->currentText(), QStringLiteral("Call 2"));
   QTest::keyClick(canvas, Qt::Key_BracketRight);
   ASSERT_TRUE(settle());
   EXPECT_EQ(trace().runs[0].id, model::RunId(2));

@@ -267,7 +267,7 @@ class ComparePage : public shell::Page {
             caption, large,
             known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference)
             : shown(row[before]) == shown(row[after])
-                ? tr("neither profile tells")
+                ? tr("neither profile records it")
                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
             {},
             !known || change == 0 ? Ui::text

@@ -86,7 +86,7 @@ class InsightsPage : public shell::Page {
               rules = static_cast<int>(analysis::insightRegistry().all().size());
     sentences << (count == 0   ? tr("None of the %1 rules found anything to change.").arg(rules)
                   : count == 1 ? tr("One of the %1 rules found something.").arg(rules)
-                               : tr("%1 findings, most important first; %2 rules were asked.")
+                               : tr("%1 findings, most important first; %2 rules were checked.")
                                      .arg(QString::number(count), QString::number(rules)));
     const QString most = largestGainInWords(gain->value);
     if (!most.isEmpty()) sentences << most;

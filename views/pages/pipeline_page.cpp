@@ -289,11 +289,11 @@ class PipelinePage : public shell::Page {
       facts.push_back(
           {label, QStringLiteral("%1 (%2)").arg(time(part), text(formatCell(share, Format::fraction))), doc});
     };
-    add(tr("of it compute"), path.compute, tr("forward, recompute, backward and weight-gradient passes"));
-    add(tr("of it exchange"), path.exchange, tr("transfers, sync and collectives"));
-    add(tr("of it update"), path.update, tr("weight updates"));
-    add(tr("of it remote memory"), path.memory, tr("loads and stores of remote buffers"));
-    add(tr("of it host"), path.host, tr("host copies, the overhead of the call and waits for the host"));
+    add(tr("of which compute"), path.compute, tr("forward, recompute, backward and weight-gradient passes"));
+    add(tr("of which exchange"), path.exchange, tr("transfers, sync and collectives"));
+    add(tr("of which update"), path.update, tr("weight updates"));
+    add(tr("of which remote memory"), path.memory, tr("loads and stores of remote buffers"));
+    add(tr("of which host"), path.host, tr("host copies, the overhead of the call and waits for the host"));
   }
 
   /// Lists the passes of the highlighted micro-batch, or else what each device does.

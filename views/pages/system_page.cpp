@@ -1,6 +1,7 @@
 // Shows the emulated system: devices, links with their traffic, and memory spaces.
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
@@ -92,6 +93,8 @@ class SystemPage : public shell::Page {
       table->setTable(rows);
     };
     set(links_, content.links);
+    // Links without traffic are many where every device is connected to every other.
+    if (!std::exchange(sorted_, true)) links_->sortBy(LinkColumn::busy, Qt::DescendingOrder);
     set(devices_, content.devices);
     set(spaces_, content.spaces);
     if (context_.selection.current().device.valid())
@@ -144,6 +147,7 @@ class SystemPage : public shell::Page {
   Panel* busyPanel_ = nullptr;
   timeline::BarChart* busy_ = nullptr;
   DataTable *devices_ = nullptr, *links_ = nullptr, *spaces_ = nullptr;
+  bool sorted_ = false;  ///< later the table keeps the user's order
   std::vector<int> shownLinks_;
 };
 

@@ -62,8 +62,10 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
     painter.fillRect(box, look_.palette.ui(Ui::selection));
     lastColumn = left;
     const QString number = QString::number(step.iteration);
+    // Of several calls, a trace has all.
+    const auto call = std::ranges::find(trace.runs, step.run, &model::Run::id) - trace.runs.begin() + 1;
     const QString full = oneRun ? translate("iteration %1").arg(number)
-                                : translate("call %1 · iteration %2").arg(step.run.value).arg(number);
+                                : translate("call %1 · iteration %2").arg(call).arg(number);
     for (const QString& text : {full, number}) {
       if (metrics.horizontalAdvance(text) + 6 > box.width()) continue;
       painter.setPen(look_.palette.ui(Ui::text));

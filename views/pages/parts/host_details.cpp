@@ -88,7 +88,7 @@ QStringList hostCallout(const HostTimeline& timeline, const HostHit& hit) {
       const HostItem& item = lane.spans[hit.index];
       lines << (item.self == item.length()
                     ? wallTime(item.length())
-                    : tr("%1, of it %2 of its own").arg(wallTime(item.length()), wallTime(item.self)));
+                    : tr("%1, of which %2 of its own").arg(wallTime(item.length()), wallTime(item.self)));
     }
   }
   lines << tr("at %1").arg(wallTime(startOf(timeline, hit)));

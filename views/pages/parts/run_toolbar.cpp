@@ -66,9 +66,10 @@ void RunToolbar::addPicture() {
 void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll) {
   const QSignalBlocker blocker(calls_);
   calls_->clear();
+  qlonglong number = 0;  // from 1, as on the command line
   for (const model::Run* run : runs) {
     const bool last = runs.size() > 1 && run == runs.back();
-    calls_->addItem((last ? tr("Call %1 (last)") : tr("Call %1")).arg(run->id.value),
+    calls_->addItem((last ? tr("Call %1 (last)") : tr("Call %1")).arg(++number),
                     QVariant::fromValue<qlonglong>(run->id.value));
   }
   if (withAll && runs.size() > 1)

@@ -273,8 +273,8 @@ void TraceTexts::addWhere(Facts& facts, const analysis::TracePlacement& row) con
         {tr("Micro-batch"), QString::number(row.microBatch), tr("number within the flush, from 0")});
   if (row.iteration >= 0)
     facts.push_back({tr("Iteration"), QString::number(row.iteration), tr("number in the call, from 0")});
-  facts.push_back(
-      {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
+  facts.push_back({tr("Call"), QString::number(catalog_.callNumber(row.run)),
+                   tr("number of the call from the host, from 1")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
 }
 
@@ -299,7 +299,7 @@ void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
   for (std::size_t kind = 0; kind + 1 < sums.size(); ++kind) {
     if (sums[kind] == 0) continue;
     const auto name = text(model::toString(static_cast<model::StepKind>(kind)));
-    facts.push_back({tr("of it %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
+    facts.push_back({tr("of which %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
   }
   if (streamIn.count > 0) facts.push_back({tr("Stream in"), bytesText(streamIn), {}});
   if (streamOut.count > 0) facts.push_back({tr("Stream out"), bytesText(streamOut), {}});
@@ -368,8 +368,8 @@ void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {
   addWhen(facts, item);
   if (row.iteration >= 0)
     facts.push_back({tr("Iteration"), QString::number(row.iteration), tr("number in the call, from 0")});
-  facts.push_back(
-      {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
+  facts.push_back({tr("Call"), QString::number(catalog_.callNumber(row.run)),
+                   tr("number of the call from the host, from 1")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
 }
 
@@ -390,7 +390,7 @@ void TraceTexts::addTransfer(Facts& facts, const TimelineItem& item) const {
     facts.push_back({tr("Link"), text(catalog_.links[row.link].name), {}});
   if (row.microBatch >= 0) facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), {}});
   if (row.iteration >= 0) facts.push_back({tr("Iteration"), QString::number(row.iteration), {}});
-  facts.push_back({tr("Call"), QString::number(row.run.value), {}});
+  facts.push_back({tr("Call"), QString::number(catalog_.callNumber(row.run)), {}});
 }
 
 }  // namespace pipescope::pages
