@@ -1,5 +1,7 @@
 #include "app/run/request/compile_run.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,9 +20,22 @@
 namespace pipescope::app {
 namespace {
 
+/// All that a request is made of, but for the number of micro-batches.
+std::string originOf(const config::Configuration& c) {
+  std::string text;
+  for (const config::OptionRow& row : c.dump()) {
+    if (row.path == "training.gradient_accumulation") continue;
+    text += fmt::format("{}={}\n", row.path, row.value);
+    if (const auto content = c.content(row.path)) text += fmt::format("{}\n", fmt::ptr(content.get()));
+  }
+  return text;
+}
+
 base::Result<compile::ModelRequest> requestOf(const config::Configuration& c) {
   PIPESCOPE_HOST_SPAN(span, "compiler", "read the model");
-  return modelRequest(c);
+  PIPESCOPE_ASSIGN(compile::ModelRequest request, modelRequest(c));
+  request.origin = originOf(c);
+  return request;
 }
 
 /// A configuration that has passed all checks before compilation.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pipescope::compile {
@@ -38,6 +39,12 @@ struct StageSplit {
   std::vector<std::int64_t> stageCost;  ///< by stage
   /// The largest load: of a device, or of a stage if SplitProblem::deviceOfStage is given.
   std::int64_t largest = 0;
+};
+
+/// A split that was searched and compiled, with the sentences that tell where the model is cut.
+struct FoundSplit {
+  StageSplit split;
+  std::vector<std::string> notices;
 };
 
 /// The split with the smallest largest load. Among several of them it is the one whose stages have the

@@ -56,6 +56,18 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
   return *device;
 }
 
+std::shared_ptr<const FoundSplit> LoweredStages::split(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const FoundSplit> known = splits_.find(key);
+  if (known != nullptr) ++foundSplits_;
+  return known;
+}
+
+void LoweredStages::addSplit(const std::string& key, FoundSplit split) {
+  const std::lock_guard lock(mutex_);
+  splits_.add(key, std::make_shared<const FoundSplit>(std::move(split)));
+}
+
 std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& part,
                                                           const std::string& options,
                                                           const std::function<PassedStages()>& run) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/model/contiguous_split.h"
 #include "engine/compile/passes/pass.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/devices/core/system_options.h"
@@ -64,9 +65,13 @@ class LoweredStages {
   /// boundaries that they send; `options` is a text that differs where `run` does something else.
   std::shared_ptr<const PassedStages> passed(const ExecutablePlan& part, const std::string& options,
                                              const std::function<PassedStages()>& run);
-  /// Devices that were lowered, and that were found.
+  /// Null: the split of this key has not been found yet.
+  std::shared_ptr<const FoundSplit> split(const std::string& key);
+  void addSplit(const std::string& key, FoundSplit split);
+  /// Devices that were lowered, and that were found; splits that were found.
   std::int64_t lowered() const { return lowered_; }
   std::int64_t found() const { return found_; }
+  std::int64_t foundSplits() const { return foundSplits_; }
 
  private:
   using Device = base::Result<devices::LoweredDevice>;
@@ -75,7 +80,8 @@ class LoweredStages {
   std::map<std::string, std::shared_ptr<const devices::System>> systems_;  ///< by the text of their options
   ValuesByText<Device> devices_;
   ValuesByText<PassedStages> passed_;
-  std::int64_t lowered_ = 0, found_ = 0;
+  ValuesByText<FoundSplit> splits_;
+  std::int64_t lowered_ = 0, found_ = 0, foundSplits_ = 0;
 };
 
 }  // namespace pipescope::compile

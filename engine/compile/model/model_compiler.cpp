@@ -330,6 +330,19 @@ class ModelCompiler {
   Compilation result_;
 };
 
+/// splitIntoStages, which is found again for the same request with other numbers of micro-batches.
+base::Result<SplitRequest> splitOnce(const ModelRequest& request, bool recomputes, const Compile& compile,
+                                     LoweredStages& known) {
+  if (request.origin.empty() || request.layout.splitInto == 1)
+    return splitIntoStages(request, recomputes, compile);
+  const std::string key = fmt::format("{};{};{}", microBatchesOfSplit(request), recomputes, request.origin);
+  if (const std::shared_ptr<const FoundSplit> found = known.split(key))
+    return splitAgain(request, recomputes, *found);
+  base::Result<SplitRequest> split = splitIntoStages(request, recomputes, compile);
+  if (split.ok()) known.addSplit(key, split->found);
+  return split;
+}
+
 }  // namespace
 
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor,
@@ -349,11 +362,11 @@ base::Result<Compilation> compileModel(const ModelRequest& request, base::Execut
   // The search compiles several splits, and then the best of them with all executables.
   LoweredStages own;
   LoweredStages& all = known != nullptr ? *known : own;
-  PIPESCOPE_ASSIGN(const SplitRequest split, splitIntoStages(request, again, [&](const ModelRequest& plain) {
-                     return compileSplit(plain, executor, &all);
-                   }));
+  const Compile compile = [&](const ModelRequest& plain) { return compileSplit(plain, executor, &all); };
+  PIPESCOPE_ASSIGN(const SplitRequest split, splitOnce(request, again, compile, all));
   PIPESCOPE_ASSIGN(Compilation compiled, compileSplit(split.request, executor, &all));
-  compiled.notices.insert(compiled.notices.begin(), split.notices.begin(), split.notices.end());
+  const std::vector<std::string>& notices = split.found.notices;
+  compiled.notices.insert(compiled.notices.begin(), notices.begin(), notices.end());
   return compiled;
 }
 

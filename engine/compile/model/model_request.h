@@ -78,6 +78,10 @@ struct ModelRequest {
   devices::SystemOptions systemOptions;
   std::int64_t devices = 0;  ///< chips that may be used; 0: all of the system
   std::vector<emulate::DeviceScale> scales;
+
+  /// A text that differs between requests which differ in more than the number of micro-batches. Compilations
+  /// that share LoweredStages find the split of such a request again. Empty: there is no such text.
+  std::string origin;
 };
 
 }  // namespace pipescope::compile

@@ -73,7 +73,13 @@ class StageSplitter : public StageSplits {
     PIPESCOPE_TRY(prepare());
     PIPESCOPE_TRY(search());
     PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
-    return SplitRequest{std::move(changed), notices()};
+    return SplitRequest{std::move(changed), {best_, notices()}};
+  }
+
+  base::Result<SplitRequest> again(const FoundSplit& found) {
+    PIPESCOPE_TRY(lay());
+    PIPESCOPE_ASSIGN(ModelRequest changed, applied(found.split));
+    return SplitRequest{std::move(changed), found};
   }
 
   /// Asks the device model for the costs of the problem.
@@ -419,6 +425,17 @@ base::Result<SplitRequest> splitIntoStages(const ModelRequest& request, bool rec
     return one;
   }
   return StageSplitter(request, recomputes, compile).run();
+}
+
+std::int64_t microBatchesOfSplit(const ModelRequest& request) {
+  return estimateOf(request, static_cast<std::size_t>(request.layout.splitInto))
+      .executables.front()
+      .microBatches;
+}
+
+base::Result<SplitRequest> splitAgain(const ModelRequest& request, bool recomputes, const FoundSplit& found) {
+  const Compile none;
+  return StageSplitter(request, recomputes, none).again(found);
 }
 
 }  // namespace pipescope::compile

@@ -14,8 +14,8 @@
 namespace pipescope::compile {
 
 struct SplitRequest {
-  ModelRequest request;              ///< with LayoutRequest::stages, and with blocks that the stages name
-  std::vector<std::string> notices;  ///< sentences that tell where the model was cut
+  ModelRequest request;  ///< with LayoutRequest::stages, and with blocks that the stages name
+  FoundSplit found;
 };
 
 /// Compiles a request without a split.
@@ -64,5 +64,10 @@ base::Result<ModelRequest> splitAtCuts(const ModelRequest& request);
 /// suit, parameters that no placement puts on one device, and what `compile` refuses.
 base::Result<SplitRequest> splitIntoStages(const ModelRequest& request, bool recomputes,
                                            const Compile& compile);
+/// The number of micro-batches for which splitIntoStages compiles. Requests that differ only in theirs, and
+/// for which this one is the same, are split alike.
+std::int64_t microBatchesOfSplit(const ModelRequest& request);
+/// What splitIntoStages returned for a request that is split alike.
+base::Result<SplitRequest> splitAgain(const ModelRequest& request, bool recomputes, const FoundSplit& found);
 
 }  // namespace pipescope::compile

@@ -60,6 +60,29 @@ TEST_P(SharedStages, GiveTheSameRows) {
   EXPECT_GT(known.found(), 10);
 }
 
+TEST_P(SharedStages, ASplitIsFoundAgainForOtherNumbersOfMicroBatches) {
+  ModelDice dice(11);
+  RandomModel model = randomModel(dice, GetParam(), 4);
+  while (model.keys.at("execution.mode") != "training" || model.keys.at("model.builder") != "bert")
+    model = randomModel(dice, GetParam(), 4);
+  model.tables.clear();
+  model =
+      model.with("execution.precision", "float32").with("execution.stages", "2").with("model.layers", "4");
+  compile::LoweredStages known;
+  const auto compiled = [&](const RandomModel& variant) {
+    const std::string alone = hashOf(variant, nullptr);
+    EXPECT_FALSE(alone.empty()) << variant.describe();
+    EXPECT_EQ(hashOf(variant, &known), alone) << variant.describe();
+  };
+  for (const char* microBatches : {"8", "16", "12", "40"})
+    compiled(model.with("training.gradient_accumulation", microBatches));
+  EXPECT_EQ(known.foundSplits(), 3);
+  compiled(model.with("training.gradient_accumulation", "13"));
+  compiled(model.with("training.gradient_accumulation", "2"));
+  compiled(model.with("model.layers", "6").with("training.gradient_accumulation", "8"));
+  EXPECT_EQ(known.foundSplits(), 3) << "these may be split in another way";
+}
+
 INSTANTIATE_TEST_SUITE_P(Systems, SharedStages, testing::Values("pod4", "hls-gaudi2"), [](const auto& each) {
   return std::string(each.param) == "pod4" ? "Ipus" : "Gaudis";
 });
