@@ -88,6 +88,19 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   ASSERT_NE(table(QStringLiteral("Figures of the device model")), nullptr);
 }
 
+TEST_F(PageTest, SummaryOfALongCallShowsItsSettingsBeforeItsFigures) {
+  // The figures of this profile cannot be added up, so the first part of the page stays.
+  const auto profile =
+      std::make_shared<WatchedProfile>(FixtureOptions{.iterations = 800, .runs = 1, .inference = false});
+  profile->refuse(model::tableIndexOf<model::Transfer>(), "Transfers cannot be read.");
+  open(profile, QStringLiteral("summary"));
+  EXPECT_EQ(window->currentPage()->notice(), QStringLiteral("Transfers cannot be read."));
+  ASSERT_NE(card(QStringLiteral("Limiting stage")), nullptr);
+  EXPECT_EQ(card(QStringLiteral("Limiting stage"))->value(), QStringLiteral("…"));
+  EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("System")), QStringLiteral("pod4"));
+  EXPECT_EQ(table(QStringLiteral("Executables")), nullptr) << "it has no content yet";
+}
+
 TEST_F(PageTest, SummaryCardsLeadToTheirPages) {
   openPage(QStringLiteral("summary"));
   const auto leadsTo = [&](const QString& caption, const QString& page) {

@@ -2,6 +2,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <optional>
 
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
@@ -66,7 +67,9 @@ class SummaryPage : public shell::Page {
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto made = collectSummaryPage({job.source, job.catalog, job.executable, -1, job.reports});
+      const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
+      PIPESCOPE_TRY(showFirst(context, job));
+      auto made = collectSummaryPage(context);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<SummaryData>(*std::move(made));
       content->scale = scale;
@@ -75,6 +78,44 @@ class SummaryPage : public shell::Page {
   }
 
  private:
+  /// Long calls take seconds to add up, so what a profile says of itself is shown before. What the page shows
+  /// of the same profile stays until then.
+  base::Status showFirst(const sections::Context& context, const Job& job) {
+    constexpr std::int64_t kManyRows = 100'000;
+    PIPESCOPE_ASSIGN(std::vector<model::BlockInfo> blocks, context.source.blocks<model::Placement>());
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> steps, context.source.blocks<model::Step>());
+    blocks.insert(blocks.end(), steps.begin(), steps.end());
+    std::int64_t rows = 0;
+    for (const model::BlockInfo& block : blocks) rows += block.rows;
+    if (rows < kManyRows) return {};
+    PIPESCOPE_ASSIGN(const sections::Section options, sectionNamed("options", context));
+    job.begin([this, options] {
+      if (filledFor_ == context_.session.path()) return;
+      filledFor_.reset();
+      applyFirst(options);
+    });
+    return {};
+  }
+
+  void applyFirst(const sections::Section& options) {
+    const QString captions[] = {tr("Memory"), tr("Samples/s"), tr("Bound by"), tr("Limiting stage")};
+    for (std::size_t i = 0; i < cards_.size(); ++i)
+      cards_[i]->setFigure(captions[i], QStringLiteral("…"), tr("is being added up"), {}, Ui::muted);
+    shares_->setVisible(false);
+    for (DataTable* table :
+         {overflow_, advice_, figures_, engines_, executables_, grades_, bands_, sources_, options_})
+      table->parentWidget()->setVisible(false);
+    for (const sections::SectionTable& table : options.tables) showRows(options_, table);
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    target_->setFacts(targetFacts(catalog));
+    applyDiagnostics(catalog);
+  }
+
+  static void showRows(DataTable* table, const sections::SectionTable& rows) {
+    table->setTable(rows);
+    table->parentWidget()->setVisible(!rows.rows.empty());
+  }
+
   /// What does not fit, and what would help. A row leads to its fullest tile.
   void makeOverflow(ColumnsArea& area) {
     overflow_ = addTable(*area.top(), kSummaryRows);
@@ -124,24 +165,21 @@ class SummaryPage : public shell::Page {
 
   void apply(const SummaryData& content) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    filledFor_ = context_.session.path();
     applyCards(content);
     applyShares(content);
     for (const sections::SectionTable& table : content.section.tables) {
-      if (table.key == "executables") executables_->setTable(table);
+      if (table.key == "executables") showRows(executables_, table);
     }
     applyOverflow(content);
     figures_->setTable(content.figures);
     figures_->parentWidget()->setVisible(!content.figures.rows.empty());
     for (DataTable* table : {options_, grades_, bands_, sources_}) table->parentWidget()->setVisible(false);
-    const auto show = [](DataTable* table, const sections::SectionTable& rows) {
-      table->setTable(rows);
-      table->parentWidget()->setVisible(!rows.rows.empty());
-    };
     engines_->setTable(content.engines, content.section.ticksPerShownUnit);
     engines_->parentWidget()->setVisible(!content.engines.rows.empty());
-    for (const sections::SectionTable& table : content.options.tables) show(options_, table);
+    for (const sections::SectionTable& table : content.options.tables) showRows(options_, table);
     for (const sections::SectionTable& table : content.bands.tables)
-      show(table.key == "grades" ? grades_ : table.key == "bands" ? bands_ : sources_, table);
+      showRows(table.key == "grades" ? grades_ : table.key == "bands" ? bands_ : sources_, table);
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);
   }
@@ -355,6 +393,7 @@ class SummaryPage : public shell::Page {
             *grades_ = nullptr, *bands_ = nullptr, *sources_ = nullptr;
   DataTable *overflow_ = nullptr, *advice_ = nullptr;
   std::vector<shell::Place> overflowPlaces_;  ///< where each row of the table leads
+  std::optional<QString> filledFor_;          ///< the profile whose figures the page shows
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;
