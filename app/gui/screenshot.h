@@ -9,7 +9,7 @@ class QWidget;
 
 namespace pipescope::gui {
 
-/// What is drawn.
+/// Gives the window that a screenshot draws.
 struct ScreenshotSubject {
   std::function<QWidget*()> settled;  ///< the window once it has read everything; null before
   std::function<QString()> error;     ///< why it does not show what was asked for; empty: it does

@@ -10,10 +10,10 @@
 
 namespace pipescope::numerics {
 
-/// Real numbers of the tensor that are infinite or NaN. Other types have none.
+/// Counts the real numbers of the tensor that are infinite or NaN. Tensors of other types have none.
 std::int64_t countNotFinite(graph::ElementType type, std::span<const std::byte> tensor);
 
-/// A node, as far as its values are checked.
+/// What the check needs to know of a node.
 struct CheckedNode {
   std::string title;  ///< "Log head/log"
   std::vector<graph::ElementType> inputs, outputs;

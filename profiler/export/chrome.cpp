@@ -302,25 +302,12 @@ class Chrome {
 
   /// What the host did, beside the calls that it waited for. The wall times are among the arguments.
   base::Status hostSpans(const WantedRows::Host& host) {
-    if (host.alignment.empty()) return {};
-    for (const analysis::HostLane& lane : host.timeline->lanes) {
-      const std::string name = lane.title() + " (wall clock)";
-      for (const analysis::HostItem& item : lane.spans)
-        PIPESCOPE_TRY(hostItem(host, name, item.name, item.start, item.end));
-      for (const analysis::HostMark& mark : lane.events)
-        PIPESCOPE_TRY(hostItem(host, name, mark.name, mark.time, mark.time));
-    }
-    return {};
-  }
-
-  base::Status hostItem(const WantedRows::Host& host, const std::string& lane, std::int32_t label,
-                        Ticks start, Ticks end) {
-    const auto place = host.alignment.onDevices(start, end);
-    if (!place) return {};
-    const analysis::HostLabel& words = host.timeline->names[static_cast<std::size_t>(label)];
-    PIPESCOPE_ASSIGN(const std::int64_t tid, thread(pidOfHost(), lane, 0));
-    return complete(pidOfHost(), tid, words.name, words.channel, place->first, place->second, {},
-                    fmt::format("\"wall_start_ns\":{},\"wall_ns\":{}", start.count, (end - start).count));
+    return WantedRows::eachHostPart(host, [&](const WantedRows::HostPart& part) -> base::Status {
+      PIPESCOPE_ASSIGN(const std::int64_t tid, thread(pidOfHost(), part.lane, 0));
+      return complete(pidOfHost(), tid, part.words.name, part.words.channel, part.start, part.end, {},
+                      fmt::format("\"wall_start_ns\":{},\"wall_ns\":{}", part.wallStart.count,
+                                  (part.wallEnd - part.wallStart).count));
+    });
   }
 
   const ChromeRequest& request_;

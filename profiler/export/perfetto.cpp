@@ -287,31 +287,19 @@ class PerfettoFile {
     });
   }
 
-  /// What the host did, beside the calls that it waited for. A span comes before those in it.
+  /// What the host did, beside the calls that it waited for. Events have a track of their own, because slices
+  /// of a track have to be in order of time.
   base::Status hostSpans(const WantedRows::Host& host) {
-    if (host.alignment.empty()) return {};
-    for (const analysis::HostLane& lane : host.timeline->lanes) {
-      const std::string name = lane.title() + " (wall clock)";
-      for (const analysis::HostItem& item : lane.spans)
-        PIPESCOPE_TRY(hostItem(host, name, item.name, item.start, item.end));
-      for (const analysis::HostMark& mark : lane.events)
-        PIPESCOPE_TRY(hostItem(host, name + ", events", mark.name, mark.time, mark.time));
-    }
-    return {};
-  }
-
-  base::Status hostItem(const WantedRows::Host& host, const std::string& lane, std::int32_t label,
-                        Ticks start, Ticks end) {
-    const auto place = host.alignment.onDevices(start, end);
-    if (!place) return {};
-    const analysis::HostLabel& words = host.timeline->names[static_cast<std::size_t>(label)];
-    PIPESCOPE_ASSIGN(const std::uint64_t own, track({}, lane));
-    return slice({own,
-                  words.name,
-                  words.channel,
-                  nanoseconds(place->first, {}),
-                  nanoseconds(place->second, {}),
-                  {{"wall_start_ns", start.count}, {"wall_ns", (end - start).count}}});
+    return WantedRows::eachHostPart(host, [&](const WantedRows::HostPart& part) -> base::Status {
+      PIPESCOPE_ASSIGN(const std::uint64_t own, track({}, part.lane + (part.isEvent ? ", events" : "")));
+      return slice(
+          {own,
+           part.words.name,
+           part.words.channel,
+           nanoseconds(part.start, {}),
+           nanoseconds(part.end, {}),
+           {{"wall_start_ns", part.wallStart.count}, {"wall_ns", (part.wallEnd - part.wallStart).count}}});
+    });
   }
 
   const ChromeRequest& request_;

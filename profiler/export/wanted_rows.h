@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,35 @@ class WantedRows {
                                : static_cast<std::int64_t>(timeline->spanCount() + timeline->eventCount());
     }
   };
+  /// A span or an event of the host.
+  struct HostPart {
+    std::string lane;  ///< "main (wall clock)"
+    bool isEvent = false;
+    const analysis::HostLabel& words;
+    base::Ticks wallStart, wallEnd;  ///< nanoseconds since HostTimeline::zero; equal for an event
+    base::Ticks start, end;          ///< where it lies in the time of the devices
+  };
+  /// Calls visit(HostPart) for all that has a time on the devices: lane by lane, the spans of a lane before
+  /// its events, and a span before those in it.
+  template <class Visit>
+  static base::Status eachHostPart(const Host& host, Visit&& visit) {
+    if (host.alignment.empty()) return {};
+    for (const analysis::HostLane& lane : host.timeline->lanes) {
+      const std::string name = lane.title() + " (wall clock)";
+      const auto visitPart = [&](bool isEvent, std::int32_t label, base::Ticks start,
+                                 base::Ticks end) -> base::Status {
+        const auto place = host.alignment.onDevices(start, end);
+        if (!place) return {};
+        const analysis::HostLabel& words = host.timeline->names[static_cast<std::size_t>(label)];
+        return visit(HostPart{name, isEvent, words, start, end, place->first, place->second});
+      };
+      for (const analysis::HostItem& span : lane.spans)
+        PIPESCOPE_TRY(visitPart(false, span.name, span.start, span.end));
+      for (const analysis::HostMark& event : lane.events)
+        PIPESCOPE_TRY(visitPart(true, event.name, event.time, event.time));
+    }
+    return {};
+  }
   base::Result<Host> host() const {
     PIPESCOPE_ASSIGN(const auto timeline, analysis::hostTimeline(request_.source, progress_));
     std::vector<model::Run> calls;

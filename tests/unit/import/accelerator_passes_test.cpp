@@ -1,5 +1,5 @@
-// Passes and messages of accelerators: the profiler repeats annotations on each queue, and queues of messages
-// run beside the passes. Times are in microseconds.
+// Tests how passes and messages of accelerators are recognised. The profiler repeats each annotation on every
+// queue of the accelerator, and queues of messages run beside the passes. Times are in microseconds.
 #include <map>
 
 #include "tests/unit/import/import_fixture.h"

@@ -19,14 +19,14 @@ class TraceCalls {
   /// Another executable has its own calls, so the choice is dropped.
   void forget();
 
-  /// What is to be read.
+  /// Which calls the page has to read.
   analysis::TraceRequest wanted();
   void setLoaded(const analysis::TraceRequest& request) { loaded_ = request; }
-  /// The calls of this request are loaded already.
+  /// Whether the calls of this request are loaded already.
   bool isLoaded(const analysis::TraceRequest& request) const;
-  /// The request asks for the loaded calls and for those that have come since.
+  /// Whether the request asks for the loaded calls and for those that have come since.
   bool isMore(const analysis::TraceRequest& request) const;
-  /// The call is among the loaded ones.
+  /// Whether the call is loaded.
   bool shows(model::RunId call) const;
   /// The call before (−1) or after (+1) the loaded one; none for the first and last.
   std::optional<model::RunId> beside(int direction) const;
