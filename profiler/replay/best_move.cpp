@@ -13,7 +13,9 @@ namespace {
 std::vector<Change> candidates(const ChangeContext& context, const Recording& recording) {
   std::vector<Change> moves;
   if (recording.orders.front().pipes == 1) moves = blockMoves(recording);
-  if (!recording.training() || recording.stageCount() < 2) return moves;
+  if (!recording.training()) return moves;
+  moves.push_back({"recompute", recording.executable.recompute == "none" ? "on" : "off"});
+  if (recording.stageCount() < 2) return moves;
   moves.push_back({"gradient_accumulation", fmt::format("{}", 2 * recording.microBatches)});
   if (context.schedules == nullptr) return moves;
   for (const std::string& name : context.schedules->names)
@@ -101,8 +103,11 @@ BestMoveAnswer bestMove(const ChangeContext& context, const Recording& whole) {
   if (!answer.move)
     answer.reason =
         answer.tried == 0
-            ? "No change of the split, of the micro-batches or of the schedule can be tried on this "
+            ? "No change of the split, the micro-batches, the schedule or recompute can be tried on this "
               "recording."
+        : answer.tried == 1
+            ? fmt::format("The only change that can be tried does not gain {:g} % or more, or does not fit.",
+                          100 * kLeastGain)
             : fmt::format("None of {} changes that were tried gains {:g} % or more and fits.", answer.tried,
                           100 * kLeastGain);
   return answer;

@@ -30,8 +30,9 @@ std::vector<Change> replannedSplit(const ChangeContext& context, const Recording
 /// Gains below this share are none.
 inline constexpr double kLeastGain = 0.01;
 
-/// Tries to send each block at the edge of a stage to its neighbour, to double the micro-batches, and each
-/// schedule that leaves the stages where they are. Moves whose memory would not fit do not count.
+/// Tries to send each block at the edge of a stage to its neighbour, to double the micro-batches, to keep
+/// what is computed again or the reverse, and each schedule that leaves the stages where they are. Moves
+/// whose memory would not fit do not count.
 BestMoveAnswer bestMove(const ChangeContext& context, const Recording& recording);
 /// The same for the executable's last call. Long calls are left alone, because reports must not take long.
 BestMoveAnswer bestMove(const ChangeContext& context, model::ExecutableId executable);

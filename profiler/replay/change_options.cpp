@@ -173,6 +173,11 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, cons
   return {};
 }
 
+Bytes ofStage(const std::map<int, Bytes>& bytes, int stage) {
+  const auto found = bytes.find(stage);
+  return found == bytes.end() ? Bytes(0) : found->second;
+}
+
 base::Status changeRecompute(const ChangeContext& context, Changed& changed, const std::string&,
                              const std::string& value) {
   Recording& recording = changed.recording;
@@ -194,7 +199,12 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
     if (has != wanted) stages.insert(stage);
   }
   PIPESCOPE_ASSIGN(const RecomputeCosts costs, recomputeCosts(context, recording, stages));
-  for (const int stage : stages) setRecompute(recording, stage, value == "on", costs);
+  for (const int stage : stages) {
+    setRecompute(recording, stage, value == "on", costs);
+    Bytes& entry = recording.stages[static_cast<std::size_t>(stage)].stashBytesPerEntry;
+    entry += value == "off" ? ofStage(costs.added, stage) : Bytes(0) - ofStage(costs.saved, stage);
+    entry = std::max(Bytes(0), entry);
+  }
   const std::string before = recording.executable.recompute;
   recording.executable.recompute = value == "on" ? "pipeline" : "none";
   if (value == "on" && before != "pipeline")
@@ -208,9 +218,10 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
         "the "
         "device from running several operators as one kernel, which is not considered: on devices that fuse "
         "operators, the step may be a tenth longer.");
-  if (before != recording.executable.recompute)
+  if (before != recording.executable.recompute && !costs.hasOperators) {
     changed.remarks.push_back("The recording does not tell how much memory the stash then takes.");
-  changed.stashUnknown = changed.stashUnknown || before != recording.executable.recompute;
+    changed.stashUnknown = true;
+  }
   return {};
 }
 

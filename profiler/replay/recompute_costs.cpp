@@ -46,6 +46,47 @@ class OperatorFlow {
       return from.stage == to.stage && from.pass == Pass::forward;
     });
   }
+  bool empty() const { return operators_.empty(); }
+  /// By stage how much smaller an entry of its stash gets if the stage computes its results again: they go,
+  /// and inputs come in that only the forward pass reads now.
+  std::map<int, Bytes> savedAgain() const {
+    std::map<int, Bytes> saved;
+    std::set<std::pair<int, Tensor>> known;  // what stages stash already
+    for (const auto& [id, op] : operators_) {
+      if (op.kind != "Stash") continue;
+      for (const model::Edge& edge : inputsOf(id)) known.insert({op.stage, {edge.from, edge.tensor}});
+      if (stashesOwnResult(id)) saved[op.stage] += bytesInto(id);
+    }
+    for (const OperatorId id : neededAgain()) {
+      const int stage = operators_.at(id).stage;
+      for (const model::Edge& edge : inputsOf(id)) {
+        if (operators_.at(edge.from).stage == stage) continue;
+        if (known.insert({stage, {edge.from, edge.tensor}}).second) saved[stage] -= edge.bytes;
+      }
+    }
+    return saved;
+  }
+  /// By stage how much larger an entry of its stash gets if the stage keeps what it computes again now:
+  /// results come in, and inputs go that only the forward pass reads.
+  std::map<int, Bytes> addedIfKept() const {
+    std::map<int, Bytes> added;
+    for (const auto& [stage, results] : resultsAgain()) {
+      for (const Bytes bytes : results) added[stage] += bytes;
+    }
+    std::unordered_set<OperatorId> readByBackward;
+    for (const auto& [id, op] : operators_) {
+      if (!isBackward(op.pass)) continue;
+      for (const model::Edge& edge : inputsOf(id)) readByBackward.insert(edge.from);
+    }
+    for (const auto& [id, op] : operators_) {
+      if (op.kind != "Restore" || readByBackward.contains(id)) continue;
+      for (const model::Edge& stash : inputsOf(id)) {
+        if (isKind(stash.from, "Stash") && !stashesOwnResult(stash.from))
+          added[op.stage] -= bytesInto(stash.from);
+      }
+    }
+    return added;
+  }
   Bytes bytesInto(OperatorId id) const {
     Bytes bytes;
     for (const model::Edge& edge : inputsOf(id)) bytes += edge.bytes;
@@ -82,7 +123,7 @@ class OperatorFlow {
   /// By stage the sizes of what is computed again and read by the backward pass.
   std::map<int, std::vector<Bytes>> resultsAgain() const {
     std::map<int, std::vector<Bytes>> results;
-    std::set<std::pair<OperatorId, model::DebugContextId>> counted;
+    std::set<Tensor> counted;
     for (const auto& [id, op] : operators_) {
       if (!isBackward(op.pass)) continue;
       for (const model::Edge& edge : inputsOf(id)) {
@@ -95,6 +136,7 @@ class OperatorFlow {
   }
 
  private:
+  using Tensor = std::pair<OperatorId, model::DebugContextId>;  // who makes it, and which result it is
   static bool isBackward(Pass pass) { return pass == Pass::backward || pass == Pass::weightGradient; }
   const std::vector<model::Edge>& inputsOf(OperatorId id) const {
     static const std::vector<model::Edge> kNone;
@@ -232,6 +274,9 @@ base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const 
     costs.stashed[stage] = stash.of(results);
     costs.restored[stage] = restore.of(results);
   }
+  costs.added = flow.addedIfKept();
+  costs.saved = flow.savedAgain();
+  costs.hasOperators = !flow.empty();
   return costs;
 }
 

@@ -23,6 +23,10 @@ struct RecomputeCosts {
       notAgain;  ///< of the forward pass: `copies`, and operators whose results no backward pass needs
   // If it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
   std::map<int, Ticks> stashed, restored;
+  // What that does to an entry of the stage's stash, in bytes on the whole device; by stage:
+  std::map<int, Bytes> added;  ///< if the stage keeps what it computes again now
+  std::map<int, Bytes> saved;  ///< if it computes again what it keeps now; below 0: it then keeps more inputs
+  bool hasOperators = false;   ///< false: the recording has none, so that bytes are not known
 };
 base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,
                                             const std::set<int>& stages);

@@ -59,11 +59,14 @@ std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& r
 void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
   for (const StageFit& fit : result.memory) {
     if (fit.fits.value_or(true) || fit.added.count <= 0) continue;
-    remarks.push_back(
-        fmt::format("Stage {} would not fit: the stash would hold {} micro-batches instead of {}, which adds "
-                    "{} bytes to its "
-                    "device.",
-                    fit.stage, fit.stashAfter.value_or(0), fit.stashBefore.value_or(0), fit.added.count));
+    const std::string why =
+        fit.stashBefore == fit.stashAfter
+            ? fmt::format("an entry of its stash would hold more for each of {} micro-batches",
+                          std::max<std::int64_t>(fit.stashAfter.value_or(1), 1))
+            : fmt::format("its stash would hold {} micro-batches instead of {}", fit.stashAfter.value_or(0),
+                          fit.stashBefore.value_or(0));
+    remarks.push_back(fmt::format("Stage {} would not fit: {}, which adds {} bytes to its device.", fit.stage,
+                                  why, fit.added.count));
   }
 }
 
@@ -88,8 +91,12 @@ base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Re
     fit.stage = stage.index;
     if (s < recorded.size()) fit.stashBefore = recorded[s];
     if (s < stash.size()) fit.stashAfter = stash[s];
-    if (fit.stashBefore && fit.stashAfter)
+    if (fit.stashBefore && fit.stashAfter) {
+      const Bytes entryAfter = after.recording.stages[s].stashBytesPerEntry;
       fit.added = stage.stashBytesPerEntry * (*fit.stashAfter - *fit.stashBefore);
+      // A stage without a stash keeps its results once, until its backward pass.
+      fit.added += (entryAfter - stage.stashBytesPerEntry) * std::max<std::int64_t>(*fit.stashAfter, 1);
+    }
     added[stage.device] += fit.added;
     fits.push_back(fit);
   }

@@ -30,10 +30,9 @@ replay::BestMoveAnswer bestMoveOf(const Context& context) {
 std::string bestMoveText(const replay::BestMoveAnswer& answer) {
   if (!answer.move) return {};
   const replay::BestMove& move = *answer.move;
-  std::string text = fmt::format(
-      "Best single move of split, micro-batches or schedule: {} makes it {:.1f} % faster, says a "
-      "replay of the recorded call.",
-      move.change.text(), 100 * move.gain);
+  std::string text =
+      fmt::format("Best single move: {} makes it {:.1f} % faster, says a replay of the recorded call.",
+                  move.change.text(), 100 * move.gain);
   if (!move.fits && move.hasMemory) text += " The recording does not tell whether it fits into memory.";
   return text;
 }
@@ -51,7 +50,8 @@ std::vector<Fact> bestMoveFacts(const replay::BestMoveAnswer& answer) {
   const auto textIf = [](bool known, const std::string& text) { return known ? Cell(text) : Cell(); };
   return {
       {"best_move", "Best single move", parts, Format::number,
-       "What the one change of split, micro-batches or schedule that gains most does, tried by replay of the "
+       "What the one change of split, micro-batches, schedule or recompute that gains most does, tried by "
+       "replay of the "
        "recorded call. The gain is the rate with the change ÷ the recorded rate − 1.",
        false, kMoveParts},
       {"best_move_change", "Best single move",

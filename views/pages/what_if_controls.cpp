@@ -75,7 +75,8 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   row_->add(add_);
   row_->space();
   auto* best = new QPushButton(tr("Best single move"), this);
-  best->setToolTip(tr("Try changes of split, micro-batches and schedule, and add the one that gains most"));
+  best->setToolTip(
+      tr("Try changes of split, micro-batches, schedule and recompute, and add the one that gains most"));
   row_->add(best);
   auto* profile = new QPushButton(tr("Open as profile"), this);
   profile->setToolTip(tr("Show the replayed call as a profile, compared with the recorded one"));

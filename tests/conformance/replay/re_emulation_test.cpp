@@ -267,6 +267,32 @@ TEST_P(MnistLike, RecomputeAgrees) {
   }
 }
 
+/// An entry of the stash holds what the emulation of the changed configuration puts into it.
+TEST_P(MnistLike, RecomputeChangesTheStashAsEmulated) {
+  const ReplayedSetup setup = mnist(GetParam(), "1f1b");
+  const auto on = emulateSetup(setup.with("execution.recompute", "pipeline"));
+  const auto off = emulateSetup(setup.with("execution.recompute", "none"));
+  ASSERT_TRUE(on.ok() && off.ok());
+  const auto expectStashes = [](const EmulatedProfile& from, const std::string& value,
+                                const EmulatedProfile& to) {
+    const auto recording = recordingOf(from);
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const replay::ChangeContext context{*from.profile, *from.catalog, &engineSchedules()};
+    const auto changed = replay::applyChanges(context, *recording, {{"recompute", value}});
+    ASSERT_TRUE(changed.ok()) << changed.error().message;
+    EXPECT_FALSE(changed->stashUnknown);
+    ASSERT_EQ(changed->recording.stages.size(), to.catalog->stages.size());
+    for (std::size_t s = 0; s < changed->recording.stages.size(); ++s) {
+      const model::Stage& stage = changed->recording.stages[s];
+      const model::Stage& emulated = to.catalog->stages[s];
+      EXPECT_EQ(stage.stashBytesPerEntry.count, emulated.stashBytesPerEntry.count)
+          << "stage " << stage.index << ", recompute " << value;
+    }
+  };
+  expectStashes(*on, "off", *off);
+  expectStashes(*off, "on", *on);
+}
+
 /// The head of a decoder computes results that its backward pass does not need. A schedule that lets it keep
 /// micro-batches back computes only the others again.
 TEST(Decoder, SchedulesAndRecomputeAgree) {
@@ -374,7 +400,7 @@ TEST(StashMemory, WhatDoesNotFitIsMarked) {
     EXPECT_EQ(answer->memory.front().stashAfter, std::stoll(count));
     const bool said =
         std::any_of(answer->remarks.begin(), answer->remarks.end(), [](const std::string& text) {
-          return text.find("Stage 0 would not fit: the stash would hold 9000 micro-batches") == 0;
+          return text.find("Stage 0 would not fit: its stash would hold 9000 micro-batches") == 0;
         });
     EXPECT_EQ(said, !fits);
     // The memory of the changed configuration says the same.
