@@ -65,10 +65,11 @@ std::string gainSentence(const ConfigurationPlan& planned) {
   }
   const double gain = gainOf(planned).value_or(0);
   if (gain == 0) return "The plan is as fast as the present configuration.";
-  const std::string much = fmt::format("{:.1f} %", 100 * (gain > 0 ? gain : 1 / (1 + gain) - 1));
-  const std::string equal = gain > -kEqualPlans && gain < kEqualPlans
-                                ? " They count as equal, because the difference is below 1 %."
-                                : "";
+  const bool isEqual = gain > -kEqualPlans && gain < kEqualPlans;
+  const double share = 100 * (gain > 0 ? gain : 1 / (1 + gain) - 1);
+  // Two digits, because 0.98 % would be rounded to the limit that it is below.
+  const std::string much = isEqual ? fmt::format("{:.2g} %", share) : fmt::format("{:.1f} %", share);
+  const std::string equal = isEqual ? " They count as equal, because the difference is below 1 %." : "";
   if (gain < 0)
     return "The present configuration is " + much + " faster than the best plan that was found." + equal;
   return "The plan is " + much + " faster than the present configuration." + equal;
