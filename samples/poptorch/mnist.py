@@ -8,6 +8,7 @@ import argparse
 import gzip
 import os
 import struct
+import sys
 
 import numpy
 import pipescope
@@ -146,10 +147,17 @@ def test(inference_model, test_data):
     print(f"Accuracy on test set: {sum_accuracy / len(test_data):0.2f}%")
 
 
+def require_a_call(loader, what, options):
+    """End the program if the loader has no whole batch for a call."""
+    if len(loader) == 0:
+        sys.exit(f"mnist.py: there are {len(loader.dataset)} samples for {what}, but one call takes "
+                 f"{loader.combinedBatchSize}. Raise --samples, or lower {options}.")
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="Folder with MNIST's four files; default: draw digits")
-    parser.add_argument("--samples", type=int, help="Use only so many training samples, and a sixth for test")
+    parser.add_argument("--samples", type=int, help="Use only so many training samples, and a sixth as many for the test")
     parser.add_argument("--batch-size", type=int, default=40)
     parser.add_argument("--device-iterations", type=int, default=10)
     parser.add_argument("--gradient-accumulation", type=int, default=10)
@@ -181,6 +189,8 @@ def main():
                                         shuffle=True, mode=poptorch.DataLoaderMode.Async)
     test_data = poptorch.DataLoader(testing, read_digits(folder, "t10k", max(1, limit // 6)),
                                     batch_size=arguments.test_batch_size)
+    require_a_call(training_data, "training", "--batch-size, --device-iterations or --gradient-accumulation")
+    require_a_call(test_data, "testing", "--test-batch-size or --inference-iterations")
     model = Network()
     optimizer = poptorch.optim.AdamW(model.parameters(), lr=arguments.learning_rate)
     training_model = poptorch.trainingModel(TrainingModelWithLoss(model), options, optimizer)

@@ -528,6 +528,18 @@ class Profiling(unittest.TestCase):
                 infer = pipescope.openReport(os.path.join(folder, "inference", "profile.pop"))
                 self.assertEqual(infer.executables, ["inference"])
 
+    def test_the_sample_says_that_there_are_too_few_samples_for_a_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(SAMPLES, "poptorch", "mnist.py")
+            environment = {**os.environ, "XDG_CACHE_HOME": folder}
+            for samples, batch, sentence in (("100", "8", "there are 100 samples for training, but one call takes 800"),
+                                             ("200", "1", "there are 33 samples for testing, but one call takes 800")):
+                done = subprocess.run([sys.executable, script, "--samples", samples, "--batch-size", batch],
+                                      env=environment, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(sentence, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
     def test_without_torch_the_rest_works_and_says_what_is_missing(self):
         program = (
             "import sys; sys.modules['torch'] = None\nimport pipescope; print(pipescope.__version__)\n"
