@@ -60,6 +60,19 @@ class Sequence(nn.Module):
         return self.layer(x)[0]
 
 
+class Words(nn.Module):
+    """An embedding with a row for padding, which is not 0 here."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.table, self.head = nn.Embedding(5, 6, padding_idx=padding), nn.Linear(18, 2)
+        nn.init.normal_(self.table.weight)
+
+    def forward(self, x, words):
+        values = self.head(self.table(words).flatten(1)) * x
+        return values, poptorch.identity_loss((values ** 2).mean(), "none")
+
+
 def trained(function, *tensors):
     """Train once on the devices and once with PyTorch. Returns both results and both weights."""
     module = Applied(function, tensors[0].shape[1:])
@@ -257,12 +270,30 @@ class Functions(unittest.TestCase):
             module, bags = nn.EmbeddingBag(20, 5, mode=mode), torch.arange(12).reshape(4, 3)
             torch.testing.assert_close(poptorch.inferenceModel(module)(bags), module(bags).detach())
 
+    def test_rows_for_padding_get_no_gradient(self):
+        words = torch.tensor([[0, 3, 4], [1, 0, 0], [4, 4, 2], [0, 0, 0]])
+        for padding in (0, -1):
+            module = Words(padding)
+            reference = copy.deepcopy(module)
+            x = torch.randn(4, 2)
+            poptorch.trainingModel(module, None, poptorch.optim.SGD(module.parameters(), lr=0.1))(x, words)
+            reference(x, words)[1].backward()
+            weight = reference.table.weight
+            torch.testing.assert_close(module.table.weight, weight - 0.1 * weight.grad, rtol=1e-4, atol=1e-5)
+            self.assertTrue(torch.equal(module.table.weight[padding], weight[padding]))
+            self.assertFalse(torch.equal(module.table.weight[2], weight[2]))
+
     def test_what_is_not_supported_is_named(self):
         def slope(x):
             return torch.autograd.grad((x ** 2).sum(), x, create_graph=True)[0]
 
         with self.assertRaisesRegex(poptorch.Error, r"gradient itself at \S+_test.py:\d+ .*differentiate the whole model once"):
             trained(slope, torch.zeros(4, 3))
+        for layer in (nn.Embedding(5, 3, max_norm=1.0), nn.EmbeddingBag(5, 3, max_norm=1.0)):
+            before = layer.weight.detach().clone()
+            with self.assertRaisesRegex(poptorch.Error, r"The embedding at \S+:\d+ .* has a max_norm, which is not supported"):
+                poptorch.inferenceModel(layer)(torch.zeros(2, 4, dtype=torch.int64))
+            self.assertTrue(torch.equal(layer.weight, before))
         with self.assertRaisesRegex(poptorch.Error, r"Sequence cannot be traced at \S+_test.py:\d+ .*LSTMs with projections"):
             poptorch.inferenceModel(Sequence(nn.LSTM(3, 4, proj_size=2)))(torch.zeros(2, 4, 3))
         with self.assertRaisesRegex(poptorch.Error,

@@ -69,12 +69,14 @@ class _Assign(torch.autograd.Function):
 class Watch:
     """Watches the buffers of a module during one run of it. `types` are those of the buffers that are known to change.
 
-    A changing buffer is float32 on the devices, which keep real numbers only.
+    A changing buffer is float32 on the devices, which keep real numbers only. `training` tells the functions that take the
+    place of PyTorch's whether gradients will be computed.
     """
 
     current = None  # while a model is traced
 
-    def __init__(self, module, types):
+    def __init__(self, module, types, training):
+        self.training = training
         self._places, self._old = buffers_of(module), {}
         for name, kind in types.items():
             owner, key = self._places[name]

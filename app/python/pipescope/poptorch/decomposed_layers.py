@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from .buffers import Watch, sizes_of
 from .decomposition_rules import RULES, rule
+from .errors import Error, caller_line
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
 
@@ -139,6 +140,29 @@ def _pad(x, pad, mode="constant", value=None):
         parts += [x] + ([x.narrow(axis, 0, after)] if after else [])
         x = torch.cat(parts, axis)
     return x
+
+
+def _refuse_renorm(max_norm):
+    if max_norm is not None:
+        raise Error(f"The embedding at {caller_line()} has a max_norm, which is not supported, because it would change the "
+                    "weight in the forward pass: normalise the rows that it returns instead.")
+
+
+@rule(F.embedding)
+def _embedding(indices, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    # The exporter forgets that the row for padding gets no gradient.
+    _refuse_renorm(max_norm)
+    rows = F.embedding(indices, weight, None, None, norm_type, scale_grad_by_freq, sparse)
+    if padding_idx is None or not Watch.current.training:
+        return rows
+    padding = padding_idx if padding_idx >= 0 else weight.shape[0] + padding_idx
+    return torch.where((indices == padding).unsqueeze(-1), rows.detach(), rows)
+
+
+@rule(F.embedding_bag)
+def _embedding_bag(indices, weight, offsets=None, max_norm=None, *args, **kwargs):
+    _refuse_renorm(max_norm)
+    return F.embedding_bag(indices, weight, offsets, None, *args, **kwargs)
 
 
 @rule(F.bilinear)

@@ -146,7 +146,7 @@ class _FlatForward:
         args, kwargs = self._traced.arguments.build(tensors)
         MarkedLosses.current.tensors = []
         traced = self._traced
-        watch = Watch(self._module, traced.buffers if self._training else {})
+        watch = Watch(self._module, traced.buffers if self._training else {}, self._training)
         results = Structure(self._forward(*args, **kwargs))
         if new := {name: kind for name, kind in watch.changed().items() if name not in traced.buffers}:
             raise BuffersChange(new)
