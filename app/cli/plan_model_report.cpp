@@ -28,9 +28,14 @@ std::string settingsText(const std::vector<app::PlanSetting>& settings) {
   return text;
 }
 
+/// "636,628 samples/s"
+std::string samplesText(double perSecond) {
+  std::string text = sections::formatCell(perSecond, Format::rate);  // "636,628 /s"
+  return text.replace(text.size() - 2, 2, "samples/s");
+}
+
 std::string rateText(const TriedPlan& tried) {
-  return fmt::format("{} samples/s{}", sections::formatCell(tried.samplesPerSecond, Format::number),
-                     tried.value.missing > 0 ? ", but it does not fit" : "");
+  return samplesText(tried.samplesPerSecond) + (tried.value.missing > 0 ? ", but it does not fit" : "");
 }
 
 /// Of samples per second, against the present plan.
@@ -81,8 +86,7 @@ std::string equalBlocksSentence(const plan::ModelPlan& model) {
   const TriedPlan &equal = *model.equalBlocks, &best = model.best.tried;
   if (equal.cuts == best.cuts && equal.samplesPerSecond == best.samplesPerSecond)
     return "The stages of the plan have equally many blocks, or one more.";
-  std::string split = fmt::format("Stages of equally many blocks would make {} samples/s",
-                                  sections::formatCell(equal.samplesPerSecond, Format::number));
+  std::string split = "Stages of equally many blocks would make " + samplesText(equal.samplesPerSecond);
   if (equal.value.missing > 0)
     split +=
         ", but their fullest device would lack " + sections::formatCell(equal.value.missing, Format::bytes);
@@ -132,7 +136,12 @@ std::string limitSentence(const ConfigurationPlan& planned) {
 }
 
 std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
-  std::vector<std::string> remarks{gainSentence(planned)};
+  std::vector<std::string> remarks;
+  if (planned.stoppedAfter)
+    remarks.push_back(
+        fmt::format("The search was stopped after {} of {} combinations, and the plan is the best of these.",
+                    *planned.stoppedAfter, planned.variants.size()));
+  remarks.push_back(gainSentence(planned));
   if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
     remarks.push_back(equal);
   remarks.insert(remarks.end(), {limitSentence(planned), bandSentence(planned)});
@@ -187,9 +196,15 @@ void addMemoryColumns(const TriedPlan& tried, sections::SectionTable& table) {
   }
 }
 
-/// The best plan of each variant, the best variant first.
+/// The best plan of each variant, the best variant first. Many variants are cut after the best of them.
 sections::SectionTable variantTable(const ConfigurationPlan& planned) {
-  sections::SectionTable table{"variants", "Variants", "the best plan of each", {}, {}};
+  constexpr std::size_t kMostRows = 30;
+  const std::size_t count = planned.variants.size();
+  const std::string scope =
+      count > kMostRows
+          ? fmt::format("the best plan of each; the best {} of {}, --format json has all", kMostRows, count)
+          : "the best plan of each";
+  sections::SectionTable table{"variants", "Variants", scope, {}, {}};
   table.columns = {{"stages", "Stages", Format::index, ""},
                    {"rate", "Samples per second", Format::rate, ""},
                    {"missing", "Lacks", Format::bytes, ""},
@@ -200,6 +215,7 @@ sections::SectionTable variantTable(const ConfigurationPlan& planned) {
     const std::int64_t missing = variant->value ? variant->value->missing : INT64_MAX;
     return std::pair(missing, -variant->samplesPerSecond);
   });
+  if (all.size() > kMostRows) all.resize(kMostRows);
   for (const app::VariantResult* variant : all) {
     const bool runs = variant->value.has_value();
     const std::string settings = settingsText(variant->settings);
@@ -339,6 +355,7 @@ std::string toJson(const ConfigurationPlan& planned) {
   json["equal_layers_missing_bytes"] = equal ? Json(equal->value.missing) : Json();
   json["exact"] = model.exact && planned.variants.size() == 1;
   json["plans_tried"] = planned.compiled;
+  json["stopped_after"] = planned.stoppedAfter ? Json(*planned.stoppedAfter) : Json();
   json["variants"] = variantsJson(planned);
   json["present"] = planned.present ? triedJson(*planned.present) : Json();
   json["runner_up"] = planned.runnerUp ? triedJson(*planned.runnerUp) : Json();

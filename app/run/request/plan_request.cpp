@@ -108,7 +108,7 @@ class ConfigurationPlanner {
       return base::badInput(variants.size() > 1 ? "None of the variants can run. The first one: " + refusal
                                                 : refusal);
     }
-    if (choosesForStages()) {
+    if (choosesForStages() && !result_.stoppedAfter) {
       PIPESCOPE_TRY(chooseForStages());
     } else {
       addRunnerUp();
@@ -132,9 +132,17 @@ class ConfigurationPlanner {
     const std::size_t parts = instances_ == nullptr ? 1 : static_cast<std::size_t>(instances_->count());
     const std::size_t own = instances_ == nullptr ? 0 : static_cast<std::size_t>(instances_->index());
     for (std::size_t i = own; i < list.size(); i += parts) {
-      if (progress_.cancelled()) return base::cancelled("Stopped before the search was complete.");
       PartOfProgress progress(progress_, i, list.size());
-      PIPESCOPE_TRY(tryVariant(variants[list[i].index], list[i], progress));
+      const base::Status tried = progress_.cancelled()
+                                     ? base::cancelled("Stopped before the search was complete.")
+                                     : tryVariant(variants[list[i].index], list[i], progress);
+      if (tried.ok()) continue;
+      const bool keeps = parts == 1 && best_ && tried.error().kind == base::ErrorKind::cancelled;
+      if (!keeps) return tried;
+      result_.stoppedAfter = i;
+      for (std::size_t rest = i; rest < list.size(); ++rest)
+        result_.variants[list[rest].index].refusal = "Not searched: the search was stopped before.";
+      break;
     }
     return parts > 1 ? join(variants, list) : base::Status();
   }
@@ -317,7 +325,8 @@ class ConfigurationPlanner {
     entry.settings = variant.settings;
     if (best_ && best_->plan.best.tried.value.missing == 0 &&
         bounded.bound < best_->plan.best.tried.samplesPerSecond) {
-      entry.refusal = fmt::format("Not searched: no split of it exceeds {:.6g} samples/s.", bounded.bound);
+      entry.refusal = fmt::format("Not searched: no split of it exceeds {:.{}f} samples/s.", bounded.bound,
+                                  bounded.bound < 100 ? 2 : 0);
       return {};
     }
     if (!c.ok()) {

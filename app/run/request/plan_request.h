@@ -53,6 +53,8 @@ struct ConfigurationPlan {
   std::vector<PlanSetting> runnerUpSettings;
   std::vector<VariantResult> variants;
   std::int64_t compiled = 0;  ///< plans of all variants
+  /// The user stopped the search after so many variants, and the plan is the best of these. None: it ended.
+  std::optional<std::size_t> stoppedAfter;
   /// The error band of times on this device: p90 of |ln(emulated ÷ measured)|, the widest of all kinds of
   /// layers and steps that were measured. None if nothing was checked.
   std::optional<double> errorBand;
@@ -69,7 +71,10 @@ struct ConfigurationPlan {
 /// with the stages of the configuration. With `instances`, each of them searches a part of the combinations,
 /// and only the first one has the plan afterwards.
 ///
-/// Errors: systems whose costs are given, too many combinations, and models that no combination can run.
+/// If the user stops the search, the plan is the best of the combinations that were searched until then.
+///
+/// Errors: systems whose costs are given, too many combinations, models that no combination can run, and a
+/// search that was stopped before it found a plan.
 base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& configuration,
                                                   const std::vector<PlanChoice>& choices,
                                                   const std::string& start, base::Executor& executor,

@@ -132,7 +132,7 @@ base::Result<std::vector<Variant>> variantsOf(const PlanBasis& basis) {
         addVariant(std::move(changed), c, basis, more);
       }
     }
-    constexpr std::size_t kMost = 200;
+    constexpr std::size_t kMost = 2000;
     if (more.size() > kMost) {
       return base::badInput(fmt::format(
           "The choices have {} combinations or more, but a plan tries at most {}: give fewer values.",

@@ -30,7 +30,7 @@ struct PlanBasis {
   const std::vector<compile::StageRequest>& startStages;  ///< empty: the plan starts from the configuration
 };
 
-/// All combinations. Errors: a number of stages outside 1 … 1024, and more than 200
+/// All combinations. Errors: a number of stages outside 1 … 1024, and more than 2,000
 /// combinations.
 base::Result<std::vector<Variant>> variantsOf(const PlanBasis& basis);
 

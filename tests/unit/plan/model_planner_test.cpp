@@ -253,6 +253,36 @@ std::string ownProportion() {
   return own.replace(own.find("device = 0"), 10, "device = 0\navailable_memory_proportion = 0.001");
 }
 
+/// A user who stops the search in the middle.
+class StopsInTheMiddle : public base::Progress {
+ public:
+  void report(double fraction, std::string_view) override { stopped_ = stopped_ || fraction >= 0.5; }
+  bool cancelled() const override { return stopped_; }
+
+ private:
+  bool stopped_ = false;
+};
+
+TEST(ModelPlan, KeepsTheBestPlanOfASearchThatIsStopped) {
+  const std::vector<std::string> names = {"popart", "1f1b", "gpipe", "tf-grouped", "tf-sequential", "zb-h1"};
+  base::SerialExecutor executor;
+  StopsInTheMiddle progress;
+  const auto plan = planConfiguration(parsed(sampleText("mnist/pipelined", true)),
+                                      {{"execution.schedule", names}}, "", executor, progress);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_TRUE(plan->stoppedAfter);
+  EXPECT_GT(*plan->stoppedAfter, 0u);
+  EXPECT_LT(*plan->stoppedAfter, names.size());
+  std::size_t stopped = 0;
+  double best = 0;
+  for (const VariantResult& variant : plan->variants) {
+    if (variant.value) best = std::max(best, variant.samplesPerSecond);
+    if (variant.refusal.find("the search was stopped") != std::string::npos) ++stopped;
+  }
+  EXPECT_EQ(stopped, names.size() - *plan->stoppedAfter);
+  EXPECT_EQ(plan->best.plan.best.tried.samplesPerSecond, best);
+}
+
 std::string planRefusal(const Configuration& configuration, const std::vector<std::string>& choices = {}) {
   const auto plan = planned(configuration, choices);
   return plan.ok() ? "accepted" : plan.error().message;
@@ -269,8 +299,8 @@ TEST(ModelPlan, RefusesWhatCannotBePlanned) {
               HasSubstr("execution.schedule is \"nothing\", but it must be one of"));
   EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=0"}), HasSubstr("--vary: training.micro_batch_size"));
   EXPECT_THAT(planRefusal(mnist, {"micro_batch_size=7,9"}), HasSubstr("None of the variants can run"));
-  EXPECT_THAT(planRefusal(mnist, {"epochs=1,2,3,4,5,6", "seed=1,2,3,4,5,6", "threads=1,2,3,4,5,6"}),
-              HasSubstr("a plan tries at most 200"));
+  EXPECT_THAT(planRefusal(mnist, {"epochs=1..20", "seed=1..20", "threads=1..6"}),
+              HasSubstr("a plan tries at most 2000"));
   EXPECT_THAT(planRefusal(mnist, {"strategy=serial_phased"}), HasSubstr("plan with another strategy"));
   EXPECT_THAT(
       planRefusal(mnist, {"micro_batch_size=7"}),
