@@ -26,7 +26,7 @@ struct SystemIds {
   model::MemorySpaceId host;                              ///< not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
-SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed);
+SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages);
 
 struct SegmentRef {
   model::SegmentId id;

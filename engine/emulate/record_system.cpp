@@ -50,10 +50,10 @@ std::string clockText(const devices::System& system, const devices::DeviceInfo& 
 
 }  // namespace
 
-SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed) {
+SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages) {
   SystemIds ids;
   recorder.add(model::Target{system.name(), system.family(), system.description(),
-                             static_cast<std::int64_t>(system.devices().size()), devicesUsed,
+                             static_cast<std::int64_t>(system.devices().size()), devicesWithStages,
                              tickMeaning(system.facts())});
   std::set<std::string> kinds;
   for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);

@@ -27,7 +27,7 @@ base::Ticks callTicks(const compile::Compilation& compilation, std::size_t execu
   record::Recorder recorder(nowhere);
   constexpr auto kLevel = emulate::RecordLevel::off;
   const emulate::SystemIds ids =
-      emulate::recordSystem(recorder, *compilation.system, compilation.devicesUsed);
+      emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages());
   const compile::CompiledExecutable& compiled = compilation.executables[executable];
   std::vector<devices::LoweredDevice> lengths;
   for (const devices::LoweredDevice& device : compiled.lowered) lengths.push_back(lengthsOf(device));

@@ -118,7 +118,7 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
   VariantFigures figures;
-  figures.devices = compilation.devicesUsed;
+  figures.devices = compilation.devicesWithStages();
   figures.systemDevices = static_cast<std::int64_t>(compilation.system->devices().size());
   PIPESCOPE_TRY(addMemory(profile, *catalog, figures));
   if (!options.compileOnly)

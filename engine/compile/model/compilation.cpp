@@ -1,6 +1,18 @@
 #include "engine/compile/model/compilation.h"
 
+#include <set>
+
 namespace pipescope::compile {
+
+int Compilation::devicesWithStages() const {
+  std::set<int> devices;
+  for (const CompiledExecutable& executable : executables) {
+    for (const StagePlan& stage : executable.plan.stages) {
+      for (const int device : executable.plan.replication.group(stage.device, 0)) devices.insert(device);
+    }
+  }
+  return static_cast<int>(devices.size());
+}
 
 std::vector<std::string> Compilation::overflow() const {
   std::vector<std::string> sentences;

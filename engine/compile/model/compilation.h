@@ -23,9 +23,11 @@ struct CompiledExecutable {
 
 struct Compilation {
   std::shared_ptr<const devices::System> system;
-  int devicesUsed = 0;
+  int devicesUsed = 0;  ///< what all replicas take, with devices between their stages that hold none
   std::vector<CompiledExecutable> executables;
   std::vector<std::string> notices;  ///< sentences for the user: idle devices, numbers of phases …
+  /// The devices of all replicas and executables that hold a stage.
+  int devicesWithStages() const;
   /// Sentences that say where something does not fit; none: everything fits.
   std::vector<std::string> overflow() const;
 };

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "engine/compile/distributed_norm.h"
@@ -308,16 +307,10 @@ class ModelCompiler {
   }
 
   void noteIdleDevices() {
-    std::set<int> used;
-    for (const CompiledExecutable& executable : result_.executables) {
-      const Replication& replication = executable.plan.replication;
-      for (const StagePlan& stage : executable.plan.stages) {
-        for (const int device : replication.group(stage.device, 0)) used.insert(device);
-      }
-    }
+    const auto used = static_cast<std::size_t>(result_.devicesWithStages());
     const std::size_t available = result_.system->devices().size();
-    if (used.size() < available) {
-      const std::size_t idle = available - used.size();
+    if (used < available) {
+      const std::size_t idle = available - used;
       result_.notices.push_back(
           fmt::format("{} of the {} devices of {} {}.", idle, available, result_.system->name(),
                       idle == 1 ? "holds no stage and stays idle" : "hold no stage and stay idle"));

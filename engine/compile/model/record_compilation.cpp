@@ -30,7 +30,7 @@ void recordPasses(record::Recorder& recorder, model::ExecutableId executable,
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level) {
   RecordedCompilation recorded;
-  recorded.ids = emulate::recordSystem(recorder, *compilation.system, compilation.devicesUsed);
+  recorded.ids = emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages());
   for (const CompiledExecutable& executable : compilation.executables) {
     recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids,
                                                              executable.plan, executable.lowered,

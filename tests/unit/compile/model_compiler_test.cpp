@@ -44,6 +44,16 @@ std::string refusalOf(const ModelRequest& request) {
   return made.ok() ? "" : made.error().message;
 }
 
+TEST(ModelCompiler, CountsOnlyDevicesWithAStage) {
+  ModelRequest request = twoStages();
+  request.layout.stages[1].device = 3;  // devices 1 and 2 stay free
+  const auto made = compiled(request);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->devicesWithStages(), 2);
+  EXPECT_EQ(made->notices,
+            (std::vector<std::string>{"2 of the 4 devices of pod4 hold no stage and stay idle."}));
+}
+
 TEST(ModelCompiler, CompilesAPlainRequest) {
   const auto made = compiled(twoStages());
   ASSERT_TRUE(made.ok()) << made.error().message;
