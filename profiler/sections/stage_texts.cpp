@@ -34,12 +34,14 @@ std::string numberRanges(const std::vector<int>& numbers) {
   return text;
 }
 
+std::string stageNames(const std::vector<int>& stages, std::size_t all) {
+  if (stages.empty()) return {};
+  if (stages.size() == 1) return fmt::format("stage {}", stages.front());
+  return stages.size() == all ? "all stages" : "stages " + numberRanges(stages);
+}
+
 std::string limitingStages(const StagesReport& report) {
-  const std::vector<int> found = limitingIndices(report);
-  if (found.empty()) return {};
-  if (found.size() == 1) return fmt::format("stage {}", found.front());
-  if (found.size() == report.stages.size()) return "all stages";
-  return "stages " + numberRanges(found);
+  return stageNames(limitingIndices(report), report.stages.size());
 }
 
 std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {

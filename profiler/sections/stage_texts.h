@@ -12,6 +12,9 @@ namespace pipescope::sections {
 /// "1–3, 5 and 7–9": three or more consecutive numbers become a range.
 std::string numberRanges(const std::vector<int>& numbers);
 
+/// "stage 1", "stages 0 and 2", or "all stages" if there are no others; empty for none.
+std::string stageNames(const std::vector<int>& stages, std::size_t all);
+
 /// Names the stage that holds the others up: "stage 2". Stages whose times are equal (kEqualStages) are named
 /// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.
 std::string limitingStages(const analysis::StagesReport& report);

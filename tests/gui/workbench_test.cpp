@@ -12,6 +12,7 @@
 #include "views/workbench/key_value.h"
 #include "views/workbench/predictor.h"
 #include "views/workbench/run_figures.h"
+#include "views/workbench/stage_figures.h"
 #include "window_test.h"
 #include "workbench_fixture.h"
 
@@ -167,6 +168,22 @@ TEST(WorkbenchDraft, BlocksMoveBetweenStages) {
       QStringLiteral(
           "[[stages]]\nblocks = [\"A\", \"B\"]\ndevice = 0\n\n[[stages]]\nblocks = [\"C\"]\ndevice = 3\n"));
   EXPECT_EQ(workbench::withBlockIn(places, QStringLiteral("B"), 7), places) << "there is no such stage";
+}
+
+TEST(WorkbenchPrediction, StagesWithinAPercentLimitTogether) {
+  const auto sentenceOf = [](double first, double second, double third) {
+    workbench::Prediction prediction;
+    for (const double forward : {first, second, third}) {
+      prediction.stages.emplace_back();
+      prediction.stages.back().forwardMs = forward;
+    }
+    return workbench::predictionSentence(prediction, {});
+  };
+  EXPECT_TRUE(sentenceOf(2, 1, 1).contains(QStringLiteral(" · stage 0 limits · ")));
+  EXPECT_TRUE(sentenceOf(1, 0.5, 0.995).contains(QStringLiteral(" · stages 0 and 2 limit · ")));
+  EXPECT_TRUE(sentenceOf(1, 0.98, 0.5).contains(QStringLiteral(" · stage 0 limits · ")));
+  EXPECT_TRUE(sentenceOf(1, 1, 1).contains(QStringLiteral(" · all stages take equally long · ")));
+  EXPECT_FALSE(sentenceOf(0, 0, 0).contains(QStringLiteral("stage")));
 }
 
 TEST(WorkbenchDraft, FilesAreNamedAfterTheModelOrElseTheSystem) {

@@ -3,6 +3,9 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <algorithm>
+
+#include "profiler/analysis/pipeline/stages.h"
 
 namespace pipescope::workbench {
 namespace {
@@ -41,12 +44,22 @@ base::Result<Prediction> parsePrediction(const QByteArray& bytes) {
   prediction.samplesPerSecond = json[QStringLiteral("samples_per_second")].toDouble();
   prediction.fits = json[QStringLiteral("fits")].toBool();
   prediction.missingBytes = static_cast<qint64>(json[QStringLiteral("missing_bytes")].toDouble());
-  prediction.limitingStage = json[QStringLiteral("limiting_stage")].toInt(-1);
   prediction.devices = json[QStringLiteral("devices")].toInt();
   prediction.replicas = json[QStringLiteral("replicas")].toInt(1);
   prediction.schedule = json[QStringLiteral("schedule")].toString();
   prediction.remarks = textsIn(json[QStringLiteral("remarks")]);
   return prediction;
+}
+
+std::vector<int> Prediction::limitingStages() const {
+  double longest = 0;
+  for (const PredictedStage& stage : stages) longest = std::max(longest, stage.milliseconds());
+  std::vector<int> limiting;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (longest > 0 && stages[s].milliseconds() >= longest * (1 - analysis::kEqualStages))
+      limiting.push_back(static_cast<int>(s));
+  }
+  return limiting;
 }
 
 }  // namespace pipescope::workbench

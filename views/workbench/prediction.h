@@ -25,10 +25,11 @@ struct Prediction {
   double samplesPerSecond = 0;
   bool fits = true;
   qint64 missingBytes = 0;
-  int limitingStage = -1;
   int devices = 0, replicas = 1;
   QString schedule;
   QStringList remarks;
+  /// The stages that take longest. Stages that take nearly as long (analysis::kEqualStages) count as equal.
+  std::vector<int> limitingStages() const;
 };
 
 base::Result<Prediction> parsePrediction(const QByteArray& json);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "profiler/sections/section.h"
+#include "profiler/sections/stage_texts.h"
 
 namespace pipescope::workbench {
 namespace {
@@ -85,7 +86,13 @@ QString predictionSentence(const Prediction& prediction, std::optional<double> s
   if (const QString change = changeText(prediction.samplesPerSecond, start.value_or(0)); !change.isEmpty())
     sentence += tr(" (%1 from the start)").arg(change);
   sentence += prediction.fits ? tr(" · fits") : tr(" · does not fit");
-  if (prediction.stages.size() > 1) sentence += tr(" · stage %1 limits").arg(prediction.limitingStage);
+  const std::vector<int> limiting = prediction.limitingStages();
+  if (prediction.stages.size() > 1 && !limiting.empty()) {
+    const QString names = QString::fromStdString(sections::stageNames(limiting, prediction.stages.size()));
+    sentence += limiting.size() == prediction.stages.size() ? tr(" · %1 take equally long").arg(names)
+                : limiting.size() == 1                      ? tr(" · %1 limits").arg(names)
+                                                            : tr(" · %1 limit").arg(names);
+  }
   sentence += tr(" · %1 · %2")
                   .arg(prediction.schedule,
                        prediction.devices == 1 ? tr("1 device") : tr("%1 devices").arg(prediction.devices));

@@ -66,8 +66,9 @@ void StagePainter::paintStage(const StageBox& box) const {
   painter_.setPen(palette_.ui(Ui::text));
   painter_.drawText(box.head, Qt::AlignLeft | Qt::AlignVCenter, QObject::tr("Stage %1").arg(box.stage));
   painter_.setFont(font_);
-  if (prediction && prediction->limitingStage == box.stage && prediction->stages.size() > 1 &&
-      !picture_.pending) {
+  const std::vector<int> limiting = prediction ? prediction->limitingStages() : std::vector<int>();
+  const bool limits = std::ranges::find(limiting, box.stage) != limiting.end();
+  if (limits && limiting.size() < prediction->stages.size() && !picture_.pending) {
     painter_.setPen(palette_.ui(Ui::warning));
     painter_.drawText(box.head, Qt::AlignRight | Qt::AlignVCenter, QObject::tr("limits"));
   }
