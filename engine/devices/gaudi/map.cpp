@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "engine/devices/core/function_parts.h"
 #include "engine/devices/core/titles.h"
 #include "engine/devices/gaudi/kernel.h"
 #include "profiler/base/check.h"
@@ -24,12 +25,19 @@ constexpr FunctionRow simple(double instructions) {
 constexpr FunctionRow special(double instructions) {
   return {instructions, true};
 }
+constexpr void add(FunctionRow& sum, const FunctionRow& part) {
+  sum.instructions += part.instructions;
+  sum.wide = sum.wide || part.wide;
+}
 constexpr FunctionRow madeOf(std::initializer_list<FunctionRow> parts) {
   FunctionRow sum;
-  for (const FunctionRow& part : parts) {
-    sum.instructions += part.instructions;
-    sum.wide = sum.wide || part.wide;
-  }
+  for (const FunctionRow& part : parts) add(sum, part);
+  return sum;
+}
+constexpr FunctionRow rowOf(MapFunction function);
+constexpr FunctionRow madeOf(const FunctionParts& parts) {
+  FunctionRow sum;
+  for (const MapFunction part : parts) add(sum, rowOf(part));
   return sum;
 }
 
@@ -103,45 +111,14 @@ constexpr FunctionRow rowOf(MapFunction function) {
 
     case sign:
       return madeOf({rowOf(less), rowOf(greater), rowOf(subtract)});
-    case acos:
-      return madeOf({rowOf(asin), rowOf(subtract)});
     case tan:
       return madeOf({rowOf(sin), rowOf(cos), rowOf(divide)});
-    case sinh:
-      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(subtract), rowOf(multiply)});
-    case cosh:
-      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(add), rowOf(multiply)});
-    case asinh:
-      return madeOf({rowOf(square), rowOf(add), rowOf(sqrt), rowOf(add), rowOf(log)});
-    case acosh:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(sqrt), rowOf(add), rowOf(log)});
-    case atanh:
-      return madeOf({rowOf(add), rowOf(subtract), rowOf(divide), rowOf(log), rowOf(multiply)});
-    case tanGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(multiply)});
-    case asinGradient:
-    case acoshGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply)});
-    case acosGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply), rowOf(negate)});
-    case atanGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(divide)});
     case sinhGradient:
       return madeOf({rowOf(cosh), rowOf(multiply)});
     case coshGradient:
       return madeOf({rowOf(sinh), rowOf(multiply)});
-    case asinhGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(rsqrt), rowOf(multiply)});
-    case atanhGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(divide)});
-    case reciprocalGradient:
-      return madeOf({rowOf(square), rowOf(multiply), rowOf(negate)});
-    case erfGradient:
-      return madeOf({rowOf(square), rowOf(exp), rowOf(multiply), rowOf(multiply)});
     case elu:
       return madeOf({rowOf(exp), rowOf(subtract), rowOf(multiply), rowOf(select)});
-    case eluGradient:
-      return madeOf({rowOf(exp), rowOf(multiply), rowOf(multiply), rowOf(select)});
     case celu:
       return madeOf({rowOf(multiply), rowOf(elu)});
     case celuGradient:
@@ -150,23 +127,6 @@ constexpr FunctionRow rowOf(MapFunction function) {
       return madeOf({rowOf(elu), rowOf(multiply)});
     case seluGradient:
       return madeOf({rowOf(eluGradient), rowOf(multiply)});
-    case softplusGradient:
-      return madeOf({rowOf(sigmoid), rowOf(multiply)});
-    case softsign:
-      return madeOf({rowOf(abs), rowOf(add), rowOf(divide)});
-    case softsignGradient:
-      return madeOf({rowOf(abs), rowOf(add), rowOf(square), rowOf(divide)});
-    case leakyRelu:
-    case leakyReluGradient:
-    case prelu:
-      return madeOf({rowOf(multiply), rowOf(select)});
-    case preluGradient:
-      return madeOf({rowOf(multiply), rowOf(multiply), rowOf(select)});
-    case thresholdedRelu:
-    case thresholdedReluGradient:
-      return madeOf({rowOf(greater), rowOf(multiply)});
-    case shrink:
-      return madeOf({rowOf(add), rowOf(greater), rowOf(select)});
     case hardSigmoid:
       return madeOf({rowOf(scaledAdd), rowOf(maximum), rowOf(minimum)});
     case hardSigmoidGradient:
@@ -177,17 +137,36 @@ constexpr FunctionRow rowOf(MapFunction function) {
       return madeOf({rowOf(hardSigmoid), rowOf(multiply), rowOf(add)});
     case quantize:
       return madeOf({rowOf(multiply), rowOf(round), rowOf(add), rowOf(maximum), rowOf(minimum), rowOf(cast)});
+    case acos:
+    case sinh:
+    case cosh:
+    case asinh:
+    case acosh:
+    case atanh:
+    case tanGradient:
+    case asinGradient:
+    case acoshGradient:
+    case acosGradient:
+    case atanGradient:
+    case asinhGradient:
+    case atanhGradient:
+    case reciprocalGradient:
+    case erfGradient:
+    case eluGradient:
+    case softplusGradient:
+    case softsign:
+    case softsignGradient:
+    case leakyRelu:
+    case leakyReluGradient:
+    case prelu:
+    case preluGradient:
+    case thresholdedRelu:
+    case thresholdedReluGradient:
+    case shrink:
     case dequantize:
-      return madeOf({rowOf(cast), rowOf(subtract), rowOf(multiply)});
     case complexMultiplyAdd:
-      return madeOf({rowOf(multiply), rowOf(scaledAdd), rowOf(multiply), rowOf(scaledAdd)});
     case overlap:
-      // The parts are: the corners of the intersection, its sides (not below 0) and its area; the areas of
-      // both boxes; the area of the union; the quotient and its comparison with the threshold.
-      return madeOf({rowOf(maximum), rowOf(maximum), rowOf(minimum), rowOf(minimum), rowOf(subtract),
-                     rowOf(subtract), rowOf(maximum), rowOf(maximum), rowOf(multiply), rowOf(subtract),
-                     rowOf(subtract), rowOf(multiply), rowOf(subtract), rowOf(subtract), rowOf(multiply),
-                     rowOf(add), rowOf(subtract), rowOf(divide), rowOf(greater)});
+      return madeOf(commonParts(function));
   }
   PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "engine/devices/core/function_parts.h"
 #include "engine/ops/core/rounding.h"
 #include "profiler/base/check.h"
 
@@ -32,15 +33,29 @@ constexpr Pace paceOf(const FunctionRow& row, ElementType type, bool inPlace) {
 /// The row of a vertex that is generated from an expression: the sum of the vertices of its parts. This
 /// counts a load and a store for each part, which is more rather than less than the generated loop takes
 /// (grade X).
-constexpr FunctionRow madeOf(std::initializer_list<FunctionRow> parts) {
-  constexpr std::int64_t kBlock = 4;  // elements: a whole number of steps of every part's loop
-  FunctionRow sum{{0, kBlock}, {0, kBlock}, {0, 1}, {0, 1}, {0, kBlock}};
-  for (const FunctionRow& part : parts) {
-    sum.single.cycles += paceOf(part, ElementType::float32, true).cyclesFor(kBlock);
-    sum.half.cycles += paceOf(part, ElementType::float16, true).cyclesFor(kBlock);
-    sum.whole.cycles += paceOf(part, ElementType::int32, true).cyclesFor(kBlock);
+class GeneratedRow {
+ public:
+  constexpr void add(const FunctionRow& part) {
+    sum_.single.cycles += paceOf(part, ElementType::float32, true).cyclesFor(kBlock);
+    sum_.half.cycles += paceOf(part, ElementType::float16, true).cyclesFor(kBlock);
+    sum_.whole.cycles += paceOf(part, ElementType::int32, true).cyclesFor(kBlock);
   }
-  return sum;
+  constexpr FunctionRow sum() const { return sum_; }
+
+ private:
+  static constexpr std::int64_t kBlock = 4;  // elements: a whole number of steps of every part's loop
+  FunctionRow sum_{{0, kBlock}, {0, kBlock}, {0, 1}, {0, 1}, {0, kBlock}};
+};
+constexpr FunctionRow madeOf(std::initializer_list<FunctionRow> parts) {
+  GeneratedRow row;
+  for (const FunctionRow& part : parts) row.add(part);
+  return row.sum();
+}
+constexpr FunctionRow rowOf(MapFunction function);
+constexpr FunctionRow madeOf(const FunctionParts& parts) {
+  GeneratedRow row;
+  for (const MapFunction part : parts) row.add(rowOf(part));
+  return row.sum();
 }
 
 /// PopLibs has a vertex for this function, but no operator asks for it alone.
@@ -138,48 +153,16 @@ constexpr FunctionRow rowOf(MapFunction function) {
 
     case logicalXor:
       return madeOf({rowOf(logicalOr), rowOf(logicalAnd), rowOf(logicalNot)});
-    case acos:
-      return madeOf({rowOf(asin), rowOf(subtract)});
-    case sinh:
-      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(subtract), rowOf(multiply)});
-    case cosh:
-      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(add), rowOf(multiply)});
-    case asinh:
-      return madeOf({rowOf(square), rowOf(add), rowOf(sqrt), rowOf(add), rowOf(log)});
-    case acosh:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(sqrt), rowOf(add), rowOf(log)});
-    case atanh:
-      return madeOf({rowOf(add), rowOf(subtract), rowOf(divide), rowOf(log), rowOf(multiply)});
-    case tanGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(multiply)});
-    case asinGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply)});
-    case acosGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply), rowOf(negate)});
-    case atanGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(divide)});
     case sinhGradient:
       return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(add), rowOf(multiply), rowOf(multiply)});
     case coshGradient:
       return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(subtract), rowOf(multiply), rowOf(multiply)});
-    case asinhGradient:
-      return madeOf({rowOf(square), rowOf(add), rowOf(rsqrt), rowOf(multiply)});
-    case acoshGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply)});
-    case atanhGradient:
-      return madeOf({rowOf(square), rowOf(subtract), rowOf(divide)});
-    case reciprocalGradient:
-      return madeOf({rowOf(square), rowOf(multiply), rowOf(negate)});
     case tanhGradient:
       return madeOf({rowOf(square), rowOf(subtract), rowOf(multiply)});
     case sigmoidGradient:
       return madeOf({rowOf(subtract), rowOf(multiply), rowOf(multiply)});
-    case erfGradient:
-      return madeOf({rowOf(square), rowOf(exp), rowOf(multiply), rowOf(multiply)});
     case elu:
       return madeOf({kExpm1, rowOf(multiply), rowOf(select)});
-    case eluGradient:
-      return madeOf({rowOf(exp), rowOf(multiply), rowOf(multiply), rowOf(select)});
     case celu:
       return madeOf({rowOf(divide), kExpm1, rowOf(multiply), rowOf(select)});
     case celuGradient:
@@ -190,23 +173,6 @@ constexpr FunctionRow rowOf(MapFunction function) {
       return madeOf({rowOf(exp), rowOf(multiply), rowOf(multiply), rowOf(multiply), rowOf(select)});
     case softplus:
       return madeOf({rowOf(exp), rowOf(add), rowOf(log)});
-    case softplusGradient:
-      return madeOf({rowOf(sigmoid), rowOf(multiply)});
-    case softsign:
-      return madeOf({rowOf(abs), rowOf(add), rowOf(divide)});
-    case softsignGradient:
-      return madeOf({rowOf(abs), rowOf(add), rowOf(square), rowOf(divide)});
-    case leakyRelu:
-    case leakyReluGradient:
-    case prelu:
-      return madeOf({rowOf(multiply), rowOf(select)});
-    case preluGradient:
-      return madeOf({rowOf(multiply), rowOf(multiply), rowOf(select)});
-    case thresholdedRelu:
-    case thresholdedReluGradient:
-      return madeOf({rowOf(greater), rowOf(multiply)});
-    case shrink:
-      return madeOf({rowOf(add), rowOf(greater), rowOf(select)});
     case hardSigmoid:
       return madeOf({rowOf(multiply), rowOf(add), rowOf(maximum), rowOf(minimum)});
     case hardSigmoidGradient:
@@ -220,22 +186,41 @@ constexpr FunctionRow rowOf(MapFunction function) {
       return madeOf({rowOf(square), rowOf(scaledAdd)});
     case quantize:
       return madeOf({rowOf(divide), rowOf(round), rowOf(maximum), rowOf(minimum), rowOf(cast)});
-    case dequantize:
-      return madeOf({rowOf(cast), rowOf(subtract), rowOf(multiply)});
-    case complexMultiplyAdd:
-      return madeOf({rowOf(multiply), rowOf(scaledAdd), rowOf(multiply), rowOf(scaledAdd)});
     case adam:
       return madeOf({rowOf(scaledAdd), rowOf(square), rowOf(scaledAdd), rowOf(sqrt), rowOf(add),
                      rowOf(divide), rowOf(scaledAdd)});
     case adamStep:
       return madeOf({rowOf(multiply), rowOf(sqrt), rowOf(add), rowOf(divide)});
+    case acos:
+    case sinh:
+    case cosh:
+    case asinh:
+    case acosh:
+    case atanh:
+    case tanGradient:
+    case asinGradient:
+    case acosGradient:
+    case atanGradient:
+    case asinhGradient:
+    case acoshGradient:
+    case atanhGradient:
+    case reciprocalGradient:
+    case erfGradient:
+    case eluGradient:
+    case softplusGradient:
+    case softsign:
+    case softsignGradient:
+    case leakyRelu:
+    case leakyReluGradient:
+    case prelu:
+    case preluGradient:
+    case thresholdedRelu:
+    case thresholdedReluGradient:
+    case shrink:
+    case dequantize:
+    case complexMultiplyAdd:
     case overlap:
-      // The parts are: the corners of the intersection, its sides (not below 0) and its area; the areas of
-      // both boxes; the area of the union; the quotient and its comparison with the threshold.
-      return madeOf({rowOf(maximum), rowOf(maximum), rowOf(minimum), rowOf(minimum), rowOf(subtract),
-                     rowOf(subtract), rowOf(maximum), rowOf(maximum), rowOf(multiply), rowOf(subtract),
-                     rowOf(subtract), rowOf(multiply), rowOf(subtract), rowOf(subtract), rowOf(multiply),
-                     rowOf(add), rowOf(subtract), rowOf(divide), rowOf(greater)});
+      return madeOf(commonParts(function));
   }
   PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
 }
