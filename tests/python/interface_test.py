@@ -5,16 +5,9 @@ import unittest
 
 import numpy
 from pipescope import interface
+from small_model import LAYERS
 
-MODEL = """
-[model]
-name = "small"
-input = [2]
-[[model.layers]]
-type = "linear"
-name = "scores"
-block = "A"
-out_features = 2
+MODEL = LAYERS + """
 [training]
 micro_batch_size = 2
 optimizer = "sgd"

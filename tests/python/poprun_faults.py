@@ -6,24 +6,12 @@ import sys
 
 import numpy
 from pipescope import interface, popdist
-
-MODEL = """
-[model]
-name = "small"
-input = [2]
-[[model.layers]]
-type = "linear"
-name = "scores"
-block = "A"
-out_features = 2
-[execution]
-mode = "training"
-"""
+from small_model import TRAINING
 
 
 def main():
     first, kind = popdist.getInstanceIndex() == 0, sys.argv[1]
-    program = interface.compile(MODEL, "small")
+    program = interface.compile(TRAINING, "small")
     device = interface.Device(program, os.path.join(sys.argv[2], "profile.pop") if first and kind == "die" else "")
     device.attach()
     executable = interface.Executable(program, 0)

@@ -421,7 +421,7 @@ class Scripts(unittest.TestCase):
     def test_an_instance_on_another_host_ends_its_profile_itself(self):
         """There the launcher's folder does not exist, and the launcher sees neither reports nor profiles."""
         leave = ("import os, sys; from pipescope import interface as i; import poprun_faults as f; "
-                 "p = i.compile(f.MODEL, 'small'); d = i.Device(p, sys.argv[1]); d.attach(); os._exit(0)")
+                 "p = i.compile(f.TRAINING, 'small'); d = i.Device(p, sys.argv[1]); d.attach(); os._exit(0)")
         for signal_of_instance, message, reason in (
             (signal.SIGKILL, r"pipescope: Instance 2 on host \S+ was ended by signal 9", r"Instance 2 on host \S+ was ended"),
             (signal.SIGTERM, r"^$", "Another instance failed, so that this one was stopped"),

@@ -15,16 +15,9 @@ import pipescope
 import pipescope.trace
 from pipescope import interface
 from pipescope import trace
+from small_model import LAYERS
 
-MODEL = """
-[model]
-name = "small"
-input = [2]
-[[model.layers]]
-type = "linear"
-name = "scores"
-block = "A"
-out_features = 2
+MODEL = LAYERS + """
 [training]
 micro_batch_size = 2
 [execution]

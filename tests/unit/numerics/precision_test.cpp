@@ -16,6 +16,7 @@
 #include "engine/ops/standard_operators.h"
 #include "graph_testing.h"
 #include "mnist_model.h"
+#include "small_graphs.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -28,30 +29,13 @@ using numerics::SessionOptions;
 constexpr auto kOnes = graph::Initializer::Kind::ones;
 constexpr auto kZeros = graph::Initializer::Kind::zeros;
 
-std::vector<graph::TensorId> appendPrecision(graph::Graph& graph, const std::string& op,
-                                             const std::string& name, std::vector<graph::TensorId> inputs,
-                                             graph::Attributes attributes = {}, std::size_t outputs = 1) {
-  graph::Node node;
-  node.op = op;
-  node.name = name;
-  node.block = "B";
-  node.inputs = std::move(inputs);
-  node.attributes = std::move(attributes);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + "/out" + std::to_string(i));
-  auto made =
-      ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation, ops::standardOperators());
-  PIPESCOPE_CHECK(made.ok(), made.error().message);
-  return *made;
-}
-
 /// loss = samples · w for n weights.
 graph::Graph dotProduct(std::int64_t n, graph::Initializer::Kind start) {
   graph::Graph graph;
   const auto samples = graph.addTensor("samples", {ElementType::float32, {1, n}}, graph::TensorRole::input);
   graph.inputs = {samples};
   const auto w = graph.addParameter("w", {ElementType::float32, {n, 1}}, {start, 0, {}});
-  graph.loss = appendPrecision(graph, "MatMul", "product", {samples, w})[0];
+  graph.loss = appendStep(graph, "MatMul", "product", {samples, w})[0];
   return graph;
 }
 
@@ -164,11 +148,11 @@ TEST(LossScaling, SavesGradientsThatHalfCannotHold) {
   const auto samples = forward.addTensor("samples", {ElementType::float16, {1, 1}}, graph::TensorRole::input);
   forward.inputs = {samples};
   const auto w = forward.addParameter("w", {ElementType::float16, {1, 1}}, {kZeros, 0, {}});
-  const auto product = appendPrecision(forward, "MatMul", "product", {samples, w});
-  const auto wide = appendPrecision(forward, "Cast", "wide", product, {{"to", std::int64_t{1}}});
+  const auto product = appendStep(forward, "MatMul", "product", {samples, w});
+  const auto wide = appendStep(forward, "Cast", "wide", product, {{"to", std::int64_t{1}}});
   const auto small =
       forward.addConstant("small", {ElementType::float32, {}}, encoded({2e-8F}, ElementType::float32));
-  forward.loss = appendPrecision(forward, "Mul", "loss", {wide[0], small})[0];
+  forward.loss = appendStep(forward, "Mul", "loss", {wide[0], small})[0];
   const auto master = [&](const graph::Graph& graph, SessionOptions options) {
     options.masterWeights = true;
     const auto trained = session(graph, optimizer("sgd", {{"learning_rate", 1}}), executor, options);
@@ -375,16 +359,15 @@ graph::Graph normModel(std::int64_t batch) {
     return graph.addParameter(name, {ElementType::float32, {1}}, {kind, 0, {}});
   };
   const auto mean = vector("mean", kZeros), variance = vector("variance", kOnes);
-  const auto y =
-      appendPrecision(graph, "BatchNormalization", "norm",
-                      {samples, vector("scale", kOnes), vector("bias", kZeros), mean, variance},
-                      {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
+  const auto y = appendStep(graph, "BatchNormalization", "norm",
+                            {samples, vector("scale", kOnes), vector("bias", kZeros), mean, variance},
+                            {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
   graph.stateUpdates = {{mean, y[1], 0.75, 1},
                         {variance, y[2], 0.75, static_cast<double>(batch) / static_cast<double>(batch - 1)}};
   const auto weight =
       graph.addParameter("w", {ElementType::float32, {2, 1}}, {graph::Initializer::Kind::uniform, 1, {}});
-  graph.outputs = appendPrecision(graph, "Gemm", "scores", {y[0], weight}, {{"transB", std::int64_t{1}}});
-  graph.loss = appendPrecision(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
+  graph.outputs = appendStep(graph, "Gemm", "scores", {y[0], weight}, {{"transB", std::int64_t{1}}});
+  graph.loss = appendStep(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
   return graph;
 }
 
@@ -478,23 +461,11 @@ TEST(Precision, TrainsInEveryType) {
 
 /// Losses of two steps of a small BERT with dropout.
 std::vector<float> dropoutLosses(base::Executor& executor, std::uint64_t seed, std::int64_t replicas = 1) {
-  auto forward = builders::buildModel({"bert",
-                                       {{"layers", std::int64_t{1}},
-                                        {"hidden", std::int64_t{8}},
-                                        {"heads", std::int64_t{2}},
-                                        {"feed_forward", std::int64_t{8}},
-                                        {"sequence", std::int64_t{4}},
-                                        {"vocabulary", std::int64_t{9}},
-                                        {"dropout", 0.5}},
-                                       1,
-                                       true},
-                                      ops::standardOperators());
-  PIPESCOPE_CHECK(forward.ok(), forward.error().message);
   SessionOptions options;
   options.seed = seed;
   options.replicas = replicas;
   const auto trained =
-      session(withGradients(std::move(forward)), optimizer("sgd", {{"learning_rate", 0}}), executor, options);
+      session(withGradients(bertWithDropout(1)), optimizer("sgd", {{"learning_rate", 0}}), executor, options);
   // The four micro-batches are equal, so only the masks differ.
   const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8},
       labels{0, 3, 0, 3, 0, 3, 0, 3};

@@ -12,25 +12,10 @@
 #include "engine/graph/validate.h"
 #include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
+#include "small_graphs.h"
 
 namespace pipescope::numerics_test {
 namespace {
-
-graph::Graph bertWithDropout() {
-  auto forward = builders::buildModel({"bert",
-                                       {{"layers", std::int64_t{2}},
-                                        {"hidden", std::int64_t{8}},
-                                        {"heads", std::int64_t{2}},
-                                        {"feed_forward", std::int64_t{8}},
-                                        {"sequence", std::int64_t{4}},
-                                        {"vocabulary", std::int64_t{9}},
-                                        {"dropout", 0.5}},
-                                       1,
-                                       true},
-                                      ops::standardOperators());
-  PIPESCOPE_CHECK(forward.ok(), forward.error().message);
-  return *forward;
-}
 
 struct RecomputeTrained {
   std::vector<float> losses;
@@ -66,7 +51,7 @@ RecomputeTrained trainRecompute(const graph::Graph& graph, bool stochastic) {
 TEST(Recompute, GivesTheSameBits) {
   for (const bool half : {false, true}) {
     SCOPED_TRACE(half ? "float16, rounded at random" : "float32");
-    graph::Graph forward = bertWithDropout();
+    graph::Graph forward = bertWithDropout(2);
     if (half)
       forward = *compile::withPrecision(forward, graph::ElementType::float16, ops::standardOperators());
     const auto graph = compile::addGradients(forward, ops::standardOperators());
@@ -99,7 +84,7 @@ TEST(Recompute, GivesTheSameBits) {
 
 /// Each stage adds up what it sends. The sums of one tensor are added in the same order as in one sum.
 TEST(LocalSums, GiveTheSameBits) {
-  const auto graph = compile::addGradients(bertWithDropout(), ops::standardOperators());
+  const auto graph = compile::addGradients(bertWithDropout(2), ops::standardOperators());
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   std::vector<compile::StageSpec> asked;
   for (const std::string& block : compile::blocksOf(*graph)) asked.push_back({{block}, -1});

@@ -13,6 +13,7 @@
 #include "engine/ops/standard_operators.h"
 #include "graph_testing.h"
 #include "mnist_model.h"
+#include "small_graphs.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -20,23 +21,6 @@ namespace {
 using graph::ElementType;
 using graph::Graph;
 using graph::TensorId;
-
-std::vector<TensorId> appendShared(Graph& graph, const std::string& op, const std::string& name,
-                                   std::vector<TensorId> inputs, graph::Attributes attributes = {},
-                                   std::size_t outputs = 1) {
-  graph::Node node;
-  node.op = op;
-  node.name = name;
-  node.block = "B";
-  node.inputs = std::move(inputs);
-  node.attributes = std::move(attributes);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + "/out" + std::to_string(i));
-  auto made =
-      ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation, ops::standardOperators());
-  PIPESCOPE_CHECK(made.ok(), made.error().message);
-  return *made;
-}
 
 /// A layer, a batch norm of three channels, and a layer with two scores: the first layer learns through the
 /// norm.
@@ -52,17 +36,17 @@ Graph layersAroundNorm(std::int64_t batch) {
   using enum graph::Initializer::Kind;
   const TensorId first = parameter("first", {2, 3}, uniform), mean = parameter("mean", {3}, zeros),
                  variance = parameter("variance", {3}, ones);
-  const TensorId x = appendShared(graph, "MatMul", "layer", {samples, first})[0];
+  const TensorId x = appendStep(graph, "MatMul", "layer", {samples, first})[0];
   const std::vector<TensorId> norm =
-      appendShared(graph, "BatchNormalization", "norm",
-                   {x, parameter("scale", {3}, ones), parameter("bias", {3}, zeros), mean, variance},
-                   {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
+      appendStep(graph, "BatchNormalization", "norm",
+                 {x, parameter("scale", {3}, ones), parameter("bias", {3}, zeros), mean, variance},
+                 {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
   graph.stateUpdates = {
       {mean, norm[1], 0.75, 1},
       {variance, norm[2], 0.75, static_cast<double>(batch) / static_cast<double>(batch - 1)}};
-  graph.outputs = appendShared(graph, "Gemm", "scores", {norm[0], parameter("second", {2, 3}, uniform)},
-                               {{"transB", std::int64_t{1}}});
-  graph.loss = appendShared(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
+  graph.outputs = appendStep(graph, "Gemm", "scores", {norm[0], parameter("second", {2, 3}, uniform)},
+                             {{"transB", std::int64_t{1}}});
+  graph.loss = appendStep(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
   return graph;
 }
 
