@@ -233,9 +233,8 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       if (none && rows_.sources[row] == -1) return QString();
-      return text(sections::isChange(column.key)
-                      ? sections::signedText(formatCell(cell, column.format, ticksPerShownUnit_), cell)
-                      : formatCell(cell, column.format, ticksPerShownUnit_));
+      return text(sections::changeText(column.key, column.format,
+                                       formatCell(cell, column.format, ticksPerShownUnit_), cell));
     case Qt::TextAlignmentRole:
       return static_cast<int>(
           (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
