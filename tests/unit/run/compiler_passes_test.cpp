@@ -213,11 +213,16 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
   const Read profile = read();
   const auto all = analysis::operations(*profile.source, *profile.catalog, training(profile));
   ASSERT_TRUE(all.ok());
-  std::int64_t ofSegments = 0;
-  for (const model::Segment& segment : profile.catalog->segments) {
-    if (segment.executable == training(profile) && segment.pass != model::Pass::sync)
-      ofSegments += segment.ticks.count;
+  // What the devices do in an iteration, but for the sync of all devices.
+  const model::Run* run = profile.catalog->lastRunOf(training(profile));
+  std::int64_t ofSegments = 0, iterations = 0;
+  for (const model::Placement& row : **profile.source->rows<model::Placement>()) {
+    if (row.run != run->id || row.pass == model::Pass::sync) continue;
+    ofSegments += (row.end - row.start).count;
+    iterations = std::max<std::int64_t>(iterations, row.iteration + 1);
   }
+  ASSERT_GT(iterations, 1);
+  ofSegments /= iterations;
   EXPECT_EQ(all->whole.total().count, ofSegments);
   for (const auto* list : {&all->operations, &all->kinds}) {
     std::int64_t sum = 0, programs = 0;
