@@ -212,8 +212,7 @@ TEST_F(FeatureTest, TrainingShowsTheLoss) {
 }
 
 TEST_F(FeatureTest, AFractionHasAnAxisOfPercentages) {
-  shell::Palette palette;
-  pages::CurveChart chart(palette);
+  pages::CurveChart chart(*palette);
   auto series = std::make_shared<analysis::CounterSeries>();
   series->counter.unit = "fraction";
   series->samples = 2;

@@ -173,9 +173,12 @@ class Aggregation {
     return {};
   }
 
-  void addStep(const model::Step& step, model::OperatorId op, model::Pass pass) {
+  void addStep(const model::Step& step, model::OperatorId op, model::Pass ofSegment) {
     const auto place = places_.find(op);
     if (place == places_.end()) return;
+    // Gradients are packed in the backward pass, though this works for the collective.
+    const bool own = catalog_.programs[step.program].op.valid();
+    const model::Pass pass = own ? place->second.pass : ofSegment;
     const std::int64_t runs = runs_.of(step.segment);
     const Ticks ticks(base::wrappedProduct(runs, step.ticks.count));
     const bool moves = step.kind == model::StepKind::exchange || step.kind == model::StepKind::globalExchange;
