@@ -42,6 +42,7 @@ std::optional<int> numberDecimals(double smallest, double largest) {
 int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit) {
   const Format format = table.columns[column].format;
   const bool plain = format == Format::number;
+  if (format == Format::ofRow) return kAsNeeded;
   if (!plain && (format != Format::ticks || ticksPerShownUnit == 1)) return 0;
   if (plain) ticksPerShownUnit = 1;
   double largest = 0, smallest = 0;

@@ -8,7 +8,8 @@
 
 namespace pipescope::sections {
 
-/// Each number has the decimals that it needs, because the numbers of the column differ too much in size.
+/// Each number has the decimals that it needs, because the numbers of the column differ too much in
+/// size or are of several kinds.
 inline constexpr int kAsNeeded = -1;
 
 /// How many decimals the numbers of a column need. Of ticks that are shown in a unit such as µs the largest

@@ -219,9 +219,9 @@ class ComparePage : public shell::Page {
     if (inShort != nullptr && !wordsIn(inShort->value).isEmpty()) sentences << wordsIn(inShort->value);
     for (const std::string& remark : diff.remarks) sentences << text(remark);
     inShort_->setText(sentences.join(QLatin1Char(' ')));
+    sameWork_ = hasSameWork(*tableNamed(diff, "step"));
     applyCards(diff, unit);
     applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
-    sameWork_ = hasSameWork(*tableNamed(diff, "step"));
     step_->model()->setTimesJudged(sameWork_);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
     waterfall_->setSection(diff, unit);

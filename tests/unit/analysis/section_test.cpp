@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profiler/record/memory_profile.h"
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/words.h"
 #include "trace_fixture.h"
 
@@ -208,6 +209,14 @@ TEST(Section, DifferencesOfPercentagesAreInPoints) {
             "   After       Change  In percent\n"
             "  45.0 %  -3.9 points           –\n"
             "     120          +20     +20.0 %\n");
+}
+
+TEST(Section, FiguresOfSeveralKindsHaveTheDecimalsThatTheyNeed) {
+  SectionTable table{"t", "T", "", {{"after", "After", Format::ofRow}}, {{7'062'500.0}, {16.0}}};
+  table.rowFormats = {Format::ticks, Format::count};
+  const int decimals = columnDecimals(table, 0, 1e6);
+  EXPECT_EQ(formatInColumn(table.rows[0][0], Format::ticks, 1e6, decimals), "7.0625");
+  EXPECT_EQ(formatInColumn(table.rows[1][0], Format::count, 1e6, decimals), "16");
 }
 
 TEST(Section, PlainNumbersOfAColumnHaveEqualDecimals) {
