@@ -101,6 +101,7 @@ class TreeReader {
   /// link is known. A device has one program for each tensor that it sends or receives, in the order of the
   /// boundaries.
   void readCopies() {
+    if (steps_.empty()) return;  // nothing else has a time, so sums would be those of copies alone
     std::map<std::int32_t, model::DeviceId> deviceOf;
     for (const model::Stage* stage : catalog_.stagesOf(executable_)) deviceOf[stage->index] = stage->device;
     std::set<model::DeviceId> firstReplica;

@@ -128,13 +128,18 @@ TEST_F(CompilerPassesTest, ProgramTreeHasLoopsAndCalls) {
   EXPECT_EQ((*nodes)[1].count, 2) << "device iterations";
   EXPECT_EQ((*nodes)[2].kind, "Repeat");
   EXPECT_EQ((*nodes)[2].count, 10) << "micro-batches";
-  // The tree's ticks include loop counts. They must equal each segment's ticks times its number of runs.
+  // The tree's ticks include loop counts. They must equal each segment's ticks times its number of runs, and
+  // the copies from and to stage 0.
   const model::DeviceId device = (*nodes)[0].device;
   std::int64_t expected = 0;
   for (const model::Segment& segment : profile.catalog->segments) {
     if (segment.device != device || segment.executable != training(profile)) continue;
     const bool once = segment.pass == model::Pass::update || segment.pass == model::Pass::collective;
     expected += segment.ticks.count * 2 * (once ? 1 : 10);
+  }
+  for (const model::Boundary& copy : profile.catalog->boundaries) {
+    if (copy.executable == training(profile) && (copy.fromStage == 0 || copy.toStage == 0))
+      expected += copy.ticks.count * 2 * 10;
   }
   EXPECT_EQ((*nodes)[0].ticks.count, expected);
   std::set<std::string> sequences;
