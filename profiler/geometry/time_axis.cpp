@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "profiler/base/number_text.h"
+
 namespace pipescope::geometry {
 namespace {
 
@@ -79,10 +81,7 @@ const char* axisUnit(const TimeScale& scale) {
 }
 
 std::string groupedNumber(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = text.size(); at > first + 3; at -= 3) text.insert(at - 3, ",");
-  return text;
+  return base::groupedText(number);
 }
 
 std::string formatDuration(Ticks ticks, const TimeScale& scale) {

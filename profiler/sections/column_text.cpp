@@ -25,12 +25,36 @@ int significantDecimals(double largest) {
   return std::clamp(kDigits - 1 - static_cast<int>(std::floor(std::log10(largest))), 0, kMost);
 }
 
-int tickDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit) {
-  if (table.columns[column].format != Format::ticks || ticksPerShownUnit == 1) return 0;
-  double largest = 0;
-  for (const auto& row : table.rows)
-    largest = std::max(largest, std::fabs(shownNumber(row[column], ticksPerShownUnit).value_or(0)));
-  int decimals = significantDecimals(largest);
+namespace {
+
+/// Plain numbers: the smallest gets three significant digits. None if the column spans too much for that.
+std::optional<int> numberDecimals(double smallest, double largest) {
+  constexpr double kLargest = 1e6;
+  constexpr int kDigits = 3, kMost = 6;
+  if (largest >= kLargest) return std::nullopt;
+  const int decimals = smallest <= 0 ? 0 : kDigits - 1 - static_cast<int>(std::floor(std::log10(smallest)));
+  if (decimals > kMost) return std::nullopt;
+  return std::max(0, decimals);
+}
+
+}  // namespace
+
+int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit) {
+  const Format format = table.columns[column].format;
+  const bool plain = format == Format::number;
+  if (format == Format::ofRow) return kAsNeeded;
+  if (!plain && (format != Format::ticks || ticksPerShownUnit == 1)) return 0;
+  if (plain) ticksPerShownUnit = 1;
+  double largest = 0, smallest = 0;
+  for (const auto& row : table.rows) {
+    const double size = std::fabs(shownNumber(row[column], ticksPerShownUnit).value_or(0));
+    largest = std::max(largest, size);
+    if (size > 0) smallest = smallest > 0 ? std::min(smallest, size) : size;
+  }
+  const std::optional<int> known =
+      plain ? numberDecimals(smallest, largest) : std::optional(significantDecimals(largest));
+  if (!known) return kAsNeeded;
+  int decimals = *known;
   const auto endsWithZero = [&](const auto& row) {
     const auto value = shownNumber(row[column], ticksPerShownUnit);
     return !value || fmt::format("{:.{}f}", *value, decimals).ends_with('0');
@@ -48,9 +72,19 @@ std::string signedText(const std::string& shown, const Cell& value) {
   return above && shown.find_first_of("123456789") != std::string::npos ? "+" + shown : shown;
 }
 
+std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value) {
+  if (!isChange(key)) return shown;
+  std::string text = signedText(shown, value);
+  constexpr std::string_view kPercent = " %";
+  if (format == Format::fraction && key != "relative" && text.ends_with(kPercent))
+    text.replace(text.size() - kPercent.size(), kPercent.size(), " points");
+  return text;
+}
+
 std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals) {
-  const auto value = shownNumber(cell, ticksPerShownUnit);
-  if (format != Format::ticks || ticksPerShownUnit == 1 || !value)
+  const bool plain = format == Format::number;
+  const auto value = shownNumber(cell, plain ? 1 : ticksPerShownUnit);
+  if ((!plain && (format != Format::ticks || ticksPerShownUnit == 1)) || decimals == kAsNeeded || !value)
     return formatCell(cell, format, ticksPerShownUnit);
   std::string text = fmt::format("{:.{}f}", *value, decimals);
   if (text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')) text.erase(0, 1);

@@ -8,13 +8,17 @@
 
 namespace pipescope::sections {
 
-/// How many decimals the ticks of a column need as shown units, such as µs: the largest gets five significant
-/// digits, and trailing zeros that all of them would have are left out. 0 for other columns, and where ticks
-/// are shown as they are.
-int tickDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
+/// Each number has the decimals that it needs, because the numbers of the column differ too much in
+/// size or are of several kinds.
+inline constexpr int kAsNeeded = -1;
 
-/// Writes a cell of the column with so many decimals. Other formats than ticks are written as formatCell
-/// does.
+/// How many decimals the numbers of a column need. Of ticks that are shown in a unit such as µs the largest
+/// gets five significant digits, of plain numbers the smallest gets three. Trailing zeros that all of them
+/// would have are left out. 0 for other columns, and where ticks are shown as they are.
+int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
+
+/// Writes a cell of the column with so many decimals. Other formats than ticks and plain numbers are written
+/// as formatCell does.
 std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals);
 
 /// How many decimals give a number of this size five significant digits; at most four.
@@ -25,6 +29,9 @@ bool isChange(std::string_view key);
 /// Puts "+" before the text of a difference above 0. One that is written as 0 has no sign, whatever its exact
 /// value is.
 std::string signedText(const std::string& shown, const Cell& value);
+/// The text of a cell in a column or fact of this key and format: differences have a sign, and a difference
+/// of two percentages is in percentage points.
+std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value);
 
 /// Inserts thousands separators: "110406.5" becomes "110,406.5". A number with an exponent stays.
 std::string groupedDigits(std::string number);

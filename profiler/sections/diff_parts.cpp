@@ -225,8 +225,12 @@ base::Result<SectionTable> diffOperationTable(const Context& before, const Conte
   for (const Context* side : {&before, &after}) {
     PIPESCOPE_ASSIGN(const analysis::Operations found,
                      analysis::operations(side->source, side->catalog, side->executable));
+    // An iteration of one side may have more micro-batches than one of the other side.
+    const model::Executable* executable = side->catalog.executable(side->executable);
+    const std::int64_t microBatches = executable == nullptr ? 1 : executable->microBatches;
     const double scale = static_cast<double>(diff.ticksPerSecond) /
-                         static_cast<double>(side->catalog.timebase({}).ticksPerSecond);
+                         static_cast<double>(side->catalog.timebase({}).ticksPerSecond) /
+                         static_cast<double>(std::max<std::int64_t>(1, microBatches));
     for (const analysis::Operation& row : found.operations) {
       OperationPart& part = byName[row.name];
       part.name = row.name;
@@ -241,11 +245,12 @@ base::Result<SectionTable> diffOperationTable(const Context& before, const Conte
   std::stable_sort(parts.begin(), parts.end(), [](const OperationPart& a, const OperationPart& b) {
     return std::abs(a.delta()) > std::abs(b.delta());
   });
-  SectionTable table{"operations",
-                     "Operations of the model",
-                     shown.per("micro-batch, all passes and devices of one replica; updates per iteration"),
-                     {},
-                     {}};
+  SectionTable table{
+      "operations",
+      "Operations of the model",
+      shown.per("micro-batch with its part of the update, all passes and devices of one replica"),
+      {},
+      {}};
   table.columns = {{"name", "Operation", Format::plain, "layer of origin"},
                    {"before_cycles", "Before", Format::ticks, ""},
                    {"after_cycles", "After", Format::ticks, ""},

@@ -110,7 +110,7 @@ SectionTable stageTableOf(const char* key, const char* title, const std::string&
                    {column("before"), "Before", format, ""},
                    {column("after"), "After", format, ""},
                    {column("delta"), "Change", format, "after − before"},
-                   {"relative", "÷ before", Format::fraction, "change ÷ before"}};
+                   {"relative", "In percent", Format::fraction, "change ÷ before"}};
   return table;
 }
 

@@ -34,6 +34,16 @@ Wanted samplesOfStep(const ComparedSide& side) {
   return static_cast<double>(side.execution.samples) * side.stages.lost.step / total;
 }
 
+Wanted microBatchesOfStep(const ComparedSide& side) {
+  return hasStageTimes(side) ? positive(static_cast<double>(side.stages.microBatches)) : Wanted();
+}
+
+/// The step time by micro-batch, with its part of the update and the host's time.
+Wanted timeOfMicroBatch(const ComparedSide& side) {
+  const Wanted count = microBatchesOfStep(side);
+  return count ? Wanted(side.stages.lost.step * side.scale / *count) : Wanted();
+}
+
 Wanted memoryOfAll(const ComparedSide& side, base::Bytes analysis::Memory::*part) {
   if (side.memory.devices.empty()) return {};
   return static_cast<double>((side.memory.*part).count);
@@ -47,8 +57,9 @@ constexpr std::pair<double analysis::LostTime::*, const char*> kLost[] = {
 
 void addRow(SectionTable& table, const char* key, const std::string& name, Format format,
             const Compared& row) {
-  table.rows.push_back(
-      {key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), row.relative()});
+  // A percentage of a percentage would be read as a difference of the two.
+  const Cell relative = format == Format::fraction ? Cell() : row.relative();
+  table.rows.push_back({key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), relative});
   table.rowFormats.push_back(format);
 }
 
@@ -60,6 +71,10 @@ void addStepRows(SectionTable& table, const ComparedSide& before, const Compared
   for (std::size_t i = 0; i < std::size(kLost); ++i)
     addRow(table, kKeys[i], std::string("of which ") + kLost[i].second, Format::ticks,
            compared(before, after, lostTime(kLost[i].first)));
+  addRow(table, "micro_batches", "Micro-batches of an iteration", Format::count,
+         compared(before, after, microBatchesOfStep));
+  addRow(table, "cycles_per_micro_batch", "Step time ÷ micro-batches", Format::ticks,
+         compared(before, after, timeOfMicroBatch));
   addRow(table, "samples_per_step", "Samples of an iteration", Format::count,
          compared(before, after, samplesOfStep));
   addRow(table, "samples_per_second", "Samples per second", Format::rate,
@@ -135,6 +150,16 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
     text +=
         fmt::format(" An iteration has {} samples instead of {}, so compare the samples per second.",
                     formatCell(*samples.after, Format::count), formatCell(*samples.before, Format::count));
+  const Compared count = compared(before, after, microBatchesOfStep),
+                 each = compared(before, after, timeOfMicroBatch);
+  if (!samples.before && count.before && count.after && *count.before != *count.after) {
+    const double less = 1 - *each.after / *each.before;
+    text += fmt::format(
+        " An iteration has {} micro-batches instead of {}, so compare the step time for each micro-batch: {} "
+        "instead of {}, {:.1f} % {}.",
+        formatCell(*count.after, Format::count), formatCell(*count.before, Format::count), shown(*each.after),
+        shown(*each.before), std::fabs(less) * 100, less > 0 ? "less" : "more");
+  }
   return text;
 }
 
@@ -145,8 +170,8 @@ SectionTable diffStepTable(const ComparedSide& before, const ComparedSide& after
                    {"name", "What", Format::plain, ""},
                    {"before", "Before", Format::ofRow, ""},
                    {"after", "After", Format::ofRow, ""},
-                   {"delta", "Change", Format::ofRow, "after − before"},
-                   {"relative", "÷ before", Format::fraction, "change ÷ before"}};
+                   {"delta", "Change", Format::ofRow, "after − before; of percentages in percentage points"},
+                   {"relative", "In percent", Format::fraction, "change ÷ before"}};
   addStepRows(table, before, after);
   addPipelineRows(table, before, after);
   addMemoryRows(table, before, after);

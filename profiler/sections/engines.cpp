@@ -116,9 +116,10 @@ base::Result<Section> makeEngines(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(engines) {
-  registry.add({"engines", "Engines",
-                "How busy each engine of a device is, and how much communication other work does not hide",
-                25, makeEngines});
+  registry.add(
+      {"engines", "Engines",
+       "How much of the time each engine of a device works, and which communication other work does not hide",
+       25, makeEngines});
 }
 
 }  // namespace pipescope::sections

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "profiler/base/number_text.h"
 #include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
@@ -13,15 +14,13 @@ namespace {
 
 std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
 
-std::string withSeparators(std::int64_t number) {
-  return groupedDigits(std::to_string(number));
-}
+using base::groupedText;
 
 /// Formats a value with three significant digits.
 std::string significant(double value) {
   if (value == 0) return "0";
   const double size = std::fabs(value);
-  if (size >= 999.5) return withSeparators(std::llround(value));
+  if (size >= 999.5) return groupedText(std::llround(value));
   const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);
 }
@@ -33,7 +32,8 @@ std::string scaled(double value, const char* const* units, int count, double ste
     value /= step;
     ++unit;
   }
-  return fmt::format("{}{}{}", unit == 0 ? significant(std::round(value)) : significant(value), between,
+  const bool whole = unit == 0 && value == std::round(value);  // "6 B" rather than "6.00 B"
+  return fmt::format("{}{}{}", whole ? groupedText(std::llround(value)) : significant(value), between,
                      units[unit]);
 }
 
@@ -52,7 +52,7 @@ std::string formatBytes(double value) {
     case ByteUnits::decimal:
       return scaled(value, decimal, 5, 1000);
     case ByteUnits::bytes:
-      return withSeparators(std::llround(value)) + " B";
+      return groupedText(std::llround(value)) + " B";
     case ByteUnits::binary:
       break;
   }
@@ -65,7 +65,7 @@ std::string formatNumber(double value, Format format) {
   switch (format) {
     case Format::count:
     case Format::ticks:
-      return withSeparators(std::llround(value));
+      return groupedText(std::llround(value));
     case Format::bytes:
       return formatBytes(value);
     case Format::fraction:

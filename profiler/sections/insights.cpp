@@ -8,6 +8,7 @@
 
 #include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
+#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -28,10 +29,18 @@ std::string settingsText(const InsightChanges& changes) {
   return text;
 }
 
+std::string changesText(const InsightChanges& changes) {
+  std::string text;
+  for (const InsightChange& change : changes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", change.key, change.value);
+  return text;
+}
+
 /// Replays the recorded call with the changes of findings.
 class GainReplay {
  public:
-  explicit GainReplay(const Context& context) : changes_{context.source, context.catalog, knownSchedules()} {
+  GainReplay(const Context& context, bool fits)
+      : changes_{context.source, context.catalog, knownSchedules()}, fits_(fits) {
     recording_ = replay::recordingForTrials(changes_, context.executable);
     if (recording_.ok()) before_ = replay::replayedCall(changes_, *recording_);
   }
@@ -62,9 +71,19 @@ class GainReplay {
     if (!recording_.ok()) return {std::nullopt, recording_.error().message};
     if (!before_.ok()) return {std::nullopt, before_.error().message};
     const base::Result<replay::Trial> trial = replay::tryChanges(changes_, *recording_, *before_, changes);
-    if (!trial.ok()) return {std::nullopt, trial.error().message, !isAskedOfSchedule(changes)};
+    if (!trial.ok()) {
+      const bool possible = !isAskedOfSchedule(changes);
+      // The message names a value that the run does not have, but would have with the changes.
+      return {std::nullopt,
+              possible ? trial.error().message
+                       : fmt::format("A run with {} would be refused: {}", changesText(wanted),
+                                     trial.error().message),
+              possible};
+    }
     if (!gain.reason.empty()) return gain;
-    if (trial->fits == false) return {std::nullopt, "With it, the model would not fit in memory."};
+    if (trial->fits == false)
+      return {std::nullopt, fits_ ? "With it, the model would not fit in memory."
+                                  : "With it, the model would still not fit in memory."};
     return {trial->gain, trial->remarks.empty() ? "" : trial->remarks.front()};
   }
 
@@ -90,16 +109,10 @@ class GainReplay {
   }
 
   replay::ChangeContext changes_;
+  bool fits_;  ///< the recorded run fits
   base::Result<replay::Recording> recording_ = base::badInput("Nothing was replayed.");
   base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
 };
-
-std::string changesText(const InsightChanges& changes) {
-  std::string text;
-  for (const InsightChange& change : changes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", change.key, change.value);
-  return text;
-}
 
 /// "What is the matter. What to do. Setting a=b would make it 12 % faster."
 std::string insightSentence(const RankedInsight& ranked) {
@@ -167,7 +180,7 @@ base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(analysis::InsightInput input,
                    analysis::insightInput(context.source, context.catalog, context.executable, *execution,
                                           *stages, *memory, progress));
-  const GainReplay replay(context);
+  const GainReplay replay(context, !isHypothetical(*memory));
   const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
   if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))
     input.replanned = replay.replanned();

@@ -51,7 +51,7 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
       {"span_cycles", "Span", Format::ticks, ""},
-      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
+      {"busy_cycles", "Works", Format::ticks, "at least one kernel or copy runs"},
       {"idle_cycles", "Idle", Format::ticks, "the rest"},
       {"host_idle_cycles", "  for the host", Format::ticks,
        "idle before the host began to launch what ran next"},

@@ -97,7 +97,8 @@ base::Result<Section> makeMemory(const Context& context) {
       {"worst_tile", "Tile", Format::index, "the fullest", !whole},
       {"max_tile_bytes_including_gaps", "Largest span", Format::bytes, "address span of a tile, with gaps",
        !whole},
-      {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
+      {"bytes_per_tile", whole ? "Capacity" : "Tile capacity", Format::bytes,
+       whole ? "for models" : "of a tile"},
       {"fits", "Fits", Format::truth, ""},
       {"by_category", "By category", Format::bytes, "", false, kAnyParts},
       {"by_region", "By region", Format::bytes, "with gaps", false, kAnyParts}};

@@ -1,10 +1,13 @@
 #include "profiler/sections/operation_rows.h"
 
-#include <cmath>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/model/operations.h"
+#include "profiler/base/wrapping.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
@@ -15,11 +18,38 @@ using analysis::Operation;
 using analysis::OperationCost;
 using model::Pass;
 
-constexpr std::pair<Pass, const char*> kOperationPasses[] = {{Pass::forward, "forward_cycles"},
-                                                             {Pass::recompute, "recompute_cycles"},
-                                                             {Pass::backward, "backward_cycles"},
-                                                             {Pass::weightGradient, "weight_gradient_cycles"},
-                                                             {Pass::update, "update_cycles"}};
+/// A column, and the passes that it adds up. All columns together are the time of a row.
+struct PassColumn {
+  const char *key, *title, *doc;
+  std::vector<Pass> passes;
+
+  bool in(const OperationCost& cost) const {
+    return std::ranges::any_of(passes, [&](Pass pass) { return cost.ticks.contains(pass); });
+  }
+  std::int64_t of(const OperationCost& cost) const {
+    std::int64_t sum = 0;
+    for (const Pass pass : passes) {
+      if (const auto found = cost.ticks.find(pass); found != cost.ticks.end())
+        base::addWrapped(sum, found->second.count);
+    }
+    return sum;
+  }
+};
+
+const std::vector<PassColumn>& passColumns() {
+  static const std::vector<PassColumn> kColumns = {
+      {"forward_cycles", "Forward", "", {Pass::forward}},
+      {"recompute_cycles", "Recompute", "", {Pass::recompute}},
+      {"backward_cycles", "Backward", "", {Pass::backward}},
+      {"weight_gradient_cycles", "Weight gradient", "", {Pass::weightGradient}},
+      {"update_cycles", "Update", "", {Pass::update}},
+      {"collective_cycles", "Collective", "between replicas", {Pass::collective}},
+      {"copy_cycles",
+       "Copies",
+       "from and to the host and streaming memory, and what belongs to no pass",
+       {Pass::hostIn, Pass::hostOut, Pass::remote, Pass::sync, Pass::other}}};
+  return kColumns;
+}
 
 struct RowsDefinition {
   OperationRows rows;
@@ -31,13 +61,6 @@ constexpr RowsDefinition kOperationRowKinds[] = {
     {OperationRows::kinds, "kinds", "By kind", "Kind"},
     {OperationRows::operators, "operators", "By operator", "Operator"},
     {OperationRows::programs, "programs", "By program", "Program"}};
-
-std::string passTitle(const char* key) {
-  std::string title(key, std::string_view(key).size() - std::string_view("_cycles").size());
-  title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  for (char& c : title) c = c == '_' ? ' ' : c;
-  return title;
-}
 
 Cell integerOf(std::int64_t value) {
   return Cell(value);
@@ -58,11 +81,13 @@ class OperationTable {
         ticksPerSecond_(static_cast<double>(context.catalog.timebase({}).ticksPerSecond)),
         hasSeconds_(context.catalog.target.tickMeaning != model::TickMeaning::cost),
         steps_(steps),
-        peak_(peak) {
-    if (const model::Executable* executable = context.catalog.executable(context.executable)) {
-      microBatches_ = executable->microBatches;
-      iterations_ = executable->kind == model::ExecutableKind::training ? executable->deviceIterations : 1;
-    }
+        peak_(peak),
+        iterations_(all.iterations) {
+    basis_ = "one replica, one iteration";
+    const model::Executable* executable = context.catalog.executable(context.executable);
+    if (executable != nullptr && executable->microBatches > 0)
+      basis_ += fmt::format(" of {} micro-batch{}", formatCell(executable->microBatches, Format::count),
+                            executable->microBatches == 1 ? "" : "es");
     for (const model::Stage* stage : context.catalog.stagesOf(context.executable)) {
       const model::Device* device = context.catalog.device(stage->device);
       if (device != nullptr) devices_[stage->index] = device->name;
@@ -70,8 +95,7 @@ class OperationTable {
   }
 
   SectionTable make(const std::vector<Operation>& rows) const {
-    SectionTable table{
-        kind_.key, kind_.title, words_.basis("one replica; per micro-batch, updates per iteration"), {}, {}};
+    SectionTable table{kind_.key, kind_.title, words_.basis(basis_), {}, {}};
     addColumns(table);
     for (const Operation& row : rows) table.rows.push_back(cellsOf(row));
     return table;
@@ -93,16 +117,17 @@ class OperationTable {
       table.columns.push_back({"device", "Device", Format::plain, ""});
       table.columns.push_back({"pass", "Pass", Format::plain, ""});
     }
-    table.columns.push_back({"cycles", words_.cycles(), Format::ticks, "all passes"});
+    table.columns.push_back({"cycles", words_.cycles(), Format::ticks,
+                             "all passes of an iteration: the sum of the columns from Forward to Copies"});
     table.columns.push_back({"share", "Share", Format::fraction, "of the time of all operations"});
-    for (const auto& [pass, name] : kOperationPasses)
-      table.columns.push_back(
-          {name, passTitle(name), Format::ticks, "", !single() && whole_.ticks.contains(pass)});
+    for (const PassColumn& pass : passColumns())
+      table.columns.push_back({pass.key, pass.title, Format::ticks, pass.doc, !single() && pass.in(whole_)});
     table.columns.push_back({"call_cycles", std::string(words_.cycles()) + " per call", Format::ticks,
-                             "all micro-batches and updates of one call", false});
+                             "all iterations of a call", false});
     for (const SectionColumn& column :
          {SectionColumn{"compute_cycles", "Compute", Format::ticks, ""},
-          SectionColumn{"exchange_cycles", words_.exchange, Format::ticks, "within the chip"},
+          SectionColumn{"exchange_cycles", words_.exchange, Format::ticks,
+                        "within the chip, and collectives"},
           SectionColumn{"sync_cycles", "Sync", Format::ticks, "", isShownSum(words_, whole_.sync.count)},
           SectionColumn{"other_cycles", "Other", Format::ticks,
                         "copies from and to the host, and other steps", false},
@@ -117,7 +142,7 @@ class OperationTable {
                         "received by tiles from other tiles, all passes", false},
           SectionColumn{"tile_balance", "Tile balance", Format::fraction,
                         "mean ÷ slowest tile over the compute steps, weighted by time", false},
-          SectionColumn{"programs", "Programs", Format::count, ""},
+          SectionColumn{"programs", "Programs", Format::count, "each counts once", false},
           SectionColumn{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
                         isShownSum(words_, whole_.code.count)},
           SectionColumn{"always_live_bytes", "Tensors", Format::bytes,
@@ -137,11 +162,8 @@ class OperationTable {
     }
     cells.push_back(ifSteps(cost.total().count));
     cells.push_back(all > 0 ? Cell(static_cast<double>(cost.total().count) / all) : Cell());
-    for (const auto& [pass, name] : kOperationPasses) {
-      const auto found = cost.ticks.find(pass);
-      cells.push_back(ifSteps(found == cost.ticks.end() ? 0 : found->second.count));
-    }
-    cells.push_back(callTicks(cost));
+    for (const PassColumn& pass : passColumns()) cells.push_back(ifSteps(pass.of(cost)));
+    cells.push_back(ifSteps(base::wrappedProduct(iterations_, cost.total().count)));
     for (const std::int64_t n : {cost.compute.count, cost.exchange.count, cost.sync.count, cost.other.count})
       cells.push_back(ifSteps(n));
     addRates(cost, cells);
@@ -173,17 +195,6 @@ class OperationTable {
     return found == devices_.end() ? Cell() : Cell(found->second);
   }
 
-  /// Updates and collectives run once per iteration, everything else once per micro-batch.
-  Cell callTicks(const OperationCost& cost) const {
-    if (!steps_ || microBatches_ <= 0 || iterations_ <= 0) return {};
-    double perIteration = 0;
-    for (const auto& [pass, ticks] : cost.ticks) {
-      const bool once = pass == Pass::update || pass == Pass::collective;
-      perIteration += static_cast<double>(ticks.count) * (once ? 1.0 : static_cast<double>(microBatches_));
-    }
-    return Cell(std::round(perIteration * static_cast<double>(iterations_)));
-  }
-
   Cell ifSteps(std::int64_t value) const { return steps_ ? Cell(value) : Cell(); }
 
   const RowsDefinition& kind_;
@@ -192,8 +203,9 @@ class OperationTable {
   double ticksPerSecond_;
   bool hasSeconds_, steps_;
   double peak_;
-  std::int64_t microBatches_ = 0, iterations_ = 0;  ///< of an iteration, and of a call
-  std::map<std::int32_t, std::string> devices_;     ///< name, by stage
+  std::int64_t iterations_;  ///< of a call
+  std::string basis_;
+  std::map<std::int32_t, std::string> devices_;  ///< name, by stage
 };
 
 }  // namespace

@@ -30,9 +30,9 @@ base::Result<Section> makeOperations(const Context& context) {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
       {"cycles", words.timed(words.cycles()), any && recorded.steps ? Cell(all.whole.total().count) : Cell(),
-       Format::ticks, "Of all operations, one replica, per micro-batch."},
+       Format::ticks, "Of all operations of one replica in an iteration."},
       {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::amount,
-       "Of all operations, one replica, per micro-batch; a multiply-add counts 2."},
+       "Of all operations of one replica in an iteration; a multiply-add counts 2."},
   };
   if (!any) lack(section, "This profile records no operations.");
   if (any && !recorded.steps) lack(section, kNoSteps);

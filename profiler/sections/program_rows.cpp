@@ -100,19 +100,22 @@ base::Result<ProgramRows> programRows(const Context& context) {
   const std::vector<analysis::ProgramNode> nodes = underDevices(std::move(tree), context.catalog);
   const Words words = wordsOf(context.catalog);
   ProgramRows rows;
-  rows.table = {"tree",
-                "Program tree",
-                std::string("of one replica; ") + words.time.unit +
-                    " and bytes moved include every turn of a loop; programs of one name share their code",
-                {},
-                {}};
+  rows.table = {
+      "tree",
+      "Program tree",
+      std::string("of one replica; ") + words.time.unit +
+          " and bytes moved include every turn of a loop, and copies between devices, but no waits; "
+          "programs of one name share their code",
+      {},
+      {}};
   rows.table.columns = {
       {"program", "Program", Format::plain, "type (debug name)"},
       {"id", "Id", Format::index, "number of the program in the profile"},
       {"type", "Type", Format::plain, ""},
       {"device_name", "Device", Format::plain, ""},
       {"cycles", words.cycles(), Format::ticks,
-       "of a Function: one run of each of its calls, which count what runs within it"},
+       "of a Function: one run of each of its calls, which count what runs within it; of a copy between "
+       "devices: alone on the link"},
       {"code_bytes", "Code", Format::bytes, "code, descriptors and vertex state, sum over units"},
       {"exchanged_bytes", "Moved", Format::bytes, "received in exchanges, sum over units"},
       {"active_units", "Active units", Format::count, "units that have work in it"},

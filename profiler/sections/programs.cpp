@@ -36,7 +36,8 @@ SectionTable treeTable(const std::vector<analysis::ProgramNode>& nodes, const an
   const Words words = wordsOf(catalog);
   SectionTable table{"tree",
                      "Program tree",
-                     std::string("of one replica; ") + words.time.unit + " include every turn of a loop",
+                     std::string("of one replica; ") + words.time.unit +
+                         " include every turn of a loop, and copies between devices, but no waits",
                      {},
                      {}};
   table.columns = {
@@ -50,7 +51,8 @@ SectionTable treeTable(const std::vector<analysis::ProgramNode>& nodes, const an
       {"target", "Target", Format::plain, "function of a Call", false},
       {"callers", "Callers", Format::count, "Calls of a function", false},
       {"programs", "Programs", Format::count, "OnTileExecute, DoExchange … below it"},
-      {"cycles", words.cycles(), Format::ticks, "of a Function: one run of each of its calls"}};
+      {"cycles", words.cycles(), Format::ticks,
+       "of a Function: one run of each of its calls; of a copy between devices: alone on the link"}};
   for (const analysis::ProgramNode& node : nodes) {
     const model::Device* device = catalog.device(node.device);
     table.rows.push_back({deviceIndexCell(node.device), device ? Cell(device->name) : Cell(),

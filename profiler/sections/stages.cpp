@@ -50,11 +50,14 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
       {"bubble_fraction", "Bubble", run(r.bubble.fraction()), Format::fraction,
        "1 − busy ÷ (devices with a stage × flush), mean over iterations."},
       {"bubble_ramp_up", "  ramp-up", run(r.bubble.rampUp), Format::fraction,
-       "Part of the bubble before the first full cycle."},
+       "Part of the bubble in the ramp-up, before the first pipeline cycle in which all stages do all their "
+       "passes (in a schedule without cycles: until the last stage begins)."},
       {"bubble_steady", "  steady", run(r.bubble.steady), Format::fraction,
        "Part of the bubble while all stages work."},
       {"bubble_ramp_down", "  ramp-down", run(r.bubble.rampDown), Format::fraction,
-       "Part of the bubble after the last full cycle."},
+       "Part of the bubble in the ramp-down, after the last such cycle (without cycles: after the first "
+       "stage "
+       "has finished)."},
       {"bubble_exchange", "  of which exchange", run(r.bubble.exchange), Format::fraction,
        "Part of the bubble during which devices exchange data or synchronise."},
       {"flush_cycles", words.timed("Flush"), run(r.flush), Format::ticks,

@@ -91,14 +91,17 @@ SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
-                   {"value", "Value", Format::number, ""},
-                   {"unit", "Unit", Format::plain, ""},
+                   {"value", "Value", Format::ofRow, "in the unit"},
+                   {"unit", "Unit", Format::plain, "", false},
                    {"kind", "Kind", Format::plain, "result, forecast or speed of the emulator"},
                    {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
     table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
                           model::toString(row.kind), row.basis});
+    table.rowFormats.push_back(row.unit == "fraction" ? Format::fraction
+                               : row.unit.empty()     ? Format::number
+                                                      : Format::count);
   }
   return table;
 }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
@@ -59,18 +61,24 @@ SectionTable linkTable(const analysis::SystemUse& use, const Words& words) {
   SectionTable table{
       "links",
       "Links",
-      "over the last call; busy share of the call's length",
+      "over the last call; in use: share of the call's length",
       {{"from", "From", Format::plain, ""},
        {"to", "To", Format::plain, ""},
        {"name", "Link", Format::plain, ""},
        {"capacity_bytes_per_second", "Capacity", Format::byteRate, "in this direction"},
        {"bytes", "Bytes", Format::bytes, "in the call"},
        {"transfers", "Transfers", Format::count, "in the call; each stream copy counts as one"},
-       {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ length of the call"},
-       {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
+       {"busy", "In use", Format::fraction, "time with at least one transfer ÷ length of the call"},
+       {"rate_bytes_per_second", "While in use", Format::byteRate, "bytes ÷ time in use"}},
       {}};
-  for (const analysis::LinkUse& link : use.links) {
-    const bool ran = use.run.valid();
+  // Where every device is connected to every other, most links carry nothing.
+  std::vector<const analysis::LinkUse*> usedFirst;
+  for (const analysis::LinkUse& link : use.links) usedFirst.push_back(&link);
+  std::ranges::stable_sort(usedFirst, std::ranges::greater(),
+                           [](const auto* link) { return std::pair(link->transfers > 0, link->known); });
+  for (const analysis::LinkUse* each : usedFirst) {
+    const analysis::LinkUse& link = *each;
+    const bool ran = use.run.valid() && link.known;
     // Traces may record messages without their size.
     const bool sized = words.bytes && (link.bytes.count > 0 || link.transfers == 0);
     table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond),
@@ -112,8 +120,8 @@ SectionTable spaceTable(const analysis::Catalog& catalog, const analysis::Memory
       }
     }
     const analysis::SpaceTraffic* found = use.spaces.find(space.id);
-    const bool ran = use.run.valid();
     const analysis::SpaceTraffic traffic = found == nullptr ? analysis::SpaceTraffic() : *found;
+    const bool ran = use.run.valid() && traffic.known;
     const bool known = device != nullptr;
     table.rows.push_back({known ? device->name : "host", systemWords(space.kind), space.units,
                           capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest, span,
@@ -133,6 +141,17 @@ base::Result<Section> makeSystem(const Context& context) {
   Section section{"system", "System", {}, {}, {}};
   section.tables = {systemDeviceTable(context), linkTable(use, wordsOf(context.catalog)),
                     spaceTable(context.catalog, memory, use)};
+  constexpr std::size_t kMostLinksInText = 40;
+  section.tables[1].mostInText = kMostLinksInText;
+  if (use.unknownCollectives)
+    section.remarks.push_back(
+        "The link \"collectives\" has what a device sends to other replicas in collectives. Which of the "
+        "links "
+        "between them carry it is not recorded, so their figures are not known.");
+  if (std::ranges::any_of(use.spaces, [](const auto& space) { return !space.known; }))
+    section.remarks.push_back(
+        "The profile leaves out replicas that do the same as a recorded one, so the traffic of their devices "
+        "is not known. Run with --record-replicas all to record every replica.");
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
                    {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
                    {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};

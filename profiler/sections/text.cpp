@@ -32,19 +32,20 @@ std::size_t shownRows(const SectionTable& table) {
 
 std::string cellText(const SectionTable& table, std::size_t row, std::size_t column, double ticksPerShownUnit,
                      int decimals) {
-  const Format format = table.columns[column].format;
+  const Format own = table.columns[column].format;
+  const bool ofRow = own == Format::ofRow && row < table.rowFormats.size();
+  const Format format = ofRow ? table.rowFormats[row] : own;
   const Cell& cell = table.rows[row][column];
-  const std::string shown = format == Format::ofRow && row < table.rowFormats.size()
-                                ? formatCell(cell, table.rowFormats[row], ticksPerShownUnit)
-                                : formatInColumn(cell, format, ticksPerShownUnit, decimals);
-  return isChange(table.columns[column].key) ? signedText(shown, cell) : shown;
+  const std::string shown = ofRow ? formatCell(cell, format, ticksPerShownUnit)
+                                  : formatInColumn(cell, format, ticksPerShownUnit, decimals);
+  return changeText(table.columns[column].key, format, shown, cell);
 }
 
 /// The texts of a column. Numbers with as many digits as they need have their decimal points below each
 /// other.
 std::vector<std::string> columnTexts(const SectionTable& table, std::size_t column,
                                      double ticksPerShownUnit) {
-  const int decimals = tickDecimals(table, column, ticksPerShownUnit);
+  const int decimals = columnDecimals(table, column, ticksPerShownUnit);
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < shownRows(table); ++r)
     texts.push_back(cellText(table, r, column, ticksPerShownUnit, decimals));
@@ -101,7 +102,7 @@ std::string toText(const Section& section) {
     if (!fact.inText) continue;
     const std::string shown = formatCell(fact.value, fact.format, section.ticksPerShownUnit);
     text += "  " + padded(fact.label, width, false) + "  " +
-            (isChange(fact.key) ? signedText(shown, fact.value) : shown) + "\n";
+            changeText(fact.key, fact.format, shown, fact.value) + "\n";
   }
   for (const SectionTable& table : section.tables) {
     if (!table.rows.empty()) text += tableText(table, section.ticksPerShownUnit);

@@ -42,8 +42,12 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
                            known ? stage : "another device");
       return fmt::format("because {} is slower", known ? stage : "another device");
     case model::WaitCause::exchange:
-      return g.device == g.waitedForDevice || !known ? "for copies between devices (exchange)"
-                                                     : fmt::format("for data from {} (exchange)", stage);
+      if (g.device == g.waitedForDevice)
+        return "until the copies of the other devices end, because all begin the next pipeline cycle "
+               "together "
+               "(exchange)";
+      return known ? fmt::format("for data from {} (exchange)", stage)
+                   : "for copies between devices (exchange)";
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
@@ -57,6 +61,14 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
       return known ? fmt::format("for the weight update of {}", stage) : "for another device's weight update";
   }
   return "for " + model::toString(g.cause);
+}
+
+/// What a device waits for if the wait names the device itself: its own part is done, and that of others is
+/// not. Empty: the wait names something else.
+const char* othersPart(const analysis::WaitGroup& g) {
+  if (g.waitedForDevice != g.device) return "";
+  if (g.cause == model::WaitCause::collective) return "other replicas";
+  return g.cause == model::WaitCause::exchange ? "copies of others" : "";
 }
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
@@ -89,7 +101,8 @@ SectionTable waitTable(const Context& context, const std::vector<analysis::WaitG
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
-      {"waits_for", "Waits for", Format::plain, "a device, the host or other replicas"},
+      {"waits_for", "Waits for", Format::plain,
+       "a device, the host, other replicas, or copies between other devices"},
       {"waits_for_device", "Index", Format::index, "Device index", false},
       {"stage", "Stage", Format::index, "stage waited for"},
       {"cause", "Cause", Format::plain, ""},
@@ -103,12 +116,10 @@ SectionTable waitTable(const Context& context, const std::vector<analysis::WaitG
        catalog.measured()},
       {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
-    // The profile records only the device's own part of a collective. If the device seems to wait for itself,
-    // it waits for the other replicas.
-    const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
+    const std::string others = othersPart(g);
     table.rows.push_back({deviceIndexCell(g.device), deviceName(catalog, g.device),
-                          replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
-                          replicas ? Cell() : deviceIndexCell(g.waitedForDevice),
+                          others.empty() ? deviceName(catalog, g.waitedForDevice) : others,
+                          others.empty() ? deviceIndexCell(g.waitedForDevice) : Cell(),
                           g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
                           model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
                           catalog.measured() ? Cell(g.reason) : Cell(),

@@ -9,10 +9,12 @@
 
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/unit_layout.h"
 #include "profiler/analysis/memory/unit_vertices.h"
 #include "profiler/analysis/model/model_graph.h"
+#include "profiler/analysis/model/program_tree.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/timeline/far_statistics.h"
@@ -256,8 +258,11 @@ void expectTimesOfDevicesAgree(const Figures& of) {
 /// The waits of a device per iteration, from the table of stages and from the table of waits.
 void expectWaitsAgree(const Figures& of) {
   std::map<int, double> ofDevices;
-  for (const json& row : of["waits"]["waits"])
+  for (const json& row : of["waits"]["waits"]) {
     ofDevices[row["device"].get<int>()] += row["cycles"].get<double>();
+    EXPECT_NE(row["device"], row["waits_for_device"])
+        << "a device waits for something else: " << row["sentence"];
+  }
   for (const analysis::StageReport& stage : of.stages().stages) {
     double sum = 0;
     for (const auto& [cause, ticks] : stage.waits) sum += ticks;
@@ -419,12 +424,44 @@ void expectBytesAgree(const Figures& of) {
   }
   for (const json& row : of["execution"]["traffic"])
     host += row["stream_in_bytes"].get<std::int64_t>() + row["stream_out_bytes"].get<std::int64_t>();
+  std::int64_t collectives = 0, sent = 0;
+  for (const json& row : of["execution"]["traffic"]) sent += row["global_out_bytes"].get<std::int64_t>();
   for (const json& row : of["system"]["links"]) {
-    if (row["from"] == "host" || row["to"] == "host") links += row["bytes"].get<std::int64_t>();
+    const std::int64_t bytes = row["bytes"].is_null() ? 0 : row["bytes"].get<std::int64_t>();
+    if (row["from"] == "host" || row["to"] == "host") links += bytes;
+    if (row["to"] == "other replicas") collectives += bytes;
+  }
+  EXPECT_LE(collectives, sent);
+  const auto places = analysis::devicePlaces(of.catalog(), of.context().executable);
+  std::map<std::string, std::int32_t> replicaOf;
+  for (const model::Device& device : of.catalog().devices)
+    replicaOf[device.name] = places.find(device.id)->stages.empty() ? -1 : places.find(device.id)->replica;
+  for (const json& row : of["system"]["links"]) {
+    const auto from = replicaOf.find(row["from"]), to = replicaOf.find(row["to"]);
+    if (collectives == 0 || from == replicaOf.end() || to == replicaOf.end()) continue;
+    if (from->second < 0 || to->second < 0 || from->second == to->second) continue;
+    EXPECT_TRUE(row["bytes"].is_null() || row["bytes"].get<std::int64_t>() > 0)
+        << row["from"] << " → " << row["to"] << " may carry a part of the collectives, so 0 B would be wrong";
   }
   if (!of["system"]["links"].empty()) {
     EXPECT_EQ(links, host);
   }
+}
+
+/// The ticks of all steps of the call in the first replica, but for launches (control) and the sync of all
+/// devices, which belong to no layer.
+double ticksOfWork(const Figures& of) {
+  std::map<std::int64_t, std::int64_t> ofSegment;
+  const auto steps = of.context().source.rows<model::Step>().value();
+  for (const model::Step& step : *steps) {
+    if (step.kind != StepKind::control) ofSegment[step.segment.value] += step.ticks.count;
+  }
+  double sum = 0;
+  for (const model::Placement& p :
+       analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value()) {
+    if (p.replica == 0 && p.pass != model::Pass::sync) sum += static_cast<double>(ofSegment[p.segment.value]);
+  }
+  return sum;
 }
 
 /// What the layers take is what the stages compute, copy and update. Where the host launches work (control),
@@ -432,9 +469,31 @@ void expectBytesAgree(const Figures& of) {
 void expectOperationsAgree(const Figures& of) {
   double stages = 0, blocks = 0;
   for (const json& stage : of["stages"]["stages"]) {
-    for (const char* key :
-         {"busy_cycles", "host_in_cycles", "host_out_cycles", "remote_cycles", "update_cycles"})
-      stages += stage[key].get<double>();
+    stages += stage["update_cycles"].get<double>();
+    for (const char* key : {"busy_cycles", "host_in_cycles", "host_out_cycles", "remote_cycles"})
+      stages += static_cast<double>(of.stages().microBatches) * stage[key].get<double>();
+  }
+  for (const char* table : {"operations", "kinds"}) {
+    double shares = 0, cycles = 0;
+    for (const json& row : of["operations"][table]) {
+      const auto sumOf = [&](std::initializer_list<const char*> keys) {
+        double sum = 0;
+        for (const char* key : keys) sum += row[key].get<double>();
+        return sum;
+      };
+      const double all = row["cycles"].get<double>();
+      EXPECT_NEAR(sumOf({"forward_cycles", "recompute_cycles", "backward_cycles", "weight_gradient_cycles",
+                         "update_cycles", "collective_cycles", "copy_cycles"}),
+                  all, kRounding)
+          << row["name"];
+      EXPECT_NEAR(sumOf({"compute_cycles", "exchange_cycles", "sync_cycles", "other_cycles"}), all, kRounding)
+          << row["name"];
+      shares += row["share"].get<double>();
+      cycles += all;
+    }
+    EXPECT_NEAR(shares, 1, 1e-9) << table;
+    EXPECT_NEAR(cycles * static_cast<double>(of.trace().iterations.size()), ticksOfWork(of), 1e-6 * cycles)
+        << "every step belongs to some row";
   }
   for (const json& block : of["operations"]["blocks"]) blocks += block["cycles"].get<double>();
   const double layers = of["operations"]["cycles"].get<double>();
@@ -456,7 +515,8 @@ void expectGraphAgrees(const Figures& of) {
         std::ranges::find(graph->nodes, stage["index"].get<std::int32_t>(), &analysis::ModelNode::stage);
     ASSERT_NE(node, graph->nodes.end());
     EXPECT_EQ(static_cast<double>(node->ticks.count),
-              stage["busy_cycles"].get<double>() + stage["update_cycles"].get<double>());
+              static_cast<double>(of.stages().microBatches) * stage["busy_cycles"].get<double>() +
+                  stage["update_cycles"].get<double>());
   }
 }
 
@@ -476,9 +536,72 @@ void expectProgramsAgree(const Figures& of) {
   }
 }
 
+/// A copy between devices takes as long in the trees of both devices as in the table of boundaries.
+void expectCopiesAgree(const Figures& of) {
+  double tree = 0, boundaries = 0;
+  std::map<int, int> deviceOf;
+  for (const analysis::StageReport& stage : of.stages().stages) deviceOf[stage.index] = stage.device;
+  for (const json& row : of["stages"]["boundaries"]) {
+    if (deviceOf[row["from_stage"].get<int>()] != deviceOf[row["to_stage"].get<int>()])
+      boundaries += 2 * row["cycles"].get<double>();
+  }
+  const auto nodes =
+      analysis::programTree(of.context().source, of.catalog(), of.context().executable).value();
+  for (const analysis::ProgramNode& node : nodes) {
+    if (node.kind == "GlobalExchange" && !of.catalog().programs[node.id].op.valid())
+      tree += static_cast<double>(node.ticks.count);
+  }
+  EXPECT_EQ(tree, boundaries);
+}
+
+/// The time of the passes of a stage in which none of its steps but launches runs, per micro-batch.
+double launchesOf(const Figures& of, int stage) {
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;  // by segment
+  const auto steps = of.context().source.rows<model::Step>().value();
+  for (const model::Step& step : *steps) {
+    if (step.kind != StepKind::control)
+      spans[step.segment.value].emplace_back(step.offset.count, (step.offset + step.ticks).count);
+  }
+  double sum = 0;
+  for (const model::Placement& p :
+       analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value()) {
+    if (p.replica != 0 || p.stage != stage || !model::isComputePass(p.pass)) continue;
+    auto& own = spans[p.segment.value];
+    std::ranges::sort(own);
+    std::int64_t gaps = (p.end - p.start).count, reached = 0;
+    for (const auto& [from, to] : own) {
+      gaps -= std::max<std::int64_t>(0, to - std::max(from, reached));
+      reached = std::max(reached, to);
+    }
+    sum += static_cast<double>(gaps);
+  }
+  return sum / static_cast<double>(of.trace().iterations.size()) /
+         static_cast<double>(of.stages().microBatches);
+}
+
+/// What makes the limiting stage slow does not leave out the time in which its kernels are launched.
+void expectLaunchesAgree(const Figures& of) {
+  const int stage = of["stages"]["limiting_stage"].get<int>();
+  const double launches = launchesOf(of, stage);
+  const json& rows = of["stages"]["slowest_operations"];
+  const auto row = std::ranges::find_if(rows, [](const json& each) { return each["pass"] == "launch"; });
+  if (row != rows.end()) {
+    EXPECT_NEAR((*row)["cycles"].get<double>(), launches, 1e-6 * launches);
+  } else if (launches > 0) {
+    for (const json& each : rows)
+      EXPECT_GE(each["cycles"].get<double>(), launches) << "the ten largest are shown";
+    EXPECT_EQ(rows.size(), 10U);
+  }
+}
+
 void expectInsightsAgree(const Figures& of) {
   const json& stages = of["stages"];
   for (const json& finding : of["insights"]["insights"]) {
+    const std::string reason =
+        finding["gain_reason"].is_null() ? "" : finding["gain_reason"].get<std::string>();
+    if (reason.find("but it is") != std::string::npos) {
+      EXPECT_TRUE(reason.starts_with("A run with ")) << "a value that the run does not have: " << reason;
+    }
     const double figure = finding["figure"].get<double>();
     if (finding["rule"] == "imbalance") {
       EXPECT_NEAR(figure, stages["imbalance"].get<double>(), 1e-9);
@@ -546,6 +669,8 @@ TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
     expectGraphAgrees(figures);
     expectInsightsAgree(figures);
     expectProgramsAgree(figures);
+    expectCopiesAgree(figures);
+    expectLaunchesAgree(figures);
   }
 }
 

@@ -128,9 +128,20 @@ TEST_F(ComparePageTest, TablesNameSourceAndTarget) {
   EXPECT_TRUE(headings.contains(QStringLiteral("Source")) && headings.contains(QStringLiteral("Target")) &&
               headings.contains(QStringLiteral("Change")))
       << headings.join(' ').toStdString();
-  // More time is a change for the worse.
+  // More time for more micro-batches is no change for the worse; for the same work it is one.
   const int change = headings.indexOf(QStringLiteral("Change"));
+  EXPECT_FALSE(step->model()->index(0, change).data(pages::SectionTableModel::kChangeRole).isValid());
+  const auto colourOf = [&](const QString& caption) {
+    for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+      if (card->caption() == caption) return card->colour();
+    }
+    return shell::Ui::accent;
+  };
+  EXPECT_EQ(colourOf(QStringLiteral("Step time")), shell::Ui::text);
+  compare({}, {.slowHost = true});
+  step = table(QStringLiteral("The iteration"));
   EXPECT_EQ(step->model()->index(0, change).data(pages::SectionTableModel::kChangeRole).toInt(), 1);
+  EXPECT_EQ(colourOf(QStringLiteral("Step time")), shell::Ui::error);
 }
 
 TEST_F(ComparePageTest, NothingIsCutInANarrowWindow) {
@@ -165,7 +176,19 @@ TEST_F(ComparePageTest, BothPipelinesAreDrawnToOneScale) {
   auto* source = child<timeline::PipelineCanvas>(QStringLiteral("Pipeline of the source"));
   auto* target = child<timeline::PipelineCanvas>(QStringLiteral("Pipeline of the target"));
   ASSERT_TRUE(source->isVisible() && target->isVisible());
-  EXPECT_LT(source->width(), target->width()) << "its iteration is shorter";
+  const auto inSight = [](const timeline::PipelineCanvas& canvas) {
+    const geometry::TimeView& view = canvas.view();
+    return std::pair((view.start() - canvas.scene().start()).count,
+                     (view.end() - canvas.scene().start()).count);
+  };
+  ASSERT_LT(source->scene().end() - source->scene().start(), target->scene().end() - target->scene().start());
+  EXPECT_EQ(source->width(), target->width());
+  EXPECT_NEAR(inSight(*source).first, inSight(*target).first, 2);
+  EXPECT_NEAR(inSight(*source).second, inSight(*target).second, 2);
+  source->zoomBy(3);
+  EXPECT_NEAR(inSight(*source).second, inSight(*target).second, 2) << "they zoom together";
+  // 100 pixels are as much time on both sides.
+  EXPECT_DOUBLE_EQ(source->view().ticksPerPixel(), target->view().ticksPerPixel());
 }
 
 TEST_F(ComparePageTest, BothTracesZoomTogether) {
@@ -187,6 +210,8 @@ TEST_F(ComparePageTest, BothTracesZoomTogether) {
     EXPECT_NEAR(edges(*source).second, edges(*target).second, 4) << when;
   };
   same("at the beginning");
+  for (const timeline::TimelineCanvas* canvas : {source, target})
+    EXPECT_EQ(canvas->axisOrigin(), canvas->scene().model()->trace->start) << "the axis begins with the call";
   const auto all = edges(*target);
   target->zoomBy(4);
   ASSERT_TRUE(settle());

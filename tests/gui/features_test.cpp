@@ -1,5 +1,7 @@
 // Tests the pipeline, system and training pages, commands, search, settings, links, saved pictures and tables
 // saved as CSV.
+#include <qwt_scale_div.h>
+#include <qwt_scale_draw.h>
 #include <qwt_text.h>
 #include <QAbstractItemModelTester>
 #include <QApplication>
@@ -101,7 +103,7 @@ TEST_F(FeatureTest, PipelineLightsWhatIsClicked) {
   auto* canvas = child<PipelineCanvas>();
   ASSERT_EQ(canvas->scene().grid()->cells.size(), 80U) << "four stages, ten micro-batches, two ways";
   EXPECT_EQ(fact(QStringLiteral("Micro-batches")), QStringLiteral("10"));
-  EXPECT_EQ(fact(QStringLiteral("First full cycle")), QStringLiteral("6"));
+  EXPECT_EQ(fact(QStringLiteral("All stages work")), QStringLiteral("from pipeline cycle 6"));
   QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {}, canvas->cellRect(0).center());
   EXPECT_EQ(canvas->selected(), 0);
   EXPECT_EQ(canvas->options().path, 0);
@@ -191,7 +193,7 @@ TEST_F(FeatureTest, SystemShowsLinksAndSpaces) {
   ASSERT_EQ(links->model()->rowCount(), 8)
       << "six between devices, two to and from the host for stream copies";
   EXPECT_EQ(links->model()->index(0, 0).data().toString(), QStringLiteral("IPU0"));
-  EXPECT_EQ(child<timeline::BarChart>(QStringLiteral("Busiest links"))->bars().size(), 8U);
+  EXPECT_EQ(child<timeline::BarChart>(QStringLiteral("Most used links"))->bars().size(), 8U);
   EXPECT_EQ(table(QStringLiteral("Memory spaces"))->model()->rowCount(), 4);
   QAbstractItemModelTester tester(links->model());
 }
@@ -203,6 +205,25 @@ TEST_F(FeatureTest, TrainingShowsTheLoss) {
   EXPECT_EQ(chart->series()->samples, 3);
   EXPECT_EQ(table(QStringLiteral("Outcomes"))->model()->rowCount(), 2);
   EXPECT_EQ(chart->axisTitle(QwtPlot::xBottom).text(), QStringLiteral("call"));
+  // The first of the three calls is call 1.
+  EXPECT_EQ(chart->axisScaleDraw(QwtPlot::xBottom)->label(0).text(), QStringLiteral("1"));
+  for (const double tick : chart->axisScaleDiv(QwtPlot::xBottom).ticks(QwtScaleDiv::MajorTick))
+    EXPECT_EQ(tick, std::round(tick)) << "between two calls there is nothing";
+}
+
+TEST_F(FeatureTest, AFractionHasAnAxisOfPercentages) {
+  pages::CurveChart chart(*palette);
+  auto series = std::make_shared<analysis::CounterSeries>();
+  series->counter.unit = "fraction";
+  series->samples = 2;
+  series->largest = 1;
+  series->points.resize(2);
+  chart.setSeries(series, QStringLiteral("call"));
+  EXPECT_EQ(chart.axisScaleDraw(QwtPlot::yLeft)->label(0.4).text(), QStringLiteral("40 %"));
+  auto loss = std::make_shared<analysis::CounterSeries>(*series);
+  loss->counter.unit.clear();
+  chart.setSeries(loss, QStringLiteral("call"));
+  EXPECT_EQ(chart.axisScaleDraw(QwtPlot::yLeft)->label(0.4).text(), QStringLiteral("0.4"));
 }
 
 TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {

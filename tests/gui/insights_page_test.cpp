@@ -125,6 +125,36 @@ TEST_F(InsightsPageTest, NamesOfKeysAreNotCut) {
       << "short names leave the room to the sentences";
 }
 
+TEST_F(InsightsPageTest, TheSignSaysHowMuchAFindingMatters) {
+  using pages::InsightSign;
+  struct Case {
+    bool severe;
+    int verdict;
+    double share;
+    InsightSign sign;
+  };
+  for (const Case& one : {Case{true, 0, 0, InsightSign::error}, Case{false, 1, 0.02, InsightSign::warning},
+                          Case{false, 0, 0.3, InsightSign::warning}, Case{false, 0, 0.05, InsightSign::info},
+                          Case{false, -1, 0.3, InsightSign::info}}) {
+    pages::ShownInsight insight;
+    insight.severe = one.severe;
+    insight.verdict = one.verdict;
+    insight.share = one.share;
+    EXPECT_EQ(insight.sign(), one.sign) << one.verdict << ", " << one.share;
+  }
+  // A larger part of the step is no smaller matter, whether or not there is a change to replay.
+  openPage({.slowHost = true});
+  double largest = 0;
+  bool warned = false;
+  for (const InsightCard* card : cards()) {
+    if (card->insight().share <= largest) continue;
+    largest = card->insight().share;
+    warned = card->insight().sign() != InsightSign::info;
+  }
+  EXPECT_GT(largest, 0.1);
+  EXPECT_TRUE(warned);
+}
+
 TEST_F(InsightsPageTest, AChangeIsCopied) {
   openPage({.slowHost = true});
   for (const InsightCard* card : cards()) {

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 #include <QTreeView>
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -171,11 +172,20 @@ TEST_F(ModelPagesTest, ACallHasAllMicroBatchesAndUpdates) {
     const auto* ticks = std::get_if<std::int64_t>(&cell);
     return ticks != nullptr ? static_cast<double>(*ticks) : std::get<double>(cell);
   };
-  const FixtureOptions options;  // no collectives: only updates run once per iteration
+  const FixtureOptions options;
+  double updates = 0;
   for (const auto& row : found->rows) {
-    const double update = at(row, "update_cycles"), rest = at(row, "cycles") - update;
-    EXPECT_DOUBLE_EQ(at(row, "call_cycles"), options.iterations * (options.microBatches * rest + update));
+    EXPECT_DOUBLE_EQ(at(row, "call_cycles"), options.iterations * at(row, "cycles"));
+    // Passes of micro-batches run as often as there are micro-batches, updates once.
+    EXPECT_EQ(std::fmod(at(row, "forward_cycles"), options.microBatches), 0);
+    updates += at(row, "update_cycles");
   }
+  double once = 0;
+  for (const model::Segment& segment : **fixture->profile()->rows<model::Segment>()) {
+    if (segment.executable == model::ExecutableId(0) && segment.pass == model::Pass::update)
+      once += static_cast<double>(segment.ticks.count);
+  }
+  EXPECT_DOUBLE_EQ(updates, once);
 }
 
 TEST_F(ModelPagesTest, TotalsAreThoseOfTheRowsShown) {

@@ -170,7 +170,7 @@ TEST_F(ReportPageTest, EachEngineHasABarWithTheFigureOfTheReport) {
   const sections::SectionTable devices = section("engines").tables.front();
   std::size_t compute = 0;
   while (devices.columns[compute].key != "compute_utilisation") ++compute;
-  auto* chart = child<BarChart>(QStringLiteral("How busy each engine is"));
+  auto* chart = child<BarChart>(QStringLiteral("How much each engine works"));
   ASSERT_EQ(chart->bars().size(), 4U * 3) << "compute, exchange and host of four devices";
   for (std::size_t device = 0; device < 4; ++device) {
     const int bar = static_cast<int>(device) * 3;

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -14,6 +15,7 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_lookup.h"
+#include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tool_row.h"
 #include "views/pages/parts/two_traces.h"
@@ -217,13 +219,26 @@ class ComparePage : public shell::Page {
     if (inShort != nullptr && !wordsIn(inShort->value).isEmpty()) sentences << wordsIn(inShort->value);
     for (const std::string& remark : diff.remarks) sentences << text(remark);
     inShort_->setText(sentences.join(QLatin1Char(' ')));
+    sameWork_ = hasSameWork(*tableNamed(diff, "step"));
     applyCards(diff, unit);
     applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
+    step_->model()->setTimesJudged(sameWork_);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
     waterfall_->setSection(diff, unit);
     applyMemory(content);
     pipelines_->setSides(content.source, content.target);
     applyTabs(diff.tables, diff.ticksPerShownUnit);
+  }
+
+  /// False if an iteration of one profile has more micro-batches or samples than one of the other: it may
+  /// take longer without being slower.
+  static bool hasSameWork(const sections::SectionTable& step) {
+    const std::size_t key = columnNamed(step, "quantity"), delta = columnNamed(step, "delta");
+    return std::ranges::none_of(step.rows, [&](const auto& row) {
+      const QString quantity = wordsIn(row[key]);
+      return (quantity == QLatin1String("micro_batches") || quantity == QLatin1String("samples_per_step")) &&
+             std::fabs(numberIn(row[delta])) > 0.5;
+    });
   }
 
   void applyCards(const sections::Section& diff, const QString& unit) {
@@ -248,31 +263,35 @@ class ComparePage : public shell::Page {
         const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
         const bool known = !std::holds_alternative<std::monostate>(row[delta]);
         const QString sign = change > 0 ? QStringLiteral("+") : QString();
-        const QString large = !known        ? QStringLiteral("–")
-                              : change == 0 ? tr("no change")
-                              : share >= kManyTimes
-                                  ? tr("× %1").arg(text(formatCell(
-                                        numberIn(row[after]) / numberIn(row[before]), Format::count)))
-                                  : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
+        const QString large =
+            !known                       ? QStringLiteral("–")
+            : change == 0                ? tr("no change")
+            : format == Format::fraction ? sign + QString::number(change * 100, 'f', 1) + tr(" points")
+            : share >= kManyTimes        ? tr("× %1").arg(text(formatCell(
+                                               numberIn(row[after]) / numberIn(row[before]), Format::count)))
+                                         : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
         const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
         // Two shares need no difference beside them: it would be read as a third share.
         const QString difference = format == Format::fraction || change == 0
                                        ? QString()
                                        : QStringLiteral(", ") + sign + shown(row[delta]);
         const bool better = (change > 0) == card.moreIsBetter;
+        const bool other = format == Format::ticks && !sameWork_;
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
                                                                          : tr(card.caption);
         cards_[i]->setFigure(
             caption, large,
-            known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference)
+            known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference) +
+                        (other ? tr("; the iterations have different numbers of micro-batches or samples")
+                               : QString())
             : shown(row[before]) == shown(row[after])
                 ? tr("neither profile records it")
                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
             {},
-            !known || change == 0 ? Ui::text
-            : better              ? Ui::good
-                                  : Ui::error);
+            !known || change == 0 || (format == Format::ticks && !sameWork_) ? Ui::text
+            : better                                                         ? Ui::good
+                                                                             : Ui::error);
       }
     }
   }
@@ -318,6 +337,7 @@ class ComparePage : public shell::Page {
   std::array<FigureCard*, kComparedCards.size()> cards_{};
   QGridLayout* grid_ = nullptr;
   int cardColumns_ = 0;
+  bool sameWork_ = true;   ///< an iteration of both has as many micro-batches and samples
   bool complete_ = false;  ///< a whole comparison has been shown
   QLabel* inShort_ = nullptr;
   shell::ElidedLabel* source_ = nullptr;

@@ -50,7 +50,7 @@ class EnginesPage : public shell::Page {
   explicit EnginesPage(shell::PageContext& context) : Page(context) {
     auto* area = new ColumnsArea(this);
     whole_ = new PartsChart(context.palette, tr("What each device does"), this);
-    lanes_ = new PartsChart(context.palette, tr("How busy each engine is"), this);
+    lanes_ = new PartsChart(context.palette, tr("How much each engine works"), this);
     communication_ = new PartsChart(context.palette, tr("Communication"), this);
     area->top()->addWidget(whole_);
     area->left()->addWidget(lanes_);
@@ -147,8 +147,8 @@ class EnginesPage : public shell::Page {
     lanes_->setParts(bars, enginesPercent, names, notes);
     lanes_->bars()->setScaleTo(1);
     lanes_->setTitle(
-        tr("How busy each engine is"),
-        limited(tr("share of the last call; engines work at the same time"), shown, all, tr("engines")));
+        tr("How much each engine works"),
+        limited(tr("share of the last call; engines may work at the same time"), shown, all, tr("engines")));
   }
 
   void applyCommunication(const sections::SectionTable& table) {
@@ -215,9 +215,11 @@ class EnginesPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(engines) {
-  registry.add({QStringLiteral("engines"), QObject::tr("Engines"), QStringLiteral("engines"),
-                QObject::tr("How busy each engine of the devices is, and which communication is exposed"), 34,
-                [](PageContext& context) -> Page* { return new pages::EnginesPage(context); }});
+  registry.add(
+      {QStringLiteral("engines"), QObject::tr("Engines"), QStringLiteral("engines"),
+       QObject::tr(
+           "How much of the time each engine of the devices works, and which communication is exposed"),
+       34, [](PageContext& context) -> Page* { return new pages::EnginesPage(context); }});
 }
 
 }  // namespace pipescope::shell

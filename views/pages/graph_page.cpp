@@ -233,8 +233,8 @@ class GraphPage : public shell::Page {
       facts = {{tr("Name"), text(own.path), {}},
                {tr("Type"), text(own.kind), {}},
                {tr("Stage"), own.stage < 0 ? tr("several") : QString::number(own.stage), {}},
-               {tr("Time"), time(own.ticks), tr("all passes, per micro-batch; updates per iteration")},
-               {tr("FLOP"), text(formatCell(own.flops, Format::amount)), tr("all passes, per micro-batch")},
+               {tr("Time"), time(own.ticks), tr("all passes of an iteration, on all devices of one replica")},
+               {tr("FLOP"), text(formatCell(own.flops, Format::amount)), tr("all passes of an iteration")},
                {tr("Memory"), text(formatCell(own.memory.count, Format::bytes)),
                 tr("weights, optimizer state, stashes and code")}};
     } else {

@@ -255,21 +255,24 @@ class PipelinePage : public shell::Page {
          tr("from the start of the first forward to the end of the last backward "
             "pass (inference: the last forward pass)")},
         {tr("Ramp-up"), share(up),
-         tr("before the first full cycle, or until the last stage begins; share of the flush")},
-        {tr("Steady"), share(steady), tr("from the first to the last full cycle; share of the flush")},
+         tr("before the first pipeline cycle in which all stages do all their passes; in a schedule "
+            "without cycles, until the last stage begins; share of the flush")},
+        {tr("Steady"), share(steady), tr("between ramp-up and ramp-down; share of the flush")},
         {tr("Ramp-down"), share(down),
-         tr("after the last full cycle, or after the first stage has ended; share of the flush")},
+         tr("after the last pipeline cycle in which all stages do all their passes; in a schedule "
+            "without cycles, after the first stage has ended; share of the flush")},
         {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one flush of one replica")},
         {tr("Columns"), QString::number(grid.columns),
          grid.hasSlots ? tr("each pipeline cycle has a forward and a backward column")
                        : tr("each pass of a device has a column")}};
     if (grid.hasSlots && grid.firstFullSlot >= 0) {
-      facts.push_back({tr("First full cycle"), QString::number(grid.firstFullSlot),
+      facts.push_back({tr("All stages work"), tr("from pipeline cycle %1").arg(grid.firstFullSlot),
                        tr("the first cycle in which every stage does all its passes, counted from 0")});
     } else {
-      facts.push_back({tr("First full column"),
-                       grid.firstFullColumn < 0 ? tr("none") : QString::number(grid.firstFullColumn),
-                       tr("the first column in which every stage works, counted from 0")});
+      facts.push_back(
+          {tr("All stages work"),
+           grid.firstFullColumn < 0 ? tr("never at once") : tr("from column %1").arg(grid.firstFullColumn),
+           tr("the first column in which every stage works, counted from 0")});
     }
     if (grid.criticalKnown) addPath(facts);
     facts_->setFacts(std::move(facts));

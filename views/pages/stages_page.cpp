@@ -189,7 +189,9 @@ class StagesPage : public shell::Page {
     QString name = text(sections::limitingStages(r));
     name.replace(0, 1, name.at(0).toUpper());
     const bool alone = std::ranges::count_if(r.stages, &StageReport::limits) == 1;
-    const QString took = tr("%1 per micro-batch with copies and exchange").arg(time(stage.occupied));
+    const QString took =
+        tr("%1 per micro-batch with copies and exchange")
+            .arg(text(formatDuration(base::Ticks(std::llround(stage.occupied)), data_->scale)));
     const QString blocks = text(sections::shortList(stage.blocks));
     cards_[2]->setFigure(tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(blocks, took) : took, {});
@@ -258,7 +260,7 @@ class StagesPage : public shell::Page {
 
   void applyBubble() {
     const StagesReport& r = data_->report;
-    const std::vector<NamedPart> parts = {{tr("busy"), ColourRole::lostUseful, 1 - r.bubble.fraction()},
+    const std::vector<NamedPart> parts = {{tr("computing"), ColourRole::lostUseful, 1 - r.bubble.fraction()},
                                           {tr("ramp-up"), ColourRole::waitFill, r.bubble.rampUp, true},
                                           {tr("steady"), ColourRole::waitSlowerStage, r.bubble.steady, true},
                                           {tr("ramp-down"), ColourRole::waitDrain, r.bubble.rampDown, true}};
@@ -302,7 +304,7 @@ class StagesPage : public shell::Page {
     memory_->setTitle(
         tr("Memory per stage"),
         unit.isEmpty()
-            ? tr("memory of the stage's device; on the right, what is free for models")
+            ? tr("memory of the stage's device; on the right, what is free")
             : tr("sum over the %1s of the device; on the right, what its fullest %1 has free").arg(unit));
   }
 

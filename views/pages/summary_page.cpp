@@ -276,10 +276,9 @@ class SummaryPage : public shell::Page {
     QString name = text(sections::limitingStages(report));
     name.replace(0, 1, name.at(0).toUpper());
     const bool alone = std::ranges::count_if(report.stages, &analysis::StageReport::limits) == 1;
-    const QString share =
-        report.stages.size() == 1 ? tr("the only stage")
-        : alone                   ? tr("%1 × the mean of all stages").arg(ratio, 0, 'f', 2)
-                : tr("they take equally long, %1 × the mean of all stages").arg(ratio, 0, 'f', 2);
+    const QString share = report.stages.size() == 1 ? tr("the only stage")
+                          : alone ? tr("occupied %1 × as long as the mean stage").arg(ratio, 0, 'f', 2)
+                                  : tr("equally long, %1 × the mean stage").arg(ratio, 0, 'f', 2);
     const QString device = text(stage->deviceName), blocks = text(sections::shortList(stage->blocks));
     const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
     cards_[3]->setFigure(tr("Limiting stage"), name,
@@ -310,9 +309,9 @@ class SummaryPage : public shell::Page {
     }
     if (fullest == nullptr) return {};
     const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
-    return tr("fullest: %1 of %2 used on %3; largest address span %4")
-        .arg(bytes(fullest->maxUnit), bytes(fullest->bytesPerUnit), text(fullest->name),
-             bytes(memory.maxUnitIncludingGaps));
+    return tr("%1: %2 of %3 used on %4; largest address span %5")
+        .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), bytes(fullest->maxUnit),
+             bytes(fullest->bytesPerUnit), text(fullest->name), bytes(memory.maxUnitIncludingGaps));
   }
 
   /// Keeps a figure and its unit on one line.

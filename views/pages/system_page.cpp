@@ -22,6 +22,7 @@ constexpr std::size_t kMostBars = 16;
 
 struct SystemData {
   sections::SectionTable devices, links, spaces;
+  QStringList remarks;
 };
 
 /// The value of a cell of the table of links; 0 where it is empty.
@@ -39,9 +40,9 @@ class SystemPage : public shell::Page {
  public:
   explicit SystemPage(shell::PageContext& context) : Page(context) {
     auto* area = new ColumnsArea(this);
-    busyPanel_ = new Panel(context.palette, tr("Busiest links"), this);
+    busyPanel_ = new Panel(context.palette, tr("Most used links"), this);
     busy_ = new timeline::BarChart(context.palette, busyPanel_);
-    busy_->setAccessibleName(tr("Busiest links"));
+    busy_->setAccessibleName(tr("Most used links"));
     busyPanel_->body()->addWidget(busy_);
     area->top()->addWidget(busyPanel_);
     links_ = addTable(area->top());
@@ -72,6 +73,7 @@ class SystemPage : public shell::Page {
       auto content = std::make_shared<SystemData>();
       PIPESCOPE_ASSIGN(sections::Section section,
                        sectionNamed("system", {job.source, job.catalog, job.executable, -1, job.reports}));
+      for (const std::string& sentence : section.remarks) content->remarks << text(sentence);
       for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links
@@ -87,6 +89,7 @@ class SystemPage : public shell::Page {
   void apply(const SystemData& content) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     if (catalog.devices.empty()) return showInstead(tr("This profile names no devices."));
+    remark(content.remarks.join(QLatin1Char(' ')), shell::NoticeKind::info);
     applyBusy(content.links);
     const auto set = [](DataTable* table, const sections::SectionTable& rows) {
       table->parentWidget()->setVisible(!rows.rows.empty());
@@ -126,13 +129,13 @@ class SystemPage : public shell::Page {
       const bool known = !std::holds_alternative<std::monostate>(row[LinkColumn::bytes]);
       anyBytes = anyBytes || known;
       notes << (known ? tr("%1 · %2").arg(share, shown(LinkColumn::bytes)) : share);
-      const QString busyTip = tr("%1 is busy during %2 of the call").arg(shown(LinkColumn::name), share);
-      tips << (known ? tr("%1, and then transfers %2").arg(busyTip, shown(LinkColumn::rate)) : busyTip);
+      const QString busyTip = tr("%1 transfers during %2 of the call").arg(shown(LinkColumn::name), share);
+      tips << (known ? tr("%1, at %2").arg(busyTip, shown(LinkColumn::rate)) : busyTip);
       shownLinks_.push_back(static_cast<int>(i));
     }
     busyPanel_->setVisible(!bars.empty());
-    busyPanel_->setTitle(tr("Busiest links"),
-                         tr("share of the last call during which the link transfers%1")
+    busyPanel_->setTitle(tr("Most used links"),
+                         tr("share of the last call in which the link is in use%1")
                              .arg(anyBytes ? tr("; on the right, that share and the bytes") : QString()));
     busy_->setBars(std::move(bars), names, notes);
     busy_->setScaleTo(1);

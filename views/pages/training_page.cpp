@@ -150,12 +150,13 @@ class TrainingPage : public shell::Page {
 
   /// What the values are, in the words beside the title of the chart.
   QString basisOf(const analysis::CounterSeries& series) const {
+    const QString count = text(geometry::groupedNumber(series.samples));
     if (series.samples == 1) return tr("1 sample so far");
     if (series.counter.name == "iteration_loss")
-      return tr("mean over all micro-batches of each weight update, %1 values").arg(series.samples);
+      return tr("mean over all micro-batches of each weight update, %1 values").arg(count);
     if (axisOf(series) == tr("sample"))
-      return tr("%1 samples of all calls, in the order of recording").arg(series.samples);
-    return tr("one value for each %1, %2 values").arg(axisOf(series)).arg(series.samples);
+      return tr("%1 samples of all calls, in the order of recording").arg(count);
+    return tr("one value for each %1, %2 values").arg(axisOf(series), count);
   }
 
   /// What a value of the counter belongs to: a call, an iteration of a call, or what else the run recorded.
@@ -181,7 +182,7 @@ class TrainingPage : public shell::Page {
     const QString value = at.count == 1 ? valueOf(series->counter, at.last)
                                         : tr("%1 … %2").arg(valueOf(series->counter, at.smallest),
                                                             valueOf(series->counter, at.largest));
-    readout.setText(tr("%1 %2: %3").arg(axisOf(*series)).arg(at.index).arg(value));
+    readout.setText(tr("%1 %2: %3").arg(axisOf(*series)).arg(at.index + 1).arg(value));
   }
 
   ColumnsArea* area_ = nullptr;

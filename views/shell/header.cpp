@@ -105,7 +105,11 @@ QString Header::executableText() const {
   }
   if (row->stages > 0) parts << (row->stages == 1 ? tr("1 stage") : tr("%1 stages").arg(row->stages));
   if (row->replicas > 1) parts << tr("%1 replicas").arg(row->replicas);
-  if (row->microBatches > 0 && row->microBatchSize > 0) {
+  // Where the configuration states the costs, micro-batches have no samples.
+  const bool samples = session_.snapshot()->catalog->target.tickMeaning != model::TickMeaning::cost;
+  if (row->microBatches > 0 && !samples)
+    parts << (row->microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(row->microBatches));
+  if (row->microBatches > 0 && row->microBatchSize > 0 && samples) {
     parts << (row->microBatches == 1
                   ? tr("1 micro-batch of %1").arg(row->microBatchSize)
                   : tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize));

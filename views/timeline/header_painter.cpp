@@ -24,7 +24,8 @@ void HeaderPainter::paintAxis(QPainter& painter, bool unitIsLink) const {
   painter.save();
   painter.setClipRect(Look::kGutter, Look::kStepBand, width - Look::kGutter, Look::kAxis);
   const QFontMetrics metrics(look_.labels.font());
-  for (const geometry::AxisTick& tick : axisTicks(look_.view, look_.scale, Look::kTickSpacing)) {
+  for (const geometry::AxisTick& tick :
+       axisTicks(look_.view, look_.scale, Look::kTickSpacing, look_.origin)) {
     const int x = Look::kGutter + static_cast<int>(std::floor(tick.x));
     painter.fillRect(x, Look::kTop - 6, 1, 5, look_.palette.ui(Ui::muted));
     const QString text = QString::fromStdString(tick.label);

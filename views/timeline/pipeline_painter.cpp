@@ -54,7 +54,7 @@ void PipelinePainter::paintFirstFull(QPainter& painter) const {
   painter.fillRect(*full, 0, 1, content_.size.height(), colour);
   painter.setPen(colour);
   painter.setFont(content_.labels.font());
-  const QString text = translated("first full cycle");
+  const QString text = translated("all stages work from here");
   const int wide = QFontMetrics(content_.labels.font()).horizontalAdvance(text) + 8;
   const int y = std::min(content_.scene.height() - content_.top + 2,
                          content_.size.height() - content_.metrics.top() - 16);

@@ -84,6 +84,12 @@ void TimelineCanvas::setTimeScale(const geometry::TimeScale& scale, bool clickab
   refresh();
 }
 
+void TimelineCanvas::setAxisOrigin(base::Ticks origin) {
+  if (origin == origin_) return;
+  origin_ = origin;
+  refresh();
+}
+
 geometry::RowMetrics TimelineCanvas::rowMetrics() const {
   geometry::RowMetrics metrics;
   metrics.counter = options_.counterHeight;
@@ -347,7 +353,8 @@ TimelineLook TimelineCanvas::look() const {
           .labels = labels_,
           .scale = scale_,
           .view = control_.view(),
-          .size = viewport()->size()};
+          .size = viewport()->size(),
+          .origin = origin_};
 }
 
 void TimelineCanvas::paintEvent(QPaintEvent*) {

@@ -39,6 +39,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   const geometry::TimelineOptions& options() const { return options_; }
   /// `clickable`: the name of the unit is a link, and a click on it emits timeUnitClicked().
   void setTimeScale(const geometry::TimeScale& scale, bool clickable = false);
+  /// The axis counts from this time on, instead of from the beginning of the run.
+  void setAxisOrigin(base::Ticks origin);
+  base::Ticks axisOrigin() const { return origin_; }
   bool isUnitClickable() const { return unitClickable_; }
   /// What the callout says about an item: a heading, then lines.
   void setDescriber(std::function<QStringList(const geometry::TimelineItem&)> describe) {
@@ -167,6 +170,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   geometry::TimelineOptions options_;
   geometry::RowMetrics metrics_;
   geometry::TimeScale scale_;
+  base::Ticks origin_;  ///< of the axis
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
   std::function<void(QMenu&, const geometry::TimelineItem&)> makeMenu_;
   LabelFont labels_;

@@ -20,7 +20,8 @@ struct TimelineLook {
   const LabelFont& labels;
   geometry::TimeScale scale;
   geometry::TimeView view;
-  QSize size;  ///< of the viewport
+  QSize size;          ///< of the viewport
+  base::Ticks origin;  ///< the axis counts from here
 };
 
 }  // namespace pipescope::timeline

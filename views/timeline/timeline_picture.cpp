@@ -32,7 +32,8 @@ void paintRows(QPainter& painter, const TimelinePicture::Content& content) {
   painter.setClipRect(Look::kGutter, Look::kTop, look.size.width() - Look::kGutter,
                       look.size.height() - Look::kTop);
   painter.translate(Look::kGutter, Look::kTop);
-  for (const geometry::AxisTick& tick : axisTicks(visible.view, look.scale, Look::kTickSpacing)) {
+  for (const geometry::AxisTick& tick :
+       axisTicks(visible.view, look.scale, Look::kTickSpacing, look.origin)) {
     painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, visible.height),
                      look.palette.ui(Ui::grid));
   }

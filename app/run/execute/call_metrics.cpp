@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "engine/numerics/values.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::app {
 
+using base::groupedText;
 using emulate::OutputRule;
 
 std::vector<double> iterationLosses(const emulate::ExecutableFacts& facts, std::span<const float> losses) {
@@ -145,16 +147,17 @@ std::string CallMetrics::basis() const {
   const std::int64_t all = facts_.microBatchSize * facts_.microBatches * facts_.iterations * facts_.replicas;
   switch (facts_.output.mode) {
     case OutputRule::Mode::all:
-      return fmt::format("all {} rows of the call (output mode all)", all);
+      return fmt::format("all {} samples of the call (output mode all)", groupedText(all));
     case OutputRule::Mode::everyN:
-      return fmt::format("{} of the call's {} rows (output mode every_n, period {})", rows_, all,
-                         facts_.output.period);
+      return fmt::format("{} of the call's {} samples (output mode every_n, period {})", groupedText(rows_),
+                         groupedText(all), facts_.output.period);
     case OutputRule::Mode::final:
-      return fmt::format("the last micro-batch's {} of the call's {} rows{} (output mode final)", rows_, all,
+      return fmt::format("the last micro-batch's {} of the call's {} samples{} (output mode final)",
+                         groupedText(rows_), groupedText(all),
                          facts_.replicas > 1 ? ", of each replica" : "");
     case OutputRule::Mode::sum:
       return fmt::format("sum over the call's {} micro-batches (output mode sum)",
-                         facts_.microBatches * facts_.iterations * facts_.replicas);
+                         groupedText(facts_.microBatches * facts_.iterations * facts_.replicas));
   }
   return {};
 }

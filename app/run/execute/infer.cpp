@@ -4,6 +4,7 @@
 
 #include "app/run/execute/inference_runner.h"
 #include "app/run/execute/run.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::app {
 namespace {
@@ -41,12 +42,12 @@ class Inference : public ExecutableRun {
 
   void addOutcome(RunContext& context, const InferenceRunner::Score& score, const char* untrained) const {
     if (score.rows == 0) return;
-    const std::string dropped =
-        score.available > score.rows
-            ? fmt::format("; the last {} fill no call and were dropped", score.available - score.rows)
-            : "";
-    const std::string basis =
-        fmt::format("{} of {} test rows{}{}", score.rows, score.available, dropped, untrained);
+    const std::string dropped = score.available > score.rows
+                                    ? fmt::format("; the last {} fill no call and were dropped",
+                                                  base::groupedText(score.available - score.rows))
+                                    : "";
+    const std::string basis = fmt::format("{} of {} test samples{}{}", base::groupedText(score.rows),
+                                          base::groupedText(score.available), dropped, untrained);
     if (score.accuracy)
       context.device.addOutcome(index_, "test_accuracy", "fraction", basis, *score.accuracy);
     context.result.testAccuracy = score.accuracy;

@@ -263,7 +263,7 @@ class StageLowering {
       const std::string name = listed.path + "/" + listed.kernel.name;
       const Ticks from = ticksOf(placed[k].start - base), to = ticksOf(placed[k].end - base);
       LoweredStep step = stepOf(kindOf(engine), laneOf(engine), programOf(engine), name, from, to - from);
-      step.op = listed.op;
+      step.op = listed.bucket >= 0 ? -1 : listed.op;  // packing belongs to the collective of its name
       const bool own = engine == Engine::host || engine == Engine::nic;
       step.bytesIn = Bytes(own ? listed.kernel.bytesIn : traffic[k].read);
       step.bytesOut = Bytes(own ? listed.kernel.bytesOut : traffic[k].written);

@@ -40,7 +40,7 @@ Kind kindOf(const TileContent& variable) {
   if (category == "input" || category == "activation") return activations;
   if (category == "gradient") return gradients;
   if (category == "stream_buffer") return buffers;
-  return category == "variable" ? temporaries : code;
+  return category == "temporary" ? temporaries : code;
 }
 
 /// "0–1423, 1440", and how many further runs there are if there are many.

@@ -116,7 +116,7 @@ void TileMemory::addTemporary(const std::string& name, const Temporary& temporar
                               int stage) {
   Variable variable;
   variable.row.name = name;
-  variable.row.category = "variable";
+  variable.row.category = "temporary";
   variable.row.stage = stage;
   variable.runs = temporary.bytes;
   variable.row.place = temporary.place;

@@ -30,6 +30,11 @@ struct InsightChange {
 /// Changes that belong together.
 using InsightChanges = std::vector<InsightChange>;
 
+/// A value of a key that was tried out by compiling with it.
+struct TriedValue {
+  std::string value, effect;
+};
+
 /// What the rules look at, for one executable: plain values, so that a rule depends on nothing else.
 struct InsightInput {
   model::Executable executable;
@@ -46,6 +51,10 @@ struct InsightInput {
   std::string halfType = "float16";                 ///< the 16-bit type that the devices multiply
   std::optional<SeriesEnds> loss, lossScale;
   Ticks callStart, callEnd;  ///< of the last call
+  /// What the compiler tried for a model that does not fit: by key, the value that saves most memory, and the
+  /// effect in words ("saves 1 MiB of the 2 MiB that are missing"). Empty: nothing was tried or nothing
+  /// helps.
+  std::map<std::string, TriedValue> triedForMemory;
   /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
   InsightChanges replanned;
 

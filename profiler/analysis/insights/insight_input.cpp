@@ -64,6 +64,20 @@ base::Status addSeries(const model::ProfileSource& source, const Catalog& catalo
   return {};
 }
 
+/// The advice of a run that does not fit has the form "key = value: effect."
+void addTriedForMemory(const Catalog& catalog, InsightInput& input) {
+  for (const model::Diagnostic& row : catalog.diagnostics) {
+    if (row.code != "out_of_memory_advice" || row.executable != input.executable.id) continue;
+    const std::size_t equals = row.text.find(" = "), colon = row.text.find(": ", equals);
+    if (equals == std::string::npos || colon == std::string::npos) continue;
+    std::string effect = row.text.substr(colon + 2);
+    if (effect.ends_with('.')) effect.pop_back();
+    input.triedForMemory.try_emplace(
+        row.text.substr(0, equals),
+        TriedValue{row.text.substr(equals + 3, colon - equals - 3), std::move(effect)});
+  }
+}
+
 }  // namespace
 
 Result<InsightInput> insightInput(const model::ProfileSource& source, const Catalog& catalog,
@@ -81,6 +95,7 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
   for (const DevicePlace& place : devicePlaces(catalog, executable))
     input.replicaOfDevice.push_back(place.replica);
   if (!catalog.property("figure.peak_bf16").empty()) input.halfType = "bfloat16";
+  addTriedForMemory(catalog, input);
   input.peakUse = peakUseOf(catalog, executable, stages);
   if (const model::Run* run = catalog.lastRunOf(executable)) {
     input.callStart = run->start;

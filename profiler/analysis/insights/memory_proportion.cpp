@@ -28,7 +28,15 @@ std::vector<Insight> findMemoryProportion(const InsightInput& input, const Insig
   found.page = "memory";
   found.device = fullest->index;
   found.advice = "Let products use less memory; they become slower by it.";
-  found.alternatives = {{{key, fmt::format("{:g}", std::max(kSmallest, proportion / 2))}}};
+  if (const auto tried = input.triedForMemory.find(key); tried != input.triedForMemory.end()) {
+    found.alternatives = {{{key, tried->second.value}}};
+    found.advice +=
+        fmt::format(" Compiled with {} = {}: {}.", key, tried->second.value, tried->second.effect);
+  } else if (!input.triedForMemory.empty()) {
+    return {};  // other options, which were tried, save more
+  } else {
+    found.alternatives = {{{key, fmt::format("{:g}", std::max(kSmallest, proportion / 2))}}};
+  }
   return {found};
 }
 

@@ -11,7 +11,7 @@ namespace pipescope::analysis {
 struct ModelNode {
   std::string name, kind, block;
   std::int32_t stage = -1;
-  Ticks ticks;  ///< one replica, per micro-batch; updates per iteration
+  Ticks ticks;  ///< all passes of one iteration on one replica
   double flops = 0;
   Bytes memory;  ///< its weights, optimizer state, stashes and code
 };

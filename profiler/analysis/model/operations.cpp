@@ -1,10 +1,14 @@
 #include "profiler/analysis/model/operations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "profiler/analysis/model/origins.h"
+#include "profiler/analysis/model/segment_runs.h"
+#include "profiler/analysis/step_operators.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 
@@ -12,6 +16,18 @@ Ticks OperationCost::total() const {
   Ticks sum;
   for (const auto& [pass, own] : ticks) sum += own;
   return sum;
+}
+
+void OperationCost::divideRuns(std::int64_t by) {
+  const auto divide = [by](std::int64_t& sum) {
+    sum = std::llround(static_cast<double>(sum) / static_cast<double>(by));
+  };
+  if (by == 1) return;
+  for (auto& [pass, own] : ticks) divide(own.count);
+  for (Ticks* own : {&compute, &exchange, &sync, &other, &slowestUnit}) divide(own->count);
+  for (Bytes* own : {&operands, &exchanged}) divide(own->count);
+  flops /= static_cast<double>(by);
+  unitTicks /= static_cast<double>(by);
 }
 
 std::optional<double> OperationCost::tileBalance() const {
@@ -24,16 +40,27 @@ namespace {
 class Aggregation {
  public:
   Aggregation(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-              const Origins& origins, LongLists lists)
-      : source_(source), catalog_(catalog), executable_(executable), origins_(origins), lists_(lists) {
+              const Origins& origins, const SegmentRuns& runs, LongLists lists)
+      : source_(source),
+        catalog_(catalog),
+        executable_(executable),
+        origins_(origins),
+        runs_(runs),
+        lists_(lists) {
     for (const model::Stage* stage : catalog.stagesOf(executable)) devices_.insert(stage->device);
+    for (const model::Segment& segment : catalog.segments) {
+      if (segment.executable == executable && devices_.contains(segment.device))
+        passOf_.emplace(segment.id, segment.pass);
+    }
   }
 
   Result<Operations> run() {
     PIPESCOPE_TRY(addOperators());
     PIPESCOPE_TRY(addSteps());
     PIPESCOPE_TRY(addVariables());
+    divideRuns();
     Operations result;
+    result.iterations = runs_.iterations;
     result.whole = whole_;
     result.operators = longestFirst(std::move(operators_), lists_.operators);
     result.programs = longestFirst(std::move(programs_), lists_.programs);
@@ -51,6 +78,15 @@ class Aggregation {
   }
 
  private:
+  /// Makes figures of one iteration out of those of the call.
+  void divideRuns() {
+    for (std::vector<Operation>* list :
+         {&operators_, &programs_, &layers_.list, &blocks_.list, &kinds_.list}) {
+      for (Operation& row : *list) row.cost.divideRuns(runs_.iterations);
+    }
+    whole_.divideRuns(runs_.iterations);
+  }
+
   static std::vector<Operation> longestFirst(std::vector<Operation> list, bool wanted) {
     if (!wanted) return {};
     std::ranges::stable_sort(
@@ -110,9 +146,10 @@ class Aggregation {
           operators_.push_back(
               {name, row.kind, place.block, row.stage, {}, place.origin, row.pass, row.debugContext, row.id});
         }
+        const std::int64_t runs = runs_.iterations * passRuns(catalog_.executable(executable_), row.pass);
         addTo(place, [&](OperationCost& cost) {
-          cost.flops += row.flops;
-          cost.operands += row.bytes;
+          cost.flops += static_cast<double>(runs) * row.flops;
+          base::addWrapped(cost.operands.count, base::wrappedProduct(runs, row.bytes.count));
           ++cost.operators;
         });
         places_.emplace(row.id, std::move(place));
@@ -122,36 +159,41 @@ class Aggregation {
   }
 
   base::Status addSteps() {
-    std::unordered_map<model::SegmentId, model::Pass> passOf;
-    for (const model::Segment& segment : catalog_.segments) {
-      if (segment.executable == executable_ && devices_.contains(segment.device))
-        passOf.emplace(segment.id, segment.pass);
-    }
+    StepOperators operators(source_, catalog_, executable_);
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
       for (const model::Step& row : *rows) {
-        if (passOf.contains(row.segment)) addStep(row);
+        const auto pass = passOf_.find(row.segment);
+        if (pass == passOf_.end()) continue;
+        PIPESCOPE_ASSIGN(const model::OperatorId op, operators.of(row.program));
+        addStep(row, op, pass->second);
       }
     }
     return {};
   }
 
-  void addStep(const model::Step& step) {
-    const auto place = places_.find(catalog_.programs[step.program].op);
+  void addStep(const model::Step& step, model::OperatorId op, model::Pass ofSegment) {
+    const auto place = places_.find(op);
     if (place == places_.end()) return;
+    // Gradients are packed in the backward pass, though this works for the collective.
+    const bool own = catalog_.programs[step.program].op.valid();
+    const model::Pass pass = own ? place->second.pass : ofSegment;
+    const std::int64_t runs = runs_.of(step.segment);
+    const Ticks ticks(base::wrappedProduct(runs, step.ticks.count));
+    const bool moves = step.kind == model::StepKind::exchange || step.kind == model::StepKind::globalExchange;
     const auto add = [&](OperationCost& cost) {
-      cost.ticks[place->second.pass] += step.ticks;
-      Ticks& kind = step.kind == model::StepKind::compute    ? cost.compute
-                    : step.kind == model::StepKind::exchange ? cost.exchange
-                    : step.kind == model::StepKind::sync     ? cost.sync
-                                                             : cost.other;
-      kind += step.ticks;
+      base::addWrapped(cost.ticks[pass].count, ticks.count);
+      Ticks& kind = step.kind == model::StepKind::compute ? cost.compute
+                    : moves                               ? cost.exchange
+                    : step.kind == model::StepKind::sync  ? cost.sync
+                                                          : cost.other;
+      base::addWrapped(kind.count, ticks.count);
       ++cost.programs;
-      if (step.kind == model::StepKind::exchange) cost.exchanged += step.bytesIn;
+      if (moves) base::addWrapped(cost.exchanged.count, base::wrappedProduct(runs, step.bytesIn.count));
       if (step.kind != model::StepKind::compute) return;
-      cost.unitTicks += step.meanTicks;
-      cost.slowestUnit += step.maxTicks;
+      cost.unitTicks += static_cast<double>(runs) * step.meanTicks;
+      base::addWrapped(cost.slowestUnit.count, base::wrappedProduct(runs, step.maxTicks.count));
     };
     addTo(place->second, add);
     if (lists_.programs) add(programOf(step.program, place->second));
@@ -200,7 +242,9 @@ class Aggregation {
   const Catalog& catalog_;
   model::ExecutableId executable_;
   const Origins& origins_;
-  std::set<model::DeviceId> devices_;  ///< of the first replica
+  const SegmentRuns& runs_;
+  std::set<model::DeviceId> devices_;                         ///< of the first replica
+  std::unordered_map<model::SegmentId, model::Pass> passOf_;  ///< of their segments
   std::unordered_map<model::OperatorId, Place> places_;
   LongLists lists_;
   Group layers_, blocks_, kinds_;
@@ -214,7 +258,8 @@ class Aggregation {
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable, LongLists lists) {
   PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));
-  return Aggregation(source, catalog, executable, origins, lists).run();
+  PIPESCOPE_ASSIGN(const SegmentRuns runs, segmentRuns(source, catalog, executable));
+  return Aggregation(source, catalog, executable, origins, runs, lists).run();
 }
 
 }  // namespace pipescope::analysis

@@ -9,12 +9,12 @@
 
 namespace pipescope::analysis {
 
+/// What something costs in one iteration: in all micro-batches and the weight update.
 struct OperationCost {
-  /// Per micro-batch. Update and collective run once per iteration, so theirs are per iteration.
-  std::map<model::Pass, Ticks> ticks;
-  Ticks compute, exchange, sync, other;  ///< the same time by kind of step, over all passes
+  std::map<model::Pass, Ticks> ticks;    ///< by the pass in which it runs
+  Ticks compute, exchange, sync, other;  ///< the same time by kind of step; exchange has that between chips
   double flops = 0;                      ///< over all passes
-  std::int64_t operators = 0, programs = 0;
+  std::int64_t operators = 0, programs = 0;  ///< however often they run
   Bytes code;  ///< code, descriptors and vertex state below its name, sum over units
   std::map<std::string, Bytes> codeByCategory;  ///< the same by category; layers, blocks and types have it
   Bytes weights;    ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
@@ -23,6 +23,8 @@ struct OperationCost {
   double unitTicks = 0;  ///< of compute steps: the mean over all units of the device, summed over steps
   Ticks slowestUnit;     ///< of the same steps: the slowest unit's ticks, summed over steps
   Ticks total() const;
+  /// Divides what counts each run of a step: time, FLOP, operands and bytes received.
+  void divideRuns(std::int64_t by);
   /// Mean ÷ slowest unit over the compute steps, weighted by their ticks; none without compute.
   std::optional<double> tileBalance() const;
 };
@@ -47,6 +49,7 @@ struct Operations {
   std::vector<Operation> operators;   ///< every operator of every pass, most ticks first; if asked for
   std::vector<Operation> programs;    ///< every program that has a step, most ticks first; if asked for
   OperationCost whole;
+  std::int64_t iterations = 1;  ///< of the last call
 };
 
 /// The lists that are as long as the program, which not every caller needs.
@@ -54,7 +57,7 @@ struct LongLists {
   bool operators = false, programs = false;
 };
 
-/// Computes the costs of one replica.
+/// Computes the costs of one replica in an iteration of the last call (see segmentRuns).
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable, LongLists lists = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -34,6 +35,7 @@ class TreeReader {
   Result<std::vector<ProgramNode>> run() {
     PIPESCOPE_TRY(readPrograms());
     PIPESCOPE_TRY(readSteps());
+    readCopies();
     if (leaves_) PIPESCOPE_TRY(readCode());
     for (const std::size_t root : roots_) add(root, 0);
     countCallers();
@@ -93,6 +95,34 @@ class TreeReader {
       }
     }
     return {};
+  }
+
+  /// A copy between devices has no steps, because its length depends on two devices. Its time alone on the
+  /// link is known. A device has one program for each tensor that it sends or receives, in the order of the
+  /// boundaries.
+  void readCopies() {
+    if (steps_.empty()) return;  // nothing else has a time, so sums would be those of copies alone
+    std::map<std::int32_t, model::DeviceId> deviceOf;
+    for (const model::Stage* stage : catalog_.stagesOf(executable_)) deviceOf[stage->index] = stage->device;
+    std::set<model::DeviceId> firstReplica;
+    for (const auto& [stage, device] : deviceOf) firstReplica.insert(device);
+    std::map<std::pair<std::string, model::DeviceId>, std::size_t> seen;
+    for (const model::Program& row : programs_) {
+      if (row.kind != "GlobalExchange" || steps_.contains(row.id.value)) continue;
+      const std::string tensor = catalog_.namePath(row.debugContext);
+      std::size_t place = seen[{tensor, row.device}]++;
+      for (const model::Boundary& copy : catalog_.boundaries) {
+        if (copy.executable != executable_ || copy.tensor != tensor) continue;
+        const model::DeviceId from = deviceOf[copy.fromStage], to = deviceOf[copy.toStage];
+        const bool here = !firstReplica.contains(row.device) || from == row.device || to == row.device;
+        if (from == to || !here || place-- > 0) continue;
+        Steps& steps = steps_[row.id.value];
+        steps.kind = model::StepKind::globalExchange;
+        steps.ticks = copy.ticks;
+        if (to == row.device) steps.exchanged = Ticks(copy.bytes.count);
+        break;
+      }
+    }
   }
 
   model::DeviceId spaceDevice(model::MemorySpaceId id) const {

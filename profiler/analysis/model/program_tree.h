@@ -20,7 +20,9 @@ struct ProgramNode {
   std::string targetName;
   std::int64_t callers = 0;   ///< of a Function: Calls of it
   std::int64_t programs = 0;  ///< programs without children below it (of a Call: in its function)
-  Ticks ticks;                ///< of their steps, counting every loop turn; a Function has its Calls' ticks
+  /// Of their steps, counting every loop turn; a Function has its Calls' ticks. A copy between devices has
+  /// its time alone on the link.
+  Ticks ticks;
   Bytes code;       ///< code, descriptors and vertex state below its name, sum over units; a Call has none
   Bytes exchanged;  ///< received by units in exchanges, counting every loop turn
   std::int64_t activeUnits = 0;              ///< of a program without children: units with work

@@ -12,13 +12,13 @@ struct StageReport;
 /// Something that costs time in a stage, all micro-batches alike.
 struct StageOperation {
   std::string name, kind;
-  std::string pass;  ///< forward, backward …, or what the copies are
+  std::string pass;  ///< forward, backward …, what the copies are, or launch
   double ticksPerMicroBatch = 0;
   double share = 0;  ///< of the stage's occupied ticks per micro-batch
 };
 
-/// Gives each stage its operations, host copies, loads and stores of remote buffers, and exchange: largest
-/// first, at most ten.
+/// Gives each stage its operations, the time in which it waits for launches of kernels, host copies, loads
+/// and stores of remote buffers, and exchange: largest first, at most ten.
 base::Status addStageOperations(const model::ProfileSource& source, const Catalog& catalog,
                                 const ReplicaRows& rows, std::vector<StageReport>& stages);
 

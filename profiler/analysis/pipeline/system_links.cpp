@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/placements_by_id.h"
@@ -46,6 +48,7 @@ class UseReader {
     PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(readCopies(*run));
     finish();
+    findUnknown(executable);
     return std::move(use_);
   }
 
@@ -138,8 +141,8 @@ class UseReader {
 
   base::Status readCopies(const model::Run& run) {
     PIPESCOPE_ASSIGN(const auto copies, copiesBySegment());
-    if (copies.empty()) return {};
     return forEachRowOfRun<model::Placement>(source_, run, [&](const model::Placement& placement) {
+      recorded_.insert(placement.device);
       const auto found = copies.find(placement.segment);
       if (found == copies.end()) return;
       for (const Copy& copy : found->second) addCopy(placement, copy);
@@ -196,10 +199,34 @@ class UseReader {
     }
   }
 
+  /// Finds links and memory spaces that carry bytes which no row tells.
+  void findUnknown(model::ExecutableId executable) {
+    const auto places = devicePlaces(catalog_, executable);
+    const auto replicaOf = [&](model::DeviceId device) {
+      const DevicePlace* place = places.find(device);
+      return place == nullptr || place->stages.empty() ? -1 : place->replica;
+    };
+    const auto leftOut = [&](model::DeviceId device) {
+      return device.valid() && replicaOf(device) >= 0 && !recorded_.contains(device);
+    };
+    for (LinkUse& link : use_.links) {
+      if (link.transfers > 0 || !link.link.valid()) continue;
+      const model::Link& row = catalog_.links[link.link];
+      const int from = replicaOf(row.from), to = replicaOf(row.to);
+      const bool shared = !collectives_.empty() && from >= 0 && to >= 0 && from != to;
+      use_.unknownCollectives = use_.unknownCollectives || shared;
+      link.known = !shared && !leftOut(row.from) && !leftOut(row.to);
+    }
+    for (const model::MemorySpace& space : catalog_.memorySpaces) {
+      if (SpaceTraffic* traffic = use_.spaces.find(space.id)) traffic->known = !leftOut(space.device);
+    }
+  }
+
   const model::ProfileSource& source_;
   const Catalog& catalog_;
   base::Progress& progress_;
   SystemUse use_;
+  std::set<model::DeviceId> recorded_;  ///< devices with placements
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
   std::map<model::DeviceId, std::size_t> collectives_;  ///< index of each device's entry in the links
   std::map<std::size_t, Intervals> spans_;

@@ -140,8 +140,7 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
       SectionColumn column = table.columns[c];
       column.format = format;
       const std::string shownValue = formatCell(cell, format, ticksPerShownUnit);
-      const std::string value =
-          sections::isChange(column.key) ? sections::signedText(shownValue, cell) : shownValue;
+      const std::string value = sections::changeText(column.key, format, shownValue, cell);
       const std::string style = isFigure(cell)             ? std::string("n") + styleOfChange(column, cell)
                                 : value.size() > kLongCell ? "long"
                                                            : "";

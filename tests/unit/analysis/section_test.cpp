@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profiler/record/memory_profile.h"
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/words.h"
 #include "trace_fixture.h"
 
@@ -22,6 +23,10 @@ TEST(FormatCell, ShowsNumbersAsPeopleReadThem) {
   EXPECT_EQ(formatCell(std::int64_t{1472}, Format::plain), "1472");
   EXPECT_EQ(formatCell(std::int64_t{0}, Format::bytes), "0 B");
   EXPECT_EQ(formatCell(std::int64_t{1023}, Format::bytes), "1,023 B");
+  EXPECT_EQ(formatCell(std::int64_t{6}, Format::bytes), "6 B") << "there are no parts of a byte";
+  EXPECT_EQ(formatCell(0.831, Format::amount), "0.831") << "small amounts are not rounded to 0";
+  EXPECT_EQ(formatCell(12.0, Format::amount), "12");
+  EXPECT_EQ(formatCell(12.34, Format::amount), "12.3");
   EXPECT_EQ(formatCell(std::int64_t{1024}, Format::bytes), "1.00 KiB");
   EXPECT_EQ(formatCell(std::int64_t{624} * 1024, Format::bytes), "624 KiB");
   EXPECT_EQ(formatCell(std::int64_t{3} << 29, Format::bytes), "1.50 GiB");
@@ -185,10 +190,48 @@ TEST(Section, ChangesHaveASign) {
   EXPECT_EQ(toText(section),
             "S\n=\n  Change  +12\n  Cycles  12\n"
             "\nT\n"
-            "   After     Change     Any  ÷ before\n"
-            "  2.00 B  +1.00 KiB  +0.500     0.0 %\n"
-            "  2.00 B    -3.00 B  -0.500  +150.0 %\n"
-            "  2.00 B        0 B       –         –\n");
+            "  After     Change     Any  ÷ before\n"
+            "    2 B  +1.00 KiB  +0.500     0.0 %\n"
+            "    2 B       -3 B  -0.500  +150.0 %\n"
+            "    2 B        0 B       –         –\n");
+}
+
+TEST(Section, DifferencesOfPercentagesAreInPoints) {
+  Section section{"s", "S", {}, {}, {}};
+  SectionTable table{"t", "T", "", {{"after", "After", Format::ofRow}}, {}};
+  table.columns.push_back({"delta", "Change", Format::ofRow});
+  table.columns.push_back({"relative", "In percent", Format::fraction});
+  table.rows = {{0.45, -0.039, Cell()}, {120.0, 20.0, 0.2}};
+  table.rowFormats = {Format::fraction, Format::count};
+  section.tables = {table};
+  EXPECT_EQ(toText(section),
+            "S\n=\n\nT\n"
+            "   After       Change  In percent\n"
+            "  45.0 %  -3.9 points           –\n"
+            "     120          +20     +20.0 %\n");
+}
+
+TEST(Section, FiguresOfSeveralKindsHaveTheDecimalsThatTheyNeed) {
+  SectionTable table{"t", "T", "", {{"after", "After", Format::ofRow}}, {{7'062'500.0}, {16.0}}};
+  table.rowFormats = {Format::ticks, Format::count};
+  const int decimals = columnDecimals(table, 0, 1e6);
+  EXPECT_EQ(formatInColumn(table.rows[0][0], Format::ticks, 1e6, decimals), "7.0625");
+  EXPECT_EQ(formatInColumn(table.rows[1][0], Format::count, 1e6, decimals), "16");
+}
+
+TEST(Section, PlainNumbersOfAColumnHaveEqualDecimals) {
+  Section section{"s", "S", {}, {}, {}};
+  SectionTable table{"t", "T", "", {{"count", "Count", Format::number}}, {}};
+  table.columns.push_back({"figure", "Figure", Format::number});
+  table.columns.push_back({"wide", "Wide", Format::number});
+  table.rows = {{6.0, 0.226298, 2.0}, {0.1, 1.52809, 3e9}, {16.0, 0.0289332, 0.5}};
+  section.tables = {table};
+  EXPECT_EQ(toText(section),
+            "S\n=\n\nT\n"
+            "  Count  Figure   Wide\n"
+            "    6.0  0.2263      2\n"
+            "    0.1  1.5281  3e+09\n"
+            "   16.0  0.0289    0.5\n");
 }
 
 TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {

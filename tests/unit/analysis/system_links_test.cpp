@@ -91,6 +91,35 @@ struct Wired {
   }
 };
 
+/// The devices of two replicas, each with one stage. The second replica does the same as the first and is not
+/// recorded. The third device is idle.
+TEST(SystemUse, WhatIsNotRecordedIsNotZero) {
+  Wired wired;
+  model::Executable executable;
+  executable.stages = 1;
+  executable.replicas = 2;
+  wired.executable = wired.recorder.add(executable);
+  wired.recorder.add(model::Stage{wired.executable, 0, wired.devices[0], "", 0, Bytes(0)});
+  model::Run run;
+  run.executable = wired.executable;
+  run.end = Ticks(1000);
+  wired.run = wired.recorder.add(run);
+  wired.copies(0, model::StepKind::globalExchange, 500, 500, 100, {0});
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 6U);
+  EXPECT_FALSE(use.links[0].known) << "0 → 1 may carry a part of the collective";
+  EXPECT_FALSE(use.links[1].known) << "the traffic of device 1 is not recorded";
+  EXPECT_TRUE(use.links[2].known) << "the host sends device 0 nothing";
+  EXPECT_FALSE(use.links[3].known) << "what the host sends device 1 is not recorded";
+  EXPECT_TRUE(use.links[4].known) << "device 2 is idle";
+  EXPECT_EQ(use.links[5].to, "other replicas");
+  EXPECT_EQ(use.links[5].bytes.count, 500);
+  EXPECT_TRUE(use.unknownCollectives);
+  EXPECT_TRUE(use.spaces[model::MemorySpaceId(0)].known);
+  EXPECT_FALSE(use.spaces[model::MemorySpaceId(1)].known);
+  EXPECT_TRUE(use.spaces[model::MemorySpaceId(2)].known);
+}
+
 TEST(SystemUse, AddsUpTransfersOfALink) {
   Wired wired;
   wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});

@@ -324,6 +324,14 @@ TEST(Insights, MemoryProportion) {
   EXPECT_EQ(found.rule, "memory_proportion");
   EXPECT_DOUBLE_EQ(found.figure, 1.0 / 3);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"execution.available_memory_proportion", "0.3"}}));
+  // What the compiler has tried is known better than half of the present value.
+  input.triedForMemory["execution.available_memory_proportion"] = {"0.15", "saves 1 MiB of 2 MiB"};
+  const Insight tried = only(input);
+  EXPECT_EQ(tried.alternatives[0], (InsightChanges{{"execution.available_memory_proportion", "0.15"}}));
+  EXPECT_NE(tried.advice.find("saves 1 MiB of 2 MiB"), std::string::npos) << tried.advice;
+  input.triedForMemory = {{"training.micro_batch_size", {"8", "everything fits"}}};
+  EXPECT_EQ(fired(input), Rules()) << "it was tried, and others save more";
+  input.triedForMemory.clear();
   input.memory.devices[0].notAlwaysLivePeak = Bytes(750);
   EXPECT_EQ(fired(input), Rules());
   input.memory.devices[0].notAlwaysLivePeak = Bytes(1000);

@@ -128,13 +128,18 @@ TEST_F(CompilerPassesTest, ProgramTreeHasLoopsAndCalls) {
   EXPECT_EQ((*nodes)[1].count, 2) << "device iterations";
   EXPECT_EQ((*nodes)[2].kind, "Repeat");
   EXPECT_EQ((*nodes)[2].count, 10) << "micro-batches";
-  // The tree's ticks include loop counts. They must equal each segment's ticks times its number of runs.
+  // The tree's ticks include loop counts. They must equal each segment's ticks times its number of runs, and
+  // the copies from and to stage 0.
   const model::DeviceId device = (*nodes)[0].device;
   std::int64_t expected = 0;
   for (const model::Segment& segment : profile.catalog->segments) {
     if (segment.device != device || segment.executable != training(profile)) continue;
     const bool once = segment.pass == model::Pass::update || segment.pass == model::Pass::collective;
     expected += segment.ticks.count * 2 * (once ? 1 : 10);
+  }
+  for (const model::Boundary& copy : profile.catalog->boundaries) {
+    if (copy.executable == training(profile) && (copy.fromStage == 0 || copy.toStage == 0))
+      expected += copy.ticks.count * 2 * 10;
   }
   EXPECT_EQ((*nodes)[0].ticks.count, expected);
   std::set<std::string> sequences;
@@ -213,11 +218,16 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
   const Read profile = read();
   const auto all = analysis::operations(*profile.source, *profile.catalog, training(profile));
   ASSERT_TRUE(all.ok());
-  std::int64_t ofSegments = 0;
-  for (const model::Segment& segment : profile.catalog->segments) {
-    if (segment.executable == training(profile) && segment.pass != model::Pass::sync)
-      ofSegments += segment.ticks.count;
+  // What the devices do in an iteration, but for the sync of all devices.
+  const model::Run* run = profile.catalog->lastRunOf(training(profile));
+  std::int64_t ofSegments = 0, iterations = 0;
+  for (const model::Placement& row : **profile.source->rows<model::Placement>()) {
+    if (row.run != run->id || row.pass == model::Pass::sync) continue;
+    ofSegments += (row.end - row.start).count;
+    iterations = std::max<std::int64_t>(iterations, row.iteration + 1);
   }
+  ASSERT_GT(iterations, 1);
+  ofSegments /= iterations;
   EXPECT_EQ(all->whole.total().count, ofSegments);
   for (const auto* list : {&all->operations, &all->kinds}) {
     std::int64_t sum = 0, programs = 0;

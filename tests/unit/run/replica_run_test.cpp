@@ -107,9 +107,9 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
 TEST_F(ReplicaRunTest, RowsReturnedByOutputMode) {
   // Execution semantics §6.2: b = 2, R = 2, D = 10, G = 3.
   const std::map<std::string, std::string> expected = {
-      {"all", "all 120 rows"},
-      {"every_n", "24 of the call's 120 rows"},
-      {"final", "the last micro-batch's 4 of the call's 120 rows"},
+      {"all", "all 120 samples"},
+      {"every_n", "24 of the call's 120 samples"},
+      {"final", "the last micro-batch's 4 of the call's 120 samples"},
       {"sum", "sum over the call's 60 micro-batches"}};
   for (const auto& [mode, basis] : expected) {
     auto changes = globalBatch(2, 3, 2);

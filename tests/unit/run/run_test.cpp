@@ -72,18 +72,18 @@ TEST_F(RunTest, MetricsComeFromTheRowsReturnedAndSaySo) {
     return found;
   };
   EXPECT_EQ(basis({{"training.output_mode", "all"}})["final_loss"],
-            "last training call: all 800 rows of the call (output mode all)");
+            "last training call: all 800 samples of the call (output mode all)");
   EXPECT_EQ(basis({{"training.output_mode", "final"}})["final_accuracy"],
-            "last training call: the last micro-batch's 40 of the call's 800 rows (output mode final)");
+            "last training call: the last micro-batch's 40 of the call's 800 samples (output mode final)");
   auto everyFive = basis({{"training.output_mode", "every_n"}, {"training.output_period", "5"}});
   EXPECT_EQ(everyFive["final_accuracy"],
-            "last training call: 160 of the call's 800 rows (output mode every_n, period 5)");
-  EXPECT_EQ(everyFive["test_accuracy"], "400 of 400 test rows");
+            "last training call: 160 of the call's 800 samples (output mode every_n, period 5)");
+  EXPECT_EQ(everyFive["test_accuracy"], "400 of 400 test samples");
   auto sum = basis({{"training.output_mode", "sum"}});
   EXPECT_EQ(sum["final_loss"], "last training call: sum over the call's 20 micro-batches (output mode sum)");
   EXPECT_EQ(sum.count("final_accuracy"), 0u);
   EXPECT_EQ(basis({{"data.test_samples", "150"}})["test_accuracy"],
-            "80 of 150 test rows; the last 70 fill no call and were dropped");
+            "80 of 150 test samples; the last 70 fill no call and were dropped");
 }
 
 TEST_F(RunTest, FinalLossIsTheLastMicroBatchesOnly) {

@@ -126,8 +126,10 @@ TwoPipelines::TwoPipelines(const shell::Palette& palette, QWidget* parent)
     : Panel(palette, tr("Pipelines"), parent),
       source_(new timeline::PipelineCanvas(palette, this)),
       target_(new timeline::PipelineCanvas(palette, this)) {
-  setTitle(tr("Pipelines"),
-           tr("one iteration of each, source above target; the same time has the same length in both"));
+  setTitle(
+      tr("Pipelines"),
+      tr("one iteration of each, source above target; both show the same stretch of time, counted from the "
+         "beginning of the iteration, and zoom together"));
   source_->setAccessibleName(tr("Pipeline of the source"));
   target_->setAccessibleName(tr("Pipeline of the target"));
   body()->addWidget(source_);
@@ -135,37 +137,17 @@ TwoPipelines::TwoPipelines(const shell::Palette& palette, QWidget* parent)
 }
 
 void TwoPipelines::setSides(const ComparedSideData& source, const ComparedSideData& target) {
-  const auto set = [](timeline::PipelineCanvas* canvas, const ComparedSideData& side, double& seconds) {
+  const auto set = [](timeline::PipelineCanvas* canvas, const ComparedSideData& side) {
     canvas->setVisible(side.grid != nullptr);
     canvas->setGrid(side.grid, nullptr, side.scale);
-    seconds = side.grid == nullptr
-                  ? 0
-                  : static_cast<double>((side.grid->span.end - side.grid->span.start).count) /
-                        static_cast<double>(side.scale.ticksPerSecond);
     const int rows = side.grid == nullptr ? 0 : static_cast<int>(side.grid->rows.size());
     canvas->setFixedHeight(kPipelineHead + kPipelineRow * std::clamp(rows, 1, kMostPipelineRows));
   };
-  set(source_, source, sourceSeconds_);
-  set(target_, target, targetSeconds_);
+  source_->setTwin(nullptr);
+  set(source_, source);
+  set(target_, target);
+  if (source.grid != nullptr && target.grid != nullptr) source_->setTwin(target_);
   setVisible(source.grid != nullptr || target.grid != nullptr);
-  fit();
-}
-
-void TwoPipelines::resizeEvent(QResizeEvent* event) {
-  Panel::resizeEvent(event);
-  fit();
-}
-
-void TwoPipelines::fit() {
-  const double longest = std::max(sourceSeconds_, targetSeconds_);
-  const int room = contentsRect().width() - 24, gutter = timeline::PipelineCanvas::kGutter;
-  if (longest <= 0 || room <= gutter) return;
-  const auto widthOf = [&](double seconds) {
-    return gutter + std::max(60, static_cast<int>((room - gutter) * seconds / longest));
-  };
-  // The least width stays small, so that the panel can become narrower again.
-  source_->setMaximumWidth(std::min(room, widthOf(sourceSeconds_)));
-  target_->setMaximumWidth(std::min(room, widthOf(targetSeconds_)));
 }
 
 }  // namespace pipescope::pages

@@ -43,7 +43,7 @@ class TwoCurves : public Panel {
   timeline::Legend* legend_;
 };
 
-/// The pipelines of both profiles, one above the other. The same time has the same length in both.
+/// The pipelines of both profiles, one above the other, over the same stretch of time.
 class TwoPipelines : public Panel {
   Q_OBJECT
 
@@ -51,14 +51,8 @@ class TwoPipelines : public Panel {
   explicit TwoPipelines(const shell::Palette& palette, QWidget* parent = nullptr);
   void setSides(const ComparedSideData& source, const ComparedSideData& target);
 
- protected:
-  void resizeEvent(QResizeEvent* event) override;
-
  private:
-  void fit();
-
   timeline::PipelineCanvas *source_, *target_;
-  double sourceSeconds_ = 0, targetSeconds_ = 0;  ///< length of the iterations
 };
 
 }  // namespace pipescope::pages

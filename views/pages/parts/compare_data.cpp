@@ -53,7 +53,6 @@ void nameSides(sections::SectionTable& table) {
   for (sections::SectionColumn& column : table.columns) {
     if (column.heading == "Before") column.heading = "Source";
     if (column.heading == "After") column.heading = "Target";
-    if (column.heading == "÷ before") column.heading = "÷ source";
   }
 }
 

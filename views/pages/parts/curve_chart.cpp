@@ -2,6 +2,8 @@
 
 #include <qwt_plot_canvas.h>
 #include <qwt_plot_marker.h>
+#include <qwt_scale_draw.h>
+#include <qwt_scale_engine.h>
 #include <qwt_scale_map.h>
 #include <qwt_text.h>
 
@@ -19,6 +21,31 @@ using shell::Ui;
 namespace {
 constexpr double kCurveChartFewest = 8;  ///< samples that are visible at the deepest zoom
 constexpr double kDot = 3.5;
+
+/// Calls and iterations count from 1, so the ticks stand at round numbers of these.
+class CountEngine : public QwtLinearScaleEngine {
+ public:
+  QwtScaleDiv divideScale(double from, double to, int major, int minor, double step) const override {
+    QwtScaleDiv div = QwtLinearScaleEngine::divideScale(from + 1, to + 1, major, minor, step);
+    for (const int type : {QwtScaleDiv::MinorTick, QwtScaleDiv::MediumTick, QwtScaleDiv::MajorTick}) {
+      QList<double> ticks = div.ticks(type);
+      for (double& tick : ticks) tick -= 1;
+      div.setTicks(type, ticks);
+    }
+    div.setInterval(from, to);
+    return div;
+  }
+};
+class CountScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override { return QwtScaleDraw::label(value + 1); }
+};
+
+/// Fractions are shown as elsewhere.
+class PercentScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override { return QStringLiteral("%1 %").arg(100 * value); }
+};
 }  // namespace
 
 class CurveChart::CurveItem : public QwtPlotItem {
@@ -97,6 +124,8 @@ CurveChart::CurveChart(const shell::Palette& palette, QWidget* parent)
     : RangePlot(palette, parent), curve_(new CurveItem(*this)), mark_(new QwtPlotMarker) {
   static_cast<QwtPlotCanvas*>(canvas())->setPaintAttribute(QwtPlotCanvas::BackingStore, false);
   curve_->attach(this);
+  setAxisScaleEngine(xBottom, new CountEngine);
+  setAxisScaleDraw(xBottom, new CountScale);
   mark_->setLineStyle(QwtPlotMarker::VLine);
   mark_->setVisible(false);
   mark_->setZ(20);
@@ -109,6 +138,12 @@ CurveChart::~CurveChart() = default;
 
 void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices) {
   series_ = std::move(series);
+  const bool percent = series_ && series_->counter.unit == "fraction";
+  if (percent != percent_) {
+    percent_ = percent;
+    setAxisScaleDraw(yLeft, percent ? new PercentScale : new QwtScaleDraw);
+    follow();
+  }
   QwtText title(indices);
   title.setFont(timeline::LabelFont(font()).font());
   title.setColor(palette_.ui(Ui::muted));

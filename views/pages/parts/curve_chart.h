@@ -11,8 +11,9 @@ class QwtPlotMarker;
 
 namespace pipescope::pages {
 
-/// A counter against the number of its samples. In each column of pixels the line covers all values from the
-/// smallest to the largest. In a comparison, a second line is the counter of the other profile.
+/// A counter against the number of its samples, which count from 1. In each column of pixels the line covers
+/// all values from the smallest to the largest. In a comparison, a second line is the counter of the other
+/// profile.
 class CurveChart : public RangePlot, public shell::Beside {
   Q_OBJECT
 
@@ -42,6 +43,7 @@ class CurveChart : public RangePlot, public shell::Beside {
   void showAll();
 
   std::shared_ptr<const analysis::CounterSeries> series_, other_;  ///< other_: of the other profile
+  bool percent_ = false;  ///< the axis shows fractions as percentages
   CurveItem* curve_;
   QwtPlotMarker* mark_;
 };

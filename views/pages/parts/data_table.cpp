@@ -85,13 +85,26 @@ class Header : public QHeaderView {
   }
 };
 
+/// Rows without a value come last, in whichever order the others are.
+class EmptyLast : public QSortFilterProxyModel {
+ public:
+  using QSortFilterProxyModel::QSortFilterProxyModel;
+
+ protected:
+  bool lessThan(const QModelIndex& left, const QModelIndex& right) const override {
+    const bool hasLeft = left.data(sortRole()).isValid(), hasRight = right.data(sortRole()).isValid();
+    if (hasLeft != hasRight) return (sortOrder() == Qt::AscendingOrder) == hasLeft;
+    return QSortFilterProxyModel::lessThan(left, right);
+  }
+};
+
 }  // namespace
 
 DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent),
       palette_(palette),
       model_(new SectionTableModel(this)),
-      proxy_(new QSortFilterProxyModel(this)),
+      proxy_(new EmptyLast(this)),
       title_(new QLabel(this)),
       basis_(new QLabel(this)),
       count_(new QLabel(this)),

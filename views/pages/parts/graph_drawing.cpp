@@ -15,6 +15,11 @@ std::string graphBytes(base::Bytes bytes) {
   return formatCell(bytes.count, Format::bytes);
 }
 
+/// Three digits: a box has little room.
+std::string shortTime(base::Ticks ticks, const GraphData& data) {
+  return formatCell(static_cast<double>(ticks.count) / data.perUnit, Format::amount);
+}
+
 }  // namespace
 
 ColourRole shadeOf(double value, double most) {
@@ -43,7 +48,7 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
         : colour == GraphColour::memory ? shadeOf(static_cast<double>(box.memory.count), mostBytes)
                                         : geometry::seriesRole(kind);
     // The time comes first, because a narrow box cuts off the end.
-    const std::string time = formatCell(static_cast<double>(box.ticks.count) / data.perUnit, Format::amount);
+    const std::string time = shortTime(box.ticks, data);
     boxes.push_back({box.name, time + " " + data.unit.toStdString() + " · " + box.kind, role,
                      box.outside ? -1 : box.stage, box.outside});
   }
@@ -52,9 +57,7 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
     std::string label = link.label, amount;
     if (link.cut) {
       amount = graphBytes(link.bytes);
-      if (link.ticks.count > 0)
-        amount += " · " + formatCell(static_cast<double>(link.ticks.count) / data.perUnit, Format::amount) +
-                  " " + data.unit.toStdString();
+      if (link.ticks.count > 0) amount += " · " + shortTime(link.ticks, data) + " " + data.unit.toStdString();
       label += " · " + amount;
     }
     arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});

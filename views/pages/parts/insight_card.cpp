@@ -59,6 +59,7 @@ class InsightReader {
     shown.figure = tr("%1: %2; the threshold is %3")
                        .arg(wordsIn(cell("figure_meaning")), threeDigits(cell("figure")),
                             threeDigits(cell("threshold")));
+    shown.share = numberIn(cell("step_share"));
     readGain(cell("gain_fraction"), shown);
     readPlace(cell("page"), cell("stage"), cell("device"), cell("from_cycles"), shown);
     return shown;
@@ -98,6 +99,12 @@ class InsightReader {
 
 }  // namespace
 
+InsightSign ShownInsight::sign() const {
+  constexpr double kLargeShare = 0.1;
+  if (severe) return InsightSign::error;
+  return verdict > 0 || (verdict == 0 && share >= kLargeShare) ? InsightSign::warning : InsightSign::info;
+}
+
 std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog) {
   const sections::SectionTable& table = *tableNamed(section, "insights");
   std::vector<ShownInsight> all;
@@ -132,9 +139,10 @@ InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insi
   auto* row = new QHBoxLayout;
   row->setSpacing(14);
   auto* icon = new QLabel(this);
-  const auto follow = [&palette, icon, severe = insight_.severe, verdict = insight_.verdict] {
-    const char* name = severe ? "error" : verdict > 0 ? "warning" : "info";
-    const Ui colour = severe ? Ui::error : verdict > 0 ? Ui::warning : Ui::accent;
+  const auto follow = [&palette, icon, sign = insight_.sign()] {
+    const auto [name, colour] = sign == InsightSign::error     ? std::pair("error", Ui::error)
+                                : sign == InsightSign::warning ? std::pair("warning", Ui::warning)
+                                                               : std::pair("info", Ui::accent);
     icon->setPixmap(
         shell::iconPixmap(QLatin1String(name), palette.ui(colour), kInsightIcon, icon->devicePixelRatioF()));
   };

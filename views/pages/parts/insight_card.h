@@ -8,6 +8,10 @@ class QPushButton;
 
 namespace pipescope::pages {
 
+/// How much a finding matters. What takes a tenth of the step, or gains when it is changed, is a warning,
+/// except where a replay says that the change gains nothing.
+enum class InsightSign { error, warning, info };
+
 /// A finding as the section "insights" reports it.
 struct ShownInsight {
   int rank = 0;
@@ -15,9 +19,12 @@ struct ShownInsight {
   QString gain;        ///< "+16.4 %"; empty: not known
   QString gainReason;  ///< why the gain is not known, or what it assumes
   bool severe = false;
-  int verdict = 0;  ///< 1: the changes gain something; −1: they do not; 0: not known
-  QString seenIn;   ///< "Stages, stage 1"
+  int verdict = 0;   ///< 1: the changes gain something; −1: they do not; 0: not known
+  double share = 0;  ///< of the step time; 0: not known
+  QString seenIn;    ///< "Stages, stage 1"
   shell::Place place;
+
+  InsightSign sign() const;
 };
 
 /// Reads the findings of the section. `titleOf` gives the title of a page by its id, or nothing.

@@ -28,7 +28,9 @@ constexpr PassColumn kPassColumns[] = {
     {"recompute_cycles", "recompute", ColourRole::recompute},
     {"backward_cycles", "backward", ColourRole::backward},
     {"weight_gradient_cycles", "weight gradient", ColourRole::weightGradient},
-    {"update_cycles", "update", ColourRole::update}};
+    {"update_cycles", "update", ColourRole::update},
+    {"collective_cycles", "collective", ColourRole::collectivePass},
+    {"copy_cycles", "copies", ColourRole::hostIn}};
 
 QRect boxRect(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
@@ -119,31 +121,23 @@ void OperationCharts::resizeEvent(QResizeEvent* event) {
 }
 
 void OperationCharts::applyBars(const sections::SectionTable& table) {
-  const std::size_t all = columnNamed(table, "cycles"), share = columnNamed(table, "share"),
-                    shown = std::min(mostBars(), longest_.size());
+  const std::size_t share = columnNamed(table, "share"), shown = std::min(mostBars(), longest_.size());
   std::vector<std::vector<NamedPart>> bars;
   QStringList names, notes;
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& row = table.rows[static_cast<std::size_t>(longest_[i])];
     std::vector<NamedPart>& parts = bars.emplace_back();
-    double passes = 0;
-    for (const PassColumn& pass : kPassColumns) {
-      const double ticks = numberIn(row[columnNamed(table, pass.key)]);
-      parts.push_back({tr(pass.name), pass.role, ticks});
-      passes += ticks;
-    }
-    parts.push_back({tr("other"), ColourRole::otherKind, numberIn(row[all]) - passes});
+    for (const PassColumn& pass : kPassColumns)
+      parts.push_back({tr(pass.name), pass.role, numberIn(row[columnNamed(table, pass.key)])});
     names << wordsIn(row[0]);
     notes << text(formatCell(row[share], Format::fraction));
   }
   bars_->setParts(
       bars, [this](double ticks) { return time(ticks); }, names, notes);
-  const QString basis =
-      tr("%1, one replica, per micro-batch (updates per iteration); on the right, the share of all")
-          .arg(unit_);
+  const QString basis = tr("%1 in an iteration, one replica; on the right, the share of all").arg(unit_);
   bars_->setTitle(tr("Time by pass"),
-                  longest_.size() > shown
-                      ? tr("%1; the %2 longest of %3").arg(basis).arg(shown).arg(longest_.size())
+                  table.rows.size() > shown
+                      ? tr("%1; the %2 longest of %3").arg(basis).arg(shown).arg(table.rows.size())
                       : basis);
 }
 

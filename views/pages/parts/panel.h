@@ -90,6 +90,7 @@ class FigureCard : public QFrame, public shell::Beside {
   /// The line with the other profile's figure; empty: none.
   QString beside() const { return beside_; }
   QString value() const { return value_; }
+  shell::Ui colour() const { return colour_; }
   QString caption() const { return caption_; }
   /// The part of the detail that fits into three lines of `width` pixels. The tool tip shows all of it.
   QString detailShown(int width) const;

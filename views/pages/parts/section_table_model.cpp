@@ -81,7 +81,7 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   for (auto& row : table_.rows) row.resize(table_.columns.size());
   decimals_.clear();
   for (std::size_t c = 0; c < table_.columns.size(); ++c)
-    decimals_.push_back(tickDecimals(table_, c, ticksPerShownUnit_));
+    decimals_.push_back(columnDecimals(table_, c, ticksPerShownUnit_));
   endResetModel();
 }
 
@@ -139,7 +139,7 @@ QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex
                             : compact && format == sections::Format::ticks && std::fabs(amount) >= kLong
                                 ? formatCell(amount, sections::Format::amount)
                                 : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
-  return text(sections::isChange(table_.columns[column].key) ? sections::signedText(shown, value) : shown);
+  return text(sections::changeText(table_.columns[column].key, format, shown, value));
 }
 
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
@@ -169,9 +169,9 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
     case kSortRole:
       return std::visit(SortValue(), *value);
     case kChangeRole:
-      return textOf(*value, index) == textOf(sections::Cell(std::int64_t{0}), index)
-                 ? QVariant()
-                 : changeOf(column, formatOf(index), *value);
+      return textOf(*value, index) == textOf(sections::Cell(std::int64_t{0}), index) ? QVariant()
+             : isJudged(formatOf(index)) ? changeOf(column, formatOf(index), *value)
+                                         : QVariant();
     case kShareRole:
       if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
         return std::get<double>(*value);

@@ -20,6 +20,8 @@ class SectionTableModel : public QAbstractTableModel {
                        kChangeRole = Qt::UserRole + 2;
 
   using QAbstractTableModel::QAbstractTableModel;
+  /// False: less time is not better, because it is for less work.
+  void setTimesJudged(bool judged) { timesJudged_ = judged; }
   /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
@@ -38,15 +40,18 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
+  bool isJudged(sections::Format format) const {
+    return timesJudged_ || (format != sections::Format::ticks && format != sections::Format::seconds);
+  }
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
   sections::SectionTable table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
-  std::vector<int> decimals_;  ///< of ticks in each column
+  std::vector<int> decimals_;  ///< of ticks and plain numbers in each column
   std::optional<geometry::TimeScale> times_;
-  bool compact_ = false;
+  bool compact_ = false, timesJudged_ = true;
   QFont headingFont_;  ///< of a compact table
 };
 

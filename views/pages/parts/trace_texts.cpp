@@ -127,7 +127,15 @@ QString TraceTexts::title(const TimelineItem& item) const {
   return {};
 }
 
+bool TraceTexts::waitsForItself(const TimelineItem& item) const {
+  const model::Wait& row = wait(item);
+  return row.waitedForDevice.valid() && trace_.deviceIndex(row.waitedForDevice) == item.device;
+}
+
 QString TraceTexts::waitedFor(const TimelineItem& item) const {
+  // Its own part is done, and that of others is not.
+  if (waitsForItself(item) && wait(item).cause == model::WaitCause::exchange) return tr("copies of others");
+  if (waitsForItself(item) && wait(item).cause == model::WaitCause::collective) return tr("other replicas");
   const TimelineItem cause = geometry::waitedFor(scene_, item);
   if (cause) return tr("%1 on %2").arg(text(scene_.labelOf(cause)), device(cause.device));
   const model::Wait& row = wait(item);
@@ -140,8 +148,11 @@ QString TraceTexts::sentence(const TimelineItem& item) const {
   const model::Wait& row = wait(item);
   const QString why = tr("%1 does nothing because %2").arg(device(item.device), causeSentence(row.cause));
   if (row.cause == model::WaitCause::host) return why + QLatin1Char('.');
-  const bool own = row.waitedForDevice.valid() && trace_.deviceIndex(row.waitedForDevice) == item.device;
-  return own ? why + QLatin1Char('.') : tr("%1. It waits for %2.").arg(why, waitedFor(item));
+  if (!waitsForItself(item)) return tr("%1. It waits for %2.").arg(why, waitedFor(item));
+  return row.cause != model::WaitCause::exchange
+             ? why + QLatin1Char('.')
+             : tr("%1. Its own copies have ended; all devices begin the next pipeline cycle together.")
+                   .arg(why);
 }
 
 QString TraceTexts::counterValue(const TimelineItem& item) const {
@@ -203,7 +214,7 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
     }
     case Kind::far: {
       const analysis::FarSpan& span = at(track(item).far, item.index);
-      lines << tr("%1 is busy %2 of the time. Zoom in to see the passes.")
+      lines << tr("%1 works %2 of the time. Zoom in to see the passes.")
                    .arg(device(item.device), percent(span.busy));
       break;
     }
@@ -250,7 +261,7 @@ std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
       break;
     case Kind::far:
       facts.push_back({tr("Device"), device(item.device), {}});
-      facts.push_back({tr("Busy"), percent(at(track(item).far, item.index).busy), tr("of this time")});
+      facts.push_back({tr("Works"), percent(at(track(item).far, item.index).busy), tr("of this time")});
       addWhen(facts, item);
       break;
     case Kind::none:

@@ -25,6 +25,8 @@ class TraceTexts {
   std::vector<ShownFact> facts(const geometry::TimelineItem& item) const;
   /// What a wait waited for, such as "B3 on IPU1", or "the host" where it is no placement.
   QString waitedFor(const geometry::TimelineItem& wait) const;
+  /// True for a wait that names its own device, because its own part of copies is done and others are not.
+  bool waitsForItself(const geometry::TimelineItem& wait) const;
 
  private:
   using Facts = std::vector<ShownFact>;

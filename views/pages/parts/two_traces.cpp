@@ -106,6 +106,7 @@ void TwoTraces::apply(std::array<TimelineModelPointer, 2> models) {
     if (!half.model) continue;
     half.scale = scaleOfTrace(*half.side.profile.catalog);
     half.canvas->setTimeScale(half.scale);
+    half.canvas->setAxisOrigin(half.model->trace->start);
     half.request = {};
     half.request.executable = half.side.executable;
     half.request.firstRun = half.request.lastRun =
