@@ -63,9 +63,14 @@ std::string titles(const geometry::TimelineLayout& layout) {
     out += text(4, kTop + group.y + 26, fitted(group.subtitle, kLabel - 60), " fill=\"#5a6370\"");
   }
   for (const geometry::TimelineRow& row : layout.rows) {
-    if (row.height >= geometry::kLowestText)
+    if (!row.scale.empty()) {
+      out += text(kLabel - 6, kTop + row.y + 10, fitted(row.label, kLabel / 2), " text-anchor=\"end\"");
+      out += text(kLabel - 6, kTop + row.y + 22, fitted(row.scale, kLabel / 2),
+                  " fill=\"#5a6370\" text-anchor=\"end\"");
+    } else if (row.height >= geometry::kLowestText) {
       out += text(kLabel - 6, kTop + row.y + row.height / 2 + 4, fitted(row.label, kLabel / 2),
                   " text-anchor=\"end\"");
+    }
   }
   return out;
 }

@@ -64,7 +64,7 @@ enum class ColourRole : std::uint8_t {
   microBatchEnd = microBatch + 59,
   // Parts of a stack without a meaning of their own, such as categories of memory.
   series,
-  seriesEnd = series + 11,
+  seriesEnd = series + 23,
   alwaysLive,
   notAlwaysLive,
   gaps,
@@ -87,7 +87,7 @@ enum class ColourRole : std::uint8_t {
 
 inline constexpr std::size_t kColourRoles = static_cast<std::size_t>(ColourRole::count);
 inline constexpr int kMicroBatchHues = 30;
-inline constexpr int kSeriesColours = 12;
+inline constexpr int kSeriesColours = 24;
 
 ColourRole roleOf(model::StepKind kind, bool group = false);
 ColourRole roleOf(model::Pass pass);

@@ -100,7 +100,8 @@ void GraphScene::fold() {
 GraphPlace GraphScene::whole(int width, int height) const {
   const double across = std::max(1, width - 2 * kSceneMargin), down = std::max(1, height - 2 * kSceneMargin);
   GraphPlace place;
-  place.scale = std::min({1.0, across / std::max(1, layout_.width), down / std::max(1, layout_.height)});
+  place.scale =
+      std::min({kMostEnlarged, across / std::max(1, layout_.width), down / std::max(1, layout_.height)});
   place.x = (width - layout_.width * place.scale) / 2;
   place.y = (height - layout_.height * place.scale) / 2;
   return place;

@@ -38,7 +38,8 @@ class GraphScene {
   Shapes draw(const GraphPlace& place, int width, int height, const TextMeasure& measure, int marked) const;
   int hit(const GraphPlace& place, int x, int y) const;  ///< −1: none
   Box boxOf(const GraphPlace& place, int box) const;
-  /// The place in which everything can be seen, at most in its own size.
+  /// The place in which everything can be seen. A small graph is drawn larger, at most so many times.
+  static constexpr double kMostEnlarged = 2.5;
   GraphPlace whole(int width, int height) const;
   const GraphLayout& layout() const { return layout_; }
   std::size_t size() const { return boxes_.size(); }

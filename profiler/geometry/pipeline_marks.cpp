@@ -86,13 +86,14 @@ PipelineMark markOf(const analysis::TraceTrack& track, const analysis::Activity&
 
 std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const analysis::PipelineRow& row,
                                   const analysis::DeviceTrace& device) {
-  RowFiller filler(grid.start, grid.end);
+  const Ticks from = grid.shownStart(), to = grid.shownEnd();
+  RowFiller filler(from, to);
   for (const std::int32_t cell : row.cells)
     filler.block(at(grid.cells, cell).start, at(grid.cells, cell).end);
   for (const MarkKind kind : {MarkKind::pass, MarkKind::transfer, MarkKind::wait, MarkKind::otherPass}) {
     for (const analysis::TraceTrack& track : device.tracks) {
       for (const analysis::Activity& activity : track.activities) {
-        if (activity.end <= grid.start || activity.start >= grid.end) continue;
+        if (activity.end <= from || activity.start >= to) continue;
         if (kindOf(track, activity) == kind) filler.put(markOf(track, activity));
       }
     }

@@ -40,11 +40,11 @@ Ticks PipelineScene::endOf(std::int32_t cell) const {
   return options_.grid ? Ticks((row.column + 1) * kColumnTicks) : row.end;
 }
 Ticks PipelineScene::start() const {
-  return !grid_ || options_.grid ? Ticks(0) : grid_->start;
+  return !grid_ || options_.grid ? Ticks(0) : grid_->shownStart();
 }
 Ticks PipelineScene::end() const {
   if (!grid_) return Ticks(1);
-  return options_.grid ? Ticks(std::max(1, grid_->columns) * kColumnTicks) : grid_->end;
+  return options_.grid ? Ticks(std::max(1, grid_->columns) * kColumnTicks) : grid_->shownEnd();
 }
 
 int PipelineScene::height() const {
@@ -143,9 +143,9 @@ Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measur
     Ticks from, to;
     const char* name;
     ColourRole role;
-  } phases[] = {{start(), up, "ramp-up", ColourRole::lostFill},
+  } phases[] = {{options_.grid ? start() : grid_->start, up, "ramp-up", ColourRole::lostFill},
                 {up, down, "steady", ColourRole::lostUseful},
-                {down, end(), "ramp-down", ColourRole::lostFill}};
+                {down, options_.grid ? end() : grid_->end, "ramp-down", ColourRole::lostFill}};
   for (const auto& phase : phases) {
     const int left = std::max(0, view.column(phase.from)),
               right = std::min(view.width(), view.column(phase.to));

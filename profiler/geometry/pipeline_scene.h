@@ -49,7 +49,7 @@ class PipelineScene {
 
   /// The rows from `top` on, in a window of `height` pixels.
   Shapes draw(const TimeView& view, int top, int height, const TextMeasure& measure) const;
-  /// Ramp-up, steady phase and ramp-down as a band `metrics().phases` high.
+  /// Ramp-up, steady phase and ramp-down, which make up the flush, as a band `metrics().phases` high.
   Shapes drawPhases(const TimeView& view, const TextMeasure& measure) const;
   /// The heads of a table's columns in a band `metrics().head` high.
   Shapes drawHeads(const TimeView& view, const TextMeasure& measure) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "profiler/geometry/box_times.h"
+#include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 #include "profiler/geometry/time_axis.h"
 
@@ -287,8 +288,8 @@ void RowDrawer::drawTransfers(const TimelineRow& row) {
 
 /// Draws a filled curve. A column that holds several values reaches from the axis up to the largest.
 void RowDrawer::drawCounter(const analysis::CounterSeries& series) {
-  const double low = std::min(0.0, series.smallest), high = std::max(series.largest, low + 1e-12);
-  const auto level = [&](double value) {
+  const auto [low, high] = counterAxis(series);
+  const auto level = [&, low = low, high = high](double value) {
     const double part = (value - low) / (high - low);
     return y_ + height_ - 1 - static_cast<int>(std::lround(part * (height_ - 2)));
   };

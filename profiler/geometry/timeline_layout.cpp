@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 
 namespace pipescope::geometry {
@@ -154,7 +155,8 @@ class Builder {
            .device = index,
            .lane = static_cast<int>(i),
            .height = metrics_.counter,
-           .label = std::move(name)});
+           .label = std::move(name),
+           .scale = counterScale((*model_.counters)[i])});
     }
   }
 

@@ -50,6 +50,7 @@ struct TimelineRow {
   int level = 0;  ///< level within a flame lane
   int y = 0, height = 0;
   std::string label;
+  std::string scale;  ///< of a counter: the ends of its axis, such as "0–22.8 MiB"
 };
 
 struct TimelineGroup {

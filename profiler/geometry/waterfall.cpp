@@ -8,10 +8,28 @@ namespace pipescope::geometry {
 namespace {
 constexpr int kWaterfallTop = 20, kWaterfallBottom = 24, kWaterfallGap = 12, kWaterfallText = 16,
               kWidestColumn = 120, kThinnest = 2;
+
+/// A name that is wider than the room is broken at the last space after which its first line has room.
+std::pair<std::string, std::string> twoLines(const std::string& name, int room, const TextMeasure& measure) {
+  if (measure.width(name) <= room) return {name, {}};
+  for (std::size_t space = name.rfind(' '); space != std::string::npos && space > 0;
+       space = name.rfind(' ', space - 1)) {
+    const std::string first = name.substr(0, space);
+    if (measure.width(first) <= room) return {first, fitText(name.substr(space + 1), room, measure)};
+  }
+  return {fitText(name, room, measure), {}};
+}
 }  // namespace
 
 Waterfall::Waterfall(std::vector<WaterfallColumn> columns, int width, int height, Format format)
-    : columns_(std::move(columns)), width_(width), height_(height), format_(std::move(format)) {
+    : columns_(std::move(columns)),
+      width_(width),
+      height_(height),
+      bottom_(kWaterfallBottom),
+      format_(std::move(format)) {
+  for (const WaterfallColumn& column : columns_) {
+    if (column.name.find(' ') != std::string::npos) bottom_ = kWaterfallBottom + kWaterfallText - 2;
+  }
   double reached = 0;
   double least = 0, most = 0;
   for (const WaterfallColumn& column : columns_) {
@@ -28,7 +46,7 @@ Waterfall::Waterfall(std::vector<WaterfallColumn> columns, int width, int height
 
 int Waterfall::yOf(double value) const {
   const double share = std::clamp((value - least_) / (most_ - least_), 0.0, 1.0);
-  const int room = std::max(1, height_ - kWaterfallTop - kWaterfallBottom);
+  const int room = std::max(1, height_ - kWaterfallTop - bottom_);
   return kWaterfallTop + static_cast<int>(std::lround((1 - (std::isfinite(share) ? share : 0)) * room));
 }
 
@@ -65,9 +83,13 @@ Shapes Waterfall::draw(const TextMeasure& measure, int marked) const {
     shapes.labels.push_back({{i * pitch, std::max(0, box.y - kWaterfallText - 1), pitch, kWaterfallText},
                              value,
                              ColourRole::idle});
-    shapes.labels.push_back({{i * pitch, height_ - kWaterfallText - 2, pitch, kWaterfallText},
-                             fitText(column.name, pitch - 4, measure),
-                             ColourRole::idle});
+    const auto [first, second] = twoLines(column.name, pitch - 4, measure);
+    int y = height_ - bottom_ + kWaterfallBottom - kWaterfallText - 2;
+    for (const std::string& line : {first, second}) {
+      if (!line.empty())
+        shapes.labels.push_back({{i * pitch, y, pitch, kWaterfallText}, line, ColourRole::idle});
+      y += kWaterfallText - 2;
+    }
   }
   return shapes;
 }

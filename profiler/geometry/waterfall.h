@@ -34,6 +34,7 @@ class Waterfall {
   std::vector<WaterfallColumn> columns_;
   std::vector<std::pair<double, double>> ends_;
   int width_ = 0, height_ = 0;
+  int bottom_ = 0;  ///< height of the names, which may have two lines
   double least_ = 0, most_ = 1;
   Format format_;
 };

@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QToolButton>
+#include <algorithm>
 #include <fstream>
 
 #include "app/gui/open_profile.h"
@@ -110,6 +111,24 @@ class AnswersPagesTest : public WindowTest {
 
   QTemporaryDir folder;
 };
+
+TEST_F(AnswersPagesTest, TheControlsOfAWhatIfSayWhatTheyAreFor) {
+  const ProfileFixture fixture;
+  window->resize(1024, 700);
+  open(fixture.profile(), QStringLiteral("what-if"));
+  int boxes = 0;
+  for (const QComboBox* box : window->currentPage()->findChildren<QComboBox*>()) {
+    if (!box->isVisible()) continue;
+    ++boxes;
+    const bool named =
+        std::ranges::any_of(box->parentWidget()->findChildren<QLabel*>(), [box](const QLabel* label) {
+          return label->isVisible() && !label->text().isEmpty() && label->x() < box->x() &&
+                 box->x() - label->geometry().right() < 12;
+        });
+    EXPECT_TRUE(named) << box->accessibleName().toStdString();
+  }
+  EXPECT_EQ(boxes, 3);
+}
 
 TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
   const ProfileFixture fixture;

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QTabWidget>
+#include <QTextLayout>
 
 #include "profiler/geometry/timeline_search.h"
 #include "profiler/record/recorder.h"
@@ -208,15 +209,36 @@ TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
   QString many;
   for (int i = 0; i < 40; ++i) many += two + QLatin1Char(' ');
   card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), one, {});
-  EXPECT_EQ(card.detailShown(300), one);
+  EXPECT_EQ(card.detailShown(300).replace(QChar(0xa0), QLatin1Char(' ')), one);
   const int height = card.heightForWidth(300);
   card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), two, {});
-  EXPECT_EQ(card.detailShown(240), two);
+  EXPECT_EQ(card.detailShown(240).replace(QChar(0xa0), QLatin1Char(' ')), two);
   EXPECT_GT(card.heightForWidth(240), height) << "grows with the lines";
   card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), many, {});
   EXPECT_TRUE(card.detailShown(240).endsWith(QStringLiteral("…")));
   EXPECT_GT(card.detailShown(240).size(), two.size()) << "three lines of it";
   EXPECT_LT(card.detailShown(240).size(), many.size() / 4);
+}
+
+TEST_F(CardTest, NoLineEndsBetweenAFigureAndItsUnit) {
+  pages::FigureCard card(*palette, nullptr);
+  card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"),
+                 QStringLiteral("fullest: 706 KiB of 624 KiB, 1.10 × the mean, 51 % of 2.52 µs and 4 stages"),
+                 {});
+  int broken = 0;
+  for (int width = 120; width <= 400; ++width) {
+    QTextLayout layout(card.detailShown(width), card.font());
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+      line.setLineWidth(width);
+      const QString words = layout.text().mid(line.textStart(), line.textLength()).trimmed();
+      const bool last = line.textStart() + line.textLength() >= layout.text().size();
+      EXPECT_TRUE(last || !words.back().isDigit()) << width << ": " << words.toStdString();
+      broken += last ? 0 : 1;
+    }
+    layout.endLayout();
+  }
+  EXPECT_GT(broken, 100) << "there are lines that end";
 }
 
 }  // namespace

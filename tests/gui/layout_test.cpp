@@ -4,12 +4,15 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QDialog>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPixmap>
 #include <QScrollBar>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QTableView>
 #include <QToolButton>
 #include <QTreeView>
@@ -23,6 +26,7 @@
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/tree_table.h"
 #include "views/shell/sidebar.h"
+#include "views/timeline/graph_canvas.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -247,6 +251,108 @@ TEST_F(LayoutTest, AxesOfCallsHaveWholeNumbers) {
     EXPECT_GE(axis.ticks(QwtScaleDiv::MajorTick).size(), 2);
     for (const double tick : axis.ticks(QwtScaleDiv::MajorTick)) EXPECT_EQ(tick, std::floor(tick));
   }
+}
+
+/// A table with a name and a sentence of so many words.
+sections::SectionTable sentences(int words) {
+  sections::SectionTable table{
+      "sentences",
+      "Sentences",
+      "",
+      {{"name", "Name", sections::Format::plain, ""}, {"meaning", "Meaning", sections::Format::plain, ""}},
+      {}};
+  std::string sentence = "word";
+  for (int i = 1; i < words; ++i) sentence += " word";
+  for (const char* name : {"first", "second"}) table.rows.push_back({std::string(name), sentence});
+  return table;
+}
+
+TEST_F(LayoutTest, SentencesOfAShortTableContinueInTheNextLine) {
+  pages::DataTable table(*palette);
+  table.setRowsShown(5);
+  table.resize(400, 300);
+  table.show();
+  const auto* view = table.view();
+  const auto height = [&](int words) {
+    table.setTable(sentences(words));
+    QCoreApplication::processEvents();
+    EXPECT_LE(view->horizontalHeader()->length(), view->viewport()->width() + 1);
+    EXPECT_GE(view->viewport()->height(), view->rowHeight(0) + view->rowHeight(1)) << "both rows are seen";
+    return view->rowHeight(0);
+  };
+  const int line = view->fontMetrics().lineSpacing(), one = height(2);
+  const int two = height(12), three = height(60);
+  EXPECT_GE(two, one + line);
+  EXPECT_LT(two, one + 2 * line);
+  EXPECT_GE(three, one + 2 * line);
+  EXPECT_LT(three, one + 3 * line) << "not more than three lines";
+  table.resize(4'000, 300);
+  QCoreApplication::processEvents();
+  EXPECT_EQ(view->rowHeight(0), one);
+  table.resize(400, 300);
+  table.filter()->setText(QStringLiteral("second"));
+  QCoreApplication::processEvents();
+  EXPECT_EQ(view->rowHeight(0), three);
+}
+
+TEST_F(LayoutTest, ToolsForTheSameStandInTheSameOrder) {
+  openAt({1600, 900}, QStringLiteral("pipeline"), {.runs = 2});
+  int seen = 0;
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    QCoreApplication::processEvents();
+    const auto at = [&](const char* name) {
+      for (const QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
+        if (button->isVisible() && button->accessibleName().startsWith(QLatin1String(name)))
+          return button->mapTo(window.get(), QPoint()).x();
+      }
+      return -1;
+    };
+    const int out = at("Zoom out"), in = at("Zoom in"), all = at("Show everything");
+    if (out < 0 && in < 0) continue;
+    ++seen;
+    EXPECT_TRUE(out >= 0 && out < in) << page.toStdString();
+    EXPECT_TRUE(all < 0 || in < all) << page.toStdString();
+  }
+  EXPECT_GE(seen, 3);
+}
+
+TEST_F(LayoutTest, FiguresOfTheSelectionStandBesideTheTabsOfAWideWindow) {
+  openAt({1024, 700}, QStringLiteral("graph"));
+  for (const char* page : {"graph", "programs"}) {
+    showPage(QLatin1String(page));
+    auto* tabs = window->currentPage()->findChild<QTabWidget*>();
+    auto* facts = window->currentPage()->findChild<pages::FactGrid*>();
+    for (const bool wide : {false, true, false}) {
+      window->resize(wide ? QSize(3840, 2160) : QSize(1024, 700));
+      QCoreApplication::processEvents();
+      EXPECT_TRUE(facts->isVisible()) << page << wide;
+      EXPECT_EQ(tabs->indexOf(facts), wide ? -1 : 0) << page;
+      EXPECT_EQ(tabs->isAncestorOf(facts), !wide) << page;
+      if (wide) {
+        const auto* table = tabs->currentWidget()->findChild<QTableView*>();
+        ASSERT_NE(table, nullptr) << page;
+        EXPECT_GT(table->model()->rowCount(), 0) << page;
+      }
+    }
+  }
+}
+
+TEST_F(LayoutTest, AnEnlargedGraphUsesTheRoomOfALargeScreen) {
+  openAt({3840, 2160}, QStringLiteral("graph"));
+  const auto* canvas = child<timeline::GraphCanvas>();
+  ASSERT_NE(canvas, nullptr);
+  QRect all;
+  for (int box = 0; !canvas->boxRect(box).isEmpty(); ++box) all |= canvas->boxRect(box);
+  EXPECT_TRUE(canvas->rect().contains(all));
+  EXPECT_GT(canvas->boxRect(0).width(), geometry::GraphScene::kBoxWidth * 3 / 2);
+}
+
+TEST_F(LayoutTest, ATableOfFewOperationsHasNoEmptyRoom) {
+  openAt({1024, 700}, QStringLiteral("operations"));
+  const auto* table = child<pages::DataTable>();
+  ASSERT_TRUE(table->isVisible());
+  EXPECT_LE(table->height(), table->sizeHint().height() + 8);
 }
 
 TEST_F(LayoutTest, MarksLeaveRoomForTheirTexts) {

@@ -66,14 +66,15 @@ TEST_F(PipelinePageTest, GapsShowTheirCauses) {
   std::map<std::pair<std::int64_t, model::WaitCause>, std::int64_t> waited, shown;
   for (const model::Wait& row : **fixture->profile()->rows<model::Wait>()) {
     if (row.run != grid.run) continue;
-    const std::int64_t from = std::max(row.start, grid.start).count, to = std::min(row.end, grid.end).count;
+    const std::int64_t from = std::max(row.start, grid.span.start).count,
+                       to = std::min(row.end, grid.span.end).count;
     if (to > from) waited[{row.device.value, row.cause}] += to - from;
   }
   std::set<std::string> names;
   const geometry::PipelineMarks& marks = *canvas->scene().marks();
   ASSERT_EQ(marks.size(), grid.rows.size());
   for (std::size_t row = 0; row < marks.size(); ++row) {
-    base::Ticks before = grid.start;
+    base::Ticks before = grid.span.start;
     for (const geometry::PipelineMark& mark : marks[row]) {
       EXPECT_GE(mark.start, before) << "ascending, without overlap";
       before = mark.end;
@@ -180,15 +181,47 @@ TEST_F(PipelinePageTest, TheLegendNamesOnlyPhasesThatThereAre) {
   EXPECT_EQ(names(base::Ticks(5), base::Ticks(10)).size(), 2U);
 }
 
-TEST_F(PipelinePageTest, TheAxisStartsWithTheStep) {
+TEST_F(PipelinePageTest, TheLegendNamesAllMicroBatchesOfAColour) {
+  const auto names = [](std::int64_t microBatches) {
+    analysis::PipelineGrid grid;
+    grid.shownMicroBatches = microBatches;
+    std::vector<std::string> found;
+    for (const timeline::LegendEntry& entry : pages::pipelineLegend(grid, {}, nullptr))
+      found.push_back(entry.text.toStdString());
+    return found;
+  };
+  static_assert(geometry::kMicroBatchHues == 30);
+  const std::vector<std::string> few = names(32);
+  ASSERT_EQ(few.size(), 30U);
+  EXPECT_EQ(few[0], "micro-batch 0, 30");
+  EXPECT_EQ(few[1], "1, 31");
+  EXPECT_EQ(few[2], "2");
+  const std::vector<std::string> many = names(62);
+  EXPECT_EQ(many[1], "1, 31, …");
+  EXPECT_EQ(many[2], "2, 32");
+  EXPECT_EQ(names(3), (std::vector<std::string>{"micro-batch 0", "1", "2"}));
+}
+
+TEST_F(PipelinePageTest, TheAxisStartsAndEndsWithTheStep) {
   openPipeline();
   const analysis::PipelineGrid& grid = *canvas->scene().grid();
-  ASSERT_GT(grid.start.count, 0) << "not the first call";
+  ASSERT_GT(grid.span.start.count, 0) << "not the first call";
+  ASSERT_LT(grid.end, grid.span.end) << "a weight update follows the flush";
+  EXPECT_EQ(canvas->scene().start(), grid.span.start);
+  EXPECT_EQ(canvas->scene().end(), grid.span.end);
+  EXPECT_GE(canvas->view().x(grid.span.start), 0);
+  EXPECT_LE(canvas->view().x(grid.span.end), canvas->view().width());
+  bool update = false;
+  for (const auto& row : *canvas->scene().marks()) {
+    for (const geometry::PipelineMark& mark : row)
+      update = update || (mark.role == ColourRole::update && mark.end > grid.end);
+  }
+  EXPECT_TRUE(update) << "the update behind the flush is drawn";
   geometry::TimeScale scale;
-  const auto ticks = axisTicks(canvas->view(), scale, 100, grid.start);
+  const auto ticks = axisTicks(canvas->view(), scale, 100, grid.span.start);
   ASSERT_GT(ticks.size(), 3U);
   EXPECT_EQ(ticks.front().label, "0");
-  EXPECT_NEAR(ticks.front().x, canvas->view().x(grid.start), 0.01);
+  EXPECT_NEAR(ticks.front().x, canvas->view().x(grid.span.start), 0.01);
 }
 
 TEST_F(PipelinePageTest, KeysThatComeFasterThanIterationsAreReadStopAtTheEnds) {

@@ -513,6 +513,35 @@ TEST(Theme, WhatIsShownTogetherIsToldApartByColourBlindEyes) {
   }
 }
 
+TEST(Theme, ColoursOfOneLegendAreToldApart) {
+  using Role = geometry::ColourRole;
+  const auto range = [](Role first, Role last) {
+    std::vector<Role> roles;
+    for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i)
+      roles.push_back(static_cast<Role>(i));
+    return roles;
+  };
+  auto waitsAndCopies = range(Role::waitFill, Role::otherWait);  // one beside the other in a pipeline
+  waitsAndCopies.push_back(Role::hostOut);
+  const std::array<std::array<double, 3>, 3> eye = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  shell::Palette palette;
+  for (const shell::Theme theme : {shell::Theme::light, shell::Theme::dark}) {
+    palette.setTheme(theme);
+    for (const auto& set :
+         {range(Role::compute, Role::otherKind), range(Role::forward, Role::otherPass), waitsAndCopies,
+          range(Role::activation, Role::otherTransfer), range(Role::series, Role::seriesEnd),
+          range(Role::lostUseful, Role::lostExchange)}) {
+      for (std::size_t a = 0; a < set.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          const auto one = seen(palette.colour(set[a]), eye), other = seen(palette.colour(set[b]), eye);
+          const double apart = std::hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+          EXPECT_GT(apart, 15) << geometry::roleKey(set[a]) << " and " << geometry::roleKey(set[b]);
+        }
+      }
+    }
+  }
+}
+
 TEST(Theme, NamesOfThemes) {
   for (const shell::Theme theme : {shell::Theme::system, shell::Theme::light, shell::Theme::dark})
     EXPECT_EQ(shell::themeFromName(shell::themeName(theme)), theme);

@@ -117,7 +117,7 @@ class EnginesPage : public shell::Page {
       const auto& row = table.rows[i];
       bars.push_back({{tr("an engine works"), ColourRole::compute, numberIn(row[busy])},
                       {tr("control"), ColourRole::control, numberIn(row[control])},
-                      {tr("idle"), ColourRole::idle, numberIn(row[idle]), true}});
+                      {tr("idle"), ColourRole::otherWait, numberIn(row[idle]), true}});
       names << nameIn(table, i);
       notes << tr("idle %1").arg(enginesPercent(numberIn(row[idle])));
     }

@@ -45,9 +45,10 @@ class GraphPage : public shell::Page {
     cuts_ = new DataTable(context.palette, area->tabs());
     for (DataTable* table : {tensors_, cuts_}) table->setFilterVisible(true);
     tensors_->setComparable(false);
-    area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(tensors_, tr("Tensors"));
     area->tabs()->addTab(cuts_, tr("Cuts between stages"));
+    area->setFacts(facts_, tr("Details"));
+    area->tabs()->setCurrentIndex(0);
     setContent(area);
     setKeyWidget(canvas_);
     canvas_->setDescriber([this](int box) { return describe(box); });

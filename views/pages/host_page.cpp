@@ -132,8 +132,8 @@ class HostPage : public shell::Page {
     names_->setMinimumContentsLength(22);
     connect(names_, qOverload<int>(&QComboBox::activated), this, [this](int at) { choose(at - 1); });
     tools.space();
-    tools.button(QStringLiteral("zoom_in"), tr("Show less time (W)"), [this] { canvas_->zoomBy(1.6); });
-    tools.button(QStringLiteral("zoom_out"), tr("Show more time (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
+    tools.button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
+    tools.button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); });
     tools.button(QStringLiteral("fit"), tr("Show everything (0)"), [this] { canvas_->zoomToAll(); });
     tools.stretch();
     span_ = new shell::ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, &tools);

@@ -174,7 +174,7 @@ class OperationsPage : public shell::Page {
 
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
-    tables_->setCurrentIndex(arrangement_->currentIndex());
+    showOnly(*tables_, arrangement_->currentIndex());
     if (data_ && data_->section.lacks.empty() && arrangement_->currentIndex() == kTree) makeTree();
   }
 

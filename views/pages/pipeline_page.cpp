@@ -313,8 +313,8 @@ class PipelinePage : public shell::Page {
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
-                {"begins", "Begins", Format::ticks, "time since the start of the flush"},
-                {"ends", "Ends", Format::ticks, "time since the start of the flush"},
+                {"begins", "Begins", Format::ticks, "time since the start of the iteration"},
+                {"ends", "Ends", Format::ticks, "time since the start of the iteration"},
                 {"busy", "Busy", Format::fraction, "forward, recompute and backward passes ÷ step time"}},
                {}};
       const double length = static_cast<double>(std::max<std::int64_t>(1, grid_->span.length().count));
@@ -327,7 +327,8 @@ class PipelinePage : public shell::Page {
         const PipelineCell &first = cells[static_cast<std::size_t>(row.cells.front())],
                            &last = cells[static_cast<std::size_t>(row.cells.back())];
         table.rows.push_back({stages, row.name, static_cast<std::int64_t>(row.cells.size()),
-                              (first.start - grid_->start).count, (last.end - grid_->start).count,
+                              (first.start - grid_->shownStart()).count,
+                              (last.end - grid_->shownStart()).count,
                               static_cast<double>(row.busy.count) / length});
         tableCells_.push_back(row.cells.front());
       }
@@ -338,17 +339,18 @@ class PipelinePage : public shell::Page {
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
-                {"start", "Start", Format::ticks, "time since the start of the flush"},
+                {"start", "Start", Format::ticks, "time since the start of the iteration"},
                 {"length", "Length", Format::ticks, "of the pass"},
-                {"since", "Gap before", Format::ticks, "time since the previous pass of the micro-batch"}},
+                {"since", "Gap before", Format::ticks,
+                 "time since the previous pass of the micro-batch, or since the start of the iteration"}},
                {}};
-      base::Ticks before = grid_->start;
+      base::Ticks before = grid_->shownStart();
       for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
         const PipelineCell& cell = grid_->cells[i];
         if (cell.microBatch != path) continue;
         table.rows.push_back({model::toString(cell.pass), static_cast<std::int64_t>(cell.stage),
                               grid_->rows[static_cast<std::size_t>(cell.row)].name,
-                              (cell.start - grid_->start).count, (cell.end - cell.start).count,
+                              (cell.start - grid_->shownStart()).count, (cell.end - cell.start).count,
                               std::max<std::int64_t>(0, (cell.start - before).count)});
         before = cell.end;
         tableCells_.push_back(static_cast<int>(i));

@@ -117,12 +117,13 @@ class ProgramsPage : public shell::Page {
     names_->setComparable(false);
     below_ = new DataTable(context.palette, area->tabs());
     below_->setFilterVisible(true);
-    area->tabs()->addTab(facts_, tr("Details"));
     area->tabs()->addTab(below_, tr("Programs in it"));
     vertices_ = new DataTable(context.palette, area->tabs());
     vertices_->setFilterVisible(true);
     area->tabs()->addTab(vertices_, tr("Vertices"));
     area->tabs()->addTab(names_, tr("Debug"));
+    area->setFacts(facts_, tr("Details"));
+    area->tabs()->setCurrentIndex(0);
     setContent(area);
     setKeyWidget(tree_->view());
     connect(tree_, &TreeTable::rowActivated, this, &ProgramsPage::choose);
@@ -273,8 +274,11 @@ class ProgramsPage : public shell::Page {
     for (QAction* action : {onTrace_, onLiveness_}) setPossible(action, any);
     setPossible(toFunction_, any && functionOf(row) >= 0);
     std::vector<ShownFact> facts;
-    sections::SectionTable below{
-        "programs", "Programs in it", any ? table.basis : "select a program", {}, {}};
+    sections::SectionTable below{"programs",
+                                 "Programs in it",
+                                 any ? table.basis : "those that no other one holds; select a program",
+                                 {},
+                                 {}};
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (!any) break;
       const sections::Cell& cell = table.rows[static_cast<std::size_t>(row)][c];
@@ -284,8 +288,8 @@ class ProgramsPage : public shell::Page {
                          text(table.columns[c].doc)});
     }
     below.columns = table.columns;
-    for (std::size_t i = 0; any && i < table.rows.size(); ++i) {
-      if (data_->rows.parents[i] == row) below.rows.push_back(table.rows[i]);
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      if (data_->rows.parents[i] == (any ? row : -1)) below.rows.push_back(table.rows[i]);
     }
     if (!any) {
       facts.push_back({tr("Selection"), tr("select a program to see its figures"), {}});

@@ -116,7 +116,7 @@ class RecordedPage : public shell::Page {
         {"exposed_communication_cycles", {tr("only communicates"), ColourRole::globalExchange}},
         {"copy_cycles", {tr("only copies"), ColourRole::streamCopy}},
         {"host_idle_cycles", {tr("idle, waits for the host's launch"), ColourRole::waitHost}},
-        {"device_idle_cycles", {tr("idle, launched and not started"), ColourRole::idle}}};
+        {"device_idle_cycles", {tr("idle, launched and not started"), ColourRole::otherWait}}};
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     const std::size_t shown = std::min(kMostAccelerators, table.rows.size());
@@ -125,10 +125,11 @@ class RecordedPage : public shell::Page {
       std::vector<NamedPart> bar;
       const sections::Cell& hostIdle = row[columnNamed(table, "host_idle_cycles")];
       if (std::holds_alternative<std::monostate>(hostIdle))
-        bar.push_back({tr("idle"), ColourRole::idle, numberIn(row[columnNamed(table, "idle_cycles")]), true});
+        bar.push_back(
+            {tr("idle"), ColourRole::otherWait, numberIn(row[columnNamed(table, "idle_cycles")]), true});
       for (const auto& [key, part] : parts)
         bar.push_back({part.first, part.second, numberIn(row[columnNamed(table, key)]),
-                       part.second == ColourRole::idle});
+                       part.second == ColourRole::otherWait});
       bars.push_back(std::move(bar));
       names << wordsIn(row[columnNamed(table, "device_name")]);
       notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));

@@ -23,7 +23,7 @@ using geometry::ColourRole;
 using sections::Format;
 using shell::Ui;
 
-constexpr int kOptionRows = 14, kSummaryRows = 8;
+constexpr int kOptionRows = 14, kOptionsShare = 4, kSummaryRows = 8;
 
 }  // namespace
 
@@ -159,6 +159,7 @@ class SummaryPage : public shell::Page {
     diagnosticsPanel_ = diagnostics;
     area.right()->addWidget(diagnostics);
     options_ = addTable(*area.right(), kOptionRows);
+    options_->setRowsShown(kOptionRows, kOptionsShare);
     options_->setFilterVisible(true);
     area.right()->addStretch(1);
   }
@@ -266,8 +267,10 @@ class SummaryPage : public shell::Page {
     limitingStage_ = report.limitingStage;
     const analysis::StageReport* stage = report.limiting();
     if (stage == nullptr) {
-      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("nothing has run"),
-                                  tr("Show the stages"));
+      return cards_[3]->setFigure(
+          tr("Limiting stage"), QStringLiteral("–"),
+          report.stages.empty() ? tr("no stages were recorded") : tr("nothing has run"),
+          tr("Show the stages"));
     }
     double mean = 0;
     for (const analysis::StageReport& each : report.stages)

@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QGridLayout>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QToolButton>
@@ -59,16 +60,19 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   column->addWidget(row_);
   QStringList kinds;
   for (const replay::ChangeKind& one : replay::changeKinds()) kinds << text(one.key);
+  row_->label(tr("Change"));
   kind_ = row_->combo(kinds, tr("What to change"), tr("What to change"));
   for (int i = 0; i < kind_->count(); ++i)
     kind_->setItemData(i, text(replay::changeKinds()[static_cast<std::size_t>(i)].doc), Qt::ToolTipRole);
+  of_ = row_->label({});
   subject_ = row_->combo({}, tr("Of which"), tr("The stage or link that is changed"));
+  row_->label(tr("to"));
   value_ =
       row_->combo({}, tr("New value"),
                   tr("A number in the unit of the reports, a factor (*0.8), a percentage (+5%) or a word"));
   value_->setEditable(true);
   value_->setInsertPolicy(QComboBox::NoInsert);
-  value_->setMinimumContentsLength(12);
+  value_->setMinimumContentsLength(8);
   value_->setFocusPolicy(Qt::StrongFocus);
   add_ = new QPushButton(tr("Add"), this);
   add_->setToolTip(tr("Replay the recorded call with this change as well"));
@@ -134,6 +138,8 @@ void WhatIfControls::followKind() {
   }
   subject_->setCurrentText(before);
   subject_->setVisible(subject != Subject::none);
+  of_->setText(subject == Subject::stage ? tr("of stage") : tr("of link"));
+  of_->setVisible(subject != Subject::none);
   value_->clear();
   value_->addItems(valuesOf(key));
   add_->setEnabled(subject == Subject::none || subject_->count() > 0);

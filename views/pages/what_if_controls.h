@@ -8,6 +8,7 @@
 
 class QComboBox;
 class QGridLayout;
+class QLabel;
 class QPushButton;
 
 namespace pipescope::pages {
@@ -51,6 +52,7 @@ class WhatIfControls : public QWidget {
   std::vector<replay::Change> changes_;
   ToolRow* row_;
   QComboBox *kind_, *subject_, *value_;
+  QLabel* of_;
   QPushButton* add_;
   QWidget* list_;
   QGridLayout* grid_;

@@ -138,6 +138,7 @@ QString Palette::styleSheet() const {
              "position: relative; top: 3px; width: 8px; height: 6px; }"
              "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; "
              "selection-color: %1; }"
+             "QPushButton { padding: 4px 10px; }"
              "QStatusBar::item { border: none; }"
              "QLabel[colour=\"muted\"] { color: %5; }"
              "QLabel[colour=\"link\"] { color: %9; }"

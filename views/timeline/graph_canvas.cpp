@@ -14,6 +14,12 @@ namespace pipescope::timeline {
 namespace {
 constexpr double kMostScale = 3, kLeastScale = 0.002, kZoomStep = 1.25, kPanStep = 60;
 constexpr int kRevealMargin = 30;
+
+/// How much larger texts and lines are than in the graph's own size. Of an enlarged box, one half of the
+/// growth goes to larger letters and the other half to more of them.
+double enlarged(double scale) {
+  return std::sqrt(std::max(1.0, scale));
+}
 }  // namespace
 
 GraphCanvas::GraphCanvas(const shell::Palette& palette, QWidget* parent)
@@ -78,8 +84,12 @@ void GraphCanvas::pan(double dx, double dy) {
 void GraphCanvas::paintEvent(QPaintEvent*) {
   if (!scene_) return;
   QPainter painter(this);
-  paintShapes(painter, scene_->draw(place_, width(), height(), labels_.measure(), selected_), palette_,
-              labels_);
+  const double large = enlarged(place_.scale);
+  painter.scale(large, large);
+  const geometry::GraphPlace place{place_.scale / large, place_.x / large, place_.y / large};
+  const auto part = [large](int pixels) { return static_cast<int>(std::ceil(pixels / large)); };
+  paintShapes(painter, scene_->draw(place, part(width()), part(height()), labels_.measure(), selected_),
+              palette_, labels_);
 }
 
 /// A graph that was shown as a whole stays so when the window changes.

@@ -131,8 +131,9 @@ void GutterPainter::paintRowNames(QPainter& painter, const TimelineGroup& group)
     if (row.kind == RowKind::transfer) {
       if (transfersTop < 0) transfersTop = row.y;
       transfersEnd = row.y + row.height;
-    } else if (row.kind == RowKind::flat || row.kind == RowKind::activity || row.kind == RowKind::counter ||
-               row.kind == RowKind::tiles) {
+    } else if (row.kind == RowKind::counter) {
+      paintCounterName(painter, row, kGutterIndent);
+    } else if (row.kind == RowKind::flat || row.kind == RowKind::activity || row.kind == RowKind::tiles) {
       painter.drawText(
           QRect(kGutterIndent, row.y, kGutterNameWidth, row.height), Qt::AlignVCenter | Qt::AlignRight,
           metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutterNameWidth));
@@ -167,13 +168,27 @@ void GutterPainter::paintLaneNames(QPainter& painter, const TimelineGroup& group
 void GutterPainter::paintCounterNames(QPainter& painter, const TimelineGroup& group, int indent) const {
   painter.setFont(look_.labels.font());
   painter.setPen(look_.palette.ui(Ui::muted));
+  for (int i = 0; i < group.rows; ++i)
+    paintCounterName(painter, at(layout_.rows, group.firstRow + i), i == 0 ? 28 + indent : kGutterIndent);
+}
+
+/// The name, and below it the scale. In a low row they share a line, and the name gives way.
+void GutterPainter::paintCounterName(QPainter& painter, const TimelineRow& row, int left) const {
   const QFontMetrics metrics(look_.labels.font());
-  for (int i = 0; i < group.rows; ++i) {
-    const TimelineRow& row = at(layout_.rows, group.firstRow + i);
-    const int left = i == 0 ? 28 + indent : kGutterIndent, width = kGutterWidth - left - 8;
-    painter.drawText(QRect(left, row.y, width, row.height), Qt::AlignVCenter | Qt::AlignRight,
-                     metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, width));
+  const int width = kGutterWidth - left - 8, line = metrics.height();
+  const QString name = QString::fromStdString(row.label), scale = QString::fromStdString(row.scale);
+  const QRect box(left, row.y, width, row.height);
+  const auto write = [&](const QRect& where, const QString& words) {
+    painter.drawText(where, Qt::AlignVCenter | Qt::AlignRight,
+                     metrics.elidedText(words, Qt::ElideRight, where.width()));
+  };
+  if (row.height >= 2 * line - 2) {
+    const int top = row.y + (row.height - 2 * (line - 1)) / 2;
+    write({left, top, width, line - 1}, name);
+    return write({left, top + line - 1, width, line - 1}, scale);
   }
+  write(box, scale);
+  write(box.adjusted(0, 0, -metrics.horizontalAdvance(scale) - 8, 0), name);
 }
 
 }  // namespace pipescope::timeline

@@ -24,6 +24,7 @@ class GutterPainter {
   void paintRowNames(QPainter& painter, const geometry::TimelineGroup& group) const;
   void paintLaneNames(QPainter& painter, const geometry::TimelineGroup& group) const;
   void paintCounterNames(QPainter& painter, const geometry::TimelineGroup& group, int indent) const;
+  void paintCounterName(QPainter& painter, const geometry::TimelineRow& row, int left) const;
 
   const TimelineLook& look_;
   const geometry::TimelineLayout& layout_;

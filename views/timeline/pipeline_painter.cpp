@@ -17,6 +17,13 @@ QString translated(const char* text) {
   return QCoreApplication::translate("Pipeline", text);
 }
 
+/// The name with what is said of it, or where that has no room, the name alone. Long names of ranks differ at
+/// their ends.
+QString fittingName(const QString& name, const QString& remark, const QFontMetrics& metrics, int room) {
+  if (metrics.horizontalAdvance(name + remark) <= room) return name + remark;
+  return metrics.elidedText(name, Qt::ElideLeft, room);
+}
+
 }  // namespace
 
 void PipelinePainter::paint(QPainter& painter) const {
@@ -33,7 +40,7 @@ void PipelinePainter::paintCells(QPainter& painter) const {
   painter.translate(kGutter, head);
   if (!content_.options.grid) {
     for (const geometry::AxisTick& tick :
-         axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.start))
+         axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.shownStart()))
       painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, height),
                        content_.palette.ui(Ui::grid));
   }
@@ -96,7 +103,7 @@ void PipelinePainter::paintAxis(QPainter& painter) const {
   const int height = content_.metrics.head;
   painter.setPen(content_.palette.ui(Ui::muted));
   for (const geometry::AxisTick& tick :
-       axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.start)) {
+       axisTicks(content_.view, content_.scale, kTickSpacing, content_.grid.shownStart())) {
     const QString text = QString::fromStdString(tick.label);
     const int wide = font.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
     painter.fillRect(x, height - 6, 1, 5, content_.palette.ui(Ui::muted));
@@ -146,8 +153,8 @@ void PipelinePainter::paintRowName(QPainter& painter, const analysis::PipelineRo
   const int left = two ? 12 : 16 + boldMetrics.horizontalAdvance(name);
   painter.drawText(QRect(left, two ? y + half : y, kGutter - left - 8, two ? half : height),
                    (two ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
-                   metrics.elidedText(two ? device + QStringLiteral(" · ") + busy : device, Qt::ElideRight,
-                                      kGutter - left - 8));
+                   fittingName(device, two && !busy.isEmpty() ? QStringLiteral(" · ") + busy : QString(),
+                               metrics, kGutter - left - 8));
 }
 
 }  // namespace pipescope::timeline

@@ -13,6 +13,13 @@ using shell::Ui;
 namespace {
 constexpr int kMatrixHead = 22, kMatrixPad = 8, kTallCell = 28, kLowCell = 4, kTallMatrix = 560,
               kWidestCell = 120, kNarrowCell = 6;
+
+/// How many columns there are between two names of this width: 1, 2 or 5 times a power of ten.
+int everyOf(int name, int column) {
+  int every = 1;
+  for (int i = 0; every * column < name; ++i) every = i % 3 == 1 ? every / 2 * 5 : every * 2;
+  return every;
+}
 }  // namespace
 
 WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
@@ -90,13 +97,18 @@ void WaitMatrix::paintNames(QPainter& painter) const {
                      fontMetrics().elidedText(rows_[row], Qt::ElideMiddle, box.width()));
   }
   painter.setPen(palette_.ui(Ui::muted));
+  int widest = 0;
+  for (const QString& name : columns_) widest = std::max(widest, fontMetrics().horizontalAdvance(name));
+  const int everyColumn = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
   int free = 0;
   for (int column = 0; column < columns_.size(); ++column) {
+    // The last column may be the host.
+    if (column % everyColumn != 0 && column + 1 < columns_.size()) continue;
     const QRect cell = cellRect(0, column);
     const int wide = fontMetrics().horizontalAdvance(columns_[column]);
     QRect box(cell.center().x() - wide / 2, 0, wide, kMatrixHead);
     if (box.right() >= width()) box.moveRight(width() - 1);
-    if (box.x() < free) continue;  // it would lie on the name before it
+    if (box.x() < free) continue;  // the last one, moved to the left, would lie on the name before it
     painter.drawText(box, static_cast<int>(Qt::AlignCenter) | Qt::TextDontClip, columns_[column]);
     free = box.right() + kMatrixPad;
   }

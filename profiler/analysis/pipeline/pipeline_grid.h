@@ -1,6 +1,7 @@
 #pragma once
 // One iteration of a pipeline as cells. A cell says what a device did for which micro-batch, when, and in
 // which column of a schedule table.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ struct PipelineGrid {
   double meanStepTime = 0;  ///< length of the call ÷ its iterations, in ticks
   /// The flush: from the first forward's start to the last backward's end (inference: the last forward's).
   Ticks start, end;
+  /// The ends of a drawing: those of the iteration. Where iterations overlap, a flush may begin before.
+  Ticks shownStart() const { return span.length().count > 0 ? std::min(span.start, start) : start; }
+  Ticks shownEnd() const { return span.length().count > 0 ? std::max(span.end, end) : end; }
   /// Borders of the steady part (bubble.h). Both are equal if there is none.
   Ticks rampUpEnd, rampDownStart;
   /// The first column in which every row has a cell; −1: none. With slots, it belongs to the first cycle in

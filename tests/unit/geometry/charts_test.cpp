@@ -118,6 +118,24 @@ TEST(Waterfall, ChangesLeadFromOneTotalToTheOther) {
   EXPECT_EQ(chart.hit(chart.boxOf(2).x, 5), 2);
 }
 
+TEST(Waterfall, ALongNameHasTwoLines) {
+  const Waterfall chart({{"source", 100, true}, {"exchange, its host", -30, false}, {"target", 70, true}},
+                        360, 200, [](double, bool) { return std::string("1"); });
+  TextMeasure measure;
+  measure.width = [](const std::string& text) { return static_cast<int>(text.size()) * 10; };
+  measure.averageCharacter = 10;
+  // A column is 120 wide, so that eleven characters have room.
+  std::vector<std::string> names;
+  int lowest = 0;
+  for (const Label& label : chart.draw(measure).labels) {
+    if (label.text != "1") names.push_back(label.text);
+    lowest = std::max(lowest, label.box.bottom());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"source", "exchange,", "its host", "target"}));
+  EXPECT_LE(lowest, 200);
+  EXPECT_LT(chart.boxOf(0).bottom(), 200 - 2 * 14) << "the bars end above both lines";
+}
+
 TEST(Waterfall, ColoursTellGainsFromLossesAndLinesJoinTheColumns) {
   const Waterfall chart({{"source", 100, true}, {"a", -30, false}, {"b", 10, false}, {"target", 80, true}},
                         400, 240, [](double, bool) { return std::string(); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/timeline_search.h"
 #include "small_profile.h"
 
@@ -186,6 +187,23 @@ TEST(Counters, LongSeriesAreFoldedWithoutLosingPeaks) {
   EXPECT_LE(longest, 100) << "the start of a series is as detailed as its end";
 }
 
+TEST(Counters, SayWhichScaleTheyHave) {
+  EXPECT_EQ(counterText(7, "micro-batches"), "7 micro-batches");
+  EXPECT_EQ(counterText(0.09413, ""), "0.0941");
+  EXPECT_EQ(counterText(24'000'000, ""), "24000000");
+  EXPECT_EQ(counterText(3 * 1024 * 1024, "B"), "3.0 MiB");
+  const auto scale = [](double smallest, double largest, const std::string& unit) {
+    analysis::CounterSeries series;
+    series.smallest = smallest;
+    series.largest = largest;
+    series.counter.unit = unit;
+    return counterScale(series);
+  };
+  EXPECT_EQ(scale(2, 7, "micro-batches"), "0–7") << "the axis holds 0";
+  EXPECT_EQ(scale(1, 3 * 1024 * 1024, "B"), "0–3.0 MiB");
+  EXPECT_EQ(scale(-2, 0.5, ""), "-2 … 0.5");
+}
+
 TEST(Counters, AreRowsOfTheirDeviceAndOfTheRun) {
   SmallProfile small;
   small.fill();
@@ -199,6 +217,7 @@ TEST(Counters, AreRowsOfTheirDeviceAndOfTheRun) {
   EXPECT_EQ(scene.layout().groups.back().device, -1);
   const TimelineRow& row = scene.layout().rows.back();
   EXPECT_EQ(row.kind, RowKind::counter);
+  EXPECT_EQ(row.scale, counterScale(counters->front()));
   const TimelineWindow window{TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
   const TimelineItem item = scene.itemAt(window, 65, row.y + 5);
   ASSERT_EQ(item.kind, TimelineItem::Kind::counter);

@@ -63,7 +63,8 @@ TEST(Shapes, EveryRoleHasAKeyOfItsOwn) {
   EXPECT_EQ(roleKey(ColourRole::hostOutTransfer), "transfer.host_out");
   EXPECT_EQ(roleKey(microBatchRole(33, false)), "micro_batch.3");
   EXPECT_EQ(roleKey(microBatchRole(9, true)), "micro_batch_backward.9");
-  EXPECT_EQ(roleKey(seriesRole(13)), "series.1");
+  EXPECT_EQ(roleKey(seriesRole(13)), "series.13");
+  EXPECT_EQ(roleKey(seriesRole(25)), "series.1");
   EXPECT_EQ(roleKey(ColourRole::idle), "idle");
 }
 

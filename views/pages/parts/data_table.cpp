@@ -29,7 +29,8 @@ using shell::Ui;
 namespace {
 
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
-              kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120;
+              kMark = 20, kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120,
+              kWrappedRows = 60, kMostLines = 3, kWrappedRoom = 4;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -48,13 +49,20 @@ class ShareDelegate : public QStyledItemDelegate {
     QStyleOptionViewItem plain = option;
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kPadding, 0, -kPadding, 0);
-    // Paths of names differ at their ends.
-    const QString text = index.data(Qt::DisplayRole).toString();
-    if (text.contains(QLatin1Char('/')) && !text.contains(QLatin1Char(' ')))
-      plain.textElideMode = Qt::ElideMiddle;
+    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > kDataTableRow);
+    // Names that are alike differ at their ends.
+    const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
+    if (!wraps) plain.textElideMode = Qt::ElideMiddle;
     if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
       plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? Ui::error : Ui::good));
     QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    const bool wraps = option->features.testFlag(QStyleOptionViewItem::WrapText);
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->features.setFlag(QStyleOptionViewItem::WrapText, wraps);
+    if (wraps) option->text = unbroken(option->text);
   }
 
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
@@ -178,6 +186,12 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     proxy_->setFilterFixedString(text);
     countRows();
+    fitHeight();
+  });
+  connect(proxy_, &QAbstractItemModel::layoutChanged, this, &DataTable::fitHeight);
+  // The stretched column follows the window after the others were fitted, and users move borders.
+  connect(view_->horizontalHeader(), &QHeaderView::sectionResized, this, [this] {
+    if (!fitting_) fitHeight();
   });
   connect(view_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
@@ -425,9 +439,11 @@ void DataTable::fitColumns() {
   fittedTo_ = view_->viewport()->width();
   compactWidths_.clear();
   QHeaderView* header = view_->horizontalHeader();
+  fitting_ = true;
   header->setSectionResizeMode(QHeaderView::Interactive);
   showYielded();
   fitShown();
+  fitting_ = false;
   tellYielded();
 }
 
@@ -480,13 +496,47 @@ void DataTable::shareEvenly(int room) {
   for (int c = 0; c + 1 < columns; ++c) view_->setColumnWidth(c, view_->columnWidth(c) + room / columns);
 }
 
+/// The lines that the texts of a row of the view need in their columns.
+int DataTable::linesOf(int row) const {
+  const int margin = view_->style()->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, view_) + 1;
+  const QFontMetrics metrics(view_->font());
+  int lines = 1;
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    if (view_->isColumnHidden(c) || !isText(c)) continue;
+    const QModelIndex index = proxy_->index(row, c);
+    const QString text = unbroken(index.data(Qt::DisplayRole).toString());
+    const int mark = index.data(Qt::DecorationRole).isNull() ? 0 : kMark;
+    const int room = view_->columnWidth(c) - 2 * (kPadding + margin) - mark;
+    if (!text.contains(QLatin1Char(' ')) || room <= 0 || metrics.horizontalAdvance(text) <= room) continue;
+    const int height =
+        metrics.boundingRect(QRect(0, 0, room, 10'000), Qt::TextWordWrap, text).height() + metrics.leading();
+    lines = std::max(lines, (height + metrics.lineSpacing() / 2) / metrics.lineSpacing());
+  }
+  return std::min(lines, kMostLines);
+}
+
+/// In a short table, sentences that are wider than their column continue in a second and third line.
+void DataTable::wrapTexts() {
+  const int rows = proxy_->rowCount();
+  for (int row = 0; row < std::min(rows, kWrappedRows); ++row) {
+    const int lines = rows <= kWrappedRows ? linesOf(row) : 1;
+    const int more = (lines - 1) * QFontMetrics(view_->font()).lineSpacing();
+    const int height = kDataTableRow + (lines > 1 ? more + kWrappedRoom : 0);
+    if (view_->rowHeight(row) != height) view_->setRowHeight(row, height);
+  }
+}
+
 void DataTable::fitHeight() {
+  if (fittedTo_ != kUnfitted) wrapTexts();
   if (rowsShown_ <= 0) return;
   // On a tall screen there is room for more.
   const int most = std::max(rowsShown_, window()->height() / (windowShare_ * kDataTableRow));
   const int rows = std::clamp(model_->rowCount(), 1, most);
   const int header = view_->horizontalHeader()->sizeHint().height();
-  view_->setFixedHeight(header + rows * kDataTableRow + 4 +
+  int tall = 0;
+  for (int row = 0; row < rows; ++row)
+    tall += row < proxy_->rowCount() ? view_->rowHeight(row) : kDataTableRow;
+  view_->setFixedHeight(header + tall + 4 +
                         (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
   view_->setVerticalScrollBarPolicy(model_->rowCount() > most ? Qt::ScrollBarAsNeeded
                                                               : Qt::ScrollBarAlwaysOff);

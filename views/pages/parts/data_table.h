@@ -85,6 +85,8 @@ class DataTable : public QWidget, public shell::Beside {
   void tellYielded();
   void shareRoom(int widest, int room);
   void shareEvenly(int room);
+  int linesOf(int row) const;
+  void wrapTexts();
   void fitHeight();
   void countRows();
   void follow();
@@ -111,6 +113,7 @@ class DataTable : public QWidget, public shell::Beside {
   std::vector<int> compactWidths_;  ///< what the columns need in the smaller font; empty: not measured
   std::vector<int> yielded_;        ///< columns that are hidden for lack of room
   std::set<std::string> demanded_;  ///< columns that the menu has shown although there was no room
+  bool fitting_ = false;            ///< the columns are being fitted
   bool scrolls_ = false;            ///< scrolls sideways because the columns need more room
   int fittedTo_ = -1;               ///< width for which the columns were fitted
 };

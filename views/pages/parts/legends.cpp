@@ -15,11 +15,20 @@ QString named(const std::string& name) {
   return text(name).replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
-/// A square for each micro-batch: the tone of its forward passes, and that of its backward passes.
+/// The numbers of the micro-batches that have the colour of number `first`: "2", "2, 32" or "2, 32, …".
+QString numbersOf(int first, std::int64_t count) {
+  QString numbers = QString::number(first);
+  const std::int64_t second = first + geometry::kMicroBatchHues;
+  if (second < count) numbers += QStringLiteral(", %1").arg(second);
+  if (second + geometry::kMicroBatchHues < count) numbers += QStringLiteral(", …");
+  return numbers;
+}
+
+/// A square for each colour of micro-batches: the tone of forward passes, and that of backward passes.
 void addMicroBatches(std::vector<LegendEntry>& entries, std::int64_t count, bool backward) {
   const auto most = static_cast<int>(std::min<std::int64_t>(count, geometry::kMicroBatchHues));
   for (int i = 0; i < most; ++i) {
-    const QString number = QString::number(i);
+    const QString number = numbersOf(i, count);
     LegendEntry entry{i == 0 ? tr("micro-batch %1").arg(number) : number, geometry::microBatchRole(i, false)};
     if (backward) entry.also = geometry::microBatchRole(i, true);
     entries.push_back(entry);
@@ -91,9 +100,10 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
   addWaits(entries, waits);
   if (options.counters && model.counters && !model.counters->empty())
     entries.push_back({tr("counter"), ColourRole::counter});
+  entries.push_back({tr("idle (table)"), ColourRole::idle});
   const bool wall = std::ranges::any_of(
       model.trace->runs, [](const model::Run& run) { return run.wallEndNs > run.wallStartNs; });
-  if (wall) entries.push_back({tr("the host's own time"), ColourRole::idle});
+  if (wall) entries.push_back({tr("host's own time"), ColourRole::idle});
   return entries;
 }
 

@@ -83,7 +83,7 @@ QWidget* OperationCharts::current() const {
 }
 
 void OperationCharts::setKind(Kind kind) {
-  stack_->setCurrentIndex(static_cast<int>(kind));
+  showOnly(*stack_, static_cast<int>(kind));
 }
 
 QString OperationCharts::time(double ticks) const {

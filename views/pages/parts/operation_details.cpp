@@ -1,7 +1,9 @@
 #include "views/pages/parts/operation_details.h"
 
 #include <QScrollArea>
+#include <QVBoxLayout>
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "views/pages/parts/data_table.h"
@@ -18,7 +20,7 @@ using sections::Format;
 using sections::OperationRows;
 using sections::SectionTable;
 
-constexpr int kDetailRows = 11, kFactWidth = 250;
+constexpr int kDetailRows = 11, kRowsOfFacts = 4, kFactWidth = 250;
 constexpr std::size_t kMostDetailRows = 1'000;
 
 const std::string& wordOf(const SectionTable& table, int row, std::size_t column) {
@@ -55,8 +57,17 @@ OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* paren
   auto* area = new QScrollArea(this);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
-  area->setWidget(facts_);
-  for (QWidget* plain : {area->viewport(), static_cast<QWidget*>(facts_)})
+  auto* summary = new QWidget(area);
+  auto* column = new QVBoxLayout(summary);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(10);
+  parts_ = new DataTable(palette, summary);
+  parts_->setComparable(false);
+  column->addWidget(facts_);
+  column->addWidget(parts_);
+  column->addStretch(1);
+  area->setWidget(summary);
+  for (QWidget* plain : {area->viewport(), summary, static_cast<QWidget*>(facts_)})
     plain->setAutoFillBackground(false);  // the ground of the panel
   addTab(area, tr("Summary"));
   const auto add = [&](const QString& name) {
@@ -159,6 +170,14 @@ void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::v
 void OperationDetails::show(const ChosenOperations& chosen) {
   showFacts(chosen);
   const std::vector<int> operators = operatorsOf(chosen), programs = programsOf(chosen, operators);
+  // All operations are told apart by type, a selected one by what it consists of.
+  const bool all = chosen.title.isEmpty();
+  std::vector<int> kinds(data_->rows(OperationRows::kinds).rows.size());
+  std::iota(kinds.begin(), kinds.end(), 0);
+  showRows(parts_, all ? OperationRows::kinds : OperationRows::operators, all ? kinds : operators,
+           all ? tr("By type") : tr("Operators in it"),
+           all ? std::vector<const char*>{"name", "cycles", "share", "flops", "peak_share", "tile_balance"}
+               : std::vector<const char*>{"name", "pass", "device", "cycles", "share"});
   showRows(programs_, OperationRows::programs, programs, tr("Programs"),
            {"name", "kind", "pass", "device", "cycles", "tile_balance", "exchanged_bytes"});
   showRows(cycles_, OperationRows::operators, operators, tr("Time by operator and pass"),
@@ -181,7 +200,8 @@ void OperationDetails::show(const ChosenOperations& chosen) {
                       : "this profile records no code here";
   code_->setTable(std::move(shown), data_->perUnit());
   setNames({});
-  for (DataTable* table : {programs_, code_, cycles_, flops_, names_}) table->setRowsShown(kDetailRows);
+  for (DataTable* table : {parts_, programs_, code_, cycles_, flops_, names_})
+    table->setRowsShown(kDetailRows);
 }
 
 void OperationDetails::setNames(const std::vector<model::DebugContext>& chain) {

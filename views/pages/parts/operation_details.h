@@ -40,8 +40,8 @@ struct ChosenOperations {
   std::string name, prefix;  ///< prefix: all layers below this path, for a row of the tree
 };
 
-/// Tabs with what is known of the selected operations: figures, programs, code, time and FLOP of each
-/// operator, and names from the model down to the program.
+/// Tabs with what is known of the selected operations: figures and largest parts, programs, code, time and
+/// FLOP of each operator, and names from the model down to the program.
 class OperationDetails : public QTabWidget {
   Q_OBJECT
 
@@ -62,7 +62,7 @@ class OperationDetails : public QTabWidget {
 
   std::shared_ptr<const OperationsData> data_;
   FactGrid* facts_;
-  DataTable *programs_, *code_, *cycles_, *flops_, *names_;
+  DataTable *parts_, *programs_, *code_, *cycles_, *flops_, *names_;
 };
 
 }  // namespace pipescope::pages

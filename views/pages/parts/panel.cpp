@@ -5,17 +5,20 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 
 using shell::Ui;
 
 namespace {
-constexpr int kNarrow = 1180, kRadius = 6, kSpace = 12;
+constexpr int kNarrow = 1180, kWideSplit = 2200, kRadius = 6, kSpace = 12;
 constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 3;
 }  // namespace
 
@@ -110,20 +113,65 @@ SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* par
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);
   picture_ = new Panel(palette, {}, splitter_);
-  auto* lower = new Panel(palette, {}, splitter_);
-  tabs_ = new QTabWidget(lower);
+  auto* lower = new QWidget(splitter_);
+  auto* row = new QHBoxLayout(lower);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(kSpace);
+  beside_ = new Panel(palette, {}, lower);
+  beside_->hide();
+  auto* tables = new Panel(palette, {}, lower);
+  tabs_ = new QTabWidget(tables);
   tabs_->setDocumentMode(true);
-  lower->body()->addWidget(tabs_);
+  tables->body()->addWidget(tabs_);
+  row->addWidget(beside_, 1);
+  row->addWidget(tables, 3);
   splitter_->addWidget(picture_);
   splitter_->addWidget(lower);
   setShares(3, 2);
   layout->addWidget(splitter_, 1);
 }
 
+void SplitArea::setFacts(QWidget* facts, const QString& title) {
+  facts_ = facts;
+  factsTitle_ = title;
+  beside_->setTitle(title);
+  tabs_->insertTab(0, facts_, title);
+  placeFacts();
+}
+
+void SplitArea::placeFacts() {
+  if (facts_ == nullptr) return;
+  const bool wide = width() >= kWideSplit;
+  if (wide != beside_->isHidden()) return;
+  if (wide) {
+    tabs_->removeTab(tabs_->indexOf(facts_));
+    beside_->body()->addWidget(facts_, 1);
+  } else {
+    beside_->body()->removeWidget(facts_);
+    tabs_->insertTab(0, facts_, factsTitle_);
+    tabs_->setCurrentIndex(0);
+  }
+  facts_->show();
+  beside_->setVisible(wide);
+}
+
+void SplitArea::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeFacts();
+}
+
 void SplitArea::setShares(int picture, int tabs) {
   splitter_->setStretchFactor(0, picture);
   splitter_->setStretchFactor(1, tabs);
   splitter_->setSizes({1000 * picture, 1000 * tabs});  // proportions, whatever sizes the two panels prefer
+}
+
+void showOnly(QStackedWidget& stack, int index) {
+  stack.setCurrentIndex(index);
+  for (int i = 0; i < stack.count(); ++i) {
+    stack.widget(i)->setSizePolicy(QSizePolicy::Expanding,
+                                   i == index ? QSizePolicy::Preferred : QSizePolicy::Ignored);
+  }
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {
@@ -174,7 +222,7 @@ void FigureCard::setFigure(const QString& caption, const QString& value, const Q
                            const QString& link, Ui colour) {
   caption_ = caption;
   value_ = value;
-  detail_ = detail;
+  detail_ = unbroken(detail);
   link_ = link;
   colour_ = colour;
   amount_.reset();
@@ -211,7 +259,7 @@ void FigureCard::showBeside(const shell::Beside* source, double) {
       if (change != 0) besideColour_ = better ? Ui::good : Ui::error;
     }
   }
-  setAccessibleDescription(beside_.isEmpty() ? detail_ : beside_ + QStringLiteral("; ") + detail_);
+  setAccessibleDescription(beside_.isEmpty() ? toolTip() : beside_ + QStringLiteral("; ") + toolTip());
   updateGeometry();
   update();
 }

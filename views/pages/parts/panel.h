@@ -10,6 +10,7 @@
 class QBoxLayout;
 class QLabel;
 class QSplitter;
+class QStackedWidget;
 class QTabWidget;
 class QVBoxLayout;
 
@@ -64,14 +65,26 @@ class SplitArea : public QWidget {
   SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent = nullptr);
   Panel* picture() const { return picture_; }
   QTabWidget* tabs() const { return tabs_; }
+  /// Shows figures of what is selected in the first tab, or in a wide window in a panel beside the tabs.
+  void setFacts(QWidget* facts, const QString& title);
   /// Shares the height between the picture and the tabs.
   void setShares(int picture, int tabs);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void placeFacts();
+
   QSplitter* splitter_;
-  Panel* picture_;
+  Panel *picture_, *beside_;
   QTabWidget* tabs_;
+  QWidget* facts_ = nullptr;
+  QString factsTitle_;
 };
+
+/// Shows one of several widgets. The hidden ones keep no room.
+void showOnly(QStackedWidget& stack, int index);
 
 /// A figure in large letters with its meaning. A link leads to the page that explains it. In a comparison it
 /// also has the other profile's figure and the change.
@@ -92,7 +105,8 @@ class FigureCard : public QFrame, public shell::Beside {
   QString value() const { return value_; }
   shell::Ui colour() const { return colour_; }
   QString caption() const { return caption_; }
-  /// The part of the detail that fits into three lines of `width` pixels. The tool tip shows all of it.
+  /// The part of the detail that fits into three lines of `width` pixels, in which spaces between figures and
+  /// units do not break. The tool tip shows all of it.
   QString detailShown(int width) const;
   QSize sizeHint() const override { return {240, heightForWidth(240)}; }
   QSize minimumSizeHint() const override { return {170, 90}; }

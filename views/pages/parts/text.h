@@ -18,6 +18,10 @@ inline QString groupedCount(int count) {
   return text(geometry::groupedNumber(count));
 }
 
+/// The text with spaces at which no line is broken: between a figure and its unit or what it counts, and
+/// around "1.1 × the mean".
+QString unbroken(QString text);
+
 /// Translates texts in functions that belong to no QObject.
 inline QString tr(const char* text) {
   return QObject::tr(text);

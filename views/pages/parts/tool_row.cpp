@@ -23,6 +23,13 @@ QComboBox* ToolRow::combo(const QStringList& items, const QString& name, const Q
   return box;
 }
 
+QLabel* ToolRow::label(const QString& text) {
+  auto* made = new QLabel(text, this);
+  shell::Palette::makeQuiet(*made);
+  layout_->addWidget(made);
+  return made;
+}
+
 QToolButton* ToolRow::button(const QString& name, const QString& tip, std::function<void()> run) {
   auto* made = new QToolButton(this);
   made->setAutoRaise(true);

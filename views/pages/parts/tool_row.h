@@ -1,6 +1,7 @@
 #pragma once
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QToolButton>
 #include <functional>
 
@@ -16,6 +17,8 @@ class ToolRow : public QWidget {
   explicit ToolRow(shell::PageContext& context, QWidget* parent = nullptr);
 
   QComboBox* combo(const QStringList& items, const QString& name, const QString& tip);
+  /// Adds a quiet word that says what the control behind it is for.
+  QLabel* label(const QString& text);
   /// Adds a button whose icon follows the theme.
   QToolButton* button(const QString& icon, const QString& tip, std::function<void()> run);
   /// Adds a button that saves a picture of the page: the visible part or the whole chart.

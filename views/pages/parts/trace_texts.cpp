@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 #include "profiler/geometry/timeline_links.h"
 #include "profiler/sections/section.h"
@@ -159,10 +160,10 @@ QString TraceTexts::counterValue(const TimelineItem& item) const {
   const analysis::CounterSeries& series =
       at(*scene_.model()->counters, at(scene_.layout().rows, item.row).lane);
   const analysis::CounterPoint& point = at(series.points, item.index);
-  const QString unit = series.counter.unit.empty() ? QString() : QLatin1Char(' ') + text(series.counter.unit);
+  const auto shown = [&](double value) { return text(geometry::counterText(value, series.counter.unit)); };
   if (point.count > 1 && point.smallest < point.largest)
-    return tr("%1 … %2%3, %4 samples").arg(point.smallest).arg(point.largest).arg(unit).arg(point.count);
-  return QString::number(point.last) + unit;
+    return tr("%1 … %2, %3 samples").arg(shown(point.smallest), shown(point.largest)).arg(point.count);
+  return shown(point.last);
 }
 
 QString TraceTexts::wallTime(const TimelineItem& item) const {
