@@ -15,10 +15,9 @@ base::Status forEachRowOfRun(const model::ProfileSource& source, const model::Ru
     // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
     // wrong.
     if (blocks[i].rows > 0 && !mayMeet(blocks[i], run.start, run.end)) continue;
-    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(i));
-    for (const Row& row : *rows) {
+    PIPESCOPE_TRY(forEachRowOfBlock<Row>(source, i, [&](const Row& row) {
       if (row.run == run.id) visit(row);
-    }
+    }));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "profiler/analysis/pipeline/waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,13 +41,24 @@ struct WaitSum {
 
 }  // namespace
 
+Result<RunRows> runRows(const model::ProfileSource& source, const model::Run& run) {
+  RunRows rows;
+  PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, run));
+  PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, run));
+  return rows;
+}
+
 Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
                                           model::ExecutableId executable) {
-  std::vector<WaitGroup> groups;
   const model::Run* run = catalog.lastRunOf(executable);
-  if (run == nullptr) return groups;
-  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, *run));
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
+  if (run == nullptr) return std::vector<WaitGroup>();
+  PIPESCOPE_ASSIGN(const RunRows rows, runRows(source, *run));
+  return waitGroups(rows, catalog, *run);
+}
+
+std::vector<WaitGroup> waitGroups(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
+  std::vector<WaitGroup> groups;
+  const std::vector<model::Placement>& placements = rows.placements;
   const PlacementsById byId(placements);
   std::set<int> iterations;
   for (const model::Placement& placement : placements) {
@@ -59,7 +71,7 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
     for (const model::Placement& placement : placements)
       if (placement.stage >= 0) firstStage.try_emplace(placement.device, placement.stage);
   std::unordered_map<WaitKey, WaitSum, WaitKeyHash> unordered;
-  for (const model::Wait& wait : waits) {
+  for (const model::Wait& wait : rows.waits) {
     const model::Placement* const placement = byId.find(wait.waitedFor);
     const auto device = firstStage.find(wait.waitedForDevice);
     const int stage = placement != nullptr         ? placement->stage
@@ -73,7 +85,7 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
   }
   const std::map<WaitKey, WaitSum> sums(unordered.begin(), unordered.end());
   const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));
-  const double length = static_cast<double>((run->end - run->start).count);
+  const double length = static_cast<double>((run.end - run.start).count);
   for (const auto& [key, sum] : sums) {
     WaitGroup group;
     group.device = key.device;
@@ -183,17 +195,23 @@ class PathFinder {
 
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId runId) {
-  std::vector<CriticalLink> path;
   if (!catalog.runs.contains(runId)) return base::badInput("The profile has no such run.");
   const model::Run& run = catalog.runs[runId];
-  PIPESCOPE_ASSIGN(std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
-  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
+  PIPESCOPE_ASSIGN(const RunRows rows, runRows(source, run));
+  return criticalPath(rows, catalog, run);
+}
+
+std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
+  std::vector<CriticalLink> path;
+  std::vector<model::Placement> recognised;
   // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
   if (catalog.measured())
-    std::erase_if(placements,
-                  [](const model::Placement& p) { return p.pass == model::Pass::other && p.stage < 0; });
+    std::ranges::copy_if(rows.placements, std::back_inserter(recognised), [](const model::Placement& p) {
+      return p.pass != model::Pass::other || p.stage >= 0;
+    });
+  const std::vector<model::Placement>& placements = catalog.measured() ? recognised : rows.placements;
   if (placements.empty()) return path;
-  const PathFinder finder(placements, waits, catalog.measured());
+  const PathFinder finder(placements, rows.waits, catalog.measured());
   const auto last = std::max_element(placements.begin(), placements.end(),
                                      [](const auto& a, const auto& b) { return a.end < b.end; });
   Ticks reached = run.end;
