@@ -189,11 +189,12 @@ void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
   rows_ = std::move(rows);
   if (!rows_.shape) rows_.shape = shapeOf(rows_);
   ticksPerShownUnit_ = ticksPerShownUnit;
-  marks_.clear();
+  marks_.reset();
   endResetModel();
 }
 
-void TreeModel::setMarks(std::vector<QPixmap> marks) {
+void TreeModel::setMarks(std::vector<QPixmap> pictures, RowMarks marks) {
+  pictures_ = std::move(pictures);
   marks_ = std::move(marks);
 }
 
@@ -241,7 +242,9 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
           (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
           Qt::AlignVCenter);
     case Qt::DecorationRole:
-      return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
+      return index.column() == 0 && marks_ && row < marks_->size()
+                 ? QVariant(pictures_[static_cast<std::size_t>((*marks_)[row])])
+                 : QVariant();
     case Qt::ToolTipRole:
       return index.column() == 0 ? QVariant(text(formatCell(cell, Format::plain))) : QVariant();
     case SectionTableModel::kSortRole:
