@@ -38,6 +38,7 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
+  bool holdsNumbers(std::size_t column) const;
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
@@ -45,6 +46,7 @@ class SectionTableModel : public QAbstractTableModel {
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of ticks in each column
+  std::vector<bool> numbers_;  ///< by column: it holds numbers
   std::optional<geometry::TimeScale> times_;
   bool compact_ = false;
   QFont headingFont_;  ///< of a compact table
