@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/catalog.h"
+#include "profiler/base/large_pages.h"
 
 namespace pipescope::analysis {
 
@@ -31,6 +32,7 @@ Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const mod
   for (const model::BlockInfo& block : blocks)
     if (mayMeet(block, run.start, run.end)) most += block.rows;
   found.reserve(static_cast<std::size_t>(most));
+  base::preferLargePages(found.data(), found.capacity() * sizeof(Row));
   PIPESCOPE_TRY(forEachRowOfRun<Row>(source, run, [&found](const Row& row) { found.push_back(row); }));
   return found;
 }
