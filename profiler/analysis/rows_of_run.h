@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/catalog.h"
+#include "profiler/base/large_pages.h"
 
 namespace pipescope::analysis {
 
@@ -15,10 +16,9 @@ base::Status forEachRowOfRun(const model::ProfileSource& source, const model::Ru
     // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
     // wrong.
     if (blocks[i].rows > 0 && !mayMeet(blocks[i], run.start, run.end)) continue;
-    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(i));
-    for (const Row& row : *rows) {
+    PIPESCOPE_TRY(forEachRowOfBlock<Row>(source, i, [&](const Row& row) {
       if (row.run == run.id) visit(row);
-    }
+    }));
   }
   return {};
 }
@@ -32,6 +32,7 @@ Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const mod
   for (const model::BlockInfo& block : blocks)
     if (mayMeet(block, run.start, run.end)) most += block.rows;
   found.reserve(static_cast<std::size_t>(most));
+  base::preferLargePages(found.data(), found.capacity() * sizeof(Row));
   PIPESCOPE_TRY(forEachRowOfRun<Row>(source, run, [&found](const Row& row) { found.push_back(row); }));
   return found;
 }

@@ -83,6 +83,9 @@ class ProfileSource {
     return integerColumns(tableIndexOf<Row>(), index);
   }
 
+  /// True if the source stores columns. Otherwise it makes them from rows, which are then the cheaper form.
+  virtual bool storesColumns() const { return false; }
+
   /// Announces blocks whose columns will be read next, so that a source can read them ahead in parallel.
   /// Errors appear only when a block is read.
   template <class Row>

@@ -8,6 +8,10 @@
 
 #include "profiler/replay/recording.h"
 
+namespace pipescope::analysis {
+struct Memory;
+}
+
 namespace pipescope::replay {
 
 struct Change {
@@ -22,6 +26,7 @@ struct ChangeContext {
   const model::ProfileSource& source;
   const analysis::Catalog& catalog;
   const Schedules* schedules = nullptr;
+  const analysis::Memory* memory = nullptr;  ///< of the executable; null: it is read where it is needed
 };
 
 /// A recording with changes.

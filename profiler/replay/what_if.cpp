@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/record/memory_profile.h"
@@ -11,15 +12,14 @@
 namespace pipescope::replay {
 namespace {
 
-ReplayedCall callOf(const ChangeContext& context, const Recording& recording, const Timeline& timeline) {
+ReplayedCall callOf(const ChangeContext& context, const Recording& recording, Ticks length) {
   ReplayedCall call;
   call.microBatches = recording.microBatches;
-  call.stepTicks = static_cast<double>(timeline.length().count) / recording.iterations;
+  call.stepTicks = static_cast<double>(length.count) / recording.iterations;
   const auto replicas = static_cast<double>(std::max<std::int64_t>(recording.executable.replicas, 1));
   call.microBatchTicks = call.stepTicks / (recording.microBatches * replicas);
   const std::int64_t samples = samplesOf(recording, context.catalog);
-  const double seconds =
-      static_cast<double>(timeline.length().count) / static_cast<double>(recording.ticksPerSecond);
+  const double seconds = static_cast<double>(length.count) / static_cast<double>(recording.ticksPerSecond);
   if (samples > 0 && seconds > 0 && recording.tickMeaning != model::TickMeaning::cost)
     call.samplesPerSecond = static_cast<double>(samples) / seconds;
   return call;
@@ -72,16 +72,48 @@ void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
 
 }  // namespace
 
+std::optional<WhatIf> recordedAnswer(const ChangeContext& context, model::ExecutableId executable,
+                                     const analysis::StagesReport& stages) {
+  const model::Executable* row = context.catalog.executable(executable);
+  const model::Run* run = context.catalog.lastRunOf(executable);
+  if (row == nullptr || run == nullptr || stages.stages.empty() || stages.lost.step <= 0 ||
+      stages.microBatches < 1 || context.catalog.measured())
+    return std::nullopt;
+  Recording recording;
+  recording.executable = *row;
+  recording.run = *run;
+  recording.ticksPerSecond = context.catalog.timebase({}).ticksPerSecond;
+  recording.tickMeaning = context.catalog.target.tickMeaning;
+  const Ticks length = run->end - run->start;
+  recording.iterations = static_cast<int>(std::llround(static_cast<double>(length.count) / stages.lost.step));
+  recording.microBatches = recording.recordedMicroBatches = static_cast<int>(stages.microBatches);
+  if (recording.iterations < 1) return std::nullopt;
+  WhatIf result;
+  result.before = result.after = callOf(context, recording, length);
+  result.stagesBefore = result.stagesAfter = stages;
+  for (const analysis::StageReport& stage : stages.stages) {
+    StageFit fit;
+    fit.stage = stage.index;
+    if (stage.memory)
+      fit.fits = stage.memory->worstSpan <= stage.memory->worstUnitBytes + stage.memory->freeBytes;
+    result.memory.push_back(fit);
+  }
+  return result;
+}
+
 base::Result<ReplayedCall> replayedCall(const ChangeContext& context, const Recording& recording) {
   PIPESCOPE_ASSIGN(const Timeline timeline, replayCall(recording, Detail::length));
-  return callOf(context, recording, timeline);
+  return callOf(context, recording, timeline.length());
 }
 
 base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Recording& before,
                                           const Changed& after) {
   std::vector<StageFit> fits;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, before.executable.id));
+  analysis::Memory read;
+  if (context.memory == nullptr) {
+    PIPESCOPE_ASSIGN(read, analysis::memory(context.source, context.catalog, before.executable.id));
+  }
+  const analysis::Memory& memory = context.memory != nullptr ? *context.memory : read;
   const std::vector<std::int64_t>& stash = after.recording.orders.front().stashEntries;
   const std::vector<std::int64_t>& recorded = before.orders.front().stashEntries;
   std::map<model::DeviceId, Bytes> added;  // all stages of a device share its memory
@@ -121,16 +153,21 @@ base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Re
 base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recording,
                             const std::vector<Change>& changes) {
   WhatIf result;
-  PIPESCOPE_ASSIGN(const Timeline recorded, replayCall(recording));
+  PIPESCOPE_ASSIGN(Timeline recorded, replayCall(recording));
   PIPESCOPE_ASSIGN(Changed changed, applyChanges(context, recording, changes));
-  PIPESCOPE_ASSIGN(result.timeline, replayCall(changed.recording));
-  result.before = callOf(context, recording, recorded);
-  result.after = callOf(context, changed.recording, result.timeline);
+  result.before = callOf(context, recording, recorded.length());
+  PIPESCOPE_ASSIGN(result.stagesBefore, stagesOf(context, recording, recorded));
+  if (changes.empty()) {
+    result.timeline = std::move(recorded);
+    result.stagesAfter = result.stagesBefore;
+  } else {
+    PIPESCOPE_ASSIGN(result.timeline, replayCall(changed.recording));
+    PIPESCOPE_ASSIGN(result.stagesAfter, stagesOf(context, changed.recording, result.timeline));
+  }
+  result.after = callOf(context, changed.recording, result.timeline.length());
   result.parts = partsOf(context, recording, changes, result.before, result.after);
   result.interaction = result.after.stepTicks - result.before.stepTicks;
   for (const WhatIfPart& part : result.parts) result.interaction -= part.ticks.value_or(0);
-  PIPESCOPE_ASSIGN(result.stagesBefore, stagesOf(context, recording, recorded));
-  PIPESCOPE_ASSIGN(result.stagesAfter, stagesOf(context, changed.recording, result.timeline));
   PIPESCOPE_ASSIGN(result.memory, fitOf(context, recording, changed));
   result.remarks = std::move(changed.remarks);
   addFitRemarks(result, result.remarks);

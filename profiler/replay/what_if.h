@@ -51,6 +51,11 @@ struct WhatIf {
 base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recording,
                             const std::vector<Change>& changes);
 
+/// What whatIf() answers of an emulated call without changes, from the report of its stages. The recording,
+/// its timeline and the stashes are missing, because they take longer to read. None: only a replay can tell.
+std::optional<WhatIf> recordedAnswer(const ChangeContext& context, model::ExecutableId executable,
+                                     const analysis::StagesReport& stages);
+
 /// Replays the call, without rows.
 base::Result<ReplayedCall> replayedCall(const ChangeContext& context, const Recording& recording);
 

@@ -54,36 +54,19 @@ namespace {
 /// So many programs below no other one are still a list that can be read.
 constexpr std::int64_t kMostLooseRoots = 1'000;
 
-/// Puts programs that lie below no other one below their devices, if they are very many. The rows of devices
-/// have the sums, and no id.
+/// Puts programs that lie below no other one below the rows of their devices.
 std::vector<analysis::ProgramNode> underDevices(std::vector<analysis::ProgramNode> nodes,
-                                                const analysis::Catalog& catalog) {
+                                                std::vector<analysis::ProgramNode> devices) {
   std::map<model::DeviceId, std::vector<std::size_t>> rootsOf;
-  std::int64_t roots = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].depth != 0) continue;
-    rootsOf[nodes[i].device].push_back(i);
-    ++roots;
+    if (nodes[i].depth == 0) rootsOf[nodes[i].device].push_back(i);
   }
-  if (roots <= kMostLooseRoots || rootsOf.size() < 2) return nodes;
   std::vector<analysis::ProgramNode> grouped;
-  grouped.reserve(nodes.size() + rootsOf.size());
-  for (const auto& [device, own] : rootsOf) {
-    const model::Device* row = catalog.device(device);
-    analysis::ProgramNode group;
-    group.device = device;
-    group.kind = "Device";
-    group.name = row == nullptr ? std::string() : row->name;
-    const std::size_t place = grouped.size();
-    grouped.push_back(std::move(group));
+  grouped.reserve(nodes.size() + devices.size());
+  for (analysis::ProgramNode& device : devices) {
+    const std::vector<std::size_t>& own = rootsOf[device.device];
+    grouped.push_back(std::move(device));
     for (const std::size_t root : own) {
-      analysis::ProgramNode& sum = grouped[place];
-      base::addWrapped(sum.code.count, nodes[root].code.count);
-      if (nodes[root].kind != "Function") {  // its Calls have what it takes
-        base::addWrapped(sum.ticks.count, nodes[root].ticks.count);
-        base::addWrapped(sum.exchanged.count, nodes[root].exchanged.count);
-      }
-      sum.programs += nodes[root].programs;
       for (std::size_t i = root; i < nodes.size() && (i == root || nodes[i].depth > 0); ++i) {
         grouped.push_back(std::move(nodes[i]));
         ++grouped.back().depth;
@@ -93,11 +76,7 @@ std::vector<analysis::ProgramNode> underDevices(std::vector<analysis::ProgramNod
   return grouped;
 }
 
-}  // namespace
-
-base::Result<ProgramRows> programRows(const Context& context) {
-  PIPESCOPE_ASSIGN(auto tree, analysis::programTree(context.source, context.catalog, context.executable));
-  const std::vector<analysis::ProgramNode> nodes = underDevices(std::move(tree), context.catalog);
+ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Context& context) {
   const Words words = wordsOf(context.catalog);
   ProgramRows rows;
   rows.table = {
@@ -122,6 +101,7 @@ base::Result<ProgramRows> programRows(const Context& context) {
       {"tile_balance", "Balance", Format::fraction, "mean ÷ slowest unit, of what computes"},
       {"programs", "Programs", Format::count, "without children, at or below it"},
       {"callers", "Callers", Format::count, "Calls of a function"}};
+  rows.table.rows.reserve(nodes.size());
   std::vector<int> path;   // the last row of each depth
   int functionDepth = -1;  // of the function around the present row
   for (const analysis::ProgramNode& node : nodes) {
@@ -138,15 +118,34 @@ base::Result<ProgramRows> programRows(const Context& context) {
     const bool isCounted = functionDepth < 0 || node.ticks.count > 0;  // not only at the calls
     if (functionDepth < 0 && node.kind == "Function") functionDepth = node.depth;
     const model::Device* device = context.catalog.device(node.device);
-    const auto unlessNone = [](std::int64_t n) { return n > 0 ? Cell(n) : Cell(); };
-    rows.table.rows.push_back({programText(node), node.id.valid() ? Cell(node.id.value) : Cell(), node.kind,
-                               device ? Cell(device->name) : Cell(),
-                               isCounted ? Cell(node.ticks.count) : Cell(), unlessNone(node.code.count),
-                               unlessNone(node.exchanged.count), unlessNone(node.activeUnits),
-                               node.tileBalance >= 0 ? Cell(node.tileBalance) : Cell(), node.programs,
-                               node.kind == "Function" ? Cell(node.callers) : Cell()});
+    // An initializer list would copy every text once more, and there may be very many programs.
+    std::vector<Cell>& cells = rows.table.rows.emplace_back();
+    cells.reserve(rows.table.columns.size());
+    cells.emplace_back(programText(node));
+    cells.push_back(node.id.valid() ? Cell(node.id.value) : Cell());
+    cells.emplace_back(node.kind);
+    cells.push_back(device ? Cell(device->name) : Cell());
+    cells.push_back(isCounted ? Cell(node.ticks.count) : Cell());
+    for (const std::int64_t amount : {node.code.count, node.exchanged.count, node.activeUnits})
+      cells.push_back(amount > 0 ? Cell(amount) : Cell());
+    cells.push_back(node.tileBalance >= 0 ? Cell(node.tileBalance) : Cell());
+    cells.emplace_back(node.programs);
+    cells.push_back(node.kind == "Function" ? Cell(node.callers) : Cell());
   }
   return rows;
+}
+
+}  // namespace
+
+base::Result<ProgramRows> programRows(const Context& context, const std::function<void(ProgramRows)>& begin) {
+  using analysis::ProgramReader;
+  PIPESCOPE_ASSIGN(const ProgramReader reader,
+                   ProgramReader::read(context.source, context.catalog, context.executable));
+  std::vector<analysis::ProgramNode> devices;
+  if (reader.roots() > kMostLooseRoots) devices = reader.devices();
+  if (devices.size() < 2) return rowsOf(reader.tree(), context);
+  if (begin) begin(rowsOf(devices, context));
+  return rowsOf(underDevices(reader.tree(), std::move(devices)), context);
 }
 
 std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row) {

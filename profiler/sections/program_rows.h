@@ -1,5 +1,6 @@
 #pragma once
 // The program tree with what each program costs, as a table whose rows form a tree.
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,7 +23,9 @@ struct ProgramRows {
   std::vector<model::DebugContextId> contexts;        ///< by row
   std::vector<std::optional<model::StepKind>> steps;  ///< by row; only programs without children have one
 };
-base::Result<ProgramRows> programRows(const Context& context);
+/// `begin` gets the rows of the devices first, if very many programs lie below them.
+base::Result<ProgramRows> programRows(const Context& context,
+                                      const std::function<void(ProgramRows)>& begin = {});
 
 /// The programs at or below a row, with those of the functions that are called there.
 std::vector<model::ProgramId> programsBelow(const ProgramRows& rows, int row);

@@ -72,7 +72,10 @@ SharedReport<analysis::Memory> memoryOf(const Context& context) {
 }
 
 SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context) {
-  return onceMade(context.reports->waits, context, analysis::waitGroups);
+  return onceMade(context.reports->waits, context,
+                  [](const auto& source, const auto& catalog, auto executable) {
+                    return analysis::waitGroups(source, catalog, executable);
+                  });
 }
 
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context) {
@@ -83,6 +86,19 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
                     if (run == nullptr) return Path();
                     return analysis::criticalPath(source, catalog, run->id);
                   });
+}
+
+base::Status readWaitsAndPath(const Context& context) {
+  ReportCache& reports = *context.reports;
+  const std::scoped_lock lock(reports.waits.mutex, reports.path.mutex);
+  const model::Run* run = context.catalog.lastRunOf(context.executable);
+  if (run == nullptr || reports.waits.report || reports.path.report) return {};
+  PIPESCOPE_ASSIGN(const analysis::RunRows rows, analysis::runRows(context.source, *run));
+  reports.waits.report = std::make_shared<const std::vector<analysis::WaitGroup>>(
+      analysis::waitGroups(rows, context.catalog, *run));
+  reports.path.report = std::make_shared<const std::vector<analysis::CriticalLink>>(
+      analysis::criticalPath(rows, context.catalog, *run));
+  return {};
 }
 
 SharedReport<analysis::Operations> allOperationsOf(const Context& context) {

@@ -27,6 +27,8 @@ SharedReport<analysis::Memory> memoryOf(const Context& context);
 SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
 /// The critical path of the executable's last run; empty if nothing has run.
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
+/// Computes both of these from rows that are read once. Call it first where both are needed.
+base::Status readWaitsAndPath(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
 /// The same with the lists of single operators and programs. Call it first where both are needed.
 SharedReport<analysis::Operations> allOperationsOf(const Context& context);

@@ -182,6 +182,7 @@ void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* 
 }
 
 base::Result<Section> makeWaits(const Context& context) {
+  PIPESCOPE_TRY(readWaitsAndPath(context));
   PIPESCOPE_ASSIGN(const auto groups, waitsOf(context));
   Section section{"waits", "Waits", {}, {waitTable(context, *groups)}, {}};
   const model::Run* run = context.catalog.lastRunOf(context.executable);

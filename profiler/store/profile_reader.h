@@ -47,6 +47,8 @@ class ProfileReader : public model::ProfileSource {
   /// them.
   std::vector<std::string> damage() const;
 
+  bool storesColumns() const override { return true; }
+
   const std::string& path() const;
   /// Time of the last commit in UTC (2026-01-31T23:59:59Z). Empty if it is damaged.
   std::string lastCommitUtc() const;

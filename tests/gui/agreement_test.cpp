@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "app/run/execute/run.h"
+#include "app/run/orders/replay_schedules.h"
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
@@ -18,7 +19,9 @@
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/replay/what_if.h"
 #include "profiler/sections/program_rows.h"
+#include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/store/profile_reader.h"
 #include "views/pages/parts/facts.h"
@@ -594,6 +597,38 @@ void expectLaunchesAgree(const Figures& of) {
   }
 }
 
+/// What is shown of the recorded step before its replay is what the replay gives.
+void expectRecordedStepAgrees(const Figures& of) {
+  const replay::Schedules schedules = app::replaySchedules();
+  const replay::ChangeContext context{of.context().source, of.catalog(), &schedules};
+  const model::ExecutableId executable = of.context().executable;
+  const auto first = replay::recordedAnswer(context, executable, of.stages());
+  const auto recording = replay::readRecording(context.source, context.catalog, executable, &schedules);
+  ASSERT_EQ(first.has_value(), recording.ok());
+  if (!first) return;
+  const auto replayed = replay::whatIf(context, *recording, {});
+  ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+  const sections::Section before = sections::whatIfSection(of.catalog(), *first),
+                          after = sections::whatIfSection(of.catalog(), *replayed);
+  EXPECT_EQ(before.remarks, after.remarks);
+  ASSERT_EQ(before.facts.size(), after.facts.size());
+  for (std::size_t i = 0; i < before.facts.size(); ++i) {
+    const auto shown = [](const sections::Fact& fact) { return formatCell(fact.value, fact.format); };
+    EXPECT_EQ(shown(before.facts[i]), shown(after.facts[i])) << before.facts[i].key;
+  }
+  for (std::size_t t = 0; t < after.tables.size(); ++t) {
+    const sections::SectionTable &own = before.tables[t], &other = after.tables[t];
+    if (other.key == "memory") continue;  // it is shown once the stashes are known
+    ASSERT_EQ(own.rows.size(), other.rows.size()) << other.key;
+    for (std::size_t r = 0; r < other.rows.size(); ++r) {
+      for (std::size_t c = 0; c < other.columns.size(); ++c)
+        EXPECT_EQ(formatCell(own.rows[r][c], own.columns[c].format),
+                  formatCell(other.rows[r][c], other.columns[c].format))
+            << other.key << " " << r << " " << other.columns[c].key;
+    }
+  }
+}
+
 void expectInsightsAgree(const Figures& of) {
   const json& stages = of["stages"];
   for (const json& finding : of["insights"]["insights"]) {
@@ -671,6 +706,7 @@ TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
     expectProgramsAgree(figures);
     expectCopiesAgree(figures);
     expectLaunchesAgree(figures);
+    expectRecordedStepAgrees(figures);
   }
 }
 

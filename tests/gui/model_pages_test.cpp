@@ -250,7 +250,27 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
     ticks[p % 2] += step.ticks.count;
     rows.of<model::Step>().push_back(step);
   }
+  // A loop on each device, which runs its step three times.
+  for (int d = 0; d < 2; ++d) {
+    const model::ProgramId loop(kPrograms + 2 * d), turn(kPrograms + 2 * d + 1);
+    const model::DebugContextId name(0);
+    rows.of<model::Program>().push_back(
+        {loop, {}, model::ExecutableId(0), model::DeviceId(d), "Repeat", name, {}, 3});
+    rows.of<model::Program>().push_back(
+        {turn, loop, model::ExecutableId(0), model::DeviceId(d), "OnTileExecute", name, {}});
+    model::Step step;
+    step.program = turn;
+    step.ticks = base::Ticks(10 + d);
+    ticks[d] += 3 * step.ticks.count;
+    rows.of<model::Step>().push_back(step);
+  }
   ASSERT_TRUE(profile->commit(rows).ok());
+  const auto catalog = *analysis::loadCatalog(*profile);
+  std::vector<sections::ProgramRows> begun;  // what is shown while the programs are being arranged
+  const auto keep = [&](sections::ProgramRows first) { begun.push_back(std::move(first)); };
+  ASSERT_TRUE(sections::programRows({*profile, *catalog, model::ExecutableId(0)}, keep).ok());
+  ASSERT_EQ(begun.size(), 1U);
+  ASSERT_EQ(begun.front().table.rows.size(), 2U);
   open(profile, QStringLiteral("programs"));
   const auto* tree = child<TreeTable>();
   ASSERT_EQ(tree->model()->rowCount(), 2);
@@ -258,9 +278,11 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
   for (int d = 0; d < 2; ++d) {
     const QModelIndex device = tree->model()->index(d, 0);
     EXPECT_EQ(device.data().toString(), QStringLiteral("Device (D%1)").arg(d));
-    EXPECT_EQ(tree->model()->rowCount(device), kPrograms / 2);
-    EXPECT_EQ(std::get<std::int64_t>(table.rows[static_cast<std::size_t>(tree->model()->rowOf(device))][4]),
-              ticks[d]);
+    EXPECT_EQ(tree->model()->rowCount(device), kPrograms / 2 + 1);
+    const auto& cells = table.rows[static_cast<std::size_t>(tree->model()->rowOf(device))];
+    EXPECT_EQ(std::get<std::int64_t>(cells[4]), ticks[d]);
+    EXPECT_EQ(std::get<std::int64_t>(cells[9]), kPrograms / 2 + 1);
+    EXPECT_EQ(begun.front().table.rows[static_cast<std::size_t>(d)], cells);
     EXPECT_FALSE(tree->view()->isExpanded(tree->shown()->index(d, 0))) << "they are too many to be opened";
   }
 }

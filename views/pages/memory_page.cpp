@@ -121,7 +121,9 @@ class MemoryPage : public shell::Page {
       auto made = collectMemory({job.source, job.catalog, job.executable, -1, job.reports}, choice);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const MemoryData>(*std::move(made));
-      return Apply([this, content] { apply(content); });
+      std::vector<StackLayer> layers;
+      for (const MemoryLayer& layer : content->layers) layers.push_back({layer.role, layer.values, false});
+      return Apply([this, content, stack = stackOf(std::move(layers))] { apply(content, stack); });
     };
   }
 
@@ -170,11 +172,7 @@ class MemoryPage : public shell::Page {
     reload();
   }
 
-  int fullest() const {
-    int most = 0;
-    for (int i = 1; i < chart_->size(); ++i) most = chart_->total(i) > chart_->total(most) ? i : most;
-    return most;
-  }
+  int fullest() const { return chart_->highest(); }
 
   void selectFullest() {
     if (!data_ || chart_->size() == 0) return;
@@ -233,7 +231,7 @@ class MemoryPage : public shell::Page {
     }
     if (progress_) progress_->cancel();
     progress_ = std::make_shared<shell::SharedProgress>();
-    table_->setTable(breakdownTable(*data_, chosen_));
+    table_->setTable(chosen_.empty() ? data_->table : breakdownTable(*data_, chosen_));
     mark();
     readInBackground(
         [held = *snapshot, executable = context_.session.executable(), wanted, unit = data_->unitName,
@@ -276,16 +274,12 @@ class MemoryPage : public shell::Page {
     return bar_;
   }
 
-  void apply(std::shared_ptr<const MemoryData> content) {
+  void apply(std::shared_ptr<const MemoryData> content, std::shared_ptr<const Stack> stack) {
     data_ = std::move(content);
     if (data_->spaces.empty()) return showInstead(whyNoMemory(*context_.session.snapshot()->catalog));
     bar_->setSpaces(data_->spaces);
-    std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
-    for (const MemoryLayer& layer : data_->layers) {
-      layers.push_back({layer.role, layer.values, false});
-      entries.push_back({layer.name, layer.role, false});
-    }
+    for (const MemoryLayer& layer : data_->layers) entries.push_back({layer.name, layer.role, false});
     std::vector<ChartBand> bands;
     double from = 0;
     for (const ShownSpace& space : data_->shown) {
@@ -299,7 +293,7 @@ class MemoryPage : public shell::Page {
         bar_->choice().gaps ? tr("address span per %1, bytes").arg(unit) : tr("bytes used per %1").arg(unit));
     chart_->enableAxis(QwtPlot::xBottom,
                        !data_->unitName.empty());  // devices in one piece have names instead of numbers
-    chart_->setStack(std::move(layers), std::move(bands));
+    chart_->setStack(std::move(stack), std::move(bands));
     chooseCapacity();
     showLimit();
     legend_->setEntries(std::move(entries));
@@ -348,11 +342,7 @@ class MemoryPage : public shell::Page {
     if (data_->capacity > 0) bar_->suggestCapacity(mostBytes() >= data_->capacity / kTooSmall);
   }
 
-  std::int64_t mostBytes() const {
-    std::int64_t most = 0;
-    for (int unit = 0; unit < chart_->size(); ++unit) most = std::max(most, chart_->total(unit));
-    return most;
-  }
+  std::int64_t mostBytes() const { return chart_->total(chart_->highest()); }
 
   void showLimit() {
     if (!data_) return;

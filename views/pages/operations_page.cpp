@@ -156,6 +156,7 @@ class OperationsPage : public shell::Page {
     table_ = new DataTable(context_.palette, tables_);
     table_->setRowsShown(kOperationRows, kOperationTableShare);
     table_->setFilterVisible(true);
+    table_->setHidden(hiddenColumns);
     table_->setYielding({"always_live_bytes", "code_bytes", "flops", "tile_balance", "update_cycles"});
     tree_ = new TreeTable(context_.palette, tables_);
     tree_->setRowsShown(kOperationRows);
@@ -204,7 +205,6 @@ class OperationsPage : public shell::Page {
     showChart();
     for (sections::SectionColumn& column : table.columns) column.inText = true;
     table_->setTable(std::move(table), data_->perUnit());
-    hideColumns();
     selected_ = -1;
     treeOf_.reset();
     treePending_ = false;
@@ -242,12 +242,13 @@ class OperationsPage : public shell::Page {
   }
 
   /// The menu of the table shows these columns again.
-  void hideColumns() {
-    const sections::SectionTable& table = table_->model()->table();
-    table_->hideColumns([&table](int column) {
-      const auto c = static_cast<std::size_t>(column);
-      return kHiddenOperationColumns.contains(table.columns[c].key) || isEmpty(table, c);
-    });
+  static std::set<std::string> hiddenColumns(const sections::SectionTable& table) {
+    std::set<std::string> hidden;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (kHiddenOperationColumns.contains(table.columns[c].key) || isEmpty(table, c))
+        hidden.insert(table.columns[c].key);
+    }
+    return hidden;
   }
 
   void hideTreeColumns() {

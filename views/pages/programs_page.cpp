@@ -5,12 +5,11 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "profiler/sections/program_rows.h"
+#include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/debug_names.h"
 #include "views/pages/parts/facts.h"
@@ -78,7 +77,8 @@ struct ProgramsData {
   sections::Section section;
   double perUnit = 1;
   TreeRows tree;                              ///< moved into the table of the page
-  std::vector<const ProgramColour*> colours;  ///< by row
+  std::vector<const ProgramColour*> colours;  ///< that programs have, in the order of the rows
+  RowMarks marks;                             ///< by row: index into colours
   std::vector<bool> used;                     ///< by column: some program has it
 };
 
@@ -86,13 +86,18 @@ struct ProgramsData {
 void arrange(ProgramsData& data) {
   const sections::ProgramRows& rows = data.rows;
   data.tree = {rows.table, rows.parents, {}};
+  auto marks = std::make_shared<std::vector<int>>();
   for (std::size_t i = 0; i < rows.parents.size(); ++i) {
     data.tree.sources.push_back(static_cast<int>(i));
     const QString type = wordsIn(rows.table.rows[i][kProgramTypeColumn]);
     const bool isLeaf =
         !isFlow(type) && (i + 1 == rows.parents.size() || rows.parents[i + 1] != static_cast<int>(i));
-    data.colours.push_back(&colourOfProgram(type, rows.steps[i], isLeaf));
+    const ProgramColour* const colour = &colourOfProgram(type, rows.steps[i], isLeaf);
+    const auto known = std::ranges::find(data.colours, colour);
+    marks->push_back(static_cast<int>(known - data.colours.begin()));
+    if (known == data.colours.end()) data.colours.push_back(colour);
   }
+  data.marks = std::move(marks);
   data.tree.shape = shapeOf(data.tree);
   data.used = data.tree.shape->used;
 }
@@ -156,14 +161,20 @@ class ProgramsPage : public shell::Page {
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<ProgramsData>();
       const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
-      PIPESCOPE_ASSIGN(content->rows, sections::programRows(context));
+      content->perUnit = sections::wordsOf(job.catalog).time.ticks;
+      const auto show = [this](const std::shared_ptr<ProgramsData>& made) {
+        arrange(*made);
+        return [this, made] { apply(made); };
+      };
+      const auto begin = [&](sections::ProgramRows devices) {
+        auto first = std::make_shared<ProgramsData>();
+        first->rows = std::move(devices);
+        first->perUnit = content->perUnit;
+        job.begin(show(first));
+      };
+      PIPESCOPE_ASSIGN(content->rows, sections::programRows(context, begin));
       PIPESCOPE_ASSIGN(content->section, sectionNamed("programs", context));
-      content->perUnit = content->section.ticksPerShownUnit;
-      arrange(*content);
-      return Apply([this, content] {
-        data_ = content;
-        apply(std::move(content->tree));
-      });
+      return Apply(show(content));
     };
   }
 
@@ -204,15 +215,20 @@ class ProgramsPage : public shell::Page {
     return tools;
   }
 
-  void apply(TreeRows tree) {
+  /// The selected program stays selected.
+  void apply(const std::shared_ptr<ProgramsData>& made) {
+    const QStringList path = data_ && selected_ >= 0 ? pathOf(selected_) : QStringList();
+    data_ = made;
     if (data_->rows.table.rows.empty()) {
       return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
     }
-    tree_->setRows(std::move(tree), data_->perUnit);
+    tree_->setRows(std::move(made->tree), data_->perUnit);
     applyColumns();
     applyColours();
     openLevels(kMostOpenAtFirst);
-    showRow(-1);
+    const int row = path.isEmpty() ? -1 : rowOfPath(path);
+    if (row >= 0) tree_->markRow(row);
+    showRow(row);
     followOthers();
   }
 
@@ -230,18 +246,13 @@ class ProgramsPage : public shell::Page {
 
   void applyColours() {
     std::vector<timeline::LegendEntry> entries;
-    std::map<ColourRole, QPixmap> swatches;  // one for each colour, because there are many programs
-    std::vector<QPixmap> marks;
-    std::set<const ProgramColour*> seen;
+    std::vector<QPixmap> swatches;
     for (const ProgramColour* colour : data_->colours) {
-      const auto [known, isNew] = swatches.try_emplace(colour->role);
-      if (isNew) known->second = timeline::swatch(colour->role, false, context_.palette, devicePixelRatioF());
-      marks.push_back(known->second);
-      if (!seen.insert(colour).second) continue;
+      swatches.push_back(timeline::swatch(colour->role, false, context_.palette, devicePixelRatioF()));
       const auto same = [&](const auto& entry) { return entry.text == tr(colour->name); };
       if (std::ranges::none_of(entries, same)) entries.push_back({tr(colour->name), colour->role, false});
     }
-    tree_->setMarks(std::move(marks));
+    tree_->setMarks(std::move(swatches), data_->marks);
     legend_->setEntries(std::move(entries));
   }
 
@@ -341,8 +352,9 @@ class ProgramsPage : public shell::Page {
   }
 
   int rowOfPath(const QStringList& path) const {
+    const sections::Cell name = path.front().toStdString();
     for (int row = 0; row < static_cast<int>(data_->rows.parents.size()); ++row) {
-      const bool maybe = wordsIn(data_->rows.table.rows[static_cast<std::size_t>(row)][0]) == path.front();
+      const bool maybe = data_->rows.table.rows[static_cast<std::size_t>(row)][0] == name;
       if (maybe && pathOf(row) == path) return row;
     }
     return -1;

@@ -10,6 +10,7 @@
 #include "profiler/replay/replay_rows.h"
 #include "profiler/replay/what_if.h"
 #include "profiler/sections/replays.h"
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
@@ -50,7 +51,7 @@ struct HeldRecording {
 
 /// What the page shows for one set of changes.
 struct WhatIfContent {
-  std::shared_ptr<const HeldRecording> held;
+  std::shared_ptr<const HeldRecording> held;  ///< null: it is still being read
   sections::Section section;
   QString unit;
   std::vector<geometry::WaterfallColumn> columns;
@@ -80,6 +81,24 @@ base::Result<std::shared_ptr<const HeldRecording>> hold(const replay::ChangeCont
   made->executable = executable;
   made->offer = offerOf(context, made->recording);
   return std::shared_ptr<const HeldRecording>(std::move(made));
+}
+
+std::shared_ptr<WhatIfContent> contentOf(const analysis::Catalog& catalog, const replay::WhatIf& answer) {
+  auto made = std::make_shared<WhatIfContent>();
+  made->section = sections::whatIfSection(catalog, answer);
+  made->unit = QString::fromUtf8(sections::wordsOf(catalog).time.unit);
+  made->columns = columnsOf(*tableNamed(made->section, "waterfall"));
+  return made;
+}
+
+/// The recorded step, which is shown while all work of the call is read for its replay. Null: only the replay
+/// can tell, or says why it cannot.
+std::shared_ptr<const WhatIfContent> recordedContent(const sections::Context& reports,
+                                                     const replay::ChangeContext& context) {
+  const auto stages = sections::stagesOf(reports);
+  if (!stages.ok()) return nullptr;
+  const auto answer = replay::recordedAnswer(context, reports.executable, **stages);
+  return answer ? contentOf(context.catalog, *answer) : nullptr;
 }
 
 base::Result<std::shared_ptr<record::MemoryProfile>> replayedProfile(
@@ -138,13 +157,17 @@ class WhatIfPage : public shell::Page {
     return [this, held = held_, changes = controls_->changes()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      const replay::ChangeContext context{job.source, job.catalog, sections::knownSchedules()};
-      auto made = std::make_shared<WhatIfContent>();
-      PIPESCOPE_ASSIGN(made->held, hold(context, job.executable, held));
-      PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, made->held->recording, changes));
-      made->section = sections::whatIfSection(job.catalog, answer);
-      made->unit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
-      made->columns = columnsOf(*tableNamed(made->section, "waterfall"));
+      const sections::Context reports{job.source, job.catalog, job.executable, -1, job.reports};
+      PIPESCOPE_ASSIGN(const auto memory, sections::memoryOf(reports));
+      const replay::ChangeContext context{job.source, job.catalog, sections::knownSchedules(), memory.get()};
+      if (!held && changes.empty()) {
+        if (const std::shared_ptr<const WhatIfContent> first = recordedContent(reports, context))
+          job.begin([this, first] { apply(*first); });
+      }
+      PIPESCOPE_ASSIGN(auto recording, hold(context, job.executable, held));
+      PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, recording->recording, changes));
+      const std::shared_ptr<WhatIfContent> made = contentOf(job.catalog, answer);
+      made->held = std::move(recording);
       return Apply([this, content = std::shared_ptr<const WhatIfContent>(made)] { apply(*content); });
     };
   }
@@ -159,7 +182,7 @@ class WhatIfPage : public shell::Page {
   }
 
   void apply(const WhatIfContent& content) {
-    if (held_ != content.held) {
+    if (content.held && held_ != content.held) {
       held_ = content.held;
       controls_->setOffer(held_->offer);
     }
@@ -176,7 +199,7 @@ class WhatIfPage : public shell::Page {
     const double perUnit = content.section.ticksPerShownUnit;
     stages_->setTable(*tableNamed(content.section, "stages"), perUnit);
     memory_->setTable(*tableNamed(content.section, "memory"), perUnit);
-    memory_->parentWidget()->setVisible(!tableNamed(content.section, "memory")->rows.empty());
+    memory_->parentWidget()->setVisible(content.held && !tableNamed(content.section, "memory")->rows.empty());
   }
 
   void applyCard(FigureCard& card, const WhatIfCard& what, const WhatIfContent& content) {

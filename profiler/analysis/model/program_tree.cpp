@@ -4,10 +4,13 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/origins.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -26,178 +29,257 @@ void addTo(Ticks& sum, Ticks part) {
     sum = Ticks(std::numeric_limits<std::int64_t>::max());
 }
 
-class TreeReader {
- public:
-  TreeReader(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-             bool leaves)
-      : source_(source), catalog_(catalog), executable_(executable), leaves_(leaves) {}
+struct ProgramSums {
+  std::int64_t programs = 0;
+  Ticks ticks, exchanged;
+  Bytes code;
+};
 
-  Result<std::vector<ProgramNode>> run() {
-    PIPESCOPE_TRY(readPrograms());
-    PIPESCOPE_TRY(readSteps());
-    readCopies();
-    if (leaves_) PIPESCOPE_TRY(readCode());
-    for (const std::size_t root : roots_) add(root, 0);
-    countCallers();
-    return std::move(nodes_);
+/// What the steps of one program take.
+struct ProgramSteps {
+  Ticks ticks, exchanged, slowest;
+  double mean = 0;
+  std::int64_t activeUnits = 0;
+  model::StepKind kind = model::StepKind::compute;
+  bool any = false;  ///< it has steps
+};
+
+using ProgramCode = std::map<std::pair<model::DebugContextId, model::DeviceId>, Bytes>;
+
+/// The places of programs by their ids. Ids nearly always follow each other, so that the place follows from
+/// the first one.
+class ProgramPlaces {
+ public:
+  /// Of programs with the same id, as a damaged file may have, the first one counts.
+  void add(std::int64_t id) {
+    const std::size_t place = count_++;
+    if (place == 0) first_ = id;
+    if (follows_ && static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(first_) == place) return;
+    if (follows_)
+      for (std::size_t i = 0; i < place; ++i) others_.emplace(first_ + static_cast<std::int64_t>(i), i);
+    follows_ = false;
+    others_.emplace(id, place);
+  }
+  std::optional<std::size_t> find(std::int64_t id) const {
+    if (follows_) {
+      const std::uint64_t place = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(first_);
+      return place < count_ ? std::optional<std::size_t>(place) : std::nullopt;
+    }
+    const auto found = others_.find(id);
+    return found == others_.end() ? std::nullopt : std::optional<std::size_t>(found->second);
   }
 
  private:
-  struct Sums {
-    std::int64_t programs = 0;
-    Ticks ticks, exchanged;
-    Bytes code;
-  };
-  /// What the steps of one program take.
-  struct Steps {
-    Ticks ticks, exchanged, slowest;
-    double mean = 0;
-    std::int64_t activeUnits = 0;
-    model::StepKind kind = model::StepKind::compute;
-  };
+  std::int64_t first_ = 0;
+  std::size_t count_ = 0;
+  bool follows_ = true;
+  std::unordered_map<std::int64_t, std::size_t> others_;  // if the ids leave some out
+};
 
-  /// A program is control flow if it has children, or is of a kind that may have some.
-  bool isControl(std::size_t index) const {
-    const std::string& kind = programs_[index].kind;
-    return children_.contains(programs_[index].id.value) || kind == "Sequence" || kind == "Repeat" ||
-           kind == "Call" || kind == "Function";
-  }
+}  // namespace
 
-  base::Status readPrograms() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Program>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Program> rows, source_.block<model::Program>(b));
+struct ProgramReader::Programs {
+  const Catalog& catalog;
+  std::vector<model::Rows<model::Program>> blocks;  // keep the programs alive
+  std::vector<const model::Program*> programs;
+  ProgramPlaces places;
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> children;
+  std::vector<std::size_t> roots;
+  std::vector<ProgramSteps> steps;  // by program
+  ProgramCode code;
+
+  base::Status readPrograms(const model::ProfileSource& source, model::ExecutableId executable) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> infos, source.blocks<model::Program>());
+    for (std::size_t b = 0; b < infos.size(); ++b) {
+      PIPESCOPE_ASSIGN(model::Rows<model::Program> rows, source.block<model::Program>(b));
       for (const model::Program& row : *rows) {
-        if (row.executable != executable_) continue;
-        index_.emplace(row.id.value, programs_.size());
-        (row.parent.valid() ? children_[row.parent.value] : roots_).push_back(programs_.size());
-        programs_.push_back(row);
+        if (row.executable != executable) continue;
+        (row.parent.valid() ? children[row.parent.value] : roots).push_back(programs.size());
+        places.add(row.id.value);
+        programs.push_back(&row);
       }
+      blocks.push_back(std::move(rows));
     }
     return {};
   }
 
-  base::Status readSteps() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
-      for (const model::Step& row : *rows) {
-        if (!index_.contains(row.program.value)) continue;
-        Steps& steps = steps_[row.program.value];
-        addTo(steps.ticks, row.ticks);
-        steps.kind = row.kind;
-        if (row.kind == model::StepKind::exchange || row.kind == model::StepKind::globalExchange)
-          addTo(steps.exchanged, Ticks(row.bytesIn.count));
-        steps.activeUnits = std::max(steps.activeUnits, row.activeUnits);
-        if (row.kind != model::StepKind::compute) continue;
-        steps.mean += row.meanTicks;
-        addTo(steps.slowest, row.maxTicks);
-      }
-    }
-    return {};
+  base::Status readSteps(const model::ProfileSource& source) {
+    steps.resize(programs.size());
+    return forAllRows<model::Step>(source, [this](const model::Step& row) {
+      const std::optional<std::size_t> place = places.find(row.program.value);
+      if (!place) return;
+      ProgramSteps& own = steps[*place];
+      own.any = true;
+      addTo(own.ticks, row.ticks);
+      own.kind = row.kind;
+      if (row.kind == model::StepKind::exchange || row.kind == model::StepKind::globalExchange)
+        addTo(own.exchanged, Ticks(row.bytesIn.count));
+      own.activeUnits = std::max(own.activeUnits, row.activeUnits);
+      if (row.kind != model::StepKind::compute) return;
+      own.mean += row.meanTicks;
+      addTo(own.slowest, row.maxTicks);
+    });
   }
 
   /// A copy between devices has no steps, because its length depends on two devices. Its time alone on the
   /// link is known. A device has one program for each tensor that it sends or receives, in the order of the
   /// boundaries.
-  void readCopies() {
-    if (steps_.empty()) return;  // nothing else has a time, so sums would be those of copies alone
+  void readCopies(model::ExecutableId executable) {
+    // If nothing else has a time, sums would be those of copies alone.
+    if (std::ranges::none_of(steps, &ProgramSteps::any)) return;
     std::map<std::int32_t, model::DeviceId> deviceOf;
-    for (const model::Stage* stage : catalog_.stagesOf(executable_)) deviceOf[stage->index] = stage->device;
+    for (const model::Stage* stage : catalog.stagesOf(executable)) deviceOf[stage->index] = stage->device;
     std::set<model::DeviceId> firstReplica;
     for (const auto& [stage, device] : deviceOf) firstReplica.insert(device);
+    std::map<std::string, std::vector<const model::Boundary*>> byTensor;
+    for (const model::Boundary& copy : catalog.boundaries) {
+      if (copy.executable == executable && deviceOf[copy.fromStage] != deviceOf[copy.toStage])
+        byTensor[copy.tensor].push_back(&copy);
+    }
     std::map<std::pair<std::string, model::DeviceId>, std::size_t> seen;
-    for (const model::Program& row : programs_) {
-      if (row.kind != "GlobalExchange" || steps_.contains(row.id.value)) continue;
-      const std::string tensor = catalog_.namePath(row.debugContext);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      const model::Program& row = *programs[i];
+      if (row.kind != "GlobalExchange" || steps[i].any) continue;
+      const std::string tensor = catalog.namePath(row.debugContext);
       std::size_t place = seen[{tensor, row.device}]++;
-      for (const model::Boundary& copy : catalog_.boundaries) {
-        if (copy.executable != executable_ || copy.tensor != tensor) continue;
-        const model::DeviceId from = deviceOf[copy.fromStage], to = deviceOf[copy.toStage];
+      for (const model::Boundary* copy : byTensor[tensor]) {
+        const model::DeviceId from = deviceOf[copy->fromStage], to = deviceOf[copy->toStage];
         const bool here = !firstReplica.contains(row.device) || from == row.device || to == row.device;
-        if (from == to || !here || place-- > 0) continue;
-        Steps& steps = steps_[row.id.value];
-        steps.kind = model::StepKind::globalExchange;
-        steps.ticks = copy.ticks;
-        if (to == row.device) steps.exchanged = Ticks(copy.bytes.count);
+        if (!here || place-- > 0) continue;
+        steps[i].any = true;
+        steps[i].kind = model::StepKind::globalExchange;
+        steps[i].ticks = copy->ticks;
+        if (to == row.device) steps[i].exchanged = Ticks(copy->bytes.count);
         break;
       }
     }
   }
 
-  model::DeviceId spaceDevice(model::MemorySpaceId id) const {
-    const model::MemorySpace* space = catalog_.memorySpaces.find(id);
-    return space == nullptr ? model::DeviceId() : space->device;
-  }
-
   /// Code belongs to the program of the same name path.
-  base::Status readCode() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Variable>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Variable> rows, source_.block<model::Variable>(b));
-      for (const model::Variable& row : *rows) {
-        if (row.executable == executable_ && row.alwaysLive && isCode(row.category))
-          code_[{row.debugContext, spaceDevice(row.space)}] += row.bytes;
-      }
-    }
-    return {};
+  base::Status readCode(const model::ProfileSource& source, model::ExecutableId executable) {
+    return forAllRows<model::Variable>(source, [&](const model::Variable& row) {
+      if (row.executable != executable || !row.alwaysLive || !isCode(row.category)) return;
+      const model::MemorySpace* space = catalog.memorySpaces.find(row.space);
+      code[{row.debugContext, space == nullptr ? model::DeviceId() : space->device}] += row.bytes;
+    });
+  }
+};
+
+namespace {
+
+/// Makes the nodes of a tree, or only the sums of its roots.
+class TreeMaker {
+ public:
+  enum class Nodes { none, control, all };
+  TreeMaker(const ProgramReader::Programs& from, Nodes wanted)
+      : from_(from), wanted_(wanted), code_(from.code) {
+    if (wanted_ == Nodes::all) nodes_.reserve(from.programs.size());
   }
 
-  /// Adds a control program and those below it. Returns their sums for one run of the program.
-  Sums add(std::size_t index, int depth) {
-    const model::Program& row = programs_[index];
-    Sums sums;
-    const auto own = steps_.find(row.id.value);
-    if (own != steps_.end()) sums = {0, own->second.ticks, own->second.exchanged, {}};
+  std::vector<ProgramNode> tree() {
+    for (const std::size_t root : from_.roots) add(root, 0);
+    countCallers();
+    return std::move(nodes_);
+  }
+
+  std::vector<ProgramNode> devices() {
+    std::map<model::DeviceId, ProgramNode> devices;
+    for (const std::size_t root : from_.roots) {
+      const model::Program& row = *from_.programs[root];
+      ProgramNode& sum = devices[row.device];
+      const ProgramSums own = add(root, 0);
+      base::addWrapped(sum.code.count, own.code.count);
+      sum.programs += own.programs;
+      if (row.kind == "Function") continue;
+      base::addWrapped(sum.ticks.count, own.ticks.count);
+      base::addWrapped(sum.exchanged.count, own.exchanged.count);
+    }
+    std::vector<ProgramNode> list;
+    for (auto& [device, sum] : devices) {
+      const model::Device* row = from_.catalog.device(device);
+      sum.device = device;
+      sum.kind = "Device";
+      sum.name = row == nullptr ? std::string() : row->name;
+      list.push_back(std::move(sum));
+    }
+    return list;
+  }
+
+ private:
+  /// A program is control flow if it has children, or is of a kind that may have some.
+  bool isControl(const model::Program& row) const {
+    return row.kind == "Sequence" || row.kind == "Repeat" || row.kind == "Call" || row.kind == "Function" ||
+           from_.children.contains(row.id.value);
+  }
+
+  /// Many programs share a name, and a name is put together from those around it.
+  const std::string& nameOf(model::DebugContextId id) {
+    const auto [found, isNew] = names_.try_emplace(id.value);
+    if (isNew) found->second = from_.catalog.namePath(id);
+    return found->second;
+  }
+
+  /// Adds a program and those below it. Returns their sums for one run of the program.
+  ProgramSums add(std::size_t index, int depth) {
+    const model::Program& row = *from_.programs[index];
+    const ProgramSteps& own = from_.steps[index];
+    ProgramSums sums{0, own.ticks, own.exchanged, {}};
     // Programs of the same name, as in the forward pass and in recompute, share their code.
     if (const auto code = code_.find({row.debugContext, row.device}); code != code_.end())
       sums.code = std::exchange(code->second, Bytes());
-    const bool leaf = !isControl(index) || depth > kDeepest;
+    const bool leaf = depth > kDeepest || !isControl(row);
     if (leaf) {
       sums.programs = 1;
-      if (!leaves_) return sums;
-    }
-    const std::size_t place = nodes_.size();
-    ProgramNode node;
-    node.id = row.id;
-    node.device = row.device;
-    node.kind = row.kind;
-    node.name = catalog_.namePath(row.debugContext);
-    node.depth = depth;
-    node.count = std::max<std::int64_t>(1, row.count);
-    node.target = row.target;
-    node.context = row.debugContext;
-    if (leaf) {
-      node.programs = 1;
-      node.ticks = sums.ticks;
-      node.code = sums.code;
-      node.exchanged = Bytes(sums.exchanged.count);
-      if (own != steps_.end()) {
-        node.step = own->second.kind;
-        node.activeUnits = own->second.activeUnits;
-        if (own->second.slowest.count > 0)
-          node.tileBalance = own->second.mean / static_cast<double>(own->second.slowest.count);
-      }
-      nodes_.push_back(std::move(node));
+      if (wanted_ == Nodes::all) nodes_.push_back(leafNode(row, own, sums, depth));
       return sums;
     }
-    nodes_.push_back(std::move(node));
-    if (const auto below = children_.find(row.id.value); below != children_.end()) {
+    const std::size_t place = nodes_.size();
+    if (wanted_ != Nodes::none) nodes_.push_back(nodeOf(row, depth));
+    if (const auto below = from_.children.find(row.id.value); below != from_.children.end()) {
       for (const std::size_t child : below->second) {
-        const Sums part = add(child, depth + 1);
+        const ProgramSums part = add(child, depth + 1);
         sums.programs += part.programs;
         sums.code += part.code;
         addTo(sums.ticks, part.ticks);
         addTo(sums.exchanged, part.exchanged);
       }
     }
-    sums.ticks = times(sums.ticks, nodes_[place].count);
-    sums.exchanged = times(sums.exchanged, nodes_[place].count);
-    nodes_[place].programs = sums.programs;
-    nodes_[place].ticks = sums.ticks;
-    nodes_[place].code = sums.code;
-    nodes_[place].exchanged = Bytes(sums.exchanged.count);
+    const std::int64_t count = std::max<std::int64_t>(1, row.count);
+    sums.ticks = times(sums.ticks, count);
+    sums.exchanged = times(sums.exchanged, count);
+    if (wanted_ != Nodes::none) setSums(nodes_[place], sums);
     return sums;
+  }
+
+  ProgramNode nodeOf(const model::Program& row, int depth) {
+    ProgramNode node;
+    node.id = row.id;
+    node.device = row.device;
+    node.kind = row.kind;
+    node.name = nameOf(row.debugContext);
+    node.depth = depth;
+    node.count = std::max<std::int64_t>(1, row.count);
+    node.target = row.target;
+    node.context = row.debugContext;
+    return node;
+  }
+
+  static void setSums(ProgramNode& node, const ProgramSums& sums) {
+    node.programs = sums.programs;
+    node.ticks = sums.ticks;
+    node.code = sums.code;
+    node.exchanged = Bytes(sums.exchanged.count);
+  }
+
+  ProgramNode leafNode(const model::Program& row, const ProgramSteps& own, const ProgramSums& sums,
+                       int depth) {
+    ProgramNode node = nodeOf(row, depth);
+    setSums(node, sums);
+    if (!own.any) return node;
+    node.step = own.kind;
+    node.activeUnits = own.activeUnits;
+    if (own.slowest.count > 0) node.tileBalance = own.mean / static_cast<double>(own.slowest.count);
+    return node;
   }
 
   void countCallers() {
@@ -206,8 +288,9 @@ class TreeReader {
       if (nodes_[i].kind == "Function") functions.emplace(nodes_[i].id.value, i);
     }
     for (ProgramNode& node : nodes_) {
+      if (!node.target.valid()) continue;
       const auto function = functions.find(node.target.value);
-      if (!node.target.valid() || function == functions.end()) continue;
+      if (function == functions.end()) continue;
       ProgramNode& target = nodes_[function->second];
       node.targetName = target.name;
       ++target.callers;
@@ -216,29 +299,51 @@ class TreeReader {
     }
   }
 
-  const model::ProfileSource& source_;
-  const Catalog& catalog_;
-  model::ExecutableId executable_;
-  std::vector<model::Program> programs_;
-  std::unordered_map<std::int64_t, std::size_t> index_;
-  std::unordered_map<std::int64_t, std::vector<std::size_t>> children_;
-  std::vector<std::size_t> roots_;
-  bool leaves_;
-  std::unordered_map<std::int64_t, Steps> steps_;
-  std::map<std::pair<model::DebugContextId, model::DeviceId>, Bytes> code_;
+  const ProgramReader::Programs& from_;
+  const Nodes wanted_;
+  ProgramCode code_;  // what no program has taken yet
+  std::unordered_map<std::int64_t, std::string> names_;
   std::vector<ProgramNode> nodes_;
 };
 
 }  // namespace
+ProgramReader::ProgramReader(std::unique_ptr<const Programs> programs) : programs_(std::move(programs)) {}
+ProgramReader::ProgramReader(ProgramReader&&) noexcept = default;
+ProgramReader::~ProgramReader() = default;
+
+Result<ProgramReader> ProgramReader::read(const model::ProfileSource& source, const Catalog& catalog,
+                                          model::ExecutableId executable) {
+  auto programs = std::make_unique<Programs>(Programs{catalog});
+  PIPESCOPE_TRY(programs->readPrograms(source, executable));
+  PIPESCOPE_TRY(programs->readSteps(source));
+  programs->readCopies(executable);
+  PIPESCOPE_TRY(programs->readCode(source, executable));
+  return ProgramReader(std::move(programs));
+}
+
+std::int64_t ProgramReader::roots() const {
+  return static_cast<std::int64_t>(programs_->roots.size());
+}
+std::vector<ProgramNode> ProgramReader::tree() const {
+  return TreeMaker(*programs_, TreeMaker::Nodes::all).tree();
+}
+std::vector<ProgramNode> ProgramReader::devices() const {
+  return TreeMaker(*programs_, TreeMaker::Nodes::none).devices();
+}
 
 Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
                                                  model::ExecutableId executable) {
-  return TreeReader(source, catalog, executable, false).run();
+  ProgramReader::Programs programs{catalog};
+  PIPESCOPE_TRY(programs.readPrograms(source, executable));
+  PIPESCOPE_TRY(programs.readSteps(source));
+  programs.readCopies(executable);
+  return TreeMaker(programs, TreeMaker::Nodes::control).tree();
 }
 
 Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source, const Catalog& catalog,
                                              model::ExecutableId executable) {
-  return TreeReader(source, catalog, executable, true).run();
+  PIPESCOPE_ASSIGN(const ProgramReader reader, ProgramReader::read(source, catalog, executable));
+  return reader.tree();
 }
 
 Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,

@@ -1,5 +1,6 @@
 #pragma once
 // The program tree: control programs with their loops and calls, and the sums of what they contain.
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,26 @@ Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& sou
 /// The same with the programs that have no children, each after what precedes it in its parent.
 Result<std::vector<ProgramNode>> programTree(const model::ProfileSource& source, const Catalog& catalog,
                                              model::ExecutableId executable);
+
+/// Reads what these trees are made from. Making a tree of very many programs takes several times longer.
+class ProgramReader {
+ public:
+  static Result<ProgramReader> read(const model::ProfileSource& source, const Catalog& catalog,
+                                    model::ExecutableId executable);
+  struct Programs;
+  explicit ProgramReader(std::unique_ptr<const Programs> programs);
+  ProgramReader(ProgramReader&&) noexcept;
+  ~ProgramReader();
+
+  std::int64_t roots() const;  ///< programs that lie in no other one
+  std::vector<ProgramNode> tree() const;
+  /// A row for each device that has programs, of kind "Device" and without an id: the sums of its roots.
+  /// Functions do not count, because their Calls have what they take.
+  std::vector<ProgramNode> devices() const;
+
+ private:
+  std::unique_ptr<const Programs> programs_;
+};
 
 /// The effects of the compiler's passes, in the order in which they ran.
 Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "profiler/analysis/intervals.h"
-#include "profiler/analysis/placements_by_id.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -70,45 +69,53 @@ double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iterat
 
 }  // namespace
 
-namespace {
+void SteadyPart::add(const model::Placement& pass) {
+  const Kind kind{pass.stage, pass.pass == model::Pass::forward};
+  addKind(pass.device, kind);
+  devices_[pass.device].widen(pass);
+  flush_.widen(pass);
+  if (pass.slot < 0) return;
+  slots_[pass.slot][pass.device].insert(kind);
+  slotSpans_[pass.slot].widen(pass);
+}
 
-/// The time in which each slot's devices do all that they ever do; empty: there are no slots.
-TimeSpan steadySlots(std::span<const model::Placement> passes) {
+void SteadyPart::addKind(model::DeviceId device, const Kind& kind) {
+  constexpr std::size_t kMostAtOnce = 16;
+  std::vector<Kind>& seen = seen_[device];
+  if (std::ranges::find(seen, kind) != seen.end()) return;
+  if (seen.size() < kMostAtOnce) seen.push_back(kind);
+  kinds_[device].insert(kind);
+}
+
+/// The time in which each slot's devices do all that they ever do; empty: there are no such slots.
+TimeSpan SteadyPart::steadySlots() const {
   TimeSpan steady;
-  if (std::ranges::none_of(passes, [](const model::Placement& p) { return p.slot >= 0; })) return steady;
-  std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
-  std::map<int, std::map<model::DeviceId, std::set<std::pair<int, bool>>>> slots;
-  std::map<int, TimeSpan> slotSpans;
-  for (const model::Placement& p : passes) {
-    const std::pair kind{p.stage, p.pass == model::Pass::forward};
-    kinds[p.device].insert(kind);
-    if (p.slot < 0) continue;
-    slots[p.slot][p.device].insert(kind);
-    slotSpans[p.slot].widen(p);
-  }
-  for (const auto& [slot, doing] : slots) {
-    if (doing != kinds) continue;
-    steady.start = std::min(steady.start, slotSpans[slot].start);
-    steady.end = std::max(steady.end, slotSpans[slot].end);
+  for (const auto& [slot, doing] : slots_) {
+    if (doing != kinds_) continue;
+    const TimeSpan& span = slotSpans_.at(slot);
+    steady.start = std::min(steady.start, span.start);
+    steady.end = std::max(steady.end, span.end);
   }
   return steady;
 }
 
-}  // namespace
-
-TimeSpan steadyPart(std::span<const model::Placement> passes) {
-  TimeSpan steady = steadySlots(passes);
-  if (!steady.empty() || passes.empty()) return steady;
-  PerDevice<TimeSpan> deviceSpans;
-  for (const model::Placement& p : passes) deviceSpans[p.device].widen(p);
-  steady = flushOf(passes);
-  deviceSpans.forEach([&steady](const TimeSpan& span) {
+TimeSpan SteadyPart::find() {
+  TimeSpan steady = steadySlots();
+  if (!steady.empty() || kinds_.empty()) return steady;
+  steady = flush_;
+  devices_.forEach([&steady](const TimeSpan& span) {
     if (span.start > span.end) return;  // nothing runs there
     steady.start = std::max(steady.start, span.start);
     steady.end = std::min(steady.end, span.end);
   });
   if (steady.end < steady.start) steady.start = steady.end = (steady.start + steady.end) / 2;
   return steady;
+}
+
+TimeSpan steadyPart(std::span<const model::Placement> passes) {
+  SteadyPart steady;
+  for (const model::Placement& pass : passes) steady.add(pass);
+  return steady.find();
 }
 
 Bubble meanBubble(const ReplicaRows& rows, const Catalog& catalog) {

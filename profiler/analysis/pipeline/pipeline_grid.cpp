@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/pipeline/bubble.h"
 #include "profiler/analysis/pipeline/waits.h"
 
@@ -59,14 +60,14 @@ class Builder {
 
   void takeRows() {
     for (const model::Stage* stage : catalog_.stagesOf(request_.executable)) {
-      const auto known = rowOf_.find(stage->device);
-      if (known != rowOf_.end()) {
-        grid_.rows[static_cast<std::size_t>(known->second)].stages.push_back(stage->index);
+      const RowNumber* const known = rowOf_.find(stage->device);
+      if (known != nullptr && known->number >= 0) {
+        grid_.rows[static_cast<std::size_t>(known->number)].stages.push_back(stage->index);
         continue;
       }
       const model::Device* device = catalog_.device(stage->device);
       if (device == nullptr) continue;
-      rowOf_[stage->device] = static_cast<std::int32_t>(grid_.rows.size());
+      rowOf_[stage->device].number = static_cast<std::int32_t>(grid_.rows.size());
       grid_.rows.push_back({stage->device, device->name, {stage->index}, {}, {}});
     }
   }
@@ -85,12 +86,12 @@ class Builder {
         PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Placement>(i));
         if (!mayHold(ranges, run.id)) continue;
       }
-      PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
-      for (const model::Placement& row : *rows) {
-        if (row.run != run.id) continue;
-        ends_.add(row.run, row.iteration, catalog_.toAxis(row.device, row.end));
-        if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row);
-      }
+      PIPESCOPE_TRY(forEachRowOfBlock<model::Placement>(source_, i, [&](const model::Placement& row) {
+        if (row.run != run.id) return;
+        const Ticks end = toAxis(row.device, row.end);
+        ends_.add(row.run, row.iteration, end);
+        if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row, end);
+      }));
     }
     grid_.meanStepTime = static_cast<double>((run.end - run.start).count) / grid_.iterations;
     const auto spans = ends_.spansOf({run}, grid_.iterations - 1);
@@ -99,24 +100,35 @@ class Builder {
     return {};
   }
 
-  void take(const model::Placement& row) {
-    const auto place = rowOf_.find(row.device);
-    if (place == rowOf_.end() || !model::isComputePass(row.pass) || row.microBatch < 0 || row.end < row.start)
+  /// Converts ticks as Catalog::toAxis does. A call has millions of placements, so their devices are looked
+  /// up once.
+  Ticks toAxis(model::DeviceId device, Ticks ticks) {
+    std::optional<base::Timebase>& own = timebases_[device];
+    if (!own) own = catalog_.timebase(device);
+    return base::convertRoundUp(ticks, *own, axis_);
+  }
+
+  /// `end`: of the placement, in ticks of device 0.
+  void take(const model::Placement& row, Ticks end) {
+    const RowNumber* const place = rowOf_.find(row.device);
+    if (place == nullptr || place->number < 0 || !model::isComputePass(row.pass) || row.microBatch < 0 ||
+        row.end < row.start)
       return;
-    const Ticks start = catalog_.toAxis(row.device, row.start), end = catalog_.toAxis(row.device, row.end);
+    const Ticks start = toAxis(row.device, row.start);
     flushStart_ = std::min(flushStart_, start);
     flushEnd_ = std::max(flushEnd_, end);
-    grid_.rows[static_cast<std::size_t>(place->second)].busy += end - start;
-    passes_.push_back(row);
-    passes_.back().start = start;
-    passes_.back().end = end;
+    grid_.rows[static_cast<std::size_t>(place->number)].busy += end - start;
+    model::Placement pass = row;
+    pass.start = start;
+    pass.end = end;
+    steady_.add(pass);
     if (row.microBatch >= grid_.shownMicroBatches) return;
     const bool forward = row.pass == model::Pass::forward;
     const PipelineGridKey key{row.stage, row.microBatch, forward, row.pass == model::Pass::weightGradient};
     auto [found, added] = cells_.try_emplace(key);
     PipelineCell& cell = found->second;
     if (added) {
-      cell = {place->second, row.stage, row.microBatch, row.slot, row.pass, start, end, {}, 0, row.id, false};
+      cell = {place->number, row.stage, row.microBatch, row.slot, row.pass, start, end, {}, 0, row.id, false};
       if (row.pass == model::Pass::recompute) cell.pass = model::Pass::backward;
     } else {
       if (start < cell.start) cell.placement = row.id;
@@ -219,7 +231,7 @@ class Builder {
   void findPhases() {
     grid_.start = flushStart_;
     grid_.end = flushEnd_;
-    const TimeSpan steady = steadyPart(passes_);
+    const TimeSpan steady = steady_.find();
     grid_.rampUpEnd = Ticks(std::llround(steady.start));
     grid_.rampDownStart = Ticks(std::llround(steady.end));
   }
@@ -255,10 +267,15 @@ class Builder {
   const PipelineRequest& request_;
   base::Progress& progress_;
   PipelineGrid grid_;
-  std::map<model::DeviceId, std::int32_t> rowOf_;
+  struct RowNumber {
+    std::int32_t number = -1;  ///< index into PipelineGrid::rows; −1: the device holds no stage
+  };
+  PerDevice<RowNumber> rowOf_;
+  PerDevice<std::optional<base::Timebase>> timebases_;
+  const base::Timebase axis_ = catalog_.timebase(model::DeviceId(0));
   std::map<PipelineGridKey, PipelineCell> cells_;
   std::map<model::PlacementId, PipelineGridKey> placements_;
-  std::vector<model::Placement> passes_;  // of the whole flush, times in ticks of device 0
+  SteadyPart steady_;  // from the passes of the whole flush, in ticks of device 0
   IterationEnds ends_;
   Ticks flushStart_{INT64_MAX}, flushEnd_{INT64_MIN};
 };

@@ -1,6 +1,7 @@
 #include "profiler/analysis/pipeline/waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,42 +39,47 @@ struct WaitSum {
   std::int64_t ticks = 0, count = 0, blocked = 0;
 };
 
-}  // namespace
-
-Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
-                                          model::ExecutableId executable) {
-  std::vector<WaitGroup> groups;
-  const model::Run* run = catalog.lastRunOf(executable);
-  if (run == nullptr) return groups;
-  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, *run));
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
-  const PlacementsById byId(placements);
-  std::set<int> iterations;
-  for (const model::Placement& placement : placements) {
-    if (placement.iteration >= 0 || !catalog.measured()) iterations.insert(placement.iteration);
-  }
-  std::optional<MeasuredWaits> measured;
-  if (catalog.measured()) measured.emplace(placements);
-  std::map<model::DeviceId, int> firstStage;  // of a device that a wait names without a placement
-  if (measured)
+/// Sums up the waits of a run while they pass by.
+class WaitSums {
+ public:
+  WaitSums(const std::vector<model::Placement>& placements, const Catalog& catalog) : byId_(placements) {
+    for (const model::Placement& placement : placements) {
+      if (placement.iteration >= 0 || !catalog.measured()) iterations_.insert(placement.iteration);
+    }
+    if (!catalog.measured()) return;
+    measured_.emplace(placements);
     for (const model::Placement& placement : placements)
-      if (placement.stage >= 0) firstStage.try_emplace(placement.device, placement.stage);
-  std::unordered_map<WaitKey, WaitSum, WaitKeyHash> unordered;
-  for (const model::Wait& wait : waits) {
-    const model::Placement* const placement = byId.find(wait.waitedFor);
-    const auto device = firstStage.find(wait.waitedForDevice);
-    const int stage = placement != nullptr         ? placement->stage
-                      : device != firstStage.end() ? device->second
-                                                   : -1;
-    WaitSum& sum = unordered[{wait.device, wait.waitedForDevice, stage, wait.cause,
-                              measured ? measured->reasonOf(wait) : std::string()}];
+      if (placement.stage >= 0) firstStage_.try_emplace(placement.device, placement.stage);
+  }
+
+  void add(const model::Wait& wait) {
+    const model::Placement* const placement = byId_.find(wait.waitedFor);
+    const auto device = firstStage_.find(wait.waitedForDevice);
+    const int stage = placement != nullptr          ? placement->stage
+                      : device != firstStage_.end() ? device->second
+                                                    : -1;
+    WaitSum& sum = sums_[{wait.device, wait.waitedForDevice, stage, wait.cause,
+                          measured_ ? measured_->reasonOf(wait) : std::string()}];
     base::addWrapped(sum.ticks, (wait.end - wait.start).count);
-    if (measured) base::addWrapped(sum.blocked, measured->blockedDuring(wait).count);
+    if (measured_) base::addWrapped(sum.blocked, measured_->blockedDuring(wait).count);
     ++sum.count;
   }
-  const std::map<WaitKey, WaitSum> sums(unordered.begin(), unordered.end());
-  const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));
-  const double length = static_cast<double>((run->end - run->start).count);
+
+  std::vector<WaitGroup> groups(const model::Run& run) const;
+
+ private:
+  const PlacementsById byId_;
+  std::set<int> iterations_;
+  std::optional<MeasuredWaits> measured_;
+  std::map<model::DeviceId, int> firstStage_;  // of a device that a wait names without a placement
+  std::unordered_map<WaitKey, WaitSum, WaitKeyHash> sums_;
+};
+
+std::vector<WaitGroup> WaitSums::groups(const model::Run& run) const {
+  std::vector<WaitGroup> groups;
+  const std::map<WaitKey, WaitSum> sums(sums_.begin(), sums_.end());
+  const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations_.size(), 1));
+  const double length = static_cast<double>((run.end - run.start).count);
   for (const auto& [key, sum] : sums) {
     WaitGroup group;
     group.device = key.device;
@@ -91,6 +97,31 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
     return a.ticksPerIteration > b.ticksPerIteration;
   });
   return groups;
+}
+
+}  // namespace
+
+Result<RunRows> runRows(const model::ProfileSource& source, const model::Run& run) {
+  RunRows rows;
+  PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, run));
+  PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, run));
+  return rows;
+}
+
+Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
+                                          model::ExecutableId executable) {
+  const model::Run* run = catalog.lastRunOf(executable);
+  if (run == nullptr) return std::vector<WaitGroup>();
+  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
+  WaitSums sums(placements, catalog);
+  PIPESCOPE_TRY(forEachRowOfRun<model::Wait>(source, *run, [&](const model::Wait& wait) { sums.add(wait); }));
+  return sums.groups(*run);
+}
+
+std::vector<WaitGroup> waitGroups(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
+  WaitSums sums(rows.placements, catalog);
+  for (const model::Wait& wait : rows.waits) sums.add(wait);
+  return sums.groups(run);
 }
 
 namespace {
@@ -183,17 +214,23 @@ class PathFinder {
 
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId runId) {
-  std::vector<CriticalLink> path;
   if (!catalog.runs.contains(runId)) return base::badInput("The profile has no such run.");
   const model::Run& run = catalog.runs[runId];
-  PIPESCOPE_ASSIGN(std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
-  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
+  PIPESCOPE_ASSIGN(const RunRows rows, runRows(source, run));
+  return criticalPath(rows, catalog, run);
+}
+
+std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
+  std::vector<CriticalLink> path;
+  std::vector<model::Placement> recognised;
   // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
   if (catalog.measured())
-    std::erase_if(placements,
-                  [](const model::Placement& p) { return p.pass == model::Pass::other && p.stage < 0; });
+    std::ranges::copy_if(rows.placements, std::back_inserter(recognised), [](const model::Placement& p) {
+      return p.pass != model::Pass::other || p.stage >= 0;
+    });
+  const std::vector<model::Placement>& placements = catalog.measured() ? recognised : rows.placements;
   if (placements.empty()) return path;
-  const PathFinder finder(placements, waits, catalog.measured());
+  const PathFinder finder(placements, rows.waits, catalog.measured());
   const auto last = std::max_element(placements.begin(), placements.end(),
                                      [](const auto& a, const auto& b) { return a.end < b.end; });
   Ticks reached = run.end;

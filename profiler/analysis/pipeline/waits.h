@@ -20,9 +20,17 @@ struct WaitGroup {
   double blockedPerIteration = 0;
 };
 
+/// What waitGroups() and criticalPath() read of a run, for who asks both.
+struct RunRows {
+  std::vector<model::Placement> placements;
+  std::vector<model::Wait> waits;
+};
+Result<RunRows> runRows(const model::ProfileSource& source, const model::Run& run);
+
 /// Waits of the executable's last run, largest first.
 Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
                                           model::ExecutableId executable);
+std::vector<WaitGroup> waitGroups(const RunRows& rows, const Catalog& catalog, const model::Run& run);
 
 /// A link of the critical path. The links follow each other without a gap from the run's start to its end.
 struct CriticalLink {
@@ -52,5 +60,6 @@ PathSums pathSums(const std::vector<CriticalLink>& path, Ticks from, Ticks to);
 /// for. The lengths of the links add up to the run's length. Empty for a trace without recognised passes.
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId run);
+std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catalog, const model::Run& run);
 
 }  // namespace pipescope::analysis

@@ -60,8 +60,8 @@ class Chart::StackItem : public QwtPlotItem {
       const auto first = static_cast<int>(std::floor(xMap.invTransform(x)));
       if (first >= count) break;
       const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
-      const auto shown = static_cast<int>(
-          chart_.totals_.widest(static_cast<std::size_t>(std::max(0, first)), static_cast<std::size_t>(end)));
+      const auto shown = static_cast<int>(chart_.totals().widest(static_cast<std::size_t>(std::max(0, first)),
+                                                                 static_cast<std::size_t>(end)));
       // An index may cover many columns.
       const int until =
           end == first + 1
@@ -78,8 +78,8 @@ class Chart::StackItem : public QwtPlotItem {
                   std::vector<int>& before) const {
     std::int64_t sum = 0;
     std::vector<int> tops;
-    for (std::size_t l = 0; l < chart_.layers_.size(); ++l) {
-      const StackLayer& layer = chart_.layers_[l];
+    for (std::size_t l = 0; l < chart_.layers().size(); ++l) {
+      const StackLayer& layer = chart_.layers()[l];
       const int bottom = static_cast<int>(std::lround(yMap.transform(static_cast<double>(sum))));
       sum += layer.values[static_cast<std::size_t>(index)];
       const int top = static_cast<int>(std::lround(yMap.transform(static_cast<double>(sum))));
@@ -150,7 +150,7 @@ class Chart::OtherItem : public QwtPlotItem {
 
   void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
             const QRectF& canvas) const override {
-    const auto count = static_cast<int>(chart_.others_.size());
+    const auto count = static_cast<int>(chart_.others().size());
     if (count == 0) return;
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing, false);
@@ -160,9 +160,10 @@ class Chart::OtherItem : public QwtPlotItem {
       const int first = std::max(0, static_cast<int>(std::floor(xMap.invTransform(x))));
       if (first >= count) break;
       const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
-      const auto most = chart_.others_.widest(static_cast<std::size_t>(first), static_cast<std::size_t>(end));
+      const auto most =
+          chart_.others().widest(static_cast<std::size_t>(first), static_cast<std::size_t>(end));
       const int y =
-          static_cast<int>(std::lround(yMap.transform(static_cast<double>(chart_.others_.length(most)))));
+          static_cast<int>(std::lround(yMap.transform(static_cast<double>(chart_.others().length(most)))));
       painter->fillRect(QRect(x, y - 1, 1, 2), colour);
       if (before >= 0) painter->fillRect(QRect(x, std::min(before, y), 1, std::abs(before - y)), colour);
       before = y;
@@ -223,27 +224,37 @@ void Chart::lightBand(int band) {
   replot();
 }
 
-void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands) {
-  const int before = static_cast<int>(whole());
-  layers_ = std::move(layers);
-  bands_ = std::move(bands);
-  std::size_t count = layers_.empty() ? 0 : layers_.front().values.size();
-  for (const StackLayer& layer : layers_) count = std::min(count, layer.values.size());
+std::shared_ptr<const Stack> stackOf(std::vector<StackLayer> layers) {
+  auto stack = std::make_shared<Stack>();
+  stack->layers = std::move(layers);
+  std::size_t count = stack->layers.empty() ? 0 : stack->layers.front().values.size();
+  for (const StackLayer& layer : stack->layers) count = std::min(count, layer.values.size());
   std::vector<std::int64_t> totals(count, 0);
-  for (StackLayer& layer : layers_) {
+  for (StackLayer& layer : stack->layers) {
     layer.values.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       layer.values[i] = std::clamp<std::int64_t>(layer.values[i], 0, kMostBytes);
       totals[i] += layer.values[i];
     }
   }
-  totals_ = geometry::WidestIndex(std::move(totals));
+  stack->totals = geometry::WidestIndex(std::move(totals));
+  return stack;
+}
+
+void Chart::setStack(std::shared_ptr<const Stack> stack, std::vector<ChartBand> bands) {
+  const int before = static_cast<int>(whole());
+  shown_ = std::move(stack);
+  bands_ = std::move(bands);
   showSize(before);
+}
+
+void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands) {
+  setStack(stackOf(std::move(layers)), std::move(bands));
 }
 
 /// Makes room for the longer of both profiles, and shows it whole if it is longer than before.
 void Chart::showSize(int before) {
-  const int all = std::max(size(), static_cast<int>(others_.size()));
+  const int all = std::max(size(), static_cast<int>(others().size()));
   setWhole(all, kChartFewest);
   if (all != before) setRange(0, all);
   scaleValues();
@@ -251,24 +262,28 @@ void Chart::showSize(int before) {
 
 void Chart::showBeside(const shell::Beside* source, double) {
   const auto* other = dynamic_cast<const Chart*>(source);
-  if (other == nullptr && others_.size() == 0) return;
+  if (other == nullptr && others().size() == 0) return;
   const int before = static_cast<int>(whole());
-  others_ = other == nullptr ? geometry::WidestIndex() : other->totals_;
+  other_ = other == nullptr ? std::make_shared<const Stack>() : other->shown_;
   showSize(before);
 }
 
 std::int64_t Chart::otherTotal(int index) const {
-  return index >= 0 && index < static_cast<int>(others_.size())
-             ? others_.length(static_cast<std::size_t>(index))
+  return index >= 0 && index < static_cast<int>(others().size())
+             ? others().length(static_cast<std::size_t>(index))
              : -1;
 }
 
 int Chart::size() const {
-  return static_cast<int>(totals_.size());
+  return static_cast<int>(totals().size());
+}
+
+int Chart::highest() const {
+  return static_cast<int>(totals().widest(0, totals().size()));
 }
 
 std::int64_t Chart::total(int index) const {
-  return index >= 0 && index < size() ? totals_.length(static_cast<std::size_t>(index)) : 0;
+  return index >= 0 && index < size() ? totals().length(static_cast<std::size_t>(index)) : 0;
 }
 
 void Chart::setLimit(double bytes, const QString& name) {
@@ -307,11 +322,11 @@ void Chart::scaleValues() {
   const int names = bands_.empty() ? 0 : kBandHeight;
   double largest = std::max(1.0, above(limitBytes_, names + kLimitRoom));
   if (size() > 0) {
-    const auto most = static_cast<double>(totals_.length(totals_.widest(0, totals_.size())));
+    const auto most = static_cast<double>(totals().length(totals().widest(0, totals().size())));
     largest = std::max(largest, above(most, names + kTopRoom));
   }
-  if (others_.size() > 0) {
-    const auto most = static_cast<double>(others_.length(others_.widest(0, others_.size())));
+  if (others().size() > 0) {
+    const auto most = static_cast<double>(others().length(others().widest(0, others().size())));
     largest = std::max(largest, above(most, names + kTopRoom));
   }
   setAxisScale(yLeft, 0, largest, geometry::niceBytesStep(largest, kTicks));

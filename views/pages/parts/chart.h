@@ -19,6 +19,14 @@ struct StackLayer {
   bool outlined = false;  ///< a faint area with a line on top instead of a filled one
 };
 
+/// Layers of the same length, with what is needed to show them at any zoom.
+struct Stack {
+  std::vector<StackLayer> layers;
+  geometry::WidestIndex totals;
+};
+/// Of very many indices, call it on a worker.
+std::shared_ptr<const Stack> stackOf(std::vector<StackLayer> layers);
+
 /// A part of the index axis with a name: the tiles of a device, or the program steps of a pass.
 struct ChartBand {
   double from = 0, to = 0;
@@ -38,6 +46,7 @@ class Chart : public RangePlot, public shell::Beside {
   ~Chart() override;
 
   void setAxes(const QString& indices, const QString& values);
+  void setStack(std::shared_ptr<const Stack> stack, std::vector<ChartBand> bands);
   void setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands = {});
   /// Highlights the band of what was selected elsewhere; −1: none.
   void lightBand(int band);
@@ -49,7 +58,8 @@ class Chart : public RangePlot, public shell::Beside {
   int mark() const { return mark_; }
   int size() const;
   std::int64_t total(int index) const;
-  const std::vector<StackLayer>& layers() const { return layers_; }
+  int highest() const;  ///< the index with the largest total, the first of equal ones; 0: there is none
+  const std::vector<StackLayer>& layers() const { return shown_->layers; }
   QString besideName() const override { return QStringLiteral("chart"); }
   void showBeside(const shell::Beside* source, double ticks) override;
   /// The sum of the other profile at an index; −1: none.
@@ -75,9 +85,12 @@ class Chart : public RangePlot, public shell::Beside {
   void scaleValues();
   int indexAt(const QPoint& position) const;
 
-  std::vector<StackLayer> layers_;
+  const geometry::WidestIndex& totals() const { return shown_->totals; }
+  const geometry::WidestIndex& others() const { return other_->totals; }
+
+  std::shared_ptr<const Stack> shown_ = std::make_shared<const Stack>();
+  std::shared_ptr<const Stack> other_ = shown_;  ///< of the other profile
   std::vector<ChartBand> bands_;
-  geometry::WidestIndex totals_, others_;  ///< others_: of the other profile
   StackItem* stack_;
   BandItem* bandItem_;
   OtherItem* otherItem_;

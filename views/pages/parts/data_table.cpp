@@ -1,5 +1,6 @@
 #include "views/pages/parts/data_table.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -65,8 +66,16 @@ class ShareDelegate : public QStyledItemDelegate {
     if (wraps) option->text = unbroken(option->text);
   }
 
+  /// Thousands of cells are measured while the user waits, and laying out their texts, as the style does,
+  /// takes several times longer than finding how wide they are.
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kPadding, 0);
+    if (index.data(Qt::DecorationRole).isValid())
+      return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kPadding, 0);
+    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
+    return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
+                2 * (margin + kPadding),
+            kDataTableRow};
   }
 
  private:
@@ -207,6 +216,7 @@ void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
   times_ = times;
   ++revision_;
   if (!own_.rows.empty()) shownForSource_ = false;
+  if (hides_) hidden_ = hides_(own_);
   showTable(source_ && source_->key == own_.key ? sections::withSource(own_, *source_, sourceTicks_) : own_);
 }
 
@@ -248,7 +258,7 @@ void DataTable::activate(int row) {
   if (row < static_cast<int>(own_.rows.size())) Q_EMIT rowActivated(row);
 }
 
-/// Shows the chosen figure of both profiles, and what hideColumns() left.
+/// Shows the chosen figure of both profiles, and the columns that are not hidden.
 void DataTable::applyFigure() {
   chooseColumns();
   if (isVisible()) fitColumns();
@@ -291,9 +301,9 @@ void DataTable::showTable(sections::SectionTable table) {
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
   const bool another = table.key != model_->table().key;
   model_->setTable(std::move(table), perUnit_, times_);
-  if (another) hidden_.clear();
+  if (another && !hides_) hidden_.clear();
   figure_->setTable(model_->table(), [this](const std::string& key) { return hidden_.contains(key); });
-  if (!same) chooseColumns();
+  if (!same || hides_) chooseColumns();
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
   isVisible() ? fitColumns() : static_cast<void>(fittedTo_ = kUnfitted);
@@ -321,12 +331,8 @@ void DataTable::setRowsShown(int rows, int share) {
   fitHeight();
 }
 
-void DataTable::hideColumns(const std::function<bool(int column)>& isHidden) {
-  hidden_.clear();
-  for (int c = 0; c < model_->columnCount(); ++c) {
-    if (isHidden(c)) hidden_.insert(model_->table().columns[static_cast<std::size_t>(c)].key);
-  }
-  applyFigure();
+void DataTable::setHidden(HiddenColumns hides) {
+  hides_ = std::move(hides);
 }
 
 void DataTable::setYielding(std::vector<std::string> keys) {

@@ -44,8 +44,10 @@ class DataTable : public QWidget, public shell::Beside {
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
   void showBeside(const shell::Beside* source, double ticks) override;
-  /// Hides columns until the menu shows them again.
-  void hideColumns(const std::function<bool(int column)>& isHidden);
+  /// The keys of columns that a table hides until the menu shows them again.
+  using HiddenColumns = std::function<std::set<std::string>(const sections::SectionTable& table)>;
+  /// From now on, each table that is set hides these columns. They are not measured, which takes long.
+  void setHidden(HiddenColumns hides);
   /// Columns, by key, that are hidden one after the other where the table would otherwise scroll sideways.
   /// The button of the menu says how many are; the menu shows them again, and CSV always has them.
   void setYielding(std::vector<std::string> keys);
@@ -105,7 +107,8 @@ class DataTable : public QWidget, public shell::Beside {
   std::optional<sections::SectionTable> source_;  ///< of the other profile
   double sourceTicks_ = 1;
   std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< of own_, and that of the other table in source_
-  std::set<std::string> hidden_;                     ///< keys of columns that hideColumns() hid
+  HiddenColumns hides_;
+  std::set<std::string> hidden_;  ///< keys of columns
   bool comparable_ = true;
   bool shownForSource_ = false;  ///< its panel is visible only because the other profile has rows
   int rowsShown_ = 0, windowShare_ = 2;

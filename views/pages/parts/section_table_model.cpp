@@ -80,8 +80,11 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   times_ = times;
   for (auto& row : table_.rows) row.resize(table_.columns.size());
   decimals_.clear();
-  for (std::size_t c = 0; c < table_.columns.size(); ++c)
+  numbers_.clear();
+  for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     decimals_.push_back(columnDecimals(table_, c, ticksPerShownUnit_));
+    numbers_.push_back(holdsNumbers(c));
+  }
   endResetModel();
 }
 
@@ -111,14 +114,18 @@ const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
   return &table_.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
 }
 
-/// Columns of numbers, and their headings, are aligned to the right.
-bool SectionTableModel::isNumber(int column) const {
+bool SectionTableModel::holdsNumbers(std::size_t column) const {
   for (const auto& row : table_.rows) {
-    const sections::Cell& value = row[static_cast<std::size_t>(column)];
+    const sections::Cell& value = row[column];
     if (std::holds_alternative<std::monostate>(value)) continue;
     return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
   }
   return false;
+}
+
+/// Columns of numbers, and their headings, are aligned to the right.
+bool SectionTableModel::isNumber(int column) const {
+  return numbers_[static_cast<std::size_t>(column)];
 }
 
 sections::Format SectionTableModel::formatOf(const QModelIndex& index) const {

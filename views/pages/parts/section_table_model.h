@@ -43,6 +43,7 @@ class SectionTableModel : public QAbstractTableModel {
   bool isJudged(sections::Format format) const {
     return timesJudged_ || (format != sections::Format::ticks && format != sections::Format::seconds);
   }
+  bool holdsNumbers(std::size_t column) const;
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
@@ -50,6 +51,7 @@ class SectionTableModel : public QAbstractTableModel {
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of ticks and plain numbers in each column
+  std::vector<bool> numbers_;  ///< by column: it holds numbers
   std::optional<geometry::TimeScale> times_;
   bool compact_ = false, timesJudged_ = true;
   QFont headingFont_;  ///< of a compact table

@@ -192,11 +192,12 @@ void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
   decimals_.clear();
   for (std::size_t c = 0; c < rows_.table.columns.size(); ++c)
     decimals_.push_back(columnDecimals(rows_.table, c, ticksPerShownUnit));
-  marks_.clear();
+  marks_.reset();
   endResetModel();
 }
 
-void TreeModel::setMarks(std::vector<QPixmap> marks) {
+void TreeModel::setMarks(std::vector<QPixmap> pictures, RowMarks marks) {
+  pictures_ = std::move(pictures);
   marks_ = std::move(marks);
 }
 
@@ -245,7 +246,9 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
           (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
           Qt::AlignVCenter);
     case Qt::DecorationRole:
-      return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
+      return index.column() == 0 && marks_ && row < marks_->size()
+                 ? QVariant(pictures_[static_cast<std::size_t>((*marks_)[row])])
+                 : QVariant();
     case Qt::ToolTipRole:
       return index.column() == 0 ? QVariant(text(formatCell(cell, Format::plain))) : QVariant();
     case SectionTableModel::kSortRole:

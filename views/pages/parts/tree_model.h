@@ -26,6 +26,8 @@ struct TreeRows {
                              ///< −2: only the other profile of a comparison has it
   std::shared_ptr<const TreeShape> shape = {};  ///< null: the model finds it
 };
+/// By row: the number of its picture.
+using RowMarks = std::shared_ptr<const std::vector<int>>;
 std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows);
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
@@ -43,8 +45,8 @@ class TreeModel : public QAbstractItemModel {
  public:
   using QAbstractItemModel::QAbstractItemModel;
   void setRows(TreeRows rows, double ticksPerShownUnit = 1);
-  /// Sets a picture for each row. Views must be painted again.
-  void setMarks(std::vector<QPixmap> marks);
+  /// Sets the pictures, and which of them each row has. Views must be painted again.
+  void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
   const TreeRows& rows() const { return rows_; }
   const TreeShape& shape() const { return *rows_.shape; }
   int rowOf(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
@@ -61,7 +63,8 @@ class TreeModel : public QAbstractItemModel {
   const std::vector<int>& childrenOf(const QModelIndex& parent) const;
 
   TreeRows rows_{{}, {}, {}, std::make_shared<TreeShape>()};
-  std::vector<QPixmap> marks_;
+  std::vector<QPixmap> pictures_;
+  RowMarks marks_;  ///< null: rows have no pictures
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of the numbers in each column
 };

@@ -216,8 +216,8 @@ void TreeTable::fitName() {
   view_->setColumnWidth(0, std::max(compact_ ? kLeastTreeName : kTreeNameWidth, room - others));
 }
 
-void TreeTable::setMarks(std::vector<QPixmap> marks) {
-  model_->setMarks(std::move(marks));
+void TreeTable::setMarks(std::vector<QPixmap> pictures, RowMarks marks) {
+  model_->setMarks(std::move(pictures), std::move(marks));
   view_->viewport()->update();
 }
 

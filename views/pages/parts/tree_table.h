@@ -30,7 +30,7 @@ class TreeTable : public QWidget, public shell::Beside {
   explicit TreeTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
   void setRows(TreeRows rows, double ticksPerShownUnit = 1);
-  void setMarks(std::vector<QPixmap> marks);
+  void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
   /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
   /// are shown.
   void openTo(int depth, int most = kMostOpen);
