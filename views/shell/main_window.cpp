@@ -95,10 +95,12 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   followSession();
 }
 
-/// The pages refer to the members of the window, so they go first.
+/// The pages refer to the members of the window, so they go first. They are deleted where they are: to take
+/// them out of the window first would give each of their widgets another style, which takes longer than to
+/// delete them.
 MainWindow::~MainWindow() {
   beside_.reset();  // a chart of its pages may lie on one of the window's
-  delete takeCentralWidget();
+  delete centralWidget();
 }
 
 /// The path is a widget and no message, because every menu that the pointer passes clears the messages.
