@@ -287,6 +287,13 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
   return inputs;
 }
 
+std::int64_t RecordedPasses::devicesWithStage() const {
+  std::set<model::DeviceId> devices;
+  for (const RecordedPass& pass : passes_)
+    if (pass.stage >= 0) devices.insert(pass.device);
+  return static_cast<std::int64_t>(devices.size());
+}
+
 void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);

@@ -34,6 +34,8 @@ class RecordedPasses {
     }
     passes_.push_back(std::move(pass));
   }
+  /// True if any computation of a stage was added.
+  bool recognised() const { return recognised_; }
   /// Passes are proposed from these if none is recognised.
   void addBackwardOperator(const RecordedStretch& stretch) {
     if (!recognised_) events_.backwardOperators.push_back(stretch);
@@ -51,6 +53,8 @@ class RecordedPasses {
   void write(record::Recorder& recorder);
   /// Valid after write().
   const PassCoverage& coverage() const { return coverage_; }
+  /// Number of devices that compute a stage. Valid after write().
+  std::int64_t devicesWithStage() const;
 
  private:
   /// Replica, iteration, micro-batch, stage, pass.
