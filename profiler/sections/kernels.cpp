@@ -82,6 +82,34 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
   return table;
 }
 
+/// Training steps that the host marks, such as ProfilerStep#12, with what the accelerator did meanwhile.
+SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                             const Words& words) {
+  SectionTable table{
+      "steps", "Training steps", words.basis("from the start to the end of the mark on the host"), {}, {}};
+  table.columns = {
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
+      {"step", "Step", Format::index, "number that the trace states"},
+      {"start_cycles", "Start", Format::ticks, ""},
+      {"cycles", "Length", Format::ticks, ""},
+      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
+      {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
+      {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
+      {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},
+      {"idle_share", "Idle share", Format::fraction, "of the length"}};
+  for (const AcceleratorTimes& times : report.devices)
+    for (const analysis::MarkedStep& step : times.steps) {
+      const base::Ticks length = step.end - step.start;
+      table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), step.number,
+                            step.start.count, length.count, step.busy.count, step.compute.count,
+                            step.communication.count, step.exposedCommunication.count,
+                            spanShare(length - step.busy, length)});
+    }
+  table.mostInText = 16;
+  return table;
+}
+
 SectionTable kernelCategoryTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
                                  const Words& words) {
   SectionTable table{"categories", "Categories", words.basis(""), {}, {}};
@@ -157,9 +185,9 @@ base::Result<Section> makeKernels(const Context& context) {
                     "Of all devices."},
                    {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
                     "Kernels and copies for which the trace states the launch on the host."}};
-  section.tables = {deviceTable(report, context.catalog, words),
-                    kernelCategoryTable(report, context.catalog, words), kernelTable(report, words),
-                    std::move(counters)};
+  section.tables = {
+      deviceTable(report, context.catalog, words), markedStepTable(report, context.catalog, words),
+      kernelCategoryTable(report, context.catalog, words), kernelTable(report, words), std::move(counters)};
   if (!any)
     lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
                                              : "Kernels are those of a recorded trace; the report of the "
@@ -208,14 +236,15 @@ base::Result<Section> makeCollectives(const Context& context) {
   base::Ticks waited;
   for (const analysis::MatchedCollective& match : report.collectives) waited += match.waited;
   Section section{"collectives", "Collectives", {}, {}, {}};
-  section.facts = {
-      {"communication_kernels", "Communication kernels", any ? Cell(report.communicationKernels) : Cell(),
-       Format::count, "Recognised by the rules, over all devices."},
-      {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(), Format::count,
-       "Kernels whose counterparts on all other ranks were found."},
-      {"waited_cycles", words.timed("Waits for the last rank"),
-       report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
-       "Sum over matched collectives and ranks."}};
+  section.facts = {{"communication_kernels", "Communication kernels",
+                    any ? Cell(report.communicationKernels) : Cell(), Format::count,
+                    "Recognised by the rules, over all devices. Without accelerators: collectives of hosts, "
+                    "as with gloo."},
+                   {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(),
+                    Format::count, "Kernels whose counterparts on all other ranks were found."},
+                   {"waited_cycles", words.timed("Waits for the last rank"),
+                    report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
+                    "Sum over matched collectives and ranks."}};
   section.tables = {collectiveTable(report, context.catalog, words)};
   if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
   if (any && report.matched == 0)
