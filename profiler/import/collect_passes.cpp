@@ -45,6 +45,13 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.end = to;
   pass.rank = rank_;
   pass.name = trace_.tables.names.text(event.name);
+  if (trace_.isOwnExport() && isOfCategory(event, "pass")) {
+    // Its name states the micro-batch, too, and so would the name of its kind of operation.
+    pass.name = model::toString(pass.pass);
+    if (const ArgumentValue* placement = event.find(Argument::placement);
+        placement != nullptr && !placement->text)
+      pass.placement = placement->value;
+  }
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;

@@ -97,8 +97,19 @@ struct ProfileRows::TraceRows {
     return id;
   }
 
+  /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
+  /// accelerators, and name them after these.
+  ProcessId ownerOf(ProcessId id) const {
+    if (trace.isAccelerator(id) || accelerators.empty()) return id;
+    if (accelerators.size() == 1) return accelerators.front();
+    for (const ProcessId accelerator : accelerators)
+      if (trace.tables.processes[id].name == trace.tables.processes[accelerator].name + ", host")
+        return accelerator;
+    return id;
+  }
+
   model::DeviceId deviceOf(ProcessId id) {
-    const ProcessId owner = trace.isAccelerator(id) || accelerators.size() != 1 ? id : accelerators.front();
+    const ProcessId owner = ownerOf(id);
     const auto found = devices.find(owner);
     if (found != devices.end()) return found->second;
     const TraceProcess& process = trace.tables.processes[owner];
@@ -214,7 +225,37 @@ struct ProfileRows::TraceRows {
     return recorder().add(row);
   }
 
+  /// The wait that an event of our own exports states; none: the event is something else.
+  std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
+    using enum model::WaitCause;
+    if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
+    const auto number = [&](Argument argument) {
+      const ArgumentValue* value = event.find(argument);
+      return value == nullptr || value->text ? std::int64_t{-1} : value->value;
+    };
+    for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
+      if (text(event.name) != model::toString(cause)) continue;
+      StatedWait wait{deviceOf(event.process), {}, from, to, cause};
+      wait.stage =
+          static_cast<std::int32_t>(std::clamp<std::int64_t>(number(Argument::stage), -1, INT32_MAX));
+      wait.step = number(Argument::step);
+      wait.placement = number(Argument::waitsFor);
+      const std::string other = std::to_string(number(Argument::waitsForPid));
+      for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+        if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
+      return wait;
+    }
+    return std::nullopt;
+  }
+
   base::Status slice(const Slice& slice, const TraceEvent& event) {
+    if (const auto wait = waitOf(event, ticks(slice.start), ticks(slice.end))) {
+      ++rows.slices_;
+      ++rows.recognised_;
+      rows.last_ = std::max(rows.last_, wait->end);
+      rows.passes_.add(*wait);
+      return {};
+    }
     const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
     const model::DeviceId device = deviceOf(event, meaning);
     LaneRows& lane = laneOf(event, slice.lane, device, meaning);

@@ -303,6 +303,27 @@ void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   for (const model::Transfer& transfer : transfers) recorder.add(transfer);
 }
 
+void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
+  std::map<std::int64_t, std::size_t> passOf;
+  for (std::size_t i = 0; i < passes_.size(); ++i)
+    if (passes_[i].placement >= 0) passOf.emplace(passes_[i].placement, i);
+  for (const StatedWait& stated : statedWaits_) {
+    model::Wait wait;
+    wait.device = stated.device;
+    wait.waitedForDevice = stated.waitedForDevice;
+    wait.start = stated.start;
+    wait.end = stated.end;
+    wait.cause = stated.cause;
+    wait.stage = stated.stage;
+    wait.run = model::RunId(0);
+    if (const auto step = iterationNumbers_.find(stated.step); step != iterationNumbers_.end())
+      wait.iteration = step->second;
+    if (const auto pass = passOf.find(stated.placement); pass != passOf.end())
+      wait.waitedFor = placementOf(pass->second);
+    recorder.add(wait);
+  }
+}
+
 /// Gives proposed passes their lanes and what they are called.
 void RecordedPasses::completeProposed(record::Recorder& recorder) {
   std::map<std::pair<model::DeviceId, Pass>, model::ProgramId> programs;
@@ -342,6 +363,7 @@ void RecordedPasses::write(record::Recorder& recorder) {
   writePlacements(recorder);
   indexPasses();
   writeTransfers(recorder);
+  if (!statedWaits_.empty()) return writeStatedWaits(recorder);
   writeRecordedWaits(
       {passes_, events_.sends, events_.receives, iterations_, firstPlacement_, lastBefore_, passesOfInputs()},
       recorder);

@@ -43,6 +43,8 @@ class RecordedPasses {
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
   void add(RecordedStep step) { events_.steps.push_back(step); }
+  /// If a trace states waits, none are inferred.
+  void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
   void addMessage(RecordedPass side, bool sends) {
@@ -71,6 +73,7 @@ class RecordedPasses {
   void writePlacements(record::Recorder& recorder);
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
   void writeTransfers(record::Recorder& recorder);
+  void writeStatedWaits(record::Recorder& recorder) const;
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;
   void addCollectives(std::vector<model::Transfer>& transfers);
@@ -83,6 +86,7 @@ class RecordedPasses {
 
   RecordedEvents events_;
   std::vector<RecordedPass>& passes_ = events_.passes;
+  std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
   PassCoverage coverage_;

@@ -32,6 +32,10 @@ std::string settingsText(const InsightChanges& changes) {
 class GainReplay {
  public:
   explicit GainReplay(const Context& context) : changes_{context.source, context.catalog, knownSchedules()} {
+    if (const std::string reason = noTrialsReason(context); !reason.empty()) {
+      recording_ = base::badInput(reason);
+      return;
+    }
     recording_ = replay::recordingForTrials(changes_, context.executable);
     if (recording_.ok()) before_ = replay::replayedCall(changes_, *recording_);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "profiler/sections/kernel_names.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -17,27 +18,6 @@ using analysis::AcceleratorTimes;
 Cell spanShare(base::Ticks part, base::Ticks whole) {
   if (whole.count <= 0) return {};
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
-}
-
-/// The name of a kernel without arguments of functions and templates, of bearable length for people.
-std::string shortKernel(const std::string& name) {
-  constexpr std::size_t kLongest = 60;
-  std::string text;
-  int depth = 0;
-  char before = 0;
-  for (const char c : name.starts_with("void ") ? name.substr(5) : name) {
-    if (c == '<' || (c == '(' && !text.empty() && !text.ends_with("::"))) ++depth;
-    if (depth == 0) text += c;
-    if (((c == '>' && before != '-') || c == ')') && depth > 0) --depth;
-    before = c;
-  }
-  while (text.ends_with(' ')) text.pop_back();
-  if (text.empty()) text = name;
-  if (text.size() <= kLongest) return text;
-  // Not within a character of several bytes.
-  std::size_t start = text.size() - (kLongest - 3);
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
-  return "…" + text.substr(start);
 }
 
 SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
@@ -160,8 +140,10 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
   request.executable = context.executable;
   request.mostPoints = kFewPoints;
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(const std::vector<analysis::CounterSeries> all,
+  PIPESCOPE_ASSIGN(std::vector<analysis::CounterSeries> all,
                    analysis::counterSeries(context.source, context.catalog, request, progress));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.counter.device < b.counter.device; });
   for (const analysis::CounterSeries& series : all)
     table.rows.push_back({deviceIndexCell(series.counter.device),
                           deviceNameCell(context.catalog, series.counter.device), series.counter.name,

@@ -6,7 +6,9 @@
 #include <compare>
 #include <initializer_list>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/intervals.h"
@@ -130,21 +132,36 @@ class AcceleratorReader {
     });
   }
 
+  /// A launch: the lane and the start of its kernel, and its own start. There are as many as kernels, so they
+  /// lie in one piece.
+  struct Launch {
+    model::LaneId lane;
+    Ticks kernel, start;
+    auto place() const { return std::pair(lane, kernel); }
+  };
+
   base::Status readLaunches() {
-    std::map<std::pair<model::LaneId, Ticks>, std::vector<Ticks>> launches;
+    std::vector<Launch> launches;
     PIPESCOPE_TRY(forAllRows<model::Transfer>(source_, [&](const model::Transfer& transfer) {
-      if (isLaunch(catalog_, transfer)) launches[{transfer.toLane, transfer.end}].push_back(transfer.start);
+      if (isLaunch(catalog_, transfer)) launches.push_back({transfer.toLane, transfer.end, transfer.start});
     }));
+    std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
+      return std::tuple(a.place(), b.start) < std::tuple(b.place(), a.start);
+    });
     for (auto& [device, works] : works_) {
       for (Work& work : works) {
-        const auto found = launches.find({work.lane, work.start});
-        if (found == launches.end() || found->second.empty()) continue;
-        work.launch = found->second.back();
-        found->second.pop_back();
+        const std::pair place(work.lane, work.start);
+        auto found = std::partition_point(launches.begin(), launches.end(),
+                                          [&](const Launch& launch) { return launch.place() < place; });
+        // Several kernels may start at one time; each takes a launch of its own.
+        while (found != launches.end() && found->place() == place && found->start == kTaken) ++found;
+        if (found == launches.end() || found->place() != place) continue;
+        work.launch = std::exchange(found->start, kTaken);
       }
     }
     return {};
   }
+  static constexpr Ticks kTaken{INT64_MIN};
 
   AcceleratorTimes timesOf(model::DeviceId device, const std::vector<Work>& works) {
     AcceleratorTimes times;

@@ -2,10 +2,13 @@
 // that are no traffic. The expected values were worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <tuple>
 
 #include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/sections/diff_section.h"
 #include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::analysis {
@@ -24,6 +27,7 @@ class RecordedSteps : public ::testing::Test {
   }
   ~RecordedSteps() override { fs::remove_all(folder_); }
   void write(const std::string& name, const std::string& events) const {
+    fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << "[" << events << "]";
   }
   static sections::Cell factOf(const sections::Section& section, const std::string& key) {
@@ -123,6 +127,52 @@ TEST_F(RecordedSteps, LeavesWhatATraceDoesNotStateEmpty) {
   ASSERT_FALSE(summary.remarks.empty());
   EXPECT_NE(summary.remarks[0].find("No passes of pipeline stages were recognised"), std::string::npos);
   EXPECT_EQ(std::get<std::string>(trace.section("error_bands").tables.at(0).rows.at(0).at(0)), "recorded");
+}
+
+/// Two runs on one accelerator: in the second one, a kernel takes 10 µs instead of 40, and another is new.
+TEST_F(RecordedSteps, ComparesKernels) {
+  write("a/rank0.json", R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":0,"dur":40})");
+  write("b/rank0.json", R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":0,"dur":10},
+    {"ph":"X","cat":"kernel","name":"cast","pid":0,"tid":7,"ts":15,"dur":5})");
+  const ImportedTrace a(folder_ / "a"), b(folder_ / "b");
+  const auto context = [](const ImportedTrace& trace) {
+    return sections::Context{trace.profile, *trace.catalog, model::ExecutableId(0)};
+  };
+  Diff diff;
+  diff.ticksPerSecond = 1'000'000'000'000;
+  const auto section = sections::diffSection(context(a), context(b), diff, {});
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const auto find = [&](const std::string& key) {
+    const auto found = std::ranges::find(section->tables, key, &sections::SectionTable::key);
+    return found == section->tables.end() ? sections::SectionTable() : *found;
+  };
+  using Rows = std::vector<std::vector<sections::Cell>>;
+  using I = std::int64_t;
+  EXPECT_EQ(find("kernels").rows,
+            (Rows{{"gemm", "gemm", "kernel", I{1}, I{1}, 40 * kPerUs, 10 * kPerUs, -30 * kPerUs},
+                  {"cast", "cast", "kernel", I{0}, I{1}, I{0}, 5 * kPerUs, 5 * kPerUs}}));
+  const Rows accelerators = find("accelerators").rows;
+  ASSERT_EQ(accelerators.size(), 6U);
+  EXPECT_EQ(accelerators[1],
+            (std::vector<sections::Cell>{"computing", 40 * kPerUs, 15 * kPerUs, -25 * kPerUs}));
+  EXPECT_EQ(accelerators[4], (std::vector<sections::Cell>{"idle", I{0}, 5 * kPerUs, 5 * kPerUs}));
+}
+
+/// Stage 1 begins its passes before stage 0 has made their input, as in a trace whose clocks are wrong.
+TEST_F(RecordedSteps, TriesNoChangesOfWhatCannotBeReplayed) {
+  std::string events;
+  for (const auto& [name, start, length] :
+       {std::tuple("stage0/forward/mb0", 0, 100), std::tuple("stage1/forward/mb0", 0, 100),
+        std::tuple("stage1/backward/mb0", 100, 100), std::tuple("stage0/backward/mb0", 100, 100)})
+    events += (events.empty() ? "" : ",") + std::string(R"({"ph":"X","pid":)") + name[5] +
+              R"(,"tid":1,"name":")" + name + R"(","ts":)" + std::to_string(start) + R"(,"dur":)" +
+              std::to_string(length) + "}";
+  write("t.json", events);
+  const ImportedTrace trace(folder_);
+  const sections::Section stages = trace.section("stages");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(factOf(stages, "best_move")));
+  EXPECT_NE(std::get<std::string>(factOf(stages, "best_move_reason")).find("cannot be replayed"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -350,8 +350,8 @@ TEST_F(TraceImport, KeepsWhatIsWholeOfACutArchive) {
   const auto ranks = import({write("ranks.tar.gz", gzipped(tar))});
   ASSERT_TRUE(ranks.ok()) << ranks.error().message;
   EXPECT_EQ(ranks->files, 2);
-  EXPECT_GT(ranks->events, 590);
-  EXPECT_LT(ranks->events, 600 + 10);
+  EXPECT_GT(ranks->events, 400) << "the first rank, and what libarchive reads of the second";
+  EXPECT_LT(ranks->events, 600);
   EXPECT_FALSE(ranks->findings.empty());
 
   std::string nested = text;
