@@ -130,8 +130,8 @@ std::function<int()> setUpExport(CLI::App& command) {
   command
       .add_option("--to", options->format,
                   "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
-                  "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers and "
-                  "counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and "
+                  "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
+                  "and counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and "
                   "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
                   "no steps within passes, no counters and no waits")
       ->required()

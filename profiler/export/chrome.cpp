@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
@@ -55,6 +57,7 @@ class Chrome {
     PIPESCOPE_TRY(names());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
+    PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
     buffer_ += "\n]}\n";
@@ -95,7 +98,8 @@ class Chrome {
   base::Status readTransfers() {
     PIPESCOPE_TRY(rows_.each<model::Transfer>([&](const model::Transfer& row) -> base::Status {
       if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
-      if (rows_.has(row.run) && row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
+      if (!rows_.has(row.run) || row.end < row.start || !clockOf(row).valid()) return {};
+      if (!launches_.take(catalog_, row)) transfers_.push_back(row);
       return {};
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(), [&](const auto& a, const auto& b) {
@@ -123,6 +127,10 @@ class Chrome {
     for (const model::Device& device : catalog_.devices)
       PIPESCOPE_TRY(process(pid(device.id),
                             device.name + (catalog_.measured() ? "" : " (emulated " + device.kind + ")")));
+    std::set<model::DeviceId> hosts;
+    for (const model::Lane& lane : catalog_.lanes)
+      if (isLaneOfHost(catalog_, &lane) && hosts.insert(lane.device).second)
+        PIPESCOPE_TRY(process(pidOfLane(lane.id), nameOfDevice(lane.device) + kHostOfAccelerator));
     if (hostItems_ > 0 || std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(),
                                       [](const auto& lane) { return !lane.device.valid(); }))
       PIPESCOPE_TRY(process(pid({}), "host"));
@@ -142,7 +150,7 @@ class Chrome {
   /// file because some readers look at nothing else. A thread never has its process's number, because some
   /// readers take such a thread for the main one.
   Result<std::int64_t> thread(std::int64_t pid, const std::string& name, int rank) {
-    const std::int64_t next = pidOfHost() + 1 + static_cast<std::int64_t>(threads_.size());
+    const std::int64_t next = 2 * pidOfHost() + static_cast<std::int64_t>(threads_.size());
     const auto [place, added] = threads_.try_emplace({pid, name}, next);
     if (!added) return place->second;
     const std::int64_t tid = place->second;
@@ -168,6 +176,12 @@ class Chrome {
 
   std::int64_t pid(model::DeviceId device) const { return device.valid() ? device.value + 1 : pidOfHost(); }
   std::int64_t pidOfHost() const { return static_cast<std::int64_t>(catalog_.devices.size()) + 1; }
+  /// The process in which the steps of a lane stand.
+  std::int64_t pidOfLane(model::LaneId id) const {
+    const model::Lane* lane = catalog_.lanes.find(id);
+    const model::DeviceId device = catalog_.deviceOf(id);
+    return isLaneOfHost(catalog_, lane) ? pidOfHost() + 1 + device.value : pid(device);
+  }
   std::string roleNameOf(model::LaneId lane) const {
     const model::Lane* row = catalog_.lanes.find(lane);
     return row == nullptr ? "unknown" : model::toString(row->role);
@@ -220,11 +234,14 @@ class Chrome {
     if (found == steps_.end()) return {};
     for (const model::Step& step : found->second) {
       const Ticks start = row.start + step.offset;
-      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), threadNameOf(step.lane), 1));
-      PIPESCOPE_TRY(
-          complete(pid(row.device), lane, nameOf(step.program, step.kind), model::toString(step.kind), start,
-                   start + step.ticks, row.device,
-                   fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits)));
+      const std::int64_t process =
+          catalog_.deviceOf(step.lane) == row.device ? pidOfLane(step.lane) : pid(row.device);
+      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(process, threadNameOf(step.lane), 1));
+      std::string args = fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits);
+      if (const std::int64_t number = launches_.numberOf(step.lane, start); number > 0)
+        args += fmt::format(",\"correlation\":{}", number);
+      PIPESCOPE_TRY(complete(process, lane, nameOf(step.program, step.kind), categoryOf(catalog_, step),
+                             start, start + step.ticks, row.device, args));
     }
     return {};
   }
@@ -243,8 +260,19 @@ class Chrome {
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
     return complete(
         pid(row.device), passes, name, "pass", row.start, row.end, row.device,
-        fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{}", row.stage,
-                    row.microBatch, rows_.iterationOf(row), row.run.value, row.replica));
+        fmt::format(
+            "\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{},\"placement\":{}",
+            row.stage, row.microBatch, rows_.iterationOf(row), row.run.value, row.replica, row.id.value));
+  }
+
+  base::Status wait(const model::Wait& row) {
+    if (!rows_.has(row.run) || row.end <= row.start || catalog_.device(row.device) == nullptr) return {};
+    PIPESCOPE_ASSIGN(const std::int64_t waits, thread(pid(row.device), "waits", 0));
+    std::string args = fmt::format("\"stage\":{},\"iteration\":{}", row.stage, rows_.iterationOf(row));
+    if (row.waitedForDevice.valid()) args += fmt::format(",\"waits_for_pid\":{}", pid(row.waitedForDevice));
+    if (row.waitedFor.valid()) args += fmt::format(",\"waits_for\":{}", row.waitedFor.value);
+    return complete(pid(row.device), waits, model::toString(row.cause), "wait", row.start, row.end,
+                    row.device, args);
   }
 
   const std::string& nameOf(model::ProgramId id, model::StepKind kind) {
@@ -294,6 +322,8 @@ class Chrome {
       const model::Counter* counter = all.find(row.counter);
       if (counter == nullptr || !std::isfinite(row.value)) return {};
       if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
+      // The importer counts the launches itself.
+      if (catalog_.measured() && counter->name == kLaunchCounter) return {};
       const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}",
                                pid(device), jsonText(counter->name), us(row.time, device), row.value));
@@ -318,6 +348,7 @@ class Chrome {
   bool first_ = true;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
+  RecordedLaunches launches_;
   std::int64_t hostItems_ = 0;                                            // spans and events of the host
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>>

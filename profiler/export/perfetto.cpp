@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "perfetto.pb.h"
-#include "profiler/analysis/launches.h"
+#include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
@@ -32,8 +33,10 @@ class PerfettoFile {
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
     PIPESCOPE_TRY(begin(host.size() > 0));
     PIPESCOPE_TRY(readSteps());
+    PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     PIPESCOPE_TRY(transfers());
+    PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
     return flush(0);
@@ -75,15 +78,31 @@ class PerfettoFile {
                        [](const model::Lane& lane) { return !lane.device.valid(); }))
         break;
       const std::string name = host ? "host" : catalog_.devices[model::DeviceId(i)].name;
-      perfetto_wire::TracePacket process;
-      perfetto_wire::TrackDescriptor& descriptor = *process.mutable_track_descriptor();
-      descriptor.set_uuid(processTrack(host ? model::DeviceId() : model::DeviceId(i)));
-      descriptor.mutable_process()->set_pid(static_cast<std::int32_t>(i + 1));
-      descriptor.mutable_process()->set_process_name(catalog_.measured() || host ? name
-                                                                                 : name + " (emulated)");
-      PIPESCOPE_TRY(add(process));
+      PIPESCOPE_TRY(process(processTrack(host ? model::DeviceId() : model::DeviceId(i)),
+                            catalog_.measured() || host ? name : name + " (emulated)"));
     }
+    std::set<std::uint64_t> hosts;
+    for (const model::Lane& lane : catalog_.lanes)
+      if (isLaneOfHost(catalog_, &lane) && hosts.insert(processOfLane(lane.id)).second)
+        PIPESCOPE_TRY(
+            process(processOfLane(lane.id), catalog_.devices[lane.device].name + kHostOfAccelerator));
     return {};
+  }
+
+  base::Status process(std::uint64_t track, const std::string& name) {
+    perfetto_wire::TracePacket packet;
+    perfetto_wire::TrackDescriptor& descriptor = *packet.mutable_track_descriptor();
+    descriptor.set_uuid(track);
+    descriptor.mutable_process()->set_pid(static_cast<std::int32_t>(track));
+    descriptor.mutable_process()->set_process_name(name);
+    return add(packet);
+  }
+
+  /// The process in which the steps of a lane stand.
+  std::uint64_t processOfLane(model::LaneId id) const {
+    const model::DeviceId device = catalog_.deviceOf(id);
+    return isLaneOfHost(catalog_, catalog_.lanes.find(id)) ? processTrack({}) + processTrack(device)
+                                                           : processTrack(device);
   }
 
   std::uint64_t processTrack(model::DeviceId device) const {
@@ -94,18 +113,21 @@ class PerfettoFile {
 
   /// The track of a device with that name, which is described at its first use.
   base::Result<std::uint64_t> track(model::DeviceId device, const std::string& name, bool counter = false) {
-    const auto [place, isNew] = tracks_.try_emplace({device.value, name}, firstTrack() + tracks_.size());
+    return trackOf(processTrack(device), name, counter);
+  }
+  base::Result<std::uint64_t> trackOf(std::uint64_t process, const std::string& name, bool counter = false) {
+    const auto [place, isNew] = tracks_.try_emplace({process, name}, firstTrack() + tracks_.size());
     if (!isNew) return place->second;
     perfetto_wire::TracePacket packet;
     perfetto_wire::TrackDescriptor& descriptor = *packet.mutable_track_descriptor();
     descriptor.set_uuid(place->second);
-    descriptor.set_parent_uuid(processTrack(device));
+    descriptor.set_parent_uuid(process);
     descriptor.set_name(name);
     if (counter) descriptor.mutable_counter();
     PIPESCOPE_TRY(add(packet));
     return place->second;
   }
-  std::uint64_t firstTrack() const { return catalog_.devices.size() + 2; }
+  std::uint64_t firstTrack() const { return 2 * processTrack({}) + 1; }
 
   /// Slices of a track must not overlap, so an overlapping slice goes to another track.
   base::Result<std::uint64_t> freeTrack(model::DeviceId device, const std::string& name, std::int64_t start,
@@ -198,16 +220,22 @@ class PerfettoFile {
                            {{"stage", row.stage},
                             {"micro_batch", row.microBatch},
                             {"iteration", rows_.iterationOf(row)},
-                            {"replica", row.replica}}}));
+                            {"replica", row.replica},
+                            {"placement", row.id.value}}}));
     }
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
     for (const model::Step& step : found->second) {
       const Ticks from = row.start + step.offset;
       const model::Lane* lane = catalog_.lanes.find(step.lane);
-      PIPESCOPE_ASSIGN(const std::uint64_t own, track(row.device, laneTrack(lane)));
-      PIPESCOPE_TRY(slice({own, nameOf(step.program, step.kind), model::toString(step.kind),
-                           nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)}));
+      const std::uint64_t process =
+          catalog_.deviceOf(step.lane) == row.device ? processOfLane(step.lane) : processTrack(row.device);
+      PIPESCOPE_ASSIGN(const std::uint64_t own, trackOf(process, laneTrack(lane)));
+      Slice made{own, nameOf(step.program, step.kind), categoryOf(catalog_, step),
+                 nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)};
+      if (const std::int64_t number = launches_.numberOf(step.lane, from); number > 0)
+        made.annotations.emplace_back("correlation", number);
+      PIPESCOPE_TRY(slice(made));
     }
     return {};
   }
@@ -230,13 +258,32 @@ class PerfettoFile {
     return place->second;
   }
 
-  base::Status transfers() {
-    std::vector<model::Transfer> all;
-    PIPESCOPE_TRY(rows_.each<model::Transfer>([&](const model::Transfer& row) {
-      if (rows_.has(row.run) && row.end >= row.start && !analysis::isLaunch(catalog_, row))
-        all.push_back(row);
+  base::Status readTransfers() {
+    return rows_.each<model::Transfer>([&](const model::Transfer& row) {
+      if (rows_.has(row.run) && row.end >= row.start && !launches_.take(catalog_, row))
+        transfers_.push_back(row);
       return base::Status();
-    }));
+    });
+  }
+
+  base::Status wait(const model::Wait& row) {
+    if (!rows_.has(row.run) || row.end <= row.start || catalog_.device(row.device) == nullptr) return {};
+    PIPESCOPE_ASSIGN(const std::uint64_t own, track(row.device, "waits"));
+    Slice made{own,
+               model::toString(row.cause),
+               "wait",
+               nanoseconds(row.start, row.device),
+               nanoseconds(row.end, row.device),
+               {{"stage", row.stage}, {"iteration", rows_.iterationOf(row)}}};
+    if (row.waitedForDevice.valid())
+      made.annotations.emplace_back("waits_for_pid",
+                                    static_cast<std::int64_t>(processTrack(row.waitedForDevice)));
+    if (row.waitedFor.valid()) made.annotations.emplace_back("waits_for", row.waitedFor.value);
+    return slice(made);
+  }
+
+  base::Status transfers() {
+    std::vector<model::Transfer>& all = transfers_;
     const auto clockOf = [&](const model::Transfer& row) {
       const model::DeviceId from = catalog_.deviceOf(row.fromLane);
       return from.valid() ? from : catalog_.deviceOf(row.toLane);
@@ -275,6 +322,8 @@ class PerfettoFile {
       const model::Counter* counter = all.find(row.counter);
       if (counter == nullptr || !std::isfinite(row.value)) return {};
       if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
+      // The importer counts the launches itself.
+      if (catalog_.measured() && counter->name == kLaunchCounter) return {};
       const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
       PIPESCOPE_ASSIGN(const std::uint64_t own, track(device, counter->name, true));
       perfetto_wire::TracePacket packet;
@@ -308,10 +357,12 @@ class PerfettoFile {
   WantedRows rows_;
   std::string buffer_, packed_;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
-  std::map<std::pair<std::int64_t, std::string>, std::uint64_t> tracks_;  // by device and name
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;
   std::unordered_map<std::string, std::uint64_t> names_, categories_, annotations_;
   std::unordered_map<std::int64_t, std::string> programNames_;
+  std::vector<model::Transfer> transfers_;
+  RecordedLaunches launches_;
 };
 
 }  // namespace

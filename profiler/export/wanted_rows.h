@@ -48,7 +48,8 @@ class WantedRows {
   }
 
   /// The number of an iteration within the export, which goes on from one call to the next. Below 0: none.
-  std::int64_t iterationOf(const model::Placement& row) const {
+  template <class Row>  // a placement or a wait
+  std::int64_t iterationOf(const Row& row) const {
     const auto before = iterationsBefore_.find(row.run);
     return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration
                                                                   : before->second + row.iteration;

@@ -85,13 +85,21 @@ void addMessages(const std::vector<RecordedEvents>& traces, std::vector<ClockFac
           {sentBy[send], receivedBy[receive], sends[send].start.count, receives[receive].end.count});
 }
 
+/// True for collectives on a host whose members the trace does not state: they may be of several groups that
+/// have nothing to do with each other.
+bool isGuess(const RecordedPass& collective) {
+  return collective.group.empty() && collective.queue < 0;
+}
+
 /// Collectives of which all ranks that know their name have equally many belong together in their order.
-void addCollectives(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>& facts) {
+void addCollectives(const std::vector<RecordedEvents>& traces, ClockFacts which,
+                    std::vector<ClockFact>& facts) {
   std::map<std::pair<std::string, std::string>, std::map<std::size_t, std::vector<const RecordedPass*>>>
       groups;
   for (std::size_t t = 0; t < traces.size(); ++t)
     for (const RecordedPass& pass : traces[t].passes)
-      if (pass.pass == Pass::collective) groups[{pass.group, pass.name}][t].push_back(&pass);
+      if (pass.pass == Pass::collective && (which == ClockFacts::guessed || !isGuess(pass)))
+        groups[{pass.group, pass.name}][t].push_back(&pass);
   for (auto& [name, members] : groups) {
     const std::size_t count = members.begin()->second.size();
     const bool all = name.first.empty() ? members.size() == traces.size() : members.size() > 1;
@@ -116,7 +124,7 @@ std::vector<ClockFact> factsOf(const std::vector<RecordedEvents>& traces, ClockF
   std::vector<ClockFact> facts;
   addPasses(traces, facts);
   addMessages(traces, facts);
-  if (which == ClockFacts::all) addCollectives(traces, facts);
+  if (which != ClockFacts::messages) addCollectives(traces, which, facts);
   return facts;
 }
 
@@ -136,27 +144,39 @@ struct Difference {
   double value = 0, weight = 1, width = 1;
 };
 
-/// One number for each trace so that the differences between traces are met best: first along a tree of the
-/// narrowest ranges, then by least squares. `known` tells which traces are joined to the first one.
+/// One number for each trace so that the differences between traces are met best: first along trees of the
+/// narrowest ranges, then by least squares. `groups` tells which traces one tree joins.
 std::vector<double> solve(const std::map<Ends, Difference>& differences, std::size_t traces,
-                          std::vector<bool>& known) {
+                          std::vector<std::size_t>& groups) {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<double> numbers(traces, 0);
-  known.assign(traces, false);
-  known[0] = true;
-  for (;;) {
-    const std::pair<const Ends, Difference>* best = nullptr;
-    for (const auto& entry : differences)
-      if (known[entry.first.first] != known[entry.first.second] &&
-          (best == nullptr || entry.second.width < best->second.width))
-        best = &entry;
-    if (best == nullptr) break;
-    const auto [a, b] = best->first;
-    if (known[a]) numbers[b] = numbers[a] + best->second.value;
-    if (known[b]) numbers[a] = numbers[b] - best->second.value;
-    known[a] = known[b] = true;
+  groups.assign(traces, kNone);
+  std::size_t count = 0;
+  std::vector<bool> fixed(traces, false);  // the first trace of each group
+  for (std::size_t first = 0; first < traces; ++first) {
+    if (groups[first] != kNone) continue;
+    groups[first] = count;
+    fixed[first] = true;
+    for (;;) {
+      const std::pair<const Ends, Difference>* best = nullptr;
+      for (const auto& entry : differences)
+        if ((groups[entry.first.first] == count) != (groups[entry.first.second] == count) &&
+            (best == nullptr || entry.second.width < best->second.width))
+          best = &entry;
+      if (best == nullptr) break;
+      const auto [a, b] = best->first;
+      if (groups[a] == count) {
+        numbers[b] = numbers[a] + best->second.value;
+      } else {
+        numbers[a] = numbers[b] - best->second.value;
+      }
+      groups[a] = groups[b] = count;
+    }
+    ++count;
   }
-  for (int round = 0; round < 200 && differences.size() + 1 > traces; ++round) {
-    for (std::size_t t = 1; t < traces; ++t) {
+  for (int round = 0; round < 200 && differences.size() + count > traces; ++round) {
+    for (std::size_t t = 0; t < traces; ++t) {
+      if (fixed[t]) continue;
       double sum = 0, weights = 0;
       for (const auto& [ends, difference] : differences) {
         if (ends.first != t && ends.second != t) continue;
@@ -234,12 +254,8 @@ class Aligner {
     const std::map<Ends, Range> ranges = rangesOf(facts_);
     std::map<Ends, Difference> differences;
     for (const auto& [ends, range] : ranges) differences[ends] = differenceOf(range);
-    std::vector<bool> known;
-    std::vector<double> numbers = solve(differences, result_.offsets.size(), known);
-    for (std::size_t t = 0; t < known.size(); ++t) {
-      result_.complete = result_.complete && known[t];
-      result_.offsets[t] = std::llround(numbers[t]);
-    }
+    const std::vector<double> numbers = solve(differences, result_.offsets.size(), result_.groups);
+    for (std::size_t t = 0; t < numbers.size(); ++t) result_.offsets[t] = std::llround(numbers[t]);
     result_.contradictions = contradictions();
     if (result_.contradictions > 0) correctDrift();
     for (const auto& [ends, range] : remaining())
@@ -285,10 +301,10 @@ class Aligner {
     std::map<Ends, Difference> slopes, shifts;
     for (const auto& [ends, list] : bounds)
       slopes[ends] = {slopeOf(list), static_cast<double>(list.size()), 1};
-    std::vector<bool> known;
-    result_.drifts = solve(slopes, result_.drifts.size(), known);
+    std::vector<std::size_t> groups;
+    result_.drifts = solve(slopes, result_.drifts.size(), groups);
     for (const auto& [ends, range] : remaining()) shifts[ends] = differenceOf(range);
-    const std::vector<double> moved = solve(shifts, result_.offsets.size(), known);
+    const std::vector<double> moved = solve(shifts, result_.offsets.size(), groups);
     for (std::size_t t = 0; t < moved.size(); ++t) result_.offsets[t] += std::llround(moved[t]);
     result_.contradictions = contradictions();
     if (result_.contradictions >= constant.contradictions) result_ = constant;

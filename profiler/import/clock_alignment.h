@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -20,7 +21,7 @@ struct TraceClock {
 
 /// How the clocks of traces must be corrected so that nothing is used before it was made.
 struct ClockAlignment {
-  /// Picoseconds to add to the times of each trace; the first trace keeps its clock.
+  /// Picoseconds to add to the times of each trace. The first trace of each group keeps its clock.
   std::vector<std::int64_t> offsets;
   /// Drift of each clock against the first one, as TraceClock::drift, to be applied after the offset.
   std::vector<double> drifts;
@@ -28,14 +29,18 @@ struct ClockAlignment {
   std::int64_t uncertainty = 0;
   /// Number of facts that bound the offsets, and of those that contradict the result.
   std::int64_t pairs = 0, contradictions = 0;
-  /// False if some trace has nothing in common with the others; its clock is left as it is.
-  bool complete = true;
+  /// The group of each trace, from 0. Facts relate the clocks within a group, but not those of two groups.
+  std::vector<std::size_t> groups;
+  std::size_t groupCount() const {
+    return groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1;
+  }
 };
 
 /// What relates the clocks.
 enum class ClockFacts {
   messages,  ///< passes and messages
   all,       ///< collectives, too
+  guessed,   ///< also collectives on hosts whose members the trace does not state
 };
 
 /// Aligns the clocks of traces by what one of them makes and another one uses:
@@ -45,7 +50,8 @@ enum class ClockFacts {
 /// Each fact bounds the difference of two clocks from one side. The middle of the range is taken. Where no
 /// constant offset satisfies all facts, the clocks drift: the offset is then a line through the middles of
 /// the ranges over time, of least squares, weighted by 1 ÷ width². With several ranges around a circle of
-/// traces the offsets are those of least squares, with the same weights.
+/// traces the offsets are those of least squares, with the same weights. What is guessed must be dropped if
+/// anything contradicts the result.
 ///
 /// The events are those of each trace, in the trace's own clock, completed by completePasses().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profiler/import/backward_kernels.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -44,6 +45,13 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.end = to;
   pass.rank = rank_;
   pass.name = trace_.tables.names.text(event.name);
+  if (trace_.isOwnExport() && isOfCategory(event, "pass")) {
+    // Its name states the micro-batch, too, and so would the name of its kind of operation.
+    pass.name = model::toString(pass.pass);
+    if (const ArgumentValue* placement = event.find(Argument::placement);
+        placement != nullptr && !placement->text)
+      pass.placement = placement->value;
+  }
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
@@ -125,6 +133,7 @@ bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) c
 base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules) {
   RuleMatcher matcher(rules, trace.tables);
   PassFilter filter(trace);
+  BackwardKernels kernels(trace);
   RecordedEvents events;
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -132,11 +141,17 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     const model::DeviceId process(event.process.value);
     const base::Ticks start(slice.start), end(slice.end);
     if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
-    if (meaning.marksBackward) events.backwardOperators.push_back({process, start, end});
+    if (filter.accelerated()) {
+      kernels.add(event, meaning, {process, start, end});
+    } else if (meaning.marksBackward) {
+      events.backwardOperators.push_back({process, start, end});
+    }
     const bool pass = filter.takes(meaning, event, slice.end), message = filter.takesMessage(meaning, event);
-    // Only a collective that several ranks take part in relates their clocks.
-    const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends &&
-                            (trace.isAccelerator(event.process) || !meaning.group.empty());
+    // Only a collective that several ranks take part in relates their clocks. What a host does beside an
+    // accelerator launches it.
+    const bool collective =
+        meaning.kind == model::StepKind::globalExchange && !meaning.sends &&
+        (trace.isAccelerator(event.process) || !meaning.group.empty() || !filter.accelerated());
     if (!pass && !message && !collective) return {};
     const model::LaneId thread(event.thread.value);
     for (auto& [row, sends] :
@@ -148,6 +163,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   };
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
+  if (filter.accelerated()) events.backwardOperators = kernels.stretches();
   return events;
 }
 

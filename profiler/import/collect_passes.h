@@ -25,6 +25,8 @@ class PassFilter {
   bool takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end);
   /// True for a message that the event's device sends or receives itself.
   bool takesMessage(const Meaning& meaning, const TraceEvent& event) const;
+  /// True if the trace holds work of an accelerator.
+  bool accelerated() const { return accelerated_; }
   /// The pass that an event is, or the pass of the message that it is a side of.
   RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;

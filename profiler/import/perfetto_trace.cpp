@@ -1,7 +1,6 @@
 #include "profiler/import/perfetto_trace.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 
 #include "perfetto.pb.h"
+#include "profiler/import/inflated_source.h"
 #include "profiler/import/message_stream.h"
 #include "profiler/import/text_mending.h"
 
@@ -326,37 +326,6 @@ class PerfettoReader {
 
 namespace {
 
-/// The packets that another packet holds in compressed form. What is read at a time is bounded, whatever the
-/// packet announces.
-class InflatedSource : public ByteSource {
- public:
-  explicit InflatedSource(const std::string& packed) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    stream_.avail_in = static_cast<uInt>(packed.size());
-    open_ = inflateInit(&stream_) == Z_OK;
-  }
-  ~InflatedSource() override {
-    if (open_) inflateEnd(&stream_);
-  }
-  InflatedSource(const InflatedSource&) = delete;
-  InflatedSource& operator=(const InflatedSource&) = delete;
-
-  base::Result<std::size_t> read(std::span<char> buffer) override {
-    if (!open_ || ended_) return std::size_t{0};
-    stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream_.avail_out = static_cast<uInt>(buffer.size());
-    const int status = inflate(&stream_, Z_NO_FLUSH);
-    ended_ = status != Z_OK;
-    if (status != Z_OK && status != Z_STREAM_END && stream_.avail_out == buffer.size())
-      return base::badInput("A compressed packet is damaged; what is whole of it is kept.");
-    return buffer.size() - stream_.avail_out;
-  }
-
- private:
-  z_stream stream_{};
-  bool open_ = false, ended_ = false;
-};
-
 /// Reads packets until the stream ends. `depth`: how many packets enclose the stream.
 base::Status takePackets(MessageStream& stream, PerfettoReader& reader, TraceData& data,
                          const ReadReport& report, int depth) {
@@ -380,7 +349,8 @@ base::Status takePackets(MessageStream& stream, PerfettoReader& reader, TraceDat
     }
     PIPESCOPE_TRY(reader.take(packet));
     if (packet.has_compressed_packets() && depth == 0) {
-      InflatedSource inflated(packet.compressed_packets());
+      TextSource packed(packet.compressed_packets());
+      InflatedSource inflated(packed, "A compressed packet");
       MessageStream inner(inflated);
       PIPESCOPE_TRY(takePackets(inner, reader, data, report, depth + 1));
     }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "profiler/base/version.h"
+#include "profiler/import/backward_kernels.h"
 #include "profiler/import/collect_passes.h"
 #include "profiler/import/flow_pairs.h"
 #include "profiler/import/slice_lanes.h"
@@ -45,6 +46,7 @@ struct ProfileRows::TraceRows {
         clock(zero),
         rules(all.rules_, of.tables),
         filter(of),
+        backwardKernels(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
         flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
@@ -63,12 +65,13 @@ struct ProfileRows::TraceRows {
   std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
   LaneRows* lastLane = nullptr;
   std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
-  /// By device, name, category, process group and block.
+  /// By device, name, category, layerOf() and block.
   std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string>, model::ProgramId> programs;
-  /// The same for programs without group and block, which most are.
+  /// The same for programs without layer and block, which most are.
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   PassFilter filter;
+  BackwardKernels backwardKernels;
   FlowPairs flows;
   /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
   /// only when it ends.
@@ -94,8 +97,19 @@ struct ProfileRows::TraceRows {
     return id;
   }
 
+  /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
+  /// accelerators, and name them after these.
+  ProcessId ownerOf(ProcessId id) const {
+    if (trace.isAccelerator(id) || accelerators.empty()) return id;
+    if (accelerators.size() == 1) return accelerators.front();
+    for (const ProcessId accelerator : accelerators)
+      if (trace.tables.processes[id].name == trace.tables.processes[accelerator].name + ", host")
+        return accelerator;
+    return id;
+  }
+
   model::DeviceId deviceOf(ProcessId id) {
-    const ProcessId owner = trace.isAccelerator(id) || accelerators.size() != 1 ? id : accelerators.front();
+    const ProcessId owner = ownerOf(id);
     const auto found = devices.find(owner);
     if (found != devices.end()) return found->second;
     const TraceProcess& process = trace.tables.processes[owner];
@@ -165,9 +179,17 @@ struct ProfileRows::TraceRows {
            (collective != nullptr ? ", " + valueText(*collective) : "");
   }
 
+  /// What the analysis must know of an event beside its name and category; mostly nothing.
+  std::string layerOf(const TraceEvent& event, const Meaning& meaning) const {
+    if (meaning.marksStep && meaning.step) return fmt::format("training step {}", *meaning.step);
+    if (event.find(Argument::processGroup) != nullptr) return groupOf(event);
+    const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends;
+    return collective && accelerators.empty() ? "collective" : "";
+  }
+
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning) {
-    const bool plain = meaning.block.empty() && event.find(Argument::processGroup) == nullptr;
-    if (!plain) return programOf(device, event, meaning, groupOf(event));
+    const std::string layer = layerOf(event, meaning);
+    if (!layer.empty() || !meaning.block.empty()) return programOf(device, event, meaning, layer);
     const std::size_t key = (static_cast<std::size_t>(device.value) << 48U) ^
                             (static_cast<std::size_t>(event.category.value) << 32U) ^
                             static_cast<std::size_t>(event.name.value);
@@ -178,15 +200,15 @@ struct ProfileRows::TraceRows {
   }
 
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning,
-                             const std::string& group) {
-    model::ProgramId& program = programs[{device, event.name, event.category, group, meaning.block}];
+                             const std::string& layer) {
+    model::ProgramId& program = programs[{device, event.name, event.category, layer, meaning.block}];
     if (program.valid()) return program;
     const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
     model::Program row;
     row.executable = kExecutable;
     row.device = device;
     row.kind = text(event.category).empty() ? "event" : text(event.category);
-    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, group.empty() ? "trace" : group});
+    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, layer.empty() ? "trace" : layer});
     if (!meaning.block.empty()) row.op = operatorOf(row, meaning);
     return program = recorder().add(row);
   }
@@ -203,7 +225,37 @@ struct ProfileRows::TraceRows {
     return recorder().add(row);
   }
 
+  /// The wait that an event of our own exports states; none: the event is something else.
+  std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
+    using enum model::WaitCause;
+    if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
+    const auto number = [&](Argument argument) {
+      const ArgumentValue* value = event.find(argument);
+      return value == nullptr || value->text ? std::int64_t{-1} : value->value;
+    };
+    for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
+      if (text(event.name) != model::toString(cause)) continue;
+      StatedWait wait{deviceOf(event.process), {}, from, to, cause};
+      wait.stage =
+          static_cast<std::int32_t>(std::clamp<std::int64_t>(number(Argument::stage), -1, INT32_MAX));
+      wait.step = number(Argument::step);
+      wait.placement = number(Argument::waitsFor);
+      const std::string other = std::to_string(number(Argument::waitsForPid));
+      for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+        if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
+      return wait;
+    }
+    return std::nullopt;
+  }
+
   base::Status slice(const Slice& slice, const TraceEvent& event) {
+    if (const auto wait = waitOf(event, ticks(slice.start), ticks(slice.end))) {
+      ++rows.slices_;
+      ++rows.recognised_;
+      rows.last_ = std::max(rows.last_, wait->end);
+      rows.passes_.add(*wait);
+      return {};
+    }
     const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
     const model::DeviceId device = deviceOf(event, meaning);
     LaneRows& lane = laneOf(event, slice.lane, device, meaning);
@@ -213,7 +265,11 @@ struct ProfileRows::TraceRows {
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
-    if (meaning.marksBackward) rows.passes_.addBackwardOperator({device, from, to});
+    if (filter.accelerated()) {
+      if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
+    } else if (meaning.marksBackward) {
+      rows.passes_.addBackwardOperator({device, from, to});
+    }
     const bool pass = filter.takes(meaning, event, slice.end);
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
     if (pass) {
@@ -339,6 +395,8 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
+    passes_.addBackwardOperator(stretch);
   return rows.pairFlows();
 }
 
@@ -395,7 +453,7 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
   for (const auto& [key, count] : counts) recorder_.add(model::Property{key, std::to_string(count)});
   recorder_.add(model::Property{"trace_zero_picoseconds", fmt::format("{}", zero)});
   recorder_.add(model::Target{"imported", "imported", "a trace that another tool recorded", devices_,
-                              devices_, model::TickMeaning::time});
+                              passes_.devicesWithStage(), model::TickMeaning::time});
   model::Run run;
   run.executable = kExecutable;
   run.name = "trace";

@@ -150,9 +150,17 @@ std::int64_t proposePasses(RecordedEvents& events) {
   const std::vector<RankEvents> ranks = ranksOf(events);
   if (!formPipeline(ranks)) return 0;
   std::vector<RecordedPass> proposed;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto before = static_cast<std::ptrdiff_t>(proposed.size());
     RankPasses(ranks[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(ranks.size()), proposed)
         .propose();
+    // Each micro-batch has one forward and one backward pass on each rank. Other numbers mean that the
+    // messages do not divide the passes.
+    for (const Pass kind : {Pass::forward, Pass::backward})
+      if (std::count_if(proposed.begin() + before, proposed.end(),
+                        [&](const RecordedPass& pass) { return pass.pass == kind; }) != ranks.front().sends)
+        return 0;
+  }
   events.passes.insert(events.passes.end(), proposed.begin(), proposed.end());
   return static_cast<std::int64_t>(proposed.size());
 }

@@ -6,7 +6,8 @@
 namespace pipescope::importing {
 
 /// Proposes the passes of a pipeline of which the rules recognise no pass, but messages and the operators of
-/// PyTorch's backward pass. Returns the number of proposed passes; 0 if the messages form no single pipeline.
+/// PyTorch's backward pass, or the kernels that these launch. Returns the number of proposed passes; 0 if the
+/// messages form no single pipeline, or do not divide its passes.
 ///
 /// The ranks lie along the pipeline in their order. Every rank between the ends exchanges two messages for
 /// each one that the ends exchange. What lies between a receive and the send behind it is a pass: a backward

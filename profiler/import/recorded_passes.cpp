@@ -287,6 +287,13 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
   return inputs;
 }
 
+std::int64_t RecordedPasses::devicesWithStage() const {
+  std::set<model::DeviceId> devices;
+  for (const RecordedPass& pass : passes_)
+    if (pass.stage >= 0) devices.insert(pass.device);
+  return static_cast<std::int64_t>(devices.size());
+}
+
 void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
@@ -294,6 +301,27 @@ void RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::stable_sort(transfers.begin(), transfers.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
   for (const model::Transfer& transfer : transfers) recorder.add(transfer);
+}
+
+void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
+  std::map<std::int64_t, std::size_t> passOf;
+  for (std::size_t i = 0; i < passes_.size(); ++i)
+    if (passes_[i].placement >= 0) passOf.emplace(passes_[i].placement, i);
+  for (const StatedWait& stated : statedWaits_) {
+    model::Wait wait;
+    wait.device = stated.device;
+    wait.waitedForDevice = stated.waitedForDevice;
+    wait.start = stated.start;
+    wait.end = stated.end;
+    wait.cause = stated.cause;
+    wait.stage = stated.stage;
+    wait.run = model::RunId(0);
+    if (const auto step = iterationNumbers_.find(stated.step); step != iterationNumbers_.end())
+      wait.iteration = step->second;
+    if (const auto pass = passOf.find(stated.placement); pass != passOf.end())
+      wait.waitedFor = placementOf(pass->second);
+    recorder.add(wait);
+  }
 }
 
 /// Gives proposed passes their lanes and what they are called.
@@ -335,6 +363,7 @@ void RecordedPasses::write(record::Recorder& recorder) {
   writePlacements(recorder);
   indexPasses();
   writeTransfers(recorder);
+  if (!statedWaits_.empty()) return writeStatedWaits(recorder);
   writeRecordedWaits(
       {passes_, events_.sends, events_.receives, iterations_, firstPlacement_, lastBefore_, passesOfInputs()},
       recorder);

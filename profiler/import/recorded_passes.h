@@ -34,6 +34,8 @@ class RecordedPasses {
     }
     passes_.push_back(std::move(pass));
   }
+  /// True if any computation of a stage was added.
+  bool recognised() const { return recognised_; }
   /// Passes are proposed from these if none is recognised.
   void addBackwardOperator(const RecordedStretch& stretch) {
     if (!recognised_) events_.backwardOperators.push_back(stretch);
@@ -41,6 +43,8 @@ class RecordedPasses {
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
   void add(RecordedStep step) { events_.steps.push_back(step); }
+  /// If a trace states waits, none are inferred.
+  void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
   void addMessage(RecordedPass side, bool sends) {
@@ -51,6 +55,8 @@ class RecordedPasses {
   void write(record::Recorder& recorder);
   /// Valid after write().
   const PassCoverage& coverage() const { return coverage_; }
+  /// Number of devices that compute a stage. Valid after write().
+  std::int64_t devicesWithStage() const;
 
  private:
   /// Replica, iteration, micro-batch, stage, pass.
@@ -67,6 +73,7 @@ class RecordedPasses {
   void writePlacements(record::Recorder& recorder);
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
   void writeTransfers(record::Recorder& recorder);
+  void writeStatedWaits(record::Recorder& recorder) const;
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;
   void addCollectives(std::vector<model::Transfer>& transfers);
@@ -79,6 +86,7 @@ class RecordedPasses {
 
   RecordedEvents events_;
   std::vector<RecordedPass>& passes_ = events_.passes;
+  std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
   PassCoverage coverage_;

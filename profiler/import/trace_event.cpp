@@ -34,6 +34,9 @@ constexpr ArgumentName kArgumentNames[] = {
     {"comm_dst", Argument::destination},
     {"Dst Rank", Argument::destination},
     {"Total Allocated", Argument::memoryBytes},
+    {"placement", Argument::placement},
+    {"waits_for", Argument::waitsFor},
+    {"waits_for_pid", Argument::waitsForPid},
 };
 
 constexpr std::size_t kLongestName = 24;

@@ -73,8 +73,11 @@ enum class Argument : std::uint8_t {
   memoryBytes,  ///< of a counter or allocation
   stage,        ///< pipeline stage
   replica,      ///< data-parallel replica
+  placement,    ///< of a pass in our own exports: its number …
+  waitsFor,     ///< … by which a wait names it
+  waitsForPid,  ///< of a wait in our own exports: the process that it waits for
 };
-constexpr std::size_t kKnownArguments = 19;
+constexpr std::size_t kKnownArguments = 22;
 /// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
 constexpr std::size_t kMostOwnArguments = 8;
 constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include "profiler/import/inflated_source.h"
+
 namespace pipescope::importing {
 namespace {
 
@@ -20,6 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBlockBytes = 256 * 1024;
 /// A tar file within a zip file within a tar file is still opened.
 constexpr int kDeepestArchive = 3;
+/// A gzip file within a gzip file is still opened. There is one that holds itself.
+constexpr int kMostGzips = 4;
 
 struct ArchiveCloser {
   void operator()(archive* handle) const { archive_read_free(handle); }
@@ -32,10 +36,10 @@ std::string reasonOf(archive* handle) {
 }
 
 /// An archive reader that knows the formats in which traces are kept. libarchive's other filters start
-/// programs, which a trace must not be able to do.
+/// programs, which a trace must not be able to do. Its gzip filter loses the last 64 KB of a file that is cut
+/// short, so InflatedSource does that work.
 ArchiveHandle newArchive() {
   ArchiveHandle handle(archive_read_new());
-  archive_read_support_filter_gzip(handle.get());
   archive_read_support_filter_bzip2(handle.get());
   archive_read_support_filter_xz(handle.get());
   archive_read_support_filter_zstd(handle.get());
@@ -74,16 +78,16 @@ constexpr std::size_t kMagicBytes = 512;
 
 bool looksPacked(std::string_view head) {
   using namespace std::string_view_literals;
-  for (const std::string_view magic :
-       {"\x1f\x8b"sv, "PK\x03\x04"sv, "\x28\xb5\x2f\xfd"sv, "\xfd\x37zXZ"sv, "BZh"sv})
+  for (const std::string_view magic : {"PK\x03\x04"sv, "\x28\xb5\x2f\xfd"sv, "\xfd\x37zXZ"sv, "BZh"sv})
     if (head.starts_with(magic)) return true;
   return head.size() > 262 && head.substr(257, 5) == "ustar";
 }
 
 class Walk {
  public:
-  Walk(const fs::path& path, const std::function<base::Status(const TraceFile&)>& visit)
-      : path_(path), visit_(visit) {}
+  Walk(const fs::path& path, const std::function<base::Status(const TraceFile&)>& visit,
+       std::vector<std::string>& damages)
+      : path_(path), visit_(visit), damages_(damages) {}
 
   base::Status file() {
     const ArchiveHandle handle = newArchive();
@@ -114,8 +118,10 @@ class Walk {
     for (archive_entry* entry = nullptr;;) {
       const int status = archive_read_next_header(handle, &entry);
       if (status == ARCHIVE_EOF) return {};
-      if (status < ARCHIVE_WARN)
-        return base::badInput(fmt::format("{} is damaged: {}.", name, reasonOf(handle)));
+      if (status < ARCHIVE_WARN) {
+        damages_.push_back(fmt::format("{} is damaged: {}.", name, reasonOf(handle)));
+        return {};
+      }
       const bool plain = archive_format(handle) == ARCHIVE_FORMAT_RAW;
       const char* inner = archive_entry_pathname(entry);
       const std::string member = inner != nullptr ? inner : "";
@@ -130,18 +136,35 @@ class Walk {
 
   base::Status content(archive* handle, const std::string& name, int depth) {
     MemberSource member(handle, name);
-    std::string head = readHead(member, kMagicBytes);
-    const bool packed = looksPacked(head);
-    PeekedSource whole(std::move(head), member);
+    const bool plain = archive_format(handle) == ARCHIVE_FORMAT_RAW;
+    return stream(member, name, plain, depth, 0);
+  }
+
+  /// `plain`: the stream is the whole content of its file; `depth`: how many archives enclose it, at least 1;
+  /// `gzips`: how often it was compressed.
+  base::Status stream(ByteSource& source, const std::string& name, bool plain, int depth, int gzips) {
+    std::string head = readHead(source, kMagicBytes);
+    const bool gzipped = InflatedSource::looksGzipped(head), packed = looksPacked(head);
+    PeekedSource whole(std::move(head), source);
+    if (gzipped && gzips == kMostGzips)
+      return base::badInput(
+          fmt::format("{} is compressed more than {} times: unpack it first.", name, gzips));
+    if (gzipped) {
+      InflatedSource unpacked(whole, name);
+      return stream(unpacked, name, plain, depth, gzips + 1);
+    }
     if (!packed) return visit_(TraceFile{name, path_, whole, [this] { return fraction(); }});
-    if (depth == kDeepestArchive)
+    // A compressed archive is one archive.
+    const int inner = plain && gzips > 0 ? depth : depth + 1;
+    if (inner > kDeepestArchive)
       return base::badInput(
           fmt::format("{} is an archive within {} archives: unpack it first.", name, depth));
     const ArchiveHandle nested = newArchive();
-    auto source = std::make_unique<Feed>(Feed{whole});
-    if (archive_read_open(nested.get(), source.get(), nullptr, feed, nullptr) != ARCHIVE_OK)
-      return base::badInput(fmt::format("{} is damaged: {}.", name, reasonOf(nested.get())));
-    return members(nested.get(), name, depth + 1);
+    auto fed = std::make_unique<Feed>(Feed{whole});
+    if (archive_read_open(nested.get(), fed.get(), nullptr, feed, nullptr) == ARCHIVE_OK)
+      return members(nested.get(), name, inner);
+    damages_.push_back(fmt::format("{} is damaged: {}.", name, reasonOf(nested.get())));
+    return {};
   }
 
   double fraction() const {
@@ -150,6 +173,7 @@ class Walk {
 
   const fs::path path_;
   const std::function<base::Status(const TraceFile&)>& visit_;
+  std::vector<std::string>& damages_;
   archive* outermost_ = nullptr;
   double bytes_ = 0;
 };
@@ -188,10 +212,10 @@ base::Result<std::vector<fs::path>> traceFilesOf(const fs::path& path) {
   return files;
 }
 
-base::Status visitTraceFiles(const fs::path& path,
-                             const std::function<base::Status(const TraceFile&)>& visit) {
+base::Status visitTraceFiles(const fs::path& path, const std::function<base::Status(const TraceFile&)>& visit,
+                             std::vector<std::string>& damages) {
   PIPESCOPE_ASSIGN(const std::vector<fs::path> files, traceFilesOf(path));
-  for (const fs::path& file : files) PIPESCOPE_TRY(Walk(file, visit).file());
+  for (const fs::path& file : files) PIPESCOPE_TRY(Walk(file, visit, damages).file());
   return {};
 }
 

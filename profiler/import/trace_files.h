@@ -28,9 +28,10 @@ base::Result<std::vector<std::filesystem::path>> traceFilesOf(const std::filesys
 /// hold ("._name") are left out. Formats are recognised by content.
 ///
 /// Memory is bounded by a few megabytes, whatever the archive announces. Errors of `visit` end the walk.
-/// Fails if a path cannot be read or an archive is damaged in its structure; damage within a member is an
-/// error of its ByteSource.
+/// Fails if a path cannot be read. Damage within a member is an error of its ByteSource. Where the structure
+/// of an archive is damaged, the members before it are visited, and `damages` gets a sentence.
 base::Status visitTraceFiles(const std::filesystem::path& path,
-                             const std::function<base::Status(const TraceFile&)>& visit);
+                             const std::function<base::Status(const TraceFile&)>& visit,
+                             std::vector<std::string>& damages);
 
 }  // namespace pipescope::importing

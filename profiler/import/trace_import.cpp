@@ -35,7 +35,8 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 
 struct ReadTraces {
   Traces traces;
-  std::vector<std::string> others;  ///< names of files that are no traces
+  std::vector<std::string> others;   ///< names of files that are no traces
+  std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 
 base::Status refuseOthers(const ReadTraces& read) {
@@ -89,8 +90,10 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   for (std::size_t i = 0; i < files.size(); ++i) {
     part.emplace(progress, kReadingShare * (i == 0 ? 0 : sizes[i - 1]) / sizes.back(),
                  kReadingShare * sizes[i] / sizes.back());
-    PIPESCOPE_TRY(visitTraceFiles(files[i], take));
+    PIPESCOPE_TRY(visitTraceFiles(files[i], take, result.damages));
   }
+  if (traces.empty() && found.empty() && !result.damages.empty())
+    return base::badInput(result.damages.front());
   if (traces.empty() && found.empty() && !result.others.empty()) return refuseOthers(result).error();
   for (const std::int64_t rank : request.ranks)
     if (!found.contains(rank))
@@ -194,19 +197,28 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
   return divided;
 }
 
-/// The clocks after alignment, with a sentence that says how well the traces fit together.
+/// The clocks after alignment, with a sentence that says how well the traces fit together. Each group of
+/// traces begins at 0.
 Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
-  const std::int64_t earliest = *std::min_element(alignment.offsets.begin(), alignment.offsets.end());
+  std::vector<std::int64_t> earliest(alignment.groupCount(), INT64_MAX);
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    earliest[alignment.groups[i]] = std::min(earliest[alignment.groups[i]], alignment.offsets[i]);
   Clocks clocks;
   double drift = 0;
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    clocks.clocks.push_back({traces[i]->firstTime - (alignment.offsets[i] - earliest), alignment.drifts[i]});
+    clocks.clocks.push_back(
+        {traces[i]->firstTime - (alignment.offsets[i] - earliest[alignment.groups[i]]), alignment.drifts[i]});
     drift = std::max(drift, std::abs(alignment.drifts[i]));
   }
   clocks.finding = fmt::format(
       "The clocks of the traces were aligned by {} passes, messages and collectives that several traces "
       "share; the remaining uncertainty is {:.1f} µs.",
       alignment.pairs, static_cast<double>(alignment.uncertainty) * 1e-6);
+  if (earliest.size() > 1)
+    clocks.finding += fmt::format(
+        " The traces form {} groups that have nothing in common, and may have different zeros: each group "
+        "begins at 0 here.",
+        earliest.size());
   if (drift > 0)
     clocks.finding += fmt::format(
         " They drift by up to {:.1f} µs in a second against the first one, which is corrected.", drift * 1e6);
@@ -225,7 +237,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
   const std::int64_t contradictions = contradictionsOf(events, offsets);
   if (contradictions == 0) return absolute;
   const ClockAlignment alignment = alignClocks(events, ClockFacts::messages);
-  if (!alignment.complete || alignment.contradictions >= contradictions) {
+  if (alignment.groupCount() > 1 || alignment.contradictions >= contradictions) {
     absolute.finding = fmt::format(
         "By the dates that the traces state, {} passes or messages arrive before they were sent, and the "
         "clocks "
@@ -251,8 +263,15 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
   if (absolute && request.clock == ClockChoice::absolute) return *absolute;
   if (absolute && automatic && stateDates(traces)) return datedClocks(traces, *request.rules, *absolute);
   PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, *request.rules));
-  const ClockAlignment alignment = alignClocks(events);
-  if (alignment.complete) return alignedClocks(traces, alignment);
+  ClockAlignment alignment = alignClocks(events);
+  if (alignment.groupCount() > 1) {
+    // Wrong guesses relate clocks that have nothing in common, and usually contradict each other.
+    ClockAlignment guess = alignClocks(events, ClockFacts::guessed);
+    if (guess.groupCount() < alignment.groupCount() && guess.contradictions == 0)
+      alignment = std::move(guess);
+  }
+  if (alignment.groupCount() == 1 || (automatic && alignment.pairs > 0))
+    return alignedClocks(traces, alignment);
   if (!automatic)
     return base::badInput(
         "The clocks of the traces cannot be aligned, because no passes of neighbouring stages, messages or "
@@ -271,6 +290,8 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   PIPESCOPE_TRY(sortByRank(traces));
   ImportSummary summary;
   if (!read.others.empty()) summary.findings.push_back(findingOf(read.others));
+  for (const std::string& damage : read.damages)
+    summary.findings.push_back(damage + " What is whole of it is imported.");
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 

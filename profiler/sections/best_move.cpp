@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "profiler/sections/replays.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -23,7 +24,18 @@ const replay::Schedules* knownSchedules() {
   return schedulesOfProcess().make ? &schedulesOfProcess() : nullptr;
 }
 
+std::string noTrialsReason(const Context& context) {
+  const auto stages = stagesOf(context);
+  if (!stages.ok() || (*stages)->lost.replayed) return {};
+  return "The recognised passes cannot be replayed within the recorded step, so no change can be tried.";
+}
+
 replay::BestMoveAnswer bestMoveOf(const Context& context) {
+  if (std::string reason = noTrialsReason(context); !reason.empty()) {
+    replay::BestMoveAnswer none;
+    none.reason = std::move(reason);
+    return none;
+  }
   return replay::bestMove({context.source, context.catalog, knownSchedules()}, context.executable);
 }
 

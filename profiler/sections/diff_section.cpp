@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "profiler/sections/diff_kernels.h"
 #include "profiler/sections/diff_parts.h"
 #include "profiler/sections/diff_stages.h"
 #include "profiler/sections/diff_step.h"
@@ -171,6 +172,10 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
   PIPESCOPE_ASSIGN(SectionTable operations, diffOperationTable(before, after, diff, shown, choice.mostRows));
   section.tables.push_back(std::move(operations));
   addDiffTables(diff, shown, choice, section);
+  PIPESCOPE_ASSIGN(std::vector<SectionTable> kernels,
+                   diffKernelTables(before, after, diff, shown, choice.mostRows));
+  for (SectionTable& table : kernels)
+    if (choice.all || !table.rows.empty()) section.tables.push_back(std::move(table));
   addDiffRemarks(diff, section);
   if (isHypothetical(*one.memory) || isHypothetical(*other.memory))
     section.remarks.push_back(fmt::format(

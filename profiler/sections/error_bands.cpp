@@ -41,6 +41,14 @@ SectionTable bandTable(const analysis::ErrorBands& found, const Words& words) {
 SectionTable gradeTable(const Context& context, const analysis::ErrorBands& found) {
   SectionTable table{"grades", "How exact the figures are", "", {}, {}};
   table.columns = {{"grade", "Grade", Format::plain, ""}, {"figures", "Figures", Format::plain, ""}};
+  if (context.catalog.measured()) {
+    table.rows.push_back({"recorded", "all times: they are those of the trace"});
+    table.rows.push_back({"inferred",
+                          "stages, micro-batches and sides of messages that the trace does not state; "
+                          "the section coverage counts them"});
+    table.rows.push_back({"replayed", "gains of what-if, slowdowns of stragglers, and lost times"});
+    return table;
+  }
   table.rows.push_back(
       {"exact", "the order of work, counts, tensor bytes, and which samples a loss or accuracy covers"});
   if (context.catalog.target.tickMeaning == model::TickMeaning::cost) {

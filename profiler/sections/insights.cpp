@@ -41,6 +41,10 @@ class GainReplay {
  public:
   GainReplay(const Context& context, bool fits)
       : changes_{context.source, context.catalog, knownSchedules()}, fits_(fits) {
+    if (const std::string reason = noTrialsReason(context); !reason.empty()) {
+      recording_ = base::badInput(reason);
+      return;
+    }
     recording_ = replay::recordingForTrials(changes_, context.executable);
     if (recording_.ok()) before_ = replay::replayedCall(changes_, *recording_);
   }

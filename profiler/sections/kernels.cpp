@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "profiler/sections/kernel_names.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -17,27 +18,6 @@ using analysis::AcceleratorTimes;
 Cell spanShare(base::Ticks part, base::Ticks whole) {
   if (whole.count <= 0) return {};
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
-}
-
-/// The name of a kernel without arguments of functions and templates, of bearable length for people.
-std::string shortKernel(const std::string& name) {
-  constexpr std::size_t kLongest = 60;
-  std::string text;
-  int depth = 0;
-  char before = 0;
-  for (const char c : name.starts_with("void ") ? name.substr(5) : name) {
-    if (c == '<' || (c == '(' && !text.empty() && !text.ends_with("::"))) ++depth;
-    if (depth == 0) text += c;
-    if (((c == '>' && before != '-') || c == ')') && depth > 0) --depth;
-    before = c;
-  }
-  while (text.ends_with(' ')) text.pop_back();
-  if (text.empty()) text = name;
-  if (text.size() <= kLongest) return text;
-  // Not within a character of several bytes.
-  std::size_t start = text.size() - (kLongest - 3);
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
-  return "…" + text.substr(start);
 }
 
 SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
@@ -79,6 +59,34 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
                           launched ? Cell(times.meanLaunchDelay) : Cell(),
                           launched ? Cell(times.longestQueue) : Cell()});
   }
+  return table;
+}
+
+/// Training steps that the host marks, such as ProfilerStep#12, with what the accelerator did meanwhile.
+SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
+                             const Words& words) {
+  SectionTable table{
+      "steps", "Training steps", words.basis("from the start to the end of the mark on the host"), {}, {}};
+  table.columns = {
+      {"device", "Index", Format::index, "Device index", false},
+      {"device_name", "Device", Format::plain, ""},
+      {"step", "Step", Format::index, "number that the trace states"},
+      {"start_cycles", "Start", Format::ticks, ""},
+      {"cycles", "Length", Format::ticks, ""},
+      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
+      {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
+      {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
+      {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},
+      {"idle_share", "Idle share", Format::fraction, "of the length"}};
+  for (const AcceleratorTimes& times : report.devices)
+    for (const analysis::MarkedStep& step : times.steps) {
+      const base::Ticks length = step.end - step.start;
+      table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), step.number,
+                            step.start.count, length.count, step.busy.count, step.compute.count,
+                            step.communication.count, step.exposedCommunication.count,
+                            spanShare(length - step.busy, length)});
+    }
+  table.mostInText = 16;
   return table;
 }
 
@@ -132,8 +140,10 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
   request.executable = context.executable;
   request.mostPoints = kFewPoints;
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(const std::vector<analysis::CounterSeries> all,
+  PIPESCOPE_ASSIGN(std::vector<analysis::CounterSeries> all,
                    analysis::counterSeries(context.source, context.catalog, request, progress));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.counter.device < b.counter.device; });
   for (const analysis::CounterSeries& series : all)
     table.rows.push_back({deviceIndexCell(series.counter.device),
                           deviceNameCell(context.catalog, series.counter.device), series.counter.name,
@@ -157,9 +167,9 @@ base::Result<Section> makeKernels(const Context& context) {
                     "Of all devices."},
                    {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
                     "Kernels and copies for which the trace states the launch on the host."}};
-  section.tables = {deviceTable(report, context.catalog, words),
-                    kernelCategoryTable(report, context.catalog, words), kernelTable(report, words),
-                    std::move(counters)};
+  section.tables = {
+      deviceTable(report, context.catalog, words), markedStepTable(report, context.catalog, words),
+      kernelCategoryTable(report, context.catalog, words), kernelTable(report, words), std::move(counters)};
   if (!any)
     lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
                                              : "Kernels are those of a recorded trace; the report of the "
@@ -208,14 +218,15 @@ base::Result<Section> makeCollectives(const Context& context) {
   base::Ticks waited;
   for (const analysis::MatchedCollective& match : report.collectives) waited += match.waited;
   Section section{"collectives", "Collectives", {}, {}, {}};
-  section.facts = {
-      {"communication_kernels", "Communication kernels", any ? Cell(report.communicationKernels) : Cell(),
-       Format::count, "Recognised by the rules, over all devices."},
-      {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(), Format::count,
-       "Kernels whose counterparts on all other ranks were found."},
-      {"waited_cycles", words.timed("Waits for the last rank"),
-       report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
-       "Sum over matched collectives and ranks."}};
+  section.facts = {{"communication_kernels", "Communication kernels",
+                    any ? Cell(report.communicationKernels) : Cell(), Format::count,
+                    "Recognised by the rules, over all devices. Without accelerators: collectives of hosts, "
+                    "as with gloo."},
+                   {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(),
+                    Format::count, "Kernels whose counterparts on all other ranks were found."},
+                   {"waited_cycles", words.timed("Waits for the last rank"),
+                    report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
+                    "Sum over matched collectives and ranks."}};
   section.tables = {collectiveTable(report, context.catalog, words)};
   if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
   if (any && report.matched == 0)

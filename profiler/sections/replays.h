@@ -12,6 +12,9 @@ void setSchedules(replay::Schedules schedules);
 /// Null: the process knows none.
 const replay::Schedules* knownSchedules();
 
+/// Why changes of the last call cannot be tried, as a sentence; empty if they can. What cannot be replayed as
+/// it was recorded says nothing about a change.
+std::string noTrialsReason(const Context& context);
 /// Tries changes of the executable's last call.
 replay::BestMoveAnswer bestMoveOf(const Context& context);
 /// A sentence about the move, such as "Best single move: gradient_accumulation=20 makes it 12.3 % faster …";

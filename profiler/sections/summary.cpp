@@ -87,6 +87,11 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
                      use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
+constexpr const char* kNoPassesRecognised =
+    "No passes of pipeline stages were recognised in the trace, so the figures of stages are empty. The "
+    "sections kernels and collectives (page Recorded) show what accelerators did; import --rules names "
+    "passes.";
+
 SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
@@ -118,8 +123,10 @@ SectionTable executableTable(const analysis::Catalog& catalog) {
                    {"device_iterations", "Device iterations", Format::count, ""},
                    {"calls", "Calls", Format::count, "recorded"}};
   for (const model::Executable& e : catalog.executables) {
-    table.rows.push_back({e.name, e.strategy, e.schedule, e.recompute, e.stages, e.microBatchSize,
-                          e.microBatches, e.deviceIterations,
+    // A trace states no size of micro-batches, and nothing of a pipeline if no passes were recognised.
+    const auto stated = [&](std::int64_t n) { return n > 0 || !catalog.measured() ? Cell(n) : Cell(); };
+    table.rows.push_back({e.name, e.strategy, e.schedule, e.recompute, stated(e.stages),
+                          stated(e.microBatchSize), stated(e.microBatches), stated(e.deviceIterations),
                           static_cast<std::int64_t>(catalog.runsOf(e.id).size())});
   }
   return table;
@@ -195,6 +202,7 @@ base::Result<Section> makeSummary(const Context& context) {
   if (!ran) lack(section, kNothingRan);
   if (ran && !recorded.placements) lack(section, kNothingPlaced);
   if (hypothetical) section.remarks.push_back(kHypothetical);
+  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <compare>
 #include <initializer_list>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/intervals.h"
@@ -25,6 +28,16 @@ bool isCopy(std::string_view category) {
   return categoryNames(category, {"memcpy", "memset"});
 }
 
+/// The importer writes "training step 12" as the layer of an event that marks the step.
+std::optional<std::int64_t> markedStep(std::string_view layer) {
+  constexpr std::string_view kStep = "training step ";
+  std::int64_t number = 0;
+  if (!layer.starts_with(kStep)) return std::nullopt;
+  layer.remove_prefix(kStep.size());
+  const auto [end, error] = std::from_chars(layer.data(), layer.data() + layer.size(), number);
+  return error == std::errc() && end == layer.data() + layer.size() ? std::optional(number) : std::nullopt;
+}
+
 /// Kernels and copies, by the categories that PyTorch's profiler and others use. What else stands on an
 /// accelerator's lane, such as annotations and synchronisation, is no work.
 bool isWork(std::string_view category) {
@@ -41,8 +54,10 @@ struct Work {
 
 struct ProgramNames {
   std::string name, category;
-  std::string group;  // process group and operation of a collective; else empty
+  std::string group;                 // process group and operation of a collective; else empty
+  std::optional<std::int64_t> step;  // number of the training step that it marks
   bool work = false, copy = false;
+  bool hostCollective = false;  // a collective that the host itself takes part in
 };
 
 class AcceleratorReader {
@@ -59,11 +74,16 @@ class AcceleratorReader {
       report_.devices.push_back(timesOf(device, works));
     }
     sumKernels();
-    matchCollectives();
+    for (auto& [device, works] : hostCollectives_)
+      std::stable_sort(works.begin(), works.end(),
+                       [](const Work& a, const Work& b) { return a.start < b.start; });
+    matchCollectives(works_.empty() ? hostCollectives_ : works_);
     return std::move(report_);
   }
 
  private:
+  using WorksByDevice = std::map<model::DeviceId, std::vector<Work>>;
+
   const ProgramNames& namesOf(model::ProgramId id) {
     const auto [place, added] = names_.try_emplace(id.value);
     if (added && catalog_.programs.contains(id)) {
@@ -71,12 +91,15 @@ class AcceleratorReader {
       place->second = {catalog_.namePath(program.debugContext),
                        program.kind,
                        {},
+                       {},
                        isWork(program.kind),
                        isCopy(program.kind)};
-      if (catalog_.debugContexts.contains(program.debugContext))
-        if (std::string layer = catalog_.debugContexts[program.debugContext].layer;
-            layer.starts_with("process group "))
-          place->second.group = std::move(layer);
+      if (catalog_.debugContexts.contains(program.debugContext)) {
+        std::string layer = catalog_.debugContexts[program.debugContext].layer;
+        place->second.step = markedStep(layer);
+        place->second.hostCollective = layer == "collective";
+        if (layer.starts_with("process group ")) place->second.group = std::move(layer);
+      }
     }
     return place->second;
   }
@@ -89,9 +112,17 @@ class AcceleratorReader {
     return forAllRows<model::Step>(source_, [&](const model::Step& step) {
       const model::Lane* lane = catalog_.lanes.find(step.lane);
       const auto start = starts.find(step.segment.value);
-      if (lane == nullptr || start == starts.end() || lane->role == model::LaneRole::hostThread) return;
-      if (!namesOf(step.program).work) return;
+      if (lane == nullptr || start == starts.end()) return;
+      const ProgramNames& names = namesOf(step.program);
       const Ticks from = start->second + step.offset;
+      if (lane->role == model::LaneRole::hostThread) {
+        const Ticks to = from + step.ticks;
+        if (names.step) marks_[lane->device].push_back({*names.step, from, to, {}, {}, {}, {}});
+        if (names.hostCollective)
+          hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true, {}});
+        return;
+      }
+      if (!names.work) return;
       works_[lane->device].push_back({from,
                                       from + step.ticks,
                                       step.lane,
@@ -101,21 +132,36 @@ class AcceleratorReader {
     });
   }
 
+  /// A launch: the lane and the start of its kernel, and its own start. There are as many as kernels, so they
+  /// lie in one piece.
+  struct Launch {
+    model::LaneId lane;
+    Ticks kernel, start;
+    auto place() const { return std::pair(lane, kernel); }
+  };
+
   base::Status readLaunches() {
-    std::map<std::pair<model::LaneId, Ticks>, std::vector<Ticks>> launches;
+    std::vector<Launch> launches;
     PIPESCOPE_TRY(forAllRows<model::Transfer>(source_, [&](const model::Transfer& transfer) {
-      if (isLaunch(catalog_, transfer)) launches[{transfer.toLane, transfer.end}].push_back(transfer.start);
+      if (isLaunch(catalog_, transfer)) launches.push_back({transfer.toLane, transfer.end, transfer.start});
     }));
+    std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
+      return std::tuple(a.place(), b.start) < std::tuple(b.place(), a.start);
+    });
     for (auto& [device, works] : works_) {
       for (Work& work : works) {
-        const auto found = launches.find({work.lane, work.start});
-        if (found == launches.end() || found->second.empty()) continue;
-        work.launch = found->second.back();
-        found->second.pop_back();
+        const std::pair place(work.lane, work.start);
+        auto found = std::partition_point(launches.begin(), launches.end(),
+                                          [&](const Launch& launch) { return launch.place() < place; });
+        // Several kernels may start at one time; each takes a launch of its own.
+        while (found != launches.end() && found->place() == place && found->start == kTaken) ++found;
+        if (found == launches.end() || found->place() != place) continue;
+        work.launch = std::exchange(found->start, kTaken);
       }
     }
     return {};
   }
+  static constexpr Ticks kTaken{INT64_MIN};
 
   AcceleratorTimes timesOf(model::DeviceId device, const std::vector<Work>& works) {
     AcceleratorTimes times;
@@ -150,7 +196,41 @@ class AcceleratorReader {
     if (times.launched > 0) times.meanLaunchDelay = delays / static_cast<double>(times.launched);
     times.longestQueue = longestQueue(works);
     for (auto& [category, sum] : times.categories) sum.active = categories[category].unionLength();
+    times.steps = stepsOf(device, works);
     return times;
+  }
+
+  /// Steps of one device follow each other, so each looks at the works from the first that reaches into it.
+  std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
+    std::vector<MarkedStep> steps = std::move(marks_[device]);
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const MarkedStep& a, const MarkedStep& b) { return a.start < b.start; });
+    // Several threads may mark the same step. A mark that begins in the first half of the one before repeats
+    // it.
+    std::vector<MarkedStep> kept;
+    for (const MarkedStep& step : steps) {
+      if (kept.empty() || 2 * step.start.count >= kept.back().start.count + kept.back().end.count)
+        kept.push_back(step);
+    }
+    steps = std::move(kept);
+    std::vector<Ticks> latestEnd;  // of this work and all before it
+    for (const Work& work : works)
+      latestEnd.push_back(latestEnd.empty() ? work.end : std::max(latestEnd.back(), work.end));
+    for (MarkedStep& step : steps) {
+      Intervals busy, compute, communication;
+      const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), step.start);
+      for (auto i = static_cast<std::size_t>(reaches - latestEnd.begin());
+           i < works.size() && works[i].start < step.end; ++i) {
+        const Ticks from = std::max(works[i].start, step.start), to = std::min(works[i].end, step.end);
+        busy.add(from, to);
+        if (!namesOf(works[i].program).copy) (works[i].communicates ? communication : compute).add(from, to);
+      }
+      step.busy = busy.unionLength();
+      step.compute = compute.unionLength();
+      step.communication = communication.unionLength();
+      step.exposedCommunication = step.communication - commonLength(communication, compute);
+    }
+    return steps;
   }
 
   static std::int64_t longestQueue(const std::vector<Work>& works) {
@@ -181,7 +261,7 @@ class AcceleratorReader {
                      [](const KernelSum& a, const KernelSum& b) { return a.work.sum > b.work.sum; });
   }
 
-  void matchCollectives() {
+  void matchCollectives(const WorksByDevice& byDevice) {
     // Of each group, or of each name without a group, the kernels of each device in the order of their
     // starts.
     struct Key {
@@ -189,7 +269,7 @@ class AcceleratorReader {
       auto operator<=>(const Key&) const = default;
     };
     std::map<Key, std::map<model::DeviceId, std::vector<const Work*>>> byKey;
-    for (const auto& [device, works] : works_) {
+    for (const auto& [device, works] : byDevice) {
       for (const Work& work : works) {
         if (!work.communicates) continue;
         ++report_.communicationKernels;
@@ -197,10 +277,10 @@ class AcceleratorReader {
         byKey[{names.group, names.group.empty() ? names.name : std::string()}][device].push_back(&work);
       }
     }
-    if (works_.size() < 2) return;
+    if (byDevice.size() < 2) return;
     for (const auto& [key, devices] : byKey) {
       const std::size_t count = devices.begin()->second.size();
-      const bool members = key.group.empty() ? devices.size() == works_.size() : devices.size() > 1;
+      const bool members = key.group.empty() ? devices.size() == byDevice.size() : devices.size() > 1;
       const bool all = members && std::all_of(devices.begin(), devices.end(), [&](const auto& entry) {
                          return entry.second.size() == count;
                        });
@@ -231,7 +311,8 @@ class AcceleratorReader {
   const model::ProfileSource& source_;
   const Catalog& catalog_;
   AcceleratorReport report_;
-  std::map<model::DeviceId, std::vector<Work>> works_;
+  WorksByDevice works_, hostCollectives_;
+  std::map<model::DeviceId, std::vector<MarkedStep>> marks_;
   std::unordered_map<std::int64_t, ProgramNames> names_;
 };
 

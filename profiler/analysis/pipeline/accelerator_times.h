@@ -14,6 +14,13 @@ struct WorkSum {
   Ticks active;  ///< time in which at least one of them runs
 };
 
+/// What an accelerator did during a training step that its host marks, from the mark's start to its end.
+struct MarkedStep {
+  std::int64_t number = 0;
+  Ticks start, end;
+  Ticks busy, compute, communication, exposedCommunication;  ///< as those of AcceleratorTimes
+};
+
 struct AcceleratorTimes {
   model::DeviceId device;
   Ticks start, end;               ///< first start and last end of its kernels and copies
@@ -28,6 +35,7 @@ struct AcceleratorTimes {
   Ticks communication;            ///< time in which a kernel communicates …
   Ticks exposedCommunication;     ///< … and no other kernel computes
   std::map<std::string, WorkSum> categories;  ///< by the trace's own names: kernel, gpu_memcpy …
+  std::vector<MarkedStep> steps;              ///< by start
 };
 
 struct KernelSum {
@@ -50,11 +58,12 @@ struct AcceleratorReport {
   std::vector<AcceleratorTimes> devices;
   std::vector<KernelSum> kernels;  ///< over all devices, longest sum first
   std::vector<MatchedCollective> collectives;
-  std::int64_t communicationKernels = 0;  ///< over all devices
+  std::int64_t communicationKernels = 0;  ///< over all devices; without accelerators: collectives of hosts
   std::int64_t matched = 0;               ///< of these
 };
 
-/// Empty if the profile is no imported trace with accelerators.
+/// Empty if the profile is no imported trace. Without accelerators there are only the collectives that the
+/// hosts themselves take part in, as with gloo.
 ///
 /// The n-th communication kernel of a process group and operation on one device belongs to the n-th on the
 /// other devices that state the group, if all of them have equally many. Of kernels that state no group, the

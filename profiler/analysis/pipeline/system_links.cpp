@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/intervals.h"
+#include "profiler/analysis/launches.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
@@ -74,7 +75,7 @@ class UseReader {
       }
       PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source_.block<model::Transfer>(i));
       for (const model::Transfer& row : *rows) {
-        if (row.run != use_.run || row.end < row.start) continue;
+        if (row.run != use_.run || row.end < row.start || isArrowWithin(row)) continue;
         const model::DeviceId from = catalog_.deviceOf(row.fromLane), to = catalog_.deviceOf(row.toLane);
         const bool host = row.kind == model::TransferKind::hostIn || row.kind == model::TransferKind::hostOut;
         hostTransfers_ = hostTransfers_ || host;
@@ -85,6 +86,14 @@ class UseReader {
       }
     }
     return {};
+  }
+
+  /// True for arrows that move nothing between devices: launches of kernels, and those of a recorded trace
+  /// between lanes of one device, such as from an operator to its backward pass.
+  bool isArrowWithin(const model::Transfer& row) const {
+    if (isLaunch(catalog_, row)) return true;
+    const model::DeviceId device = catalog_.deviceOf(row.fromLane);
+    return measured_ && device.valid() && device == catalog_.deviceOf(row.toLane);
   }
 
   /// The link from one device to another. Without a direct link, one entry stands for the way over several
@@ -225,6 +234,7 @@ class UseReader {
   const model::ProfileSource& source_;
   const Catalog& catalog_;
   base::Progress& progress_;
+  const bool measured_ = catalog_.measured();
   SystemUse use_;
   std::set<model::DeviceId> recorded_;  ///< devices with placements
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;

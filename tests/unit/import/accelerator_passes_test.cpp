@@ -134,5 +134,49 @@ TEST_F(AcceleratorPasses, DivideTheTimeOfAnActionThatIsTwo) {
   }));
 }
 
+/// A pipeline of two ranks that nobody named. The host runs far ahead of the accelerator: what it launches in
+/// a backward operator tells which kernels are backward, and the times of the operators tell nothing.
+TEST_F(AcceleratorPasses, AreProposedFromTheKernelsOfBackwardOperators) {
+  int correlation = 0, launched = 0;
+  const auto gemm = [&](bool backward, int start, int end) {
+    const std::string id = R"("correlation":)" + std::to_string(++correlation);
+    launched += 10;
+    const auto host = [&](const std::string& name, int from, int to, const std::string& arguments = "") {
+      return R"({"ph":"X","pid":9,"tid":9,"cat":"cpu","name":")" + name + R"(","ts":)" +
+             std::to_string(from) + R"(,"dur":)" + std::to_string(to - from) + R"(,"args":{)" + arguments +
+             "}},";
+    };
+    return host(backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::mm", launched,
+                launched + 9) +
+           host("cudaLaunchKernel", launched + 2, launched + 4, id) +
+           slice("kernel", "gemm", 7, start, end, id);
+  };
+  const auto moves = [&](const std::string& direction, int peer, int start, int end) {
+    return slice("kernel", "ncclDevKernel_SendRecv(args)", 20, start, end,
+                 R"("Collective name":")" + direction + R"(","Process Group Name":"pp",")" +
+                     (direction == "send" ? "Dst Rank" : "Src Rank") + R"(":)" + std::to_string(peer));
+  };
+  const auto step = [&](int end) {
+    return R"({"ph":"X","pid":9,"tid":9,"cat":"user_annotation","name":"ProfilerStep#3","ts":5,"dur":)" +
+           std::to_string(end - 5) + "},";
+  };
+  // Two micro-batches, all forward passes before the backward passes.
+  writeRank(0, "[0,1]",
+            step(2000) + gemm(false, 100, 190) + moves("send", 1, 191, 200) + gemm(false, 201, 290) +
+                moves("send", 1, 291, 300) + moves("recv", 1, 301, 900) + gemm(true, 901, 1080) +
+                moves("recv", 1, 1081, 1200) + gemm(true, 1201, 1380));
+  launched = 0;
+  writeRank(1, "[0,1]",
+            step(2000) + moves("recv", 0, 90, 210) + gemm(false, 211, 400) + gemm(true, 401, 880) +
+                moves("send", 0, 881, 890) + moves("recv", 0, 891, 895) + gemm(false, 896, 1000) +
+                gemm(true, 1001, 1180) + moves("send", 0, 1181, 1190));
+  ASSERT_TRUE(import(folder_ / "ranks").ok());
+  // Ticks count from the first event, at 5 µs.
+  EXPECT_EQ(passes(), (Texts{"rank 0 0: backward 0/0 895-1075", "rank 0 0: backward 0/1 1195-1375",
+                             "rank 0 0: forward 0/0 0-186", "rank 0 0: forward 0/1 195-286",
+                             "rank 1 0: backward 1/0 396-875", "rank 1 0: backward 1/1 996-1175",
+                             "rank 1 0: forward 1/0 205-396", "rank 1 0: forward 1/1 890-996"}));
+}
+
 }  // namespace
 }  // namespace pipescope::importing

@@ -43,7 +43,7 @@ std::vector<RecordedEvents> recorded(const std::vector<std::int64_t>& moved, std
 TEST(ClockAlignment, FindsHowFarClocksAreApart) {
   const std::vector<std::int64_t> moved = {0, 5'000'000, -70'000, 123'456};
   const ClockAlignment alignment = alignClocks(recorded(moved, 6));
-  EXPECT_TRUE(alignment.complete);
+  EXPECT_EQ(alignment.groupCount(), 1);
   EXPECT_EQ(alignment.pairs, 2 * 3 * 5);
   EXPECT_EQ(alignment.contradictions, 0);
   // Messages take as long both ways, so the middle of the range is the truth.
@@ -67,7 +67,7 @@ TEST(ClockAlignment, SaysWhenClocksContradictEachOther) {
 TEST(ClockAlignment, LeavesTracesWithoutCommonPasses) {
   auto traces = recorded({0, 0, 0, 0}, 2);
   traces.emplace_back();
-  EXPECT_FALSE(alignClocks(traces).complete);
+  EXPECT_EQ(alignClocks(traces).groups, (std::vector<std::size_t>{0, 0, 0, 0, 1}));
 }
 
 TEST(ClockAlignment, FindsClocksThatDrift) {
@@ -104,25 +104,61 @@ TEST(ClockAlignment, FindsClocksThatDrift) {
   }
 }
 
-TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
-  // Every rank leaves a collective at the same time; each enters it at a time of its own.
-  const std::int64_t moved[] = {0, 900'000, -250'000};
-  std::vector<RecordedEvents> traces(3);
+/// Every rank leaves a collective at the same time; each enters it at a time of its own. `queue` is that of
+/// an accelerator; −1: a host.
+std::vector<RecordedEvents> recordedCollectives(const std::vector<std::int64_t>& moved, std::int64_t queue) {
+  std::vector<RecordedEvents> traces(moved.size());
   for (int n = 0; n < 6; ++n) {
-    for (std::size_t rank = 0; rank < 3; ++rank) {
+    for (std::size_t rank = 0; rank < moved.size(); ++rank) {
       RecordedPass sum = pass(-1, -1, Pass::collective,
                               n * 1000 + (n % 3 == static_cast<int>(rank) ? 90 : 10), n * 1000 + 100);
       sum.name = "ncclKernel_AllReduce";
       sum.start = sum.start + Ticks(moved[rank]);
       sum.end = sum.end + Ticks(moved[rank]);
+      sum.queue = queue;
       traces[rank].passes.push_back(sum);
     }
   }
+  return traces;
+}
+
+TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
+  const std::vector<std::int64_t> moved = {0, 900'000, -250'000};
+  const auto traces = recordedCollectives(moved, 7);
   const ClockAlignment alignment = alignClocks(traces);
-  ASSERT_TRUE(alignment.complete);
+  ASSERT_EQ(alignment.groupCount(), 1);
   for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_NEAR(alignment.offsets[rank], -moved[rank], 10) << rank;
   EXPECT_EQ(alignment.contradictions, 0);
-  EXPECT_FALSE(alignClocks(traces, ClockFacts::messages).complete);
+  EXPECT_EQ(alignClocks(traces, ClockFacts::messages).groupCount(), 3);
+}
+
+TEST(ClockAlignment, GuessesWhichCollectivesOfHostsBelongTogether) {
+  const std::vector<std::int64_t> moved = {0, 900'000, -250'000};
+  const auto traces = recordedCollectives(moved, -1);
+  EXPECT_EQ(alignClocks(traces).groupCount(), 3);
+  const ClockAlignment alignment = alignClocks(traces, ClockFacts::guessed);
+  ASSERT_EQ(alignment.groupCount(), 1);
+  for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_NEAR(alignment.offsets[rank], -moved[rank], 10) << rank;
+}
+
+TEST(ClockAlignment, AlignsEachPipelineForItself) {
+  // Two replicas of a pipeline that share nothing: the clocks of each are aligned with those of its first
+  // rank.
+  const std::vector<std::int64_t> moved = {40'000, 5'000'000, -70'000, 123'456};
+  std::vector<RecordedEvents> traces = recorded(moved, 6);
+  for (RecordedEvents& other : recorded(moved, 6)) {
+    for (RecordedPass& row : other.passes) {
+      row.replica = "other";
+      row.start = row.start + Ticks(77);
+      row.end = row.end + Ticks(77);
+    }
+    traces.push_back(other);
+  }
+  const ClockAlignment alignment = alignClocks(traces);
+  EXPECT_EQ(alignment.groups, (std::vector<std::size_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(alignment.contradictions, 0);
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    EXPECT_EQ(alignment.offsets[i], moved[0] - moved[i % 4]) << i;
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ TEST(ProposePasses, GivesNoVerdictWhereTheMessagesAreNoPipeline) {
   RecordedEvents more = twoRanks();
   more.sends.push_back(side(1, 320, 322));
   EXPECT_EQ(proposePasses(more), 0) << "the ends exchange different numbers of messages";
+  RecordedEvents elsewhere = twoRanks();
+  elsewhere.backwardOperators[0] =
+      elsewhere.backwardOperators[1] = {model::DeviceId(0), Ticks(20), Ticks(90)};
+  EXPECT_EQ(proposePasses(elsewhere), 0) << "no backward pass of rank 0 lies behind its receive";
   RecordedEvents unnamed = twoRanks();
   for (auto* list : {&unnamed.sends, &unnamed.receives})
     for (RecordedPass& own : *list) own.rank = -1;

@@ -3,11 +3,14 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "profiler/import/inflated_source.h"
 #include "profiler/model/columns.h"
 #include "profiler/record/memory_profile.h"
 
@@ -269,9 +272,94 @@ TEST_F(TraceImport, OpensArchivesWithinArchives) {
   ASSERT_TRUE(summary.ok()) << summary.error().message;
   EXPECT_EQ(summary->ranks, 1);
   EXPECT_EQ(slices(), (Texts{"events: e 0-1000000"}));
-  // A gzip file that is cut short.
-  fs::resize_file(gz, fs::file_size(gz) - 12);
-  EXPECT_FALSE(import({gz}).ok() && slices().empty());
+}
+
+std::string gzipped(const std::string& text) {
+  std::string packed(text.size() + 1024, '\0');
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+TEST_F(TraceImport, KeepsWhatIsWholeOfACutArchive) {
+  std::string text = "[";
+  for (int i = 0; i < 400; ++i)
+    text += R"({"ph":"X","name":"e)" + std::to_string(i * 7919 % 1000) + R"(","ts":)" +
+            std::to_string(3 * i) + R"(,"dur":1},)";
+  text.back() = ']';
+  const std::string packed = gzipped(text);
+  const auto cut = import({write("cut.json.gz", packed.substr(0, packed.size() * 3 / 4))});
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  EXPECT_GT(cut->events, 200) << "three quarters of the packed bytes";
+  EXPECT_LT(cut->events, 400);
+  ASSERT_EQ(cut->findings.size(), 2U);
+  EXPECT_TRUE(std::ranges::any_of(cut->findings, [](const std::string& finding) {
+    return finding.find("ends early or is damaged: the compressed data is cut off.") != std::string::npos;
+  }));
+
+  // Several gzip files one after the other are one, and zeros may follow them.
+  const auto joined = import({write(
+      "joined.json.gz", gzipped(text.substr(0, 999)) + gzipped(text.substr(999)) + std::string(512, '\0'))});
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  EXPECT_EQ(joined->events, 400);
+  EXPECT_TRUE(joined->findings.empty());
+
+  // All bytes come before the error, which comes again.
+  std::string wrongSum = packed;
+  wrongSum[wrongSum.size() - 8] ^= 1;
+  TextSource wrong(wrongSum);
+  InflatedSource unpacked(wrong, "sum.json.gz");
+  std::string whole, part(1000, '\0');
+  auto count = unpacked.read(part);
+  for (; count.ok() && *count > 0; count = unpacked.read(part)) whole.append(part, 0, *count);
+  EXPECT_EQ(whole, text);
+  ASSERT_FALSE(count.ok());
+  EXPECT_EQ(count.error().message, "sum.json.gz ends early or is damaged: incorrect data check.");
+  EXPECT_FALSE(unpacked.read(part).ok());
+
+  // A tar file that ends within its second member.
+  const auto header = [](const std::string& name, std::size_t size) {
+    std::string block(512, '\0');
+    block.replace(0, name.size(), name);
+    block.replace(100, 7, "0000644");
+    char octal[12];
+    std::snprintf(octal, sizeof octal, "%011zo", size);
+    block.replace(124, 11, octal);
+    block.replace(148, 8, "        ");
+    block[156] = '0';
+    block.replace(257, 8, std::string("ustar\00000", 8));
+    unsigned sum = 0;
+    for (const char c : block) sum += static_cast<unsigned char>(c);
+    std::snprintf(octal, sizeof octal, "%06o", sum);
+    block.replace(148, 7, std::string(octal, 7));
+    return block;
+  };
+  const auto padded = [](std::string content) {
+    content.resize((content.size() + 511) / 512 * 512);
+    return content;
+  };
+  const std::string tar = header("rank0.json", text.size()) + padded(text) +
+                          header("rank1.json", text.size()) + text.substr(0, text.size() / 2);
+  const auto ranks = import({write("ranks.tar.gz", gzipped(tar))});
+  ASSERT_TRUE(ranks.ok()) << ranks.error().message;
+  EXPECT_EQ(ranks->files, 2);
+  EXPECT_GT(ranks->events, 400) << "the first rank, and what libarchive reads of the second";
+  EXPECT_LT(ranks->events, 600);
+  EXPECT_FALSE(ranks->findings.empty());
+
+  std::string nested = text;
+  for (int i = 0; i < 6; ++i) nested = gzipped(nested);
+  const auto refused = import({write("nested.gz", nested)});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("is compressed more than 4 times: unpack it first."),
+            std::string::npos);
 }
 
 TEST_F(TraceImport, KeepsEveryDigitOfTimesSince1970) {

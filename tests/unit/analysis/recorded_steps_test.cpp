@@ -1,0 +1,179 @@
+// What reports say of recorded runs without a pipeline: marked training steps, collectives of hosts, arrows
+// that are no traffic. The expected values were worked out by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+
+#include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/sections/diff_section.h"
+#include "tests/unit/analysis/imported_trace.h"
+
+namespace pipescope::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kPerUs = 1'000'000;
+
+/// A folder with one file for each rank.
+class RecordedSteps : public ::testing::Test {
+ protected:
+  RecordedSteps() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~RecordedSteps() override { fs::remove_all(folder_); }
+  void write(const std::string& name, const std::string& events) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << "[" << events << "]";
+  }
+  static sections::Cell factOf(const sections::Section& section, const std::string& key) {
+    for (const sections::Fact& fact : section.facts)
+      if (fact.key == key) return fact.value;
+    ADD_FAILURE() << key;
+    return {};
+  }
+
+  const fs::path folder_ = fs::path(::testing::TempDir()) / "recorded_steps";
+};
+
+TEST_F(RecordedSteps, SaysWhatAnAcceleratorDidInEachMarkedStep) {
+  // Two steps of 50 µs. A kernel reaches from the first into the second; a collective hides half behind it.
+  write("rank0.json", R"(
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":9,"tid":9,"ts":0,"dur":50},
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#8","pid":9,"tid":9,"ts":50,"dur":50},
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#8","pid":9,"tid":10,"ts":51,"dur":40},
+    {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#7","pid":0,"tid":7,"ts":10,"dur":70},
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,"ts":10,"dur":5},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":30,"dur":40},
+    {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":60,"dur":20})");
+  const ImportedTrace trace(folder_);
+  const auto report = acceleratorReport(trace.profile, *trace.catalog);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->devices.size(), 1U);
+  const std::vector<MarkedStep>& steps = report->devices[0].steps;
+  ASSERT_EQ(steps.size(), 2U) << "another thread only repeats the mark";
+  EXPECT_EQ(steps[0].number, 7);
+  EXPECT_EQ(steps[0].busy.count, 25 * kPerUs);
+  EXPECT_EQ(steps[0].compute.count, 20 * kPerUs);
+  EXPECT_EQ(steps[0].communication.count, 0);
+  EXPECT_EQ(steps[1].number, 8);
+  EXPECT_EQ(steps[1].start.count, 50 * kPerUs);
+  EXPECT_EQ(steps[1].end.count, 100 * kPerUs);
+  EXPECT_EQ(steps[1].busy.count, 30 * kPerUs);
+  EXPECT_EQ(steps[1].compute.count, 20 * kPerUs);
+  EXPECT_EQ(steps[1].communication.count, 20 * kPerUs);
+  EXPECT_EQ(steps[1].exposedCommunication.count, 10 * kPerUs);
+}
+
+TEST_F(RecordedSteps, LaunchesAreNoTraffic) {
+  write("rank0.json", R"(
+    {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1,"dur":2,"args":{"correlation":5}},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":90,"args":{"correlation":5}},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":3},
+    {"ph":"X","cat":"cpu_op","name":"MmBackward0","pid":9,"tid":10,"ts":50,"dur":30},
+    {"ph":"s","id":3,"cat":"fwdbwd","name":"fwdbwd","ts":0,"pid":9,"tid":9},
+    {"ph":"f","id":3,"cat":"fwdbwd","name":"fwdbwd","ts":50,"pid":9,"tid":10,"bp":"e"})");
+  const ImportedTrace trace(folder_);
+  base::SilentProgress progress;
+  const auto use = systemUse(trace.profile, *trace.catalog, model::ExecutableId(0), progress);
+  ASSERT_TRUE(use.ok());
+  EXPECT_TRUE(use->links.empty()) << "from " << use->links[0].from << " to " << use->links[0].to;
+  EXPECT_EQ(std::get<std::int64_t>(factOf(trace.section("system"), "devices_used")), 0);
+  EXPECT_EQ(std::get<std::int64_t>(factOf(trace.section("insights"), "findings")), 0);
+}
+
+/// Two ranks sum gradients with gloo, on clocks that are 1 s apart. Rank 1 enters the first sum 20 µs later,
+/// and rank 0 the second one 5 µs later.
+TEST_F(RecordedSteps, NamesTheRankThatACollectiveOfHostsWaitedFor) {
+  write("rank0.json", R"(
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":0,"dur":30},
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":3,"ts":105,"dur":5})");
+  write("rank1.json", R"(
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":1000020,"dur":10},
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":1000100,"dur":10})");
+  const ImportedTrace trace(folder_);
+  const auto report = acceleratorReport(trace.profile, *trace.catalog);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->devices.empty());
+  EXPECT_EQ(report->communicationKernels, 4);
+  EXPECT_EQ(report->matched, 4);
+  ASSERT_EQ(report->collectives.size(), 2U);
+  const auto nameOfLast = [&](std::size_t i) {
+    return trace.catalog->device(report->collectives[i].last)->name;
+  };
+  EXPECT_EQ(nameOfLast(0).substr(0, 6), "rank 1");
+  EXPECT_EQ(nameOfLast(1).substr(0, 6), "rank 0");
+  // Each range of offsets is 15 µs wide: the sums end at the same time where its middle is taken.
+  EXPECT_NEAR(static_cast<double>(report->collectives[0].waited.count), 20e6, 3e6);
+  EXPECT_NEAR(static_cast<double>(report->collectives[1].waited.count), 5e6, 3e6);
+}
+
+TEST_F(RecordedSteps, LeavesWhatATraceDoesNotStateEmpty) {
+  write("rank0.json", R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":3})");
+  const ImportedTrace trace(folder_);
+  const sections::Section summary = trace.section("summary");
+  const sections::SectionTable& executables = summary.tables.at(0);
+  for (std::size_t i = 0; i < executables.columns.size(); ++i) {
+    if (const std::string& key = executables.columns[i].key; key == "stages" || key == "micro_batch_size" ||
+                                                             key == "micro_batches" ||
+                                                             key == "device_iterations") {
+      EXPECT_TRUE(std::holds_alternative<std::monostate>(executables.rows.at(0)[i])) << key;
+    }
+  }
+  ASSERT_FALSE(summary.remarks.empty());
+  EXPECT_NE(summary.remarks[0].find("No passes of pipeline stages were recognised"), std::string::npos);
+  EXPECT_EQ(std::get<std::string>(trace.section("error_bands").tables.at(0).rows.at(0).at(0)), "recorded");
+}
+
+/// Two runs on one accelerator: in the second one, a kernel takes 10 µs instead of 40, and another is new.
+TEST_F(RecordedSteps, ComparesKernels) {
+  write("a/rank0.json", R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":0,"dur":40})");
+  write("b/rank0.json", R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":0,"dur":10},
+    {"ph":"X","cat":"kernel","name":"cast","pid":0,"tid":7,"ts":15,"dur":5})");
+  const ImportedTrace a(folder_ / "a"), b(folder_ / "b");
+  const auto context = [](const ImportedTrace& trace) {
+    return sections::Context{trace.profile, *trace.catalog, model::ExecutableId(0)};
+  };
+  Diff diff;
+  diff.ticksPerSecond = 1'000'000'000'000;
+  const auto section = sections::diffSection(context(a), context(b), diff, {});
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const auto find = [&](const std::string& key) {
+    const auto found = std::ranges::find(section->tables, key, &sections::SectionTable::key);
+    return found == section->tables.end() ? sections::SectionTable() : *found;
+  };
+  using Rows = std::vector<std::vector<sections::Cell>>;
+  using I = std::int64_t;
+  EXPECT_EQ(find("kernels").rows,
+            (Rows{{"gemm", "gemm", "kernel", I{1}, I{1}, 40 * kPerUs, 10 * kPerUs, -30 * kPerUs},
+                  {"cast", "cast", "kernel", I{0}, I{1}, I{0}, 5 * kPerUs, 5 * kPerUs}}));
+  const Rows accelerators = find("accelerators").rows;
+  ASSERT_EQ(accelerators.size(), 6U);
+  EXPECT_EQ(accelerators[1],
+            (std::vector<sections::Cell>{"computing", 40 * kPerUs, 15 * kPerUs, -25 * kPerUs}));
+  EXPECT_EQ(accelerators[4], (std::vector<sections::Cell>{"idle", I{0}, 5 * kPerUs, 5 * kPerUs}));
+}
+
+/// Stage 1 begins its passes before stage 0 has made their input, as in a trace whose clocks are wrong.
+TEST_F(RecordedSteps, TriesNoChangesOfWhatCannotBeReplayed) {
+  std::string events;
+  for (const auto& [name, start, length] :
+       {std::tuple("stage0/forward/mb0", 0, 100), std::tuple("stage1/forward/mb0", 0, 100),
+        std::tuple("stage1/backward/mb0", 100, 100), std::tuple("stage0/backward/mb0", 100, 100)})
+    events += (events.empty() ? "" : ",") + std::string(R"({"ph":"X","pid":)") + name[5] +
+              R"(,"tid":1,"name":")" + name + R"(","ts":)" + std::to_string(start) + R"(,"dur":)" +
+              std::to_string(length) + "}";
+  write("t.json", events);
+  const ImportedTrace trace(folder_);
+  const sections::Section stages = trace.section("stages");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(factOf(stages, "best_move")));
+  EXPECT_NE(std::get<std::string>(factOf(stages, "best_move_reason")).find("cannot be replayed"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipescope::analysis
