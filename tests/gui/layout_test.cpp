@@ -1,6 +1,7 @@
 // Tests that texts and controls have room: in the smallest window that the program is made for, and on large
 // screens.
 #include <qwt_scale_div.h>
+#include <set>
 
 #include <QAction>
 #include <QApplication>
@@ -200,7 +201,7 @@ TEST_F(LayoutTest, ColumnsGiveWayBeforeATableScrollsSideways) {
   view->setColumnHidden(4, false);  // as its menu does
   table.resize(width - 1, 200);
   EXPECT_EQ(hidden(), "b") << "what the user has shown stays";
-  table.hideColumns([](int column) { return column == 1; });
+  table.setHidden([](const sections::SectionTable&) { return std::set<std::string>{"a"}; });
   EXPECT_EQ(hidden(), "a");
   EXPECT_EQ(table.csv().section(QLatin1Char('\n'), 0, 0), QStringLiteral("Name,b,c,d"));
 }
