@@ -63,7 +63,6 @@ class TreeModel : public QAbstractItemModel {
   TreeRows rows_{{}, {}, {}, std::make_shared<TreeShape>()};
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
-  std::vector<int> decimals_;  ///< of the numbers in each column
 };
 
 }  // namespace pipescope::pages
