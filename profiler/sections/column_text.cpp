@@ -27,34 +27,31 @@ int significantDecimals(double largest) {
 
 namespace {
 
-/// Plain numbers: the smallest gets three significant digits. None if the column spans too much for that.
-std::optional<int> numberDecimals(double smallest, double largest) {
-  constexpr double kLargest = 1e6;
-  constexpr int kDigits = 3, kMost = 6;
-  if (largest >= kLargest) return std::nullopt;
-  const int decimals = smallest <= 0 ? 0 : kDigits - 1 - static_cast<int>(std::floor(std::log10(smallest)));
-  if (decimals > kMost) return std::nullopt;
-  return std::max(0, decimals);
+/// Plain numbers have as many decimals as the one that needs most of them, if these are few.
+int numberDecimals(const SectionTable& table, std::size_t column) {
+  constexpr std::size_t kMost = 2;
+  std::size_t most = 0;
+  for (const auto& row : table.rows) {
+    const std::string text = formatCell(row[column], Format::number);
+    const std::size_t point = text.find('.');
+    const std::size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
+    if (decimals > kMost || text.find('e') != std::string::npos) return kAsNeeded;
+    most = std::max(most, decimals);
+  }
+  return static_cast<int>(most);
 }
 
 }  // namespace
 
 int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit) {
   const Format format = table.columns[column].format;
-  const bool plain = format == Format::number;
   if (format == Format::ofRow) return kAsNeeded;
-  if (!plain && (format != Format::ticks || ticksPerShownUnit == 1)) return 0;
-  if (plain) ticksPerShownUnit = 1;
-  double largest = 0, smallest = 0;
-  for (const auto& row : table.rows) {
-    const double size = std::fabs(shownNumber(row[column], ticksPerShownUnit).value_or(0));
-    largest = std::max(largest, size);
-    if (size > 0) smallest = smallest > 0 ? std::min(smallest, size) : size;
-  }
-  const std::optional<int> known =
-      plain ? numberDecimals(smallest, largest) : std::optional(significantDecimals(largest));
-  if (!known) return kAsNeeded;
-  int decimals = *known;
+  if (format == Format::number) return numberDecimals(table, column);
+  if (format != Format::ticks || ticksPerShownUnit == 1) return 0;
+  double largest = 0;
+  for (const auto& row : table.rows)
+    largest = std::max(largest, std::fabs(shownNumber(row[column], ticksPerShownUnit).value_or(0)));
+  int decimals = significantDecimals(largest);
   const auto endsWithZero = [&](const auto& row) {
     const auto value = shownNumber(row[column], ticksPerShownUnit);
     return !value || fmt::format("{:.{}f}", *value, decimals).ends_with('0');

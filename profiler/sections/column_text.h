@@ -13,8 +13,8 @@ namespace pipescope::sections {
 inline constexpr int kAsNeeded = -1;
 
 /// How many decimals the numbers of a column need. Of ticks that are shown in a unit such as µs the largest
-/// gets five significant digits, of plain numbers the smallest gets three. Trailing zeros that all of them
-/// would have are left out. 0 for other columns, and where ticks are shown as they are.
+/// gets five significant digits, and trailing zeros that all of them would have are left out. Plain numbers
+/// that need few decimals get equally many. 0 for other columns, and where ticks are shown as they are.
 int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
 
 /// Writes a cell of the column with so many decimals. Other formats than ticks and plain numbers are written

@@ -45,7 +45,9 @@ std::string cellText(const SectionTable& table, std::size_t row, std::size_t col
 /// other.
 std::vector<std::string> columnTexts(const SectionTable& table, std::size_t column,
                                      double ticksPerShownUnit) {
-  const int decimals = columnDecimals(table, column, ticksPerShownUnit);
+  // Plain numbers keep their digits, and blanks put their points below each other.
+  const bool plain = table.columns[column].format == Format::number;
+  const int decimals = plain ? kAsNeeded : columnDecimals(table, column, ticksPerShownUnit);
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < shownRows(table); ++r)
     texts.push_back(cellText(table, r, column, ticksPerShownUnit, decimals));

@@ -283,8 +283,7 @@ class ComparePage : public shell::Page {
         cards_[i]->setFigure(
             caption, large,
             known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference) +
-                        (other ? tr("; the iterations have different numbers of micro-batches or samples")
-                               : QString())
+                        (other ? tr("; for different work") : QString())
             : shown(row[before]) == shown(row[after])
                 ? tr("neither profile records it")
                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),

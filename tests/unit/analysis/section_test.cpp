@@ -220,18 +220,18 @@ TEST(Section, FiguresOfSeveralKindsHaveTheDecimalsThatTheyNeed) {
 }
 
 TEST(Section, PlainNumbersOfAColumnHaveEqualDecimals) {
-  Section section{"s", "S", {}, {}, {}};
   SectionTable table{"t", "T", "", {{"count", "Count", Format::number}}, {}};
   table.columns.push_back({"figure", "Figure", Format::number});
   table.columns.push_back({"wide", "Wide", Format::number});
-  table.rows = {{6.0, 0.226298, 2.0}, {0.1, 1.52809, 3e9}, {16.0, 0.0289332, 0.5}};
-  section.tables = {table};
-  EXPECT_EQ(toText(section),
-            "S\n=\n\nT\n"
-            "  Count  Figure   Wide\n"
-            "    6.0  0.2263      2\n"
-            "    0.1  1.5281  3e+09\n"
-            "   16.0  0.0289    0.5\n");
+  table.rows = {{6.0, 0.9901, 2.0}, {0.25, 128.0, 3e9}, {16.0, 0.35, 0.5}};
+  const auto shown = [&](std::size_t row, std::size_t column) {
+    return formatInColumn(table.rows[row][column], Format::number, 1, columnDecimals(table, column, 1));
+  };
+  EXPECT_EQ(shown(0, 0), "6.00");
+  EXPECT_EQ(shown(1, 0), "0.25");
+  EXPECT_EQ(shown(0, 1), "0.9901") << "no digit is lost";
+  EXPECT_EQ(shown(1, 1), "128") << "and none is made up";
+  EXPECT_EQ(shown(1, 2), "3e+09");
 }
 
 TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {

@@ -189,9 +189,6 @@ void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
   rows_ = std::move(rows);
   if (!rows_.shape) rows_.shape = shapeOf(rows_);
   ticksPerShownUnit_ = ticksPerShownUnit;
-  decimals_.clear();
-  for (std::size_t c = 0; c < rows_.table.columns.size(); ++c)
-    decimals_.push_back(columnDecimals(rows_.table, c, ticksPerShownUnit));
   marks_.reset();
   endResetModel();
 }
@@ -238,9 +235,7 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       if (none && rows_.sources[row] == -1) return QString();
       return text(sections::changeText(column.key, column.format,
-                                       formatInColumn(cell, column.format, ticksPerShownUnit_,
-                                                      decimals_[static_cast<std::size_t>(index.column())]),
-                                       cell));
+                                       formatCell(cell, column.format, ticksPerShownUnit_), cell));
     case Qt::TextAlignmentRole:
       return static_cast<int>(
           (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
