@@ -189,9 +189,9 @@ class StagesPage : public shell::Page {
     QString name = text(sections::limitingStages(r));
     name.replace(0, 1, name.at(0).toUpper());
     const bool alone = std::ranges::count_if(r.stages, &StageReport::limits) == 1;
-    const base::Ticks occupied(std::llround(stage.occupied));
     const QString took =
-        tr("%1 per micro-batch with copies and exchange").arg(text(formatDuration(occupied, data_->scale)));
+        tr("%1 per micro-batch with copies and exchange")
+            .arg(text(formatDuration(base::Ticks(std::llround(stage.occupied)), data_->scale)));
     const QString blocks = text(sections::shortList(stage.blocks));
     cards_[2]->setFigure(tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(blocks, took) : took, {});

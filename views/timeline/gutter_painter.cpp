@@ -122,6 +122,7 @@ void GutterPainter::paintSubtitle(QPainter& painter, const TimelineGroup& group,
                                       Qt::ElideRight, box.width()));
 }
 
+/// Lanes of imported traces have long names that differ at their ends.
 void GutterPainter::paintRowNames(QPainter& painter, const TimelineGroup& group) const {
   using geometry::RowKind;
   const QFontMetrics metrics(look_.labels.font());
@@ -136,7 +137,7 @@ void GutterPainter::paintRowNames(QPainter& painter, const TimelineGroup& group)
     } else if (row.kind == RowKind::flat || row.kind == RowKind::activity || row.kind == RowKind::tiles) {
       painter.drawText(
           QRect(kGutterIndent, row.y, kGutterNameWidth, row.height), Qt::AlignVCenter | Qt::AlignRight,
-          metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutterNameWidth));
+          metrics.elidedText(QString::fromStdString(row.label), Qt::ElideLeft, kGutterNameWidth));
     }
   }
   paintLaneNames(painter, group);
@@ -161,7 +162,7 @@ void GutterPainter::paintLaneNames(QPainter& painter, const TimelineGroup& group
     }
     const int height = std::max(std::min(end - row.y, metrics.height()), row.height);
     painter.drawText(QRect(kGutterIndent, row.y, kGutterNameWidth, height), Qt::AlignVCenter | Qt::AlignRight,
-                     QString::fromStdString(row.label));
+                     metrics.elidedText(QString::fromStdString(row.label), Qt::ElideLeft, kGutterNameWidth));
   }
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
               kMark = 20, kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120,
-              kWrappedRows = 60, kMostLines = 3, kWrappedRoom = 4;
+              kWrappedRows = 60, kMostLines = 4, kWrappedRoom = 4;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
@@ -198,10 +198,14 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     fitHeight();
   });
   connect(proxy_, &QAbstractItemModel::layoutChanged, this, &DataTable::fitHeight);
-  // The stretched column follows the window after the others were fitted, and users move borders.
-  connect(view_->horizontalHeader(), &QHeaderView::sectionResized, this, [this] {
-    if (!fitting_) fitHeight();
-  });
+  // The stretched column follows the window after the others were fitted, and users move borders. The signal
+  // comes before the header has all its new sizes.
+  connect(
+      view_->horizontalHeader(), &QHeaderView::sectionResized, this,
+      [this] {
+        if (!fitting_) fitHeight();
+      },
+      Qt::QueuedConnection);
   connect(view_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
   connect(figure_, QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
@@ -521,7 +525,7 @@ int DataTable::linesOf(int row) const {
   return std::min(lines, kMostLines);
 }
 
-/// In a short table, sentences that are wider than their column continue in a second and third line.
+/// In a short table, sentences that are wider than their column continue in the next lines.
 void DataTable::wrapTexts() {
   const int rows = proxy_->rowCount();
   for (int row = 0; row < std::min(rows, kWrappedRows); ++row) {

@@ -100,7 +100,7 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
   addWaits(entries, waits);
   if (options.counters && model.counters && !model.counters->empty())
     entries.push_back({tr("counter"), ColourRole::counter});
-  entries.push_back({tr("idle (table)"), ColourRole::idle});
+  entries.push_back({tr("idle"), ColourRole::idle});
   const bool wall = std::ranges::any_of(
       model.trace->runs, [](const model::Run& run) { return run.wallEndNs > run.wallStartNs; });
   if (wall) entries.push_back({tr("host's own time"), ColourRole::idle});

@@ -1,6 +1,5 @@
 #include "views/pages/parts/operation_details.h"
 
-#include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <numeric>
@@ -20,7 +19,7 @@ using sections::Format;
 using sections::OperationRows;
 using sections::SectionTable;
 
-constexpr int kDetailRows = 11, kRowsOfFacts = 4, kFactWidth = 250;
+constexpr int kDetailRows = 11, kFactWidth = 250;
 constexpr std::size_t kMostDetailRows = 1'000;
 
 const std::string& wordOf(const SectionTable& table, int row, std::size_t column) {
@@ -54,22 +53,15 @@ OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* paren
   facts_ = new FactGrid(palette, this);
   facts_->setColumnWidth(kFactWidth);
   facts_->setComparable(true);
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  auto* summary = new QWidget(area);
+  auto* summary = new QWidget(this);
   auto* column = new QVBoxLayout(summary);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(10);
   parts_ = new DataTable(palette, summary);
   parts_->setComparable(false);
   column->addWidget(facts_);
-  column->addWidget(parts_);
-  column->addStretch(1);
-  area->setWidget(summary);
-  for (QWidget* plain : {area->viewport(), summary, static_cast<QWidget*>(facts_)})
-    plain->setAutoFillBackground(false);  // the ground of the panel
-  addTab(area, tr("Summary"));
+  column->addWidget(parts_, 1);
+  addTab(summary, tr("Summary"));
   const auto add = [&](const QString& name) {
     auto* table = new DataTable(palette, this);
     table->setFilterVisible(true);
@@ -200,8 +192,7 @@ void OperationDetails::show(const ChosenOperations& chosen) {
                       : "this profile records no code here";
   code_->setTable(std::move(shown), data_->perUnit());
   setNames({});
-  for (DataTable* table : {parts_, programs_, code_, cycles_, flops_, names_})
-    table->setRowsShown(kDetailRows);
+  for (DataTable* table : {programs_, code_, cycles_, flops_, names_}) table->setRowsShown(kDetailRows);
 }
 
 void OperationDetails::setNames(const std::vector<model::DebugContext>& chain) {
