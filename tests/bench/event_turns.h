@@ -6,14 +6,23 @@
 #include <QElapsedTimer>
 #include <QTimer>
 #include <algorithm>
+#include <ctime>
 
 namespace pipescope::bench {
 
-inline double processorMs(int who) {
+/// Processor time of all threads.
+inline double processorMs() {
   rusage used{};
-  getrusage(who, &used);
+  getrusage(RUSAGE_SELF, &used);
   return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
+}
+
+/// Processor time of this thread.
+inline double threadMs() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) * 1e-6;
 }
 
 /// The longest turn of the event loop. Its processor time counts where other programs share the machine.
@@ -25,9 +34,9 @@ struct LongestTurn {
   void measure(Turn turn) {
     QElapsedTimer clock;
     clock.start();
-    const double before = bench::processorMs(RUSAGE_THREAD);
+    const double before = threadMs();
     turn();
-    processorMs = std::max(processorMs, bench::processorMs(RUSAGE_THREAD) - before);
+    processorMs = std::max(processorMs, threadMs() - before);
     ms = std::max(ms, static_cast<double>(clock.nsecsElapsed()) * 1e-6);
   }
   /// Runs the event loop until done(). A timer must end its turns.
