@@ -29,6 +29,8 @@ SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 /// Computes both of these from rows that are read once. Call it first where both are needed.
 base::Status readWaitsAndPath(const Context& context);
+/// The section "waits" without the facts and the table of the critical path, which take longer to find.
+base::Result<Section> waitsWithoutPath(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
 /// The same with the lists of single operators and programs. Call it first where both are needed.
 SharedReport<analysis::Operations> allOperationsOf(const Context& context);

@@ -181,10 +181,21 @@ void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* 
       "Host copies, the overhead of the call and waits for the host on the path.");
 }
 
-base::Result<Section> makeWaits(const Context& context) {
-  PIPESCOPE_TRY(readWaitsAndPath(context));
+}  // namespace
+
+base::Result<Section> waitsWithoutPath(const Context& context) {
   PIPESCOPE_ASSIGN(const auto groups, waitsOf(context));
   Section section{"waits", "Waits", {}, {waitTable(context, *groups)}, {}};
+  section.ticksPerShownUnit = wordsOf(context.catalog).time.ticks;
+  remarkLongest(context, *groups, section);
+  return section;
+}
+
+namespace {
+
+base::Result<Section> makeWaits(const Context& context) {
+  PIPESCOPE_TRY(readWaitsAndPath(context));
+  PIPESCOPE_ASSIGN(Section section, waitsWithoutPath(context));
   const model::Run* run = context.catalog.lastRunOf(context.executable);
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
@@ -195,7 +206,6 @@ base::Result<Section> makeWaits(const Context& context) {
       });
   addPath(*path, run, recorded.placements && !unrecognised, words, section);
   section.tables.push_back(pathTable(unrecognised ? std::vector<analysis::CriticalLink>() : *path, words));
-  remarkLongest(context, *groups, section);
   if (!recorded.placements) {
     lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
   } else if (unrecognised) {

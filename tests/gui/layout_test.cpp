@@ -19,6 +19,7 @@
 #include <QTreeView>
 #include <QWheelEvent>
 #include <cmath>
+#include <set>
 
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
@@ -202,6 +203,7 @@ TEST_F(LayoutTest, ColumnsGiveWayBeforeATableScrollsSideways) {
   table.resize(width - 1, 200);
   EXPECT_EQ(hidden(), "b") << "what the user has shown stays";
   table.setHidden([](const sections::SectionTable&) { return std::set<std::string>{"a"}; });
+  table.setTable(wideTable({"a", "b", "c", "d"}));
   EXPECT_EQ(hidden(), "a");
   EXPECT_EQ(table.csv().section(QLatin1Char('\n'), 0, 0), QStringLiteral("Name,b,c,d"));
 }

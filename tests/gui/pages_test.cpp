@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <numeric>
 
@@ -499,6 +500,31 @@ TEST(DataTableTest, SortsByValueAndCopies) {
   QTest::keyClick(table.view(), Qt::Key_Return);
   ASSERT_EQ(activated.count(), 1);
   EXPECT_EQ(activated[0][0].toInt(), 1) << "rows of the model, however they are sorted";
+}
+
+TEST(DataTableTest, CellsAreMeasuredAsWideAsQtLaysThemOut) {
+  shell::Palette palette;
+  DataTable table(palette);
+  sections::SectionTable rows = sampleTable();
+  rows.rows[0][0] = std::string("encoder/layer11/feed_forward/fi ÷ Wave");
+  rows.rows[1][1] = std::int64_t{123'456'789'012};
+  table.setTable(rows);
+  table.resize(600, 300);
+  table.show();
+  QTableView* view = table.view();
+  const QStyledItemDelegate qt;
+  QStyleOptionViewItem option;
+  option.initFrom(view);
+  option.font = view->font();
+  option.widget = view;
+  for (int row = 0; row < view->model()->rowCount(); ++row) {
+    for (int column = 0; column < view->model()->columnCount(); ++column) {
+      const QModelIndex cell = view->model()->index(row, column);
+      const int margins = 6, own = view->itemDelegate()->sizeHint(option, cell).width();
+      EXPECT_NEAR(own, qt.sizeHint(option, cell).width() + margins, 1)
+          << cell.data().toString().toStdString();
+    }
+  }
 }
 
 TEST(ChartTest, PeaksAreNeverAveragedAway) {

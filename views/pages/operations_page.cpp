@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
@@ -115,7 +116,7 @@ class OperationsPage : public shell::Page {
       content->findGroups();
       return Apply([this, content, first] {
         const bool begun = data_ == first && kind() <= OperationRows::kinds && first->section.lacks.empty();
-        data_ = content;
+        shell::dropInBackground(std::exchange(data_, content));
         details_->setData(content);
         begun ? completeDetails() : apply();
       });
@@ -181,7 +182,7 @@ class OperationsPage : public shell::Page {
 
   /// Shows layers, blocks and types while operators and programs are being read.
   void beginWith(const std::shared_ptr<OperationsData>& first) {
-    data_ = first;
+    shell::dropInBackground(std::exchange(data_, first));
     details_->setData(first);
     apply();
   }

@@ -218,7 +218,7 @@ class ProgramsPage : public shell::Page {
   /// The selected program stays selected.
   void apply(const std::shared_ptr<ProgramsData>& made) {
     const QStringList path = data_ && selected_ >= 0 ? pathOf(selected_) : QStringList();
-    data_ = made;
+    shell::dropInBackground(std::exchange(data_, made));
     if (data_->rows.table.rows.empty()) {
       return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
     }

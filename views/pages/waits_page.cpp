@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "profiler/sections/reports.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/data_table.h"
@@ -29,7 +30,7 @@ constexpr int kWaitRows = 14, kPathRows = 12;
 struct WaitsData {
   sections::Section section;
   QString timeUnit;
-  bool ran = false;
+  bool ran = false, complete = false;  ///< complete: with the critical path
 };
 
 /// The cause of a row of the table, by its name.
@@ -115,17 +116,25 @@ class WaitsPage : public shell::Page {
 
  protected:
   Load load() override {
-    return [this](const Job& job) -> base::Result<Apply> {
+    return [this, isFirst = data_ == nullptr](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       auto content = std::make_shared<WaitsData>();
-      PIPESCOPE_ASSIGN(content->section,
-                       sectionNamed("waits", {job.source, job.catalog, job.executable, -1, job.reports}));
       content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
+      if (isFirst && content->ran) {
+        auto first = std::make_shared<WaitsData>(*content);
+        PIPESCOPE_ASSIGN(first->section, sections::waitsWithoutPath(context));
+        job.begin([this, first] { apply(first); });
+      }
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("waits", context));
+      content->complete = true;
       return Apply([this, content] { apply(content); });
     };
   }
+
+  void forget() override { data_.reset(); }
 
  private:
   DataTable* addTable(QVBoxLayout& column, int rows) {
@@ -136,14 +145,13 @@ class WaitsPage : public shell::Page {
     data_ = std::move(content);
     if (!data_->ran) return showInstead(tr("Nothing of this executable has run, so nothing has waited."));
     const sections::SectionTable* waits = tableNamed(data_->section, "waits");
-    const sections::SectionTable* path = tableNamed(data_->section, "critical_path");
     applySentences();
     applyMatrix(*waits);
-    applyPath();
     waits_->setTable(*waits, data_->section.ticksPerShownUnit);
     waits_->parentWidget()->setVisible(!waits->rows.empty());
-    pathTable_->setTable(*path, data_->section.ticksPerShownUnit);
-    pathTable_->parentWidget()->setVisible(!path->rows.empty());
+    path_->setVisible(data_->complete);
+    pathTable_->parentWidget()->setVisible(false);
+    if (data_->complete) applyPath();
     followOthers();
   }
 
@@ -216,6 +224,9 @@ class WaitsPage : public shell::Page {
     path_->setTitle(tr("Critical path"),
                     tr("%1 of the last call; the parts add up to its length, %2")
                         .arg(data_->timeUnit, shown(numberIn(data_->section, "critical_path_cycles"))));
+    const sections::SectionTable* links = tableNamed(data_->section, "critical_path");
+    pathTable_->setTable(*links, perUnit);
+    pathTable_->parentWidget()->setVisible(!links->rows.empty());
   }
 
   /// Shows the waits of the clicked cell in the table, the longest first.

@@ -56,4 +56,11 @@ void inBackground(QObject* context, Work work, Done done) {
   }));
 }
 
+/// Destroys a value on a worker, because very many rows take long to free.
+template <class Value>
+void dropInBackground(Value value) {
+  auto held = std::make_shared<Value>(std::move(value));
+  QtConcurrent::run([held = std::move(held)]() mutable { held.reset(); });
+}
+
 }  // namespace pipescope::shell

@@ -1,6 +1,8 @@
 #include "views/shell/comparison.h"
 
 #include <QFileInfo>
+#include <tuple>
+#include <utility>
 
 #include "profiler/sections/section.h"
 #include "views/shell/background.h"
@@ -40,13 +42,17 @@ void Comparison::openSource(OpenedSource source, const QString& title) {
 void Comparison::clear() {
   ++generation_;
   opening_ = false;
-  opened_ = {};
-  snapshot_ = {};
-  reports_.clear();
+  drop();
   path_.clear();
   title_.clear();
   error_.clear();
   Q_EMIT changed();
+}
+
+/// Lets go of the other profile and of what was computed from it.
+void Comparison::drop() {
+  dropInBackground(
+      std::tuple(std::exchange(opened_, {}), std::exchange(snapshot_, {}), std::exchange(reports_, {})));
 }
 
 std::shared_ptr<sections::ReportCache> Comparison::reports(model::ExecutableId executable) {
@@ -65,12 +71,11 @@ void Comparison::start(std::function<base::Result<OpenedSource>()> opener) {
       [this, generation](const base::Result<ComparedProfile>& made) {
         if (generation != generation_) return;
         opening_ = false;
-        reports_.clear();
+        drop();
         if (made.ok()) {
           opened_ = made->opened;
           snapshot_ = {made->opened.source, made->catalog};
         } else {
-          snapshot_ = {};
           error_ = QString::fromStdString(made.error().message);
         }
         Q_EMIT changed();

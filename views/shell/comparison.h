@@ -32,6 +32,7 @@ class Comparison : public QObject {
   void changed();  ///< another profile, none, an error, or one is being opened
 
  private:
+  void drop();
   void start(std::function<base::Result<OpenedSource>()> opener);
 
   Opener opener_;

@@ -3,6 +3,7 @@
 #include <QDateTime>
 #include <QFileInfo>
 #include <QPointer>
+#include <utility>
 
 #include "profiler/sections/section.h"
 #include "views/shell/background.h"
@@ -103,7 +104,7 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
     watchFrom(attempt.stamp);
     return fail(QString::fromStdString(attempt.error));
   }
-  opened_ = attempt.opened;
+  dropInBackground(std::exchange(opened_, attempt.opened));  // with what it keeps of the file
   if (!opened_.path.empty()) {
     const QFileInfo file(QString::fromStdString(opened_.path));
     path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();
@@ -126,8 +127,8 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
 
 /// Reports of an older snapshot are out of date.
 void ProfileSession::show(ProfileSnapshot snapshot) {
-  snapshot_ = std::move(snapshot);
-  reports_ = sections::makeReportCache();
+  dropInBackground(std::pair(std::exchange(snapshot_, std::move(snapshot)),
+                             std::exchange(reports_, sections::makeReportCache())));
 }
 
 void ProfileSession::fail(const QString& sentence) {

@@ -40,6 +40,7 @@ void WaitMatrix::setMatrix(QStringList rows, QStringList columns, std::vector<Wa
     sentences << cell.tip;
   }
   setAccessibleDescription(sentences.join(QLatin1Char(' ')));
+  measureNames();
   updateGeometry();
   update();
 }
@@ -50,11 +51,21 @@ void WaitMatrix::setMarked(int row) {
   update();
 }
 
+/// The place of each cell depends on the widest name, so it is found once.
+void WaitMatrix::measureNames() {
+  widestName_ = 0;
+  for (const QString& name : rows_)
+    widestName_ = std::max(widestName_, fontMetrics().horizontalAdvance(name) + 2);
+}
+
 int WaitMatrix::nameWidth() const {
-  int width = 0;
-  for (const QString& name : rows_) width = std::max(width, fontMetrics().horizontalAdvance(name) + 2);
   // Names of recorded ranks may be long. The cells need two thirds of the room.
-  return std::min(width, std::max(mostNameWidth_, this->width() / 3)) + kMatrixPad;
+  return std::min(widestName_, std::max(mostNameWidth_, width() / 3)) + kMatrixPad;
+}
+
+void WaitMatrix::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) measureNames();
 }
 
 /// Many rows become lower, so that the whole matrix can be seen at once.

@@ -45,8 +45,10 @@ class WaitMatrix : public QWidget {
   void paintEvent(QPaintEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   bool event(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
+  void measureNames();
   int nameWidth() const;
   int cellHeight() const;
   const WaitCell* cellAt(const QPoint& position) const;
@@ -58,7 +60,7 @@ class WaitMatrix : public QWidget {
   QStringList rows_, columns_;
   std::vector<WaitCell> cells_;
   double largest_ = 0;
-  int marked_ = -1, mostNameWidth_ = 160;
+  int marked_ = -1, mostNameWidth_ = 160, widestName_ = 0;
 };
 
 }  // namespace pipescope::timeline

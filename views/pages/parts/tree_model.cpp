@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "profiler/base/wrapping.h"
 #include "profiler/sections/column_text.h"
@@ -11,6 +12,7 @@
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
+#include "views/shell/background.h"
 
 namespace pipescope::pages {
 namespace {
@@ -186,7 +188,7 @@ std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {
 
 void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
   beginResetModel();
-  rows_ = std::move(rows);
+  shell::dropInBackground(std::exchange(rows_, std::move(rows)));
   if (!rows_.shape) rows_.shape = shapeOf(rows_);
   ticksPerShownUnit_ = ticksPerShownUnit;
   marks_.reset();
