@@ -31,8 +31,11 @@ struct ArchiveCloser {
 using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
 
 std::string reasonOf(archive* handle) {
-  const char* text = archive_error_string(handle);
-  return text != nullptr ? text : "its content is damaged";
+  const char* stated = archive_error_string(handle);
+  std::string text = stated != nullptr ? stated : "its content is damaged";
+  // What an archive is read from may state a whole sentence.
+  while (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 /// An archive reader that knows the formats in which traces are kept. libarchive's other filters start
