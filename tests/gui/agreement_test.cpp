@@ -460,8 +460,8 @@ double ticksOfWork(const Figures& of) {
     if (step.kind != StepKind::control) ofSegment[step.segment.value] += step.ticks.count;
   }
   double sum = 0;
-  for (const model::Placement& p :
-       analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value()) {
+  const auto placements = analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value();
+  for (const model::Placement& p : placements) {
     if (p.replica == 0 && p.pass != model::Pass::sync) sum += static_cast<double>(ofSegment[p.segment.value]);
   }
   return sum;
@@ -566,8 +566,8 @@ double launchesOf(const Figures& of, int stage) {
       spans[step.segment.value].emplace_back(step.offset.count, (step.offset + step.ticks).count);
   }
   double sum = 0;
-  for (const model::Placement& p :
-       analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value()) {
+  const auto placements = analysis::rowsOfRun<model::Placement>(of.context().source, of.run()).value();
+  for (const model::Placement& p : placements) {
     if (p.replica != 0 || p.stage != stage || !model::isComputePass(p.pass)) continue;
     auto& own = spans[p.segment.value];
     std::ranges::sort(own);
