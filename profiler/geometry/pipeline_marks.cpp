@@ -87,7 +87,7 @@ PipelineMark markOf(const analysis::PipelineGrid& grid, const analysis::TraceTra
     mark.role = roleOf(passOf(track, activity));
     mark.name = model::toString(passOf(track, activity));
     if (ofAnother(grid, placementOf(track, activity)))
-      mark.role = ColourRole::dimmed, mark.name = "another iteration";
+      mark.role = ColourRole::gaps, mark.name = "another iteration";
   } else if (activity.kind == ActivityKind::wait) {
     const model::WaitCause cause = at(track.waits, activity.index).cause;
     mark.role = roleOf(cause);

@@ -253,8 +253,7 @@ TEST(PipelineMarks, PassesOfAnotherIterationAreNotTakenForOnesOfThis) {
   const auto marks = pipelineMarks(grid, trace);
   ASSERT_EQ(marks.at(0).size(), 2U);
   EXPECT_EQ(marks[0][0], (PipelineMark{Ticks(10), Ticks(15), ColourRole::update, "update", false}));
-  EXPECT_EQ(marks[0][1],
-            (PipelineMark{Ticks(20), Ticks(40), ColourRole::dimmed, "another iteration", false}));
+  EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(20), Ticks(40), ColourRole::gaps, "another iteration", false}));
 }
 
 }  // namespace
