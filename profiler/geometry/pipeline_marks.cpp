@@ -59,8 +59,18 @@ class RowFiller {
 enum class MarkKind { pass, transfer, wait, otherPass, none };
 using ActivityKind = analysis::Activity::Kind;
 
+const analysis::TracePlacement& placementOf(const analysis::TraceTrack& track,
+                                            const analysis::Activity& activity) {
+  return at(track.placements, at(track.passes, activity.index).firstPlacement);
+}
 model::Pass passOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
-  return at(track.placements, at(track.passes, activity.index).firstPlacement).pass;
+  return placementOf(track, activity).pass;
+}
+
+/// Where no barrier ends a flush, devices begin the next iteration while others are still busy with this one.
+bool ofAnother(const analysis::PipelineGrid& grid, const analysis::TracePlacement& placement) {
+  return grid.iterations > 1 && placement.iteration >= 0 && placement.iteration != grid.iteration &&
+         model::isComputePass(placement.pass);
 }
 
 MarkKind kindOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
@@ -70,11 +80,14 @@ MarkKind kindOf(const analysis::TraceTrack& track, const analysis::Activity& act
   return passOf(track, activity) == model::Pass::other ? MarkKind::otherPass : MarkKind::pass;
 }
 
-PipelineMark markOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+PipelineMark markOf(const analysis::PipelineGrid& grid, const analysis::TraceTrack& track,
+                    const analysis::Activity& activity) {
   PipelineMark mark{activity.start, activity.end, ColourRole::globalExchange, "exchange", false};
   if (activity.kind == ActivityKind::pass) {
     mark.role = roleOf(passOf(track, activity));
     mark.name = model::toString(passOf(track, activity));
+    if (ofAnother(grid, placementOf(track, activity)))
+      mark.role = ColourRole::gaps, mark.name = "another iteration";
   } else if (activity.kind == ActivityKind::wait) {
     const model::WaitCause cause = at(track.waits, activity.index).cause;
     mark.role = roleOf(cause);
@@ -94,7 +107,7 @@ std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const anal
     for (const analysis::TraceTrack& track : device.tracks) {
       for (const analysis::Activity& activity : track.activities) {
         if (activity.end <= from || activity.start >= to) continue;
-        if (kindOf(track, activity) == kind) filler.put(markOf(track, activity));
+        if (kindOf(track, activity) == kind) filler.put(markOf(grid, track, activity));
       }
     }
   }

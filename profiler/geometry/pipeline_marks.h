@@ -14,7 +14,7 @@ namespace pipescope::geometry {
 struct PipelineMark {
   Ticks start, end;
   ColourRole role = ColourRole::idle;
-  std::string name;     ///< "host_in", "exchange", "slower stage"
+  std::string name;     ///< "host_in", "exchange", "slower stage", "another iteration"
   bool isWait = false;  ///< drawn hatched
   friend bool operator==(const PipelineMark&, const PipelineMark&) = default;
 };

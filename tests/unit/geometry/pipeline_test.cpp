@@ -228,5 +228,33 @@ TEST(PipelineMarks, CausesOfWaitsComeBeforeWorkOfAnUnknownKind) {
   EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(25), Ticks(40), ColourRole::otherPass, "other", false}));
 }
 
+TEST(PipelineMarks, PassesOfAnotherIterationAreNotTakenForOnesOfThis) {
+  // The device has done its only pass by 10 and begins the next iteration at 20, while others are still busy.
+  PipelineGrid grid;
+  grid.iterations = 2;
+  grid.end = Ticks(40);
+  grid.span = {model::RunId(0), 0, Ticks(0), Ticks(40)};
+  grid.rows.resize(1);
+  grid.rows[0].device = model::DeviceId(0);
+  analysis::TraceTrack track;
+  track.placements.resize(2);
+  track.placements[0].pass = Pass::update;
+  track.placements[0].iteration = 0;
+  track.placements[1].pass = Pass::forward;
+  track.placements[1].iteration = 1;
+  track.passes = {{Ticks(10), Ticks(15), 0, 1}, {Ticks(20), Ticks(40), 1, 1}};
+  using Activity = analysis::Activity;
+  track.activities = {{Ticks(10), Ticks(15), Activity::Kind::pass, 0},
+                      {Ticks(20), Ticks(40), Activity::Kind::pass, 1}};
+  analysis::Trace trace;
+  trace.devices.resize(1);
+  trace.devices[0].id = model::DeviceId(0);
+  trace.devices[0].tracks = {track};
+  const auto marks = pipelineMarks(grid, trace);
+  ASSERT_EQ(marks.at(0).size(), 2U);
+  EXPECT_EQ(marks[0][0], (PipelineMark{Ticks(10), Ticks(15), ColourRole::update, "update", false}));
+  EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(20), Ticks(40), ColourRole::gaps, "another iteration", false}));
+}
+
 }  // namespace
 }  // namespace pipescope::geometry
