@@ -67,10 +67,10 @@ void run(const QString& file, const QString& source, const QStringList& wanted) 
     if (page.id == QLatin1String("compare")) window.compareWith(source);
     window.showPage(page.id);
     const Measured made = settle(window);
-    window.open(file);
-    const Measured again = settle(window);
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
+    window.open(file);
+    const Measured again = settle(window);
     std::printf("%-16s %8.0f  %12.0f  %6.0f  %12.0f  %15.1f  %16.1f  %30.1f  %8ld\n", qPrintable(page.id),
                 made.firstMs, made.firstProcessorMs, made.shownMs, made.processorMs, made.turn.ms,
                 made.turn.processorMs, again.turn.processorMs, used.ru_maxrss / 1024);
