@@ -134,9 +134,14 @@ int runMain(int argc, char** argv) {
   CommandRegistry registry;
   registerCommands(registry);
   if (const base::Status known = checkCommand(argc, argv, registry); !known.ok()) return fail(known.error());
+  // The options of all commands are only declared for what reads them all. They take as long as a small
+  // report.
+  const std::string_view called = argc > 1 ? argv[1] : "";
+  const bool readsAll = called.empty() || called.front() == '-' || called == "help";
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
   for (const Command& command : registry.all()) {
     CLI::App* sub = app.add_subcommand(command.name, command.doc);
+    if (!readsAll && command.name != called) continue;
     commands.emplace_back(sub, command.setUp(*sub));
     for (CLI::Option* option :
          sub->get_options([](CLI::Option* one) { return one->get_items_expected_max() == 0; }))
