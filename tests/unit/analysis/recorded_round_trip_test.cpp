@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 
 /// What came out of the export of a trace, imported again.
 ImportedTrace exportedAndImported(const ImportedTrace& trace, bool perfetto) {
-  const fs::path file = fs::path(::testing::TempDir()) / (perfetto ? "again.pftrace" : "again.json");
+  const fs::path file = fs::path(::testing::TempDir()) /
+                        (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
+                         (perfetto ? ".pftrace" : ".json"));
   {
     std::ofstream text(file, std::ios::binary);
     base::SilentProgress progress;

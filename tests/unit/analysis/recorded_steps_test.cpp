@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <string>
 #include <tuple>
 
 #include "profiler/analysis/pipeline/accelerator_times.h"
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPerUs = 1'000'000;
 
-/// A folder with one file for each rank.
+/// A folder of the test's own, because tests run beside each other, with one file for each rank.
 class RecordedSteps : public ::testing::Test {
  protected:
   RecordedSteps() {
@@ -37,7 +39,9 @@ class RecordedSteps : public ::testing::Test {
     return {};
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) / "recorded_steps";
+  const fs::path folder_ =
+      fs::path(::testing::TempDir()) /
+      ("recorded_steps_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
 };
 
 TEST_F(RecordedSteps, SaysWhatAnAcceleratorDidInEachMarkedStep) {
