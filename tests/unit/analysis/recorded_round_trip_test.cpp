@@ -1,7 +1,10 @@
 // Exports recorded runs to other tools' formats and imports them again: the reports must stay as they were.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "profiler/export/chrome.h"
 #include "profiler/export/perfetto.h"
@@ -12,11 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A path of the test's own, because tests run beside each other.
+fs::path ownPath(const std::string& ending) {
+  std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::ranges::replace(name, '/', '_');
+  return fs::path(::testing::TempDir()) / (name + ending);
+}
+
 /// What came out of the export of a trace, imported again.
 ImportedTrace exportedAndImported(const ImportedTrace& trace, bool perfetto) {
-  const fs::path file = fs::path(::testing::TempDir()) /
-                        (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
-                         (perfetto ? ".pftrace" : ".json"));
+  const fs::path file = ownPath(perfetto ? ".pftrace" : ".json");
   {
     std::ofstream text(file, std::ios::binary);
     base::SilentProgress progress;
@@ -53,7 +61,7 @@ TEST_P(RecordedRoundTrip, KeepsTheAcceleratorsOfSeveralRanksApart) {
 
 /// Two stages, of which the second is slow: the first one waits for it and then for the host, and both drain.
 TEST_P(RecordedRoundTrip, KeepsWaitsAndTheirCauses) {
-  const fs::path folder = fs::path(::testing::TempDir()) / "round_trip";
+  const fs::path folder = ownPath("");
   fs::remove_all(folder);
   fs::create_directories(folder);
   std::string events[2];
