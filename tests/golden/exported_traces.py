@@ -7,6 +7,7 @@ exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with sev
 - the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
 - both can be imported again, with all passes at their times;
 - messages of a model depend on the passes that made their data;
+- reports on a model that was exported and imported name the same limiting stage and the same shares;
 - several calls in one trace stay apart, also of a schedule with barriers, and devices keep their names in a Chakra trace.
 The formats are those of et_def.proto (mlcommons/chakra) and of Perfetto's trace protos.
 """
@@ -287,6 +288,33 @@ def compare_messages(exports):
             sys.exit(f"{send['name']} depends on {[node['name'] for node in made]}")
 
 
+def compare_reports(exports):
+    """Host copies and syncs come back, so that reports name the same limiting stage and divide the step as before."""
+    def found(profile):
+        def report(name):
+            return json.loads(exports.run("report", exports.path(profile), "--section", name, "--format", "json"))
+
+        waits, stages = report("waits"), report("stages")
+        whole = waits["critical_path_cycles"]
+        parts = {part: waits[f"critical_path_{part}_cycles"] / whole
+                 for part in ("compute", "exchange", "update", "memory", "host")}
+        longest = max(stage["forward_cycles"] for stage in stages["stages"])
+        copies = {f"stage {stage['index']} {way}": stage[f"host_{way}_cycles"] / longest
+                  for stage in stages["stages"] for way in ("in", "out")}
+        return stages["limiting_stage"], parts | copies
+
+    limiting, figures = found("a.pop")
+    for form in ("chrome", "perfetto"):
+        exports.run("export", exports.path("a.pop"), "--to", form, "-o", exports.path("a.trace"), "--overwrite")
+        exports.run("import", exports.path("a.trace"), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
+        again, theirs = found("b.pop")
+        if again != limiting:
+            sys.exit(f"{form}: stage {again} limits instead of stage {limiting}")
+        for name, figure in figures.items():
+            if abs(theirs[name] - figure) > 1e-4:
+                sys.exit(f"{form}: {name} is {theirs[name]} instead of {figure}")
+
+
 def main():
     binary, sample = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -305,6 +333,7 @@ def main():
         exports.run("run", model, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training", "--samples",
                     "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
         compare_messages(exports)
+        compare_reports(exports)
     print("as emulated")
 
 
