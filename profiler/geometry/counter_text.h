@@ -13,7 +13,8 @@ std::string counterText(double value, const std::string& unit);
 /// counted.
 std::string counterScale(const analysis::CounterSeries& series);
 
-/// The smallest and the largest value of a counter's axis. They differ.
+/// The smallest and the largest value on a counter's axis. The two always differ, so that the axis has a
+/// length.
 struct CounterAxis {
   double low = 0, high = 1;
 };

@@ -18,7 +18,8 @@ class BackwardKernels {
   /// Takes a slice of any thread, with its times and its device in the caller's terms. The slices of a thread
   /// must come in the order of time.
   void add(const TraceEvent& event, const Meaning& meaning, const RecordedStretch& stretch);
-  /// The kernels that backward operators launched. Empty if the trace has more launches than are held.
+  /// The kernels that backward operators launched. Empty if the trace has more launches than the importer
+  /// keeps.
   std::vector<RecordedStretch> stretches() const;
 
  private:

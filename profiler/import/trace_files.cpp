@@ -33,7 +33,7 @@ using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
 std::string reasonOf(archive* handle) {
   const char* stated = archive_error_string(handle);
   std::string text = stated != nullptr ? stated : "its content is damaged";
-  // What an archive is read from may state a whole sentence.
+  // The message goes into a sentence of ours, so a full stop at its end has to go.
   while (text.ends_with('.')) text.pop_back();
   return text;
 }

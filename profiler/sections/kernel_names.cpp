@@ -16,7 +16,7 @@ std::string shortKernel(const std::string& name) {
   while (text.ends_with(' ')) text.pop_back();
   if (text.empty()) text = name;
   if (text.size() <= kLongest) return text;
-  // Not within a character of several bytes.
+  // A UTF-8 character may have several bytes, and the text must not begin within one.
   std::size_t start = text.size() - (kLongest - 3);
   while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
   return "…" + text.substr(start);

@@ -71,7 +71,7 @@ SectionTable linkTable(const analysis::SystemUse& use, const Words& words) {
        {"busy", "In use", Format::fraction, "time with at least one transfer ÷ length of the call"},
        {"rate_bytes_per_second", "While in use", Format::byteRate, "bytes ÷ time in use"}},
       {}};
-  // Where every device is connected to every other, most links carry nothing.
+  // Links with traffic come first, because most links of a fully connected system carry none.
   std::vector<const analysis::LinkUse*> usedFirst;
   for (const analysis::LinkUse& link : use.links) usedFirst.push_back(&link);
   std::ranges::stable_sort(usedFirst, std::ranges::greater(),

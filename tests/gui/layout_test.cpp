@@ -256,7 +256,7 @@ TEST_F(LayoutTest, AxesOfCallsHaveWholeNumbers) {
   }
 }
 
-/// A table with a name and a sentence of so many words.
+/// A table with one row: a name, and a sentence that has the given number of words.
 sections::SectionTable sentences(int words) {
   sections::SectionTable table{
       "sentences",

@@ -63,7 +63,7 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
     painter.fillRect(box, look_.palette.ui(Ui::selection));
     lastColumn = left;
     const QString number = QString::number(step.iteration);
-    // Of several calls, a trace has all.
+    // If the trace shows several calls, it shows all of them, so that the position is the number of the call.
     const auto call = std::ranges::find(trace.runs, step.run, &model::Run::id) - trace.runs.begin() + 1;
     const QString full = oneRun ? translate("iteration %1").arg(number)
                                 : translate("call %1 · iteration %2").arg(call).arg(number);

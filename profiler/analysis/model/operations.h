@@ -9,7 +9,7 @@
 
 namespace pipescope::analysis {
 
-/// What something costs in one iteration: in all micro-batches and the weight update.
+/// The costs of an operation in one iteration, which are those of all micro-batches and of the weight update.
 struct OperationCost {
   std::map<model::Pass, Ticks> ticks;    ///< by the pass in which it runs
   Ticks compute, exchange, sync, other;  ///< the same time by kind of step; exchange has that between chips

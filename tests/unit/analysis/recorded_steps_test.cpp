@@ -111,7 +111,7 @@ TEST_F(RecordedSteps, NamesTheRankThatACollectiveOfHostsWaitedFor) {
   };
   EXPECT_EQ(nameOfLast(0).substr(0, 6), "rank 1");
   EXPECT_EQ(nameOfLast(1).substr(0, 6), "rank 0");
-  // Each range of offsets is 15 µs wide: the sums end at the same time where its middle is taken.
+  // The clocks are known to within 15 µs. With the middle of that range as offset, both sums end at one time.
   EXPECT_NEAR(static_cast<double>(report->collectives[0].waited.count), 20e6, 3e6);
   EXPECT_NEAR(static_cast<double>(report->collectives[1].waited.count), 5e6, 3e6);
 }

@@ -324,7 +324,7 @@ TEST(Insights, MemoryProportion) {
   EXPECT_EQ(found.rule, "memory_proportion");
   EXPECT_DOUBLE_EQ(found.figure, 1.0 / 3);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"execution.available_memory_proportion", "0.3"}}));
-  // What the compiler has tried is known better than half of the present value.
+  // A value that the compiler has tried out is better advice than half of the present value.
   input.triedForMemory["execution.available_memory_proportion"] = {"0.15", "saves 1 MiB of 2 MiB"};
   const Insight tried = only(input);
   EXPECT_EQ(tried.alternatives[0], (InsightChanges{{"execution.available_memory_proportion", "0.15"}}));

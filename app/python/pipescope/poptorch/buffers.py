@@ -69,8 +69,8 @@ class _Assign(torch.autograd.Function):
 class Watch:
     """Watches the buffers of a module during one run of it. `types` are those of the buffers that are known to change.
 
-    A changing buffer is float32 on the devices, which keep real numbers only. `training` tells the functions that take the
-    place of PyTorch's whether gradients will be computed.
+    A changing buffer is float32 on the devices, which keep real numbers only. `training` says whether
+    gradients will be computed: some functions that replace PyTorch's do more work then.
     """
 
     current = None  # while a model is traced
