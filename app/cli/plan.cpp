@@ -9,6 +9,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/environment.h"
+#include "app/cli/model_source.h"
 #include "app/cli/plan_frameworks.h"
 #include "app/cli/plan_model_report.h"
 #include "app/cli/plan_report.h"
@@ -26,9 +27,10 @@ namespace pipescope::cli {
 namespace {
 
 struct PlanOptions {
-  std::string file, profile, output, write, start, format = "text", bandwidth, memory, schedule = "1f1b",
-                                                   progress = "bar";
-  std::vector<std::string> vary, settings;
+  ModelSource source;
+  std::string profile, output, write, start, format = "text", bandwidth, memory, schedule = "1f1b",
+                                             progress = "bar";
+  std::vector<std::string> vary;
   int stages = 0, microBatches = 0, chunks = 0, devices = 0;
   std::int64_t microBatchSize = 1;
   bool overwrite = false, present = false;
@@ -110,7 +112,7 @@ FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
 }
 
 base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag : {"--devices", "--vary", "--set", "--start", "--present"}) {
+  for (const char* flag : {"--builder", "--system", "--devices", "--vary", "--set", "--start", "--present"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));
@@ -141,12 +143,10 @@ base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App
 
 /// The configuration with the environment and the flags.
 base::Result<config::Configuration> planConfigurationOf(const PlanOptions& options) {
-  PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
-  PIPESCOPE_TRY(readEnvironment(configuration));
+  PIPESCOPE_ASSIGN(config::Configuration configuration, configurationOf(options.source, "plan"));
   if (options.devices > 0) {
     PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
   }
-  PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   return configuration;
 }
 
@@ -186,7 +186,7 @@ base::Result<std::string> showPresent(const PlanOptions& options, const CLI::App
   PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
   numerics::ThreadPool pool(threadsOf(configuration));
   PIPESCOPE_ASSIGN(const plan::TriedPlan present, app::presentPlan(configuration, pool));
-  return options.format == "json" ? toJson(present) : toText(present, options.file);
+  return options.format == "json" ? toJson(present) : toText(present, options.source.name());
 }
 
 base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& command) {
@@ -207,7 +207,7 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   }
   if (!options.output.empty()) {
     PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::plan,
-                                    {{options.file}, options.overwrite, kOverwriteAdvice}));
+                                    {{options.source.file}, options.overwrite, kOverwriteAdvice}));
   }
   PIPESCOPE_ASSIGN(const std::shared_ptr<const numerics::Instances> instances, planInstances(configuration));
   const bool speaks = instances == nullptr || instances->index() == 0;
@@ -222,13 +222,14 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   if (instances != nullptr) numerics::leaveInstances();
   if (!speaks) return std::string();
   if (!options.output.empty())
-    PIPESCOPE_TRY(writePlan(options, options.file, app::plannedToml(*planned, options.file)));
+    PIPESCOPE_TRY(writePlan(options, options.source.file, app::plannedToml(*planned, options.source.name())));
   if (!options.write.empty()) return writeForFramework(options.write, frameworkSplit(*planned));
-  return options.format == "json" ? toJson(*planned) : toText(*planned, options.file);
+  return options.format == "json" ? toJson(*planned) : toText(*planned, options.source.name());
 }
 
 void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
-  command.add_option("config", options.file, "Configuration (TOML), or model (ONNX), that is to be divided");
+  command.add_option("config", options.source.file,
+                     "Configuration (TOML) or model (ONNX) that is to be divided; not needed with --builder");
   command
       .add_option("--devices", options.devices,
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
@@ -244,10 +245,7 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
       "--start", options.start,
       "A plan to start from instead of [[stages]]: a pipeline layout of Megatron's (Ett|tt|ttL) or "
       "the parts of DeepSpeed's PipelineModule ([0, 3, 8]), or what --write prints for them");
-  command
-      .add_option("--set", options.settings,
-                  "Set any key: --set training.gradient_accumulation=16; repeatable")
-      ->allow_extra_args(false);
+  addModelOptions(command, options.source);
   command.add_flag(
       "--present", options.present,
       "Show the configuration as it is, without a search: the time and the memory of each stage");
@@ -303,9 +301,9 @@ std::function<int()> setUpPlan(CLI::App& command) {
                   "torchtitan, for which stages begin with whole layers, or poptorch")
       ->check(CLI::IsMember(frameworkNames()));
   return [options, &command] {
-    if (options->profile.empty() == options->file.empty()) {
+    if (!options->profile.empty() && !options->source.file.empty()) {
       return fail(
-          base::badInput("`pipescope plan` needs either a configuration or a layer profile: pipescope "
+          base::badInput("`pipescope plan` takes either a configuration or a layer profile: pipescope "
                          "plan CONFIG.toml, or pipescope plan --profile FILE --stages N."));
     }
     const base::Result<std::string> text =

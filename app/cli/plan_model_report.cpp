@@ -77,7 +77,10 @@ std::string gainSentence(const ConfigurationPlan& planned) {
   const std::string equal = isEqual ? " They count as equal, because the difference is below 1 %." : "";
   if (gain < 0)
     return "The present configuration is " + much + " faster than the best plan that was found." + equal;
-  return "The plan is " + much + " faster than the present configuration." + equal;
+  const std::string devices = best.devices == now.devices
+                                  ? ""
+                                  : fmt::format(", on {} devices instead of {}", best.devices, now.devices);
+  return "The plan is " + much + " faster than the present configuration" + devices + "." + equal;
 }
 
 /// The plan against the split that counts blocks only. Empty: there is none.
@@ -142,6 +145,14 @@ std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
         fmt::format("The search was stopped after {} of {} combinations, and the plan is the best of these.",
                     *planned.stoppedAfter, planned.variants.size()));
   remarks.push_back(gainSentence(planned));
+  if (planned.microBatchesChosen) {
+    const TriedPlan& best = planned.best.plan.best.tried;
+    remarks.push_back(
+        fmt::format("training.gradient_accumulation is not given, so that a weight update of every variant "
+                    "has {} samples: "
+                    "two micro-batches for each device. Give it to plan for another number of samples.",
+                    best.microBatches * best.microBatchSize * best.replicas));
+  }
   if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
     remarks.push_back(equal);
   remarks.insert(remarks.end(), {limitSentence(planned), bandSentence(planned)});

@@ -2,13 +2,14 @@
 #include "app/run/execute/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "app/cli/command.h"
 #include "app/cli/environment.h"
+#include "app/cli/key_flags.h"
+#include "app/cli/model_source.h"
 #include "app/cli/overflow_report.h"
 #include "app/cli/progress_display.h"
 #include "app/cli/typed_flags.h"
@@ -34,19 +35,6 @@ std::string groupOf(const config::Key& key) {
   return "Keys of [" + key.path.substr(0, key.path.rfind('.')) + "]";
 }
 
-std::string flagHelp(const config::Key& key) {
-  const std::string opposite =
-      key.type == config::KeyType::boolean ? fmt::format("; --no-{} switches it off", key.flags.front()) : "";
-  return fmt::format("{} [{}: {}{}]", key.help, key.path, config::keyFacts(key), opposite);
-}
-
-/// The placeholder of a flag's value, with the words that it takes.
-std::string typeName(const config::Key& key) {
-  const bool isText = key.type == config::KeyType::text || key.type == config::KeyType::texts;
-  const std::string name = isText ? "TEXT" : "N";
-  return key.choices.empty() ? name : fmt::format("{}:{{{}}}", name, fmt::join(key.choices, ","));
-}
-
 /// Adds an option for every key that has a flag. A boolean key gets --flag and --no-flag.
 void addKeyFlags(CLI::App& command, RunOptions& options) {
   for (const config::Key& key : app::configurationKeys().all()) {
@@ -67,7 +55,7 @@ void addKeyFlags(CLI::App& command, RunOptions& options) {
           ->group("");
     } else {
       option = command.add_option(names, options.flags[key.path], flagHelp(key));
-      option->allow_extra_args(false)->type_name(typeName(key));
+      option->allow_extra_args(false)->type_name(flagType(key));
     }
     option->group(groupOf(key));
   }
@@ -131,25 +119,6 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-/// Reads a configuration or an ONNX file. Without a file, flags and the environment name the model.
-base::Result<config::Configuration> readConfiguration(const std::string& file) {
-  return file.empty() ? app::parseConfiguration("", file) : app::readConfiguration(file);
-}
-
-/// Without a configuration file, the model is called after its file or its builder.
-base::Status nameModel(const std::string& file, config::Configuration& configuration) {
-  const std::string &onnx = configuration.text("model.onnx"), &builder = configuration.text("model.builder");
-  if (file.empty() && onnx.empty() && builder.empty()) {
-    return base::badInput(
-        "`pipescope run` needs a configuration or a model: pipescope run CONFIG.toml, pipescope run "
-        "MODEL.onnx or "
-        "pipescope run --builder NAME. `pipescope run --help` lists the options.");
-  }
-  if (!file.empty() && !file.ends_with(".onnx")) return {};
-  const std::string name = onnx.empty() ? builder : std::filesystem::path(onnx).stem().string();
-  return configuration.set("model.name", name, config::Origin::file);
-}
-
 /// Of several instances only the first shows its progress.
 std::string progressOf(const RunOptions& options) {
   const auto launch =
@@ -158,11 +127,11 @@ std::string progressOf(const RunOptions& options) {
 }
 
 base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, TypedFlags& typed) {
-  PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
+  PIPESCOPE_ASSIGN(config::Configuration configuration, readConfigurationOrNone(options.file));
   typed.noteFile(configuration);
   PIPESCOPE_TRY(readEnvironment(configuration));
   PIPESCOPE_TRY(applyFlags(options, command, typed, configuration));
-  PIPESCOPE_TRY(nameModel(options.file, configuration));
+  PIPESCOPE_TRY(nameModel(options.file, "run", configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options, command));
   const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();

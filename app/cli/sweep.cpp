@@ -11,6 +11,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/environment.h"
+#include "app/cli/model_source.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/instance_launch.h"
@@ -21,8 +22,9 @@ namespace pipescope::cli {
 namespace {
 
 struct SweepOptions {
-  std::string file, output, profiles, format = "text", pareto, largest, smallest, knee, progress = "bar";
-  std::vector<std::string> vary, settings;
+  ModelSource source;
+  std::string output, profiles, format = "text", pareto, largest, smallest, knee, progress = "bar";
+  std::vector<std::string> vary;
   int jobs = 0;
   bool compileOnly = false, overwrite = false;
 };
@@ -30,8 +32,9 @@ struct SweepOptions {
 base::Result<app::SweepRequest> sweepRequest(const SweepOptions& options,
                                              const config::Configuration& configuration) {
   app::SweepRequest request;
-  request.name = configuration.given("model.name") ? configuration.text("model.name")
-                                                   : std::filesystem::path(options.file).stem().string();
+  request.name = configuration.given("model.name")
+                     ? configuration.text("model.name")
+                     : std::filesystem::path(options.source.file).stem().string();
   if (options.vary.empty())
     return base::badInput("Name at least one key to vary: --vary KEY=A,B,C or --vary KEY=1..64*2.");
   PIPESCOPE_ASSIGN(request.keys, app::parseAllVaried(configuration.keys(), options.vary));
@@ -40,7 +43,7 @@ base::Result<app::SweepRequest> sweepRequest(const SweepOptions& options,
   request.processes = options.jobs > 0 ? options.jobs : cores;
   request.output = options.output;
   request.profiles = options.profiles;
-  request.rules = {{options.file}, options.overwrite, kOverwriteAdvice};
+  request.rules = {{options.source.file}, options.overwrite, kOverwriteAdvice};
   return request;
 }
 
@@ -160,9 +163,7 @@ void sayReasons(const app::SweepTable& table) {
 }
 
 base::Result<int> runSweep(const SweepOptions& options) {
-  PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
-  PIPESCOPE_TRY(readEnvironment(configuration));
-  PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
+  PIPESCOPE_ASSIGN(config::Configuration configuration, configurationOf(options.source, "sweep"));
   PIPESCOPE_ASSIGN(app::SweepRequest request, sweepRequest(options, configuration));
   PIPESCOPE_TRY(checkQuestions(options, request));
   PIPESCOPE_TRY(shareWork(options, configuration, request));
@@ -188,14 +189,14 @@ base::Result<int> runSweep(const SweepOptions& options) {
 
 std::function<int()> setUpSweep(CLI::App& command) {
   auto options = std::make_shared<SweepOptions>();
-  command.add_option("config", options->file, "Configuration (TOML), or model (ONNX)")->required();
+  command.add_option("config", options->source.file,
+                     "Configuration (TOML) or model (ONNX); not needed with --builder");
   command
       .add_option("--vary", options->vary,
                   "A key and its values: KEY=A,B,C, KEY=1..8, KEY=1..64*2 (each twice the one before) or "
                   "KEY=10..50+10; repeatable: every combination is emulated")
       ->allow_extra_args(false);
-  command.add_option("--set", options->settings, "Set any key for all combinations; repeatable")
-      ->allow_extra_args(false);
+  addModelOptions(command, options->source);
   command.add_flag("--compile-only", options->compileOnly,
                    "Only compile and place in memory: what fits, but no times");
   command.add_option("-o,--output", options->output,

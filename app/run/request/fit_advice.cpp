@@ -57,9 +57,25 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
     changes.push_back({key, "true"});
 }
 
+/// Stages that Pipescope divides itself can be more: twice, four and eight times as many.
+void addStages(const Configuration& c, const compile::Compilation& compilation,
+               std::vector<Change>& changes) {
+  // Without a number, each block of [[model.layers]] is a stage.
+  const bool blocks = !c.tables("model.layers").empty() && !c.given("execution.stages");
+  const bool divides = !blocks && c.tables("stages").empty() && c.texts("execution.cuts").empty() &&
+                       c.integers("execution.layers_per_stage").empty();
+  if (!divides) return;
+  const std::int64_t now = std::max<std::int64_t>(1, c.integer("execution.stages"));
+  const auto devices = static_cast<std::int64_t>(compilation.system->devices().size());
+  for (const std::int64_t times : {2, 4, 8}) {
+    if (now * times <= devices) changes.push_back({"execution.stages", std::to_string(now * times)});
+  }
+}
+
 /// Everything that could save memory with this configuration.
 std::vector<Change> changesOf(const Configuration& c, const compile::Compilation& compilation) {
   std::vector<Change> changes;
+  addStages(c, compilation, changes);
   for (const compile::CompiledExecutable& executable : compilation.executables) {
     if (executable.plan.kind == model::ExecutableKind::training) {
       addTraining(c, executable, changes);

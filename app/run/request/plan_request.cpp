@@ -97,6 +97,11 @@ class ConfigurationPlanner {
     }
     addErrorBand(chosen);
     addPresent();
+    if (start_.empty() && asksForStages(given_, choices_)) {
+      PIPESCOPE_ASSIGN(const auto system, devicesOfSystem(chosen));
+      wholeSystem_ = system;
+    }
+    if (choosesMicroBatches(basis(), chosen)) result_.microBatchesChosen = true;
     PIPESCOPE_ASSIGN(const std::vector<Variant> variants, variantsOf(basis()));
     result_.variants.resize(variants.size());
     for (std::size_t i = 0; i < variants.size(); ++i)
@@ -118,7 +123,14 @@ class ConfigurationPlanner {
   }
 
  private:
-  PlanBasis basis() const { return {given_, choices_, result_.present, startStages_}; }
+  PlanBasis basis() const { return {given_, choices_, result_.present, startStages_, wholeSystem_}; }
+
+  base::Result<std::int64_t> devicesOfSystem(const Configuration& c) {
+    devices::SystemOptions options;
+    options.userFolder = userConfigurationFolder();
+    PIPESCOPE_ASSIGN(const auto system, known_.system(c.text("system.name"), options));
+    return static_cast<std::int64_t>(system->devices().size());
+  }
 
   /// A variant, with samples per second that none of its plans exceeds.
   struct Bounded {
@@ -376,6 +388,7 @@ class ConfigurationPlanner {
   const std::vector<PlanChoice>& choices_;
   const std::string& start_;
   std::vector<compile::StageRequest> startStages_;  ///< those of start_
+  std::optional<std::int64_t> wholeSystem_;         ///< PlanBasis::wholeSystem
   base::Executor& executor_;
   base::Progress& progress_;
   const plan::CutLevel level_;

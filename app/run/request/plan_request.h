@@ -53,6 +53,9 @@ struct ConfigurationPlan {
   std::vector<PlanSetting> runnerUpSettings;
   std::vector<VariantResult> variants;
   std::int64_t compiled = 0;  ///< plans of all variants
+  /// Nobody says how many micro-batches a weight update has, so that every variant has twice as many as
+  /// devices. It then differs from the present one in its samples.
+  bool microBatchesChosen = false;
   /// The user stopped the search after so many variants, and the plan is the best of these. None: it ended.
   std::optional<std::size_t> stoppedAfter;
   /// The error band of times on this device: p90 of |ln(emulated ÷ measured)|, the widest of all kinds of

@@ -34,8 +34,23 @@ int presentStages(const Configuration& c, const PlanBasis& basis) {
 
 /// Devices of all replicas: those that are given, or those that the present plan uses.
 std::int64_t devicesOf(const Configuration& c, const PlanBasis& basis) {
+  if (basis.wholeSystem) return *basis.wholeSystem;
   if (c.integer("system.devices") > 0) return c.integer("system.devices");
   return basis.present ? basis.present->devices : 1;
+}
+
+bool infers(const Configuration& c) {
+  return c.text("execution.mode") == "inference";
+}
+
+bool isPipelined(const Configuration& c) {
+  return c.text("execution.strategy") == "pipelined";
+}
+
+/// True if the plan may choose the number of stages.
+bool choosesStages(const PlanBasis& basis) {
+  return basis.wholeSystem || basis.given.origin("system.devices") == config::Origin::flag ||
+         std::ranges::find(basis.choices, "execution.stages", &PlanChoice::key) != basis.choices.end();
 }
 
 std::string settingOf(const Variant& variant, const char* key, const Configuration& c) {
@@ -107,15 +122,30 @@ base::Result<Configuration> resolvedConfiguration(const Configuration& given) {
   return chosen.configuration;
 }
 
+bool asksForStages(const Configuration& given, const std::vector<PlanChoice>& choices) {
+  for (const char* key : {"execution.stages", "execution.cuts", "execution.layers_per_stage",
+                          "system.devices", "training.replication_factor", "inference.replication_factor"}) {
+    if (given.given(key)) return false;
+  }
+  // Each block of [[model.layers]] is a stage.
+  return given.tables("stages").empty() && given.tables("model.layers").empty() &&
+         std::ranges::find(choices, "execution.stages", &PlanChoice::key) == choices.end();
+}
+
+bool choosesMicroBatches(const PlanBasis& basis, const Configuration& resolved) {
+  return choosesStages(basis) && isPipelined(resolved) && !infers(resolved) &&
+         !basis.given.given("training.gradient_accumulation");
+}
+
 base::Result<std::vector<Variant>> variantsOf(const PlanBasis& basis) {
   PIPESCOPE_ASSIGN(const Configuration c, resolvedConfiguration(basis.given));
   std::vector<Variant> variants(1);
   variants.front().stages = presentStages(c, basis);
-  const bool given = basis.given.origin("system.devices") == config::Origin::flag;
   std::vector<PlanChoice> choices = basis.choices;
   std::erase_if(choices, [](const PlanChoice& choice) { return choice.key == kStageProportion; });
   const auto isStages = [](const PlanChoice& choice) { return choice.key == "execution.stages"; };
-  if (given && std::ranges::none_of(choices, isStages)) choices.push_back({"execution.stages", {}});
+  if (choosesStages(basis) && std::ranges::none_of(choices, isStages))
+    choices.push_back({"execution.stages", {}});
   const bool asksStages = std::ranges::any_of(
       basis.choices, [&](const PlanChoice& choice) { return isStages(choice) && !choice.values.empty(); });
   variants.front().asksStages = asksStages || !basis.startStages.empty();
@@ -160,17 +190,24 @@ base::Result<Configuration> configurationOf(Variant& variant, const PlanBasis& b
     variant.settings.emplace_back(key, std::to_string(value));
     return {};
   };
-  const bool infers = chosen.text("execution.mode") == "inference";
-  const char* factor = infers ? "inference.replication_factor" : "training.replication_factor";
+  const char* factor = infers(chosen) ? "inference.replication_factor" : "training.replication_factor";
   const std::int64_t now = basis.present ? basis.present->replicas : 1;
   std::int64_t replicas = isSet(factor) ? c.integer(factor) : now;
-  if (variant.devices() != presentStages(chosen, basis) && !isSet(factor)) {
+  const bool fillsDevices = basis.wholeSystem || variant.devices() != presentStages(chosen, basis);
+  if (fillsDevices && !isSet(factor)) {
     replicas = std::max<std::int64_t>(1, devicesOf(chosen, basis) / variant.devices());
     PIPESCOPE_TRY(set(factor, replicas));
   }
-  if (infers) return c;
-  const std::int64_t samples =
-      chosen.integer("training.micro_batch_size") * chosen.integer("training.gradient_accumulation") * now;
+  const char* iterations = "inference.device_iterations";
+  const bool fillsInference = chosen.text("execution.mode") != "training" && choosesStages(basis) &&
+                              isPipelined(chosen) && variant.devices() > 1;
+  if (fillsInference && !basis.given.given(iterations) && !isSet(iterations))
+    PIPESCOPE_TRY(set(iterations, 2 * variant.devices()));
+  if (infers(chosen)) return c;
+  const std::int64_t microBatches = choosesMicroBatches(basis, chosen)
+                                        ? 2 * devicesOf(chosen, basis)
+                                        : chosen.integer("training.gradient_accumulation") * now;
+  const std::int64_t samples = chosen.integer("training.micro_batch_size") * microBatches;
   const std::int64_t each = c.integer("training.micro_batch_size") * replicas;
   if (samples % each != 0) {
     return base::badInput(fmt::format(

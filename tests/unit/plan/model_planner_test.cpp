@@ -236,6 +236,37 @@ TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
   expectWrittenPlanRuns(plan);
 }
 
+// Where nobody says how many stages there are, the plan takes the whole system. Where nobody says how many
+// micro-batches a weight update has, every variant has the same number, which fills the longest pipeline.
+TEST(ModelPlan, ChoosesTheNumberOfStagesIfNobodySaysIt) {
+  std::string toml = kSmallBert;
+  const std::string count = "gradient_accumulation = 8\n";
+  toml.erase(toml.find(count), count.size());
+  toml.replace(toml.find("layers = 4"), 10, "layers = 2");
+  for (const bool alsoInfers : {false, true}) {
+    const std::string mode = alsoInfers ? "all" : "training";
+    Configuration bert = parsed(toml);
+    ASSERT_TRUE(bert.setText("execution.mode", mode, config::Origin::flag).ok());
+    const ConfigurationPlan plan = mustPlan(bert);
+    EXPECT_TRUE(plan.microBatchesChosen);
+    ASSERT_EQ(plan.variants.size(), 3U);
+    for (const VariantResult& variant : plan.variants) {
+      EXPECT_TRUE(variant.value) << variant.stages << " stages: " << variant.refusal;
+      std::int64_t replicas = 1, microBatches = 1;
+      for (const auto& [key, value] : variant.settings) {
+        if (key == "training.replication_factor") replicas = std::stoll(value);
+        if (key == "training.gradient_accumulation") microBatches = std::stoll(value);
+      }
+      EXPECT_EQ(replicas * variant.stages, 4) << variant.stages << " stages";
+      EXPECT_EQ(replicas * microBatches, 8) << variant.stages << " stages";
+    }
+    ASSERT_TRUE(plan.present);
+    EXPECT_EQ(plan.present->stages.size(), 1U);
+    EXPECT_EQ(plan.best.plan.best.tried.devices, 4);
+    expectWrittenPlanRuns(plan);
+  }
+}
+
 TEST(ModelPlan, TakesThePlanThatLacksLeastIfNothingFits) {
   Configuration large = parsed(sampleText("mnist/two_stages", true));
   ASSERT_TRUE(large.set("training.micro_batch_size", std::int64_t{40'000}, config::Origin::flag).ok());

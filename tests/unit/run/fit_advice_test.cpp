@@ -126,6 +126,38 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
             static_cast<std::int64_t>(std::min<std::size_t>(5, proposals.size())));
 }
 
+/// The model of a builder is one stage, whose weights and moments of 1.6 GB need more than one chip.
+TEST(FitAdvice, ProposesMoreStagesWhereNobodyNamesThem) {
+  auto parsed = parseConfiguration(R"(
+[model]
+builder = "bert"
+layers = 6
+hidden = 1024
+heads = 16
+[execution]
+mode = "training"
+numerics = false
+[data]
+dataset = "synthetic"
+[system]
+name = "pod4"
+)",
+                                   "bert.toml");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto compiled = compileRun(*parsed);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  base::SerialExecutor serial;
+  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial);
+  const auto found = std::ranges::find(proposals, "execution.stages", &FitProposal::key);
+  ASSERT_NE(found, proposals.end());
+  config::Configuration changed = *parsed;
+  ASSERT_TRUE(changed.setText(found->key, found->value, config::Origin::flag).ok());
+  const auto again = compileRun(changed);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(pastTheEnds(*again), found->all().count);
+  EXPECT_LT(found->all().count, pastTheEnds(*compiled));
+}
+
 TEST(FitAdvice, IsSilentForAModelThatFits) {
   config::Configuration configuration = wideNetwork("pod4");
   ASSERT_TRUE(configuration.setText("execution.precision", "float16", config::Origin::flag).ok());

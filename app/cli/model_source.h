@@ -1,0 +1,40 @@
+#pragma once
+// What the commands that search, vary or run a model begin with: a configuration, a model from a file, or a
+// model by its builder's name.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/configuration.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pipescope::cli {
+
+struct ModelSource {
+  std::string file;     ///< configuration (TOML) or model (ONNX); empty if a builder makes the model
+  std::string builder;  ///< --builder
+  std::string system;   ///< --system
+  std::vector<std::string> settings;  ///< --set KEY=VALUE
+
+  bool empty() const { return file.empty() && builder.empty(); }
+  /// What reports call it.
+  const std::string& name() const { return file.empty() ? builder : file; }
+};
+
+/// Declares --builder and its kin, but not the file, whose place differs between commands.
+void addModelOptions(CLI::App& command, ModelSource& source);
+
+/// Reads a configuration or an ONNX file. Without a file it is empty.
+base::Result<config::Configuration> readConfigurationOrNone(const std::string& file);
+/// Without a configuration file, the model is called after its file or its builder.
+/// Error: there is no model at all; `command` is named then.
+base::Status nameModel(const std::string& file, std::string_view command,
+                       config::Configuration& configuration);
+
+/// The configuration with the environment, and with the flags, which outrank it.
+base::Result<config::Configuration> configurationOf(const ModelSource& source, std::string_view command);
+
+}  // namespace pipescope::cli
