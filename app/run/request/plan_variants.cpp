@@ -208,11 +208,14 @@ base::Result<Configuration> configurationOf(Variant& variant, const PlanBasis& b
                                         ? 2 * devicesOf(chosen, basis)
                                         : chosen.integer("training.gradient_accumulation") * now;
   const std::int64_t samples = chosen.integer("training.micro_batch_size") * microBatches;
-  const std::int64_t each = c.integer("training.micro_batch_size") * replicas;
+  // An ONNX model may decide the size, which only the resolved configuration knows.
+  const std::int64_t size =
+      (c.given("training.micro_batch_size") ? c : chosen).integer("training.micro_batch_size");
+  const std::int64_t each = size * replicas;
   if (samples % each != 0) {
     return base::badInput(fmt::format(
         "A weight update has {} samples, which {} replica{} with micro-batches of {} cannot share.", samples,
-        replicas, replicas == 1 ? "" : "s", c.integer("training.micro_batch_size")));
+        replicas, replicas == 1 ? "" : "s", size));
   }
   if (!isSet("training.gradient_accumulation"))
     PIPESCOPE_TRY(set("training.gradient_accumulation", samples / each));

@@ -267,6 +267,28 @@ TEST(ModelPlan, ChoosesTheNumberOfStagesIfNobodySaysIt) {
   }
 }
 
+// The file fixes two samples for a micro-batch, which nobody else says.
+TEST(ModelPlan, CountsTheSamplesThatAnOnnxModelFixes) {
+  Configuration encoder = parsed("");
+  for (const auto& [key, value] : {std::pair("model.onnx", PIPESCOPE_SOURCE_DIR
+                                             "/tests/conformance/onnx/data/encoder_opset12/model.onnx"),
+                                   {"execution.mode", "training"},
+                                   {"system.name", "pod4"},
+                                   {"system.devices", "4"},
+                                   {"training.gradient_accumulation", "8"},
+                                   {"training.replication_factor", "1"}})
+    ASSERT_TRUE(encoder.setText(key, value, config::Origin::flag).ok()) << key;
+  const ConfigurationPlan plan = mustPlan(encoder);
+  for (const VariantResult& variant : plan.variants) {
+    std::int64_t replicas = 1, microBatches = 8;
+    for (const auto& [key, value] : variant.settings) {
+      if (key == "training.replication_factor") replicas = std::stoll(value);
+      if (key == "training.gradient_accumulation") microBatches = std::stoll(value);
+    }
+    EXPECT_EQ(replicas * microBatches, 8) << variant.stages << " stages";
+  }
+}
+
 TEST(ModelPlan, TakesThePlanThatLacksLeastIfNothingFits) {
   Configuration large = parsed(sampleText("mnist/two_stages", true));
   ASSERT_TRUE(large.set("training.micro_batch_size", std::int64_t{40'000}, config::Origin::flag).ok());
