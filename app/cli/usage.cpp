@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "app/cli/value_words.h"
 #include "engine/config/suggestion.h"
 
 namespace pipescope::cli {
@@ -38,6 +39,20 @@ std::string typedName(const std::string& name, const CLI::App& command, const Wo
   return typed;
 }
 
+/// The key that --set takes for an option which other commands have: "training.epochs" for --epochs. Empty:
+/// the command has no --set, or there is no such key.
+std::string settingNamed(const std::string& option, const CLI::App& command) {
+  const CLI::Option* set = command.get_option_no_throw("--set");
+  std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  if (set == nullptr || name.empty()) return {};
+  std::ranges::replace(name, '-', '_');
+  for (const std::string& word : valueWords(command, *set).words) {
+    const std::string path = word.substr(0, word.find('='));
+    if (path.substr(path.rfind('.') + 1) == name) return path;
+  }
+  return {};
+}
+
 std::string unexpected(const CLI::App& command, const Words& arguments) {
   const Words extra = command.remaining(true);
   const std::string first = extra.empty() ? arguments.back() : extra.front();
@@ -48,6 +63,10 @@ std::string unexpected(const CLI::App& command, const Words& arguments) {
   Words known;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  if (const std::string key = settingNamed(nameOf(first), command); !key.empty()) {
+    return fmt::format("There is no option {}, but --set {}=VALUE sets its key. `{} --help` lists all.",
+                       nameOf(first), key, calledAs(command));
   }
   const std::string near = config::nearest(nameOf(first), known);
   return fmt::format("There is no option {}{} `{} --help` lists all.", nameOf(first),

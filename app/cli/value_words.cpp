@@ -9,6 +9,7 @@
 #include "engine/builders/builder.h"
 #include "engine/devices/system_registry.h"
 #include "engine/schedules/schedule.h"
+#include "profiler/replay/change.h"
 
 namespace pipescope::cli {
 namespace {
@@ -50,6 +51,17 @@ std::vector<std::string> keysWith(const char* end) {
   return words;
 }
 
+/// What a replay can change, without what names a stage or a link.
+std::vector<std::string> changes() {
+  std::vector<std::string> words;
+  for (const replay::ChangeKind& kind : replay::changeKinds()) {
+    const std::string_view key = kind.key;
+    if (std::ranges::none_of(key, [](char c) { return c >= 'A' && c <= 'Z'; }))
+      words.emplace_back(std::string(key) + "=");
+  }
+  return words;
+}
+
 std::vector<std::string> helpTopics(const CLI::App& command) {
   std::vector<std::string> words;
   for (const CLI::App* each : command.get_parent()->get_subcommands([](const CLI::App*) { return true; }))
@@ -82,7 +94,8 @@ ValueWords wordsNamed(const CLI::App& command, const std::string& name) {
   if (name == "--builder") return {builderNames()};
   if (name == "--schedule") return {scheduleNames()};
   if (name == "--executable") return {{"training", "validation", "inference"}};
-  if (name == "--set" && command.get_name() != "what-if") return {keysWith("="), false, true};
+  if (name == "--set" && command.get_name() == "what-if") return {changes(), false, true};
+  if (name == "--set") return {keysWith("="), false, true};
   if (name == "--vary") return {keysWith("="), false, true};
   return {};
 }
@@ -93,8 +106,7 @@ ValueWords valueWords(const CLI::App& command, const CLI::Option& option) {
   if (std::vector<std::string> listed = wordsOf(option); !listed.empty()) return {std::move(listed)};
   const std::string name = option.get_name(option.get_positional());
   if (ValueWords found = wordsNamed(command, name); !found.words.empty()) return found;
-  const bool isFree = std::ranges::find(kFreeTexts, name) != kFreeTexts.end() ||
-                      name.starts_with("--vipu-") || (command.get_name() == "what-if" && name == "--set");
+  const bool isFree = std::ranges::find(kFreeTexts, name) != kFreeTexts.end() || name.starts_with("--vipu-");
   return {{}, placeholderOf(option) == "TEXT" && !isFree};
 }
 
