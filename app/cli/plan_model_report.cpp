@@ -21,10 +21,19 @@ using sections::Format;
 /// Plans that differ by less are called equal.
 constexpr double kEqualPlans = 0.01;
 
+/// A list of many elements without those in the middle: `["a", …, "f"] (6 in all)`.
+std::string shortList(const std::string& value) {
+  constexpr std::ptrdiff_t kMost = 3;
+  const std::ptrdiff_t count = std::ranges::count(value, ',') + 1;
+  if (!value.starts_with('[') || count <= kMost) return value;
+  return fmt::format("{}, …,{} ({} in all)", value.substr(0, value.find(',')),
+                     value.substr(value.rfind(',') + 1), count);
+}
+
 std::string settingsText(const std::vector<app::PlanSetting>& settings) {
   std::string text;
   for (const auto& [key, value] : settings)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, value);
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, shortList(value));
   return text;
 }
 
