@@ -20,7 +20,15 @@ std::vector<Insight> findMemoryOverflow(const InsightInput& input, const Insight
   found.device = fullest->index;
   found.advice =
       "Use more stages or smaller micro-batches; pipescope plan finds a split that fits if there is one.";
-  if (const auto smaller = microBatchTimes(input, 1, 2)) found.alternatives = {*smaller};
+  for (const auto& [key, tried] : input.triedForMemory) {
+    // A long list is recorded without its middle, so that it cannot be set.
+    if (tried.effect != "everything fits" || tried.value.find("…") != std::string::npos) continue;
+    if (found.alternatives.empty())
+      found.advice += fmt::format(" Compiled with {} = {}: {}.", key, tried.value, tried.effect);
+    found.alternatives.push_back({{key, tried.value}});
+  }
+  if (const auto smaller = microBatchTimes(input, 1, 2); smaller && found.alternatives.empty())
+    found.alternatives = {*smaller};
   found.noAlternative =
       "The summary lists under “What would help” the options that would save memory, with how much each "
       "saves.";

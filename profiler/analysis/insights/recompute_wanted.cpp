@@ -8,6 +8,29 @@
 namespace pipescope::analysis {
 namespace {
 
+/// What the compiler tried, or else the recompute of pipelines: the stages but the last one then keep only
+/// their inputs. A model of one stage has no such stage. False: nothing was found to help.
+bool addWays(const InsightInput& input, Insight& found) {
+  if (input.triedForMemory.empty()) {
+    if (input.stages.stages.size() > 1) found.alternatives = {{{"execution.recompute", "pipeline"}}};
+    found.noAlternative =
+        "A model of one stage computes again only what lies between results that execution.checkpoints "
+        "names.";
+    return true;
+  }
+  for (const char* key : {"execution.recompute", "execution.checkpoints"}) {
+    const auto tried = input.triedForMemory.find(key);
+    if (tried == input.triedForMemory.end()) continue;
+    found.advice +=
+        fmt::format(" Compiled with {} = {}: {}.", key, tried->second.value, tried->second.effect);
+    found.alternatives = {{{key, tried->second.value}}};
+    // A long list is recorded without its middle, so that it cannot be set.
+    if (tried->second.value.find("…") != std::string::npos) found.alternatives.clear();
+    return true;
+  }
+  return false;
+}
+
 std::vector<Insight> findRecomputeWanted(const InsightInput& input, const InsightRule& rule) {
   constexpr double kLeastPart = 0.25;
   const DeviceMemory* fullest = fullestMemory(input.memory);
@@ -27,7 +50,7 @@ std::vector<Insight> findRecomputeWanted(const InsightInput& input, const Insigh
   found.page = "memory";
   found.device = fullest->index;
   found.advice = "Compute activations again in the backward pass instead of keeping them; this costs time.";
-  found.alternatives = {{{"execution.recompute", "pipeline"}}};
+  if (!addWays(input, found)) return {};
   return {found};
 }
 

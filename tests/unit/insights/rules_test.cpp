@@ -271,6 +271,19 @@ TEST(Insights, RecomputeThatIsWanted) {
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "recompute_wanted");
   EXPECT_EQ(found.figure, 0.98);
+  EXPECT_EQ(found.alternatives[0], (InsightChanges{{"execution.recompute", "pipeline"}}));
+  // A single stage has nothing that a pipeline would compute again.
+  InsightInput single = input;
+  single.stages.stages.resize(1);
+  const Insight alone = only(single);
+  EXPECT_EQ(alone.rule, "recompute_wanted");
+  EXPECT_TRUE(alone.alternatives.empty());
+  EXPECT_NE(alone.noAlternative.find("execution.checkpoints"), std::string::npos);
+  // What the compiler tried is known to help, and nothing else is.
+  single.triedForMemory["execution.checkpoints"] = {"[\"a\"]", "saves 1 MiB of 2 MiB"};
+  EXPECT_EQ(only(single).alternatives[0], (InsightChanges{{"execution.checkpoints", "[\"a\"]"}}));
+  single.triedForMemory = {{"training.micro_batch_size", {"8", "everything fits"}}};
+  EXPECT_EQ(fired(single), Rules());
   input.memory.devices[0].maxUnitIncludingGaps = Bytes(950);
   EXPECT_EQ(fired(input), Rules());
   input.memory.devices[0].maxUnitIncludingGaps = Bytes(980);
@@ -349,6 +362,14 @@ TEST(Insights, MemoryOverflow) {
   EXPECT_TRUE(found.severe);
   EXPECT_NE(found.noAlternative.find("What would help"), std::string::npos)
       << "what can be done where the micro-batch cannot be halved";
+  // What the compiler tried and found to be enough.
+  input.triedForMemory = {
+      {"execution.offload_optimizer", {"true", "saves 1 MiB of the 2 MiB that are missing"}},
+      {"execution.stages", {"4", "everything fits"}}};
+  const Insight tried = only(input);
+  EXPECT_EQ(tried.alternatives, (std::vector<InsightChanges>{{{"execution.stages", "4"}}}));
+  EXPECT_NE(tried.advice.find("execution.stages = 4: everything fits"), std::string::npos) << tried.advice;
+  input.triedForMemory.clear();
   input.memory.devices[1].maxUnitIncludingGaps = Bytes(1000);
   EXPECT_EQ(fired(input), Rules());
 }
