@@ -17,6 +17,9 @@ std::vector<Insight> findIdleDevices(const InsightInput& input, const InsightRul
   found.what = fmt::format("{} of the {} devices of {} hold no stage.", all - used, all, input.target.name);
   found.page = "system";
   found.advice = "Use them for more replicas or more stages, or choose a smaller system.";
+  // More replicas of what does not fit would not fit either.
+  const DeviceMemory* fullest = fullestMemory(input.memory);
+  if (fullest != nullptr && fillOf(*fullest) > 1) return {found};
   const std::int64_t each = used / std::max<std::int64_t>(1, input.executable.replicas);
   if (each > 0 && all / each > input.executable.replicas) {
     found.alternatives = {{{input.table() + "replication_factor", fmt::format("{}", all / each)}}};

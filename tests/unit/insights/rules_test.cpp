@@ -440,6 +440,13 @@ TEST(Insights, IdleDevices) {
   EXPECT_EQ(found.rule, "idle_devices");
   EXPECT_EQ(found.figure, 0.5);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"training.replication_factor", "2"}}));
+  InsightInput full = input;  // nor would its replicas fit
+  full.memory.devices[0].maxUnitIncludingGaps = Bytes(1200);
+  full.triedForMemory = {{"execution.stages", {"4", "everything fits"}}};
+  for (const RankedInsight& ranked : findInsights(full, {})) {
+    if (ranked.insight.rule == "idle_devices") EXPECT_TRUE(ranked.changes.empty());
+  }
+  EXPECT_EQ(fired(full), (Rules{"idle_devices", "memory_overflow"}));
   input.target.devices = 3;  // no further replica fits
   EXPECT_TRUE(only(input).alternatives.empty());
 }
