@@ -51,7 +51,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   // The dashes of an option are the same in each, so they say nothing.
   const std::size_t letters =
       ownPart(word).size() - std::min(ownPart(word).find_first_not_of('-'), ownPart(word).size());
-  const std::size_t tolerance = std::max<std::size_t>(2, letters / 2);
+  // Two edits make any short word of another: "gpt" is not "vit".
+  const std::size_t tolerance = std::max<std::size_t>(1, letters / 2);
   return bestDistance <= 2 * tolerance ? best : std::string();
 }
 
