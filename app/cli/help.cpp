@@ -34,6 +34,7 @@ base::Result<std::string> explain(const CLI::App& program, const std::string& to
   std::string text;
   for (const config::Key* key : config::keysMeant(app::configurationKeys(), topic))
     text += (text.empty() ? "" : "\n") + config::keyHelp(*key);
+  if (text.empty()) text = config::choiceHelp(app::configurationKeys(), topic);
   if (!text.empty()) return text;
   std::string word = topic;
   word.erase(0, word.find_first_not_of('-'));
@@ -55,8 +56,8 @@ std::function<int()> setUpHelp(CLI::App& command) {
   auto options = std::make_shared<HelpOptions>();
   command.add_option(
       "topic", options->topic,
-      "A command, a configuration key such as training.epochs, its environment variable, or a flag such "
-      "as --epochs");
+      "A command, a configuration key such as training.epochs, its environment variable, a flag such as "
+      "--epochs, or a builder or optimizer such as decoder or adamw, whose keys are listed then");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

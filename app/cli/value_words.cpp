@@ -62,21 +62,22 @@ std::vector<std::string> changes() {
   return words;
 }
 
+std::vector<std::string> builderNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, definition] : builders::builderRegistry().definitions()) names.push_back(name);
+  return names;
+}
+
 std::vector<std::string> helpTopics(const CLI::App& command) {
   std::vector<std::string> words;
   for (const CLI::App* each : command.get_parent()->get_subcommands([](const CLI::App*) { return true; }))
     words.push_back(each->get_name());
   for (std::string& path : keysWith("")) words.push_back(std::move(path));
+  for (std::string& builder : builderNames()) words.push_back(std::move(builder));
   for (const config::Key& key : app::configurationKeys().all()) {
     for (const std::string& flag : key.flags) words.push_back("--" + flag);
   }
   return words;
-}
-
-std::vector<std::string> builderNames() {
-  std::vector<std::string> names;
-  for (const auto& [name, definition] : builders::builderRegistry().definitions()) names.push_back(name);
-  return names;
 }
 
 std::vector<std::string> scheduleNames() {

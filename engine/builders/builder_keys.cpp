@@ -26,7 +26,7 @@ std::vector<config::Key> builderKeys(const BuilderRegistry& registry) {
                           .help = key.help});
     }
   }
-  builder.help += ". The keys of its settings name the builders that have them.";
+  builder.help += ". `pipescope help NAME` lists the settings of one.";
   std::vector<config::Key> keys = settings.take();
   keys.insert(keys.begin(), builder);
   return keys;

@@ -111,6 +111,28 @@ std::string keyHelp(const Key& key) {
   return page;
 }
 
+std::string choiceHelp(const KeyTable& keys, const std::string& choice) {
+  std::string page, chooser;
+  for (const Key& key : keys.all()) {
+    const auto fallback = key.fallbackOf.find(choice);
+    if (fallback == key.fallbackOf.end()) continue;
+    if (key.chooser != chooser) {
+      chooser = key.chooser;
+      page += fmt::format("{}{} = {}\n  Its keys, with the defaults that they have here:\n",
+                          page.empty() ? "" : "\n", chooser, choice);
+    }
+    // The texts of keys begin with the choices that have them: "bert, vit: …".
+    std::string choices;
+    for (const auto& [each, value] : key.fallbackOf) choices += (choices.empty() ? "" : ", ") + each;
+    const std::string own =
+        key.help.starts_with(choices + ": ") ? key.help.substr(choices.size() + 2) : key.help;
+    const std::string unit = key.unit.empty() ? "" : " " + key.unit;
+    page +=
+        fmt::format("\n  {} = {}{}\n{}", key.path, toToml(fallback->second), unit, wrapped(own, 90, "    "));
+  }
+  return page;
+}
+
 std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word) {
   if (const Key* key = keys.find(word)) return {key};
   while (word.starts_with("-")) word.remove_prefix(1);

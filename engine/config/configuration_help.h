@@ -17,6 +17,10 @@ std::string keyHelp(const Key& key);
 /// Empty if there is none.
 std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word);
 
+/// The keys that have a meaning where another key has the value `choice` (Key::chooser), with their defaults
+/// there: what a builder or an optimizer can be told. Empty if no key depends on such a value.
+std::string choiceHelp(const KeyTable& keys, const std::string& choice);
+
 /// The text of resources/help/configuration.md.
 std::string configurationHelp(const KeyTable& keys);
 

@@ -14,7 +14,7 @@ std::vector<Key> optimizerKeys(const OptimizerRegistry& registry) {
   Key optimizer;
   optimizer.path = "training.optimizer";
   optimizer.fallback = std::string("adamw");
-  optimizer.help = "Weight update rule. The keys of its settings name the rules that have them.";
+  optimizer.help = "Weight update rule. `pipescope help NAME` lists the settings of one.";
   optimizer.flags = {"optimizer"};
   config::SettingKeys settings("training.", optimizer.path);
   for (const auto& [rule, definition] : registry.definitions()) {
@@ -77,7 +77,7 @@ std::vector<Key> learningRateKeys() {
   Key schedule;
   schedule.path = "training.lr_schedule";
   schedule.fallback = std::string("constant");
-  schedule.help = "How the learning rate moves. The keys of its settings name the schedules that have them.";
+  schedule.help = "How the learning rate moves. `pipescope help NAME` lists the settings of one.";
   schedule.flags = {"lr-schedule"};
   config::SettingKeys settings("training.", schedule.path);
   for (const LearningRateKind& kind : learningRateKinds()) {
