@@ -68,7 +68,8 @@ struct PlanOperator {
     std::size_t first = 0, count = 0;
   };
   std::vector<Chain> chains = {};
-  bool again = false;  ///< computes a forward result again, within the backward pass
+  bool again = false;      ///< computes a forward result again, within the backward pass
+  std::string group = {};  ///< of a convolution that may run beside others of this name (multi_conv.h)
 };
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a
@@ -116,6 +117,7 @@ struct ExecutablePlan {
   Replication replication;
   bool ordersForMemory = false;  ///< see devices::System::ordersForMemory
   bool sharesCode = false;       ///< see devices::System::sharesCode
+  bool runsSideBySide = false;   ///< see devices::System::runsSideBySide
 };
 
 }  // namespace pipescope::compile

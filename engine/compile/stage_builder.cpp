@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/compile/multi_conv.h"
 #include "engine/ops/core/recomputation.h"
 
 namespace pipescope::compile {
@@ -119,6 +120,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   op.kind = node.op;
   op.block = node.block;
   op.again = node.pass == Pass::recompute;
+  op.group = graph::stringAttribute(node, kMultiConv, "");
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
   if (training() && touchesParameter(node)) {
     for (ops::Work& work : op.work) {

@@ -51,6 +51,13 @@ void addModel(std::vector<Key>& all) {
   all.push_back({"model.input", KeyType::integers, "", Value(std::vector<std::int64_t>()),
                  "Shape of one sample, as [1, 28, 28]. Empty: 1x28x28 for mnist.", 1, 1e9});
   addOnnx(all);
+  all.push_back(required(text("model.multi_convs[].name", "",
+                              "IPUs: name of a multi-convolution, a group of convolutions that do not depend "
+                              "on each other and run side by side on shares of the tiles. So do their "
+                              "gradients. It changes no number. PopTorch calls it poptorch.MultiConv.")));
+  all.push_back(required({"model.multi_convs[].operators", KeyType::texts, "", Value(Texts()),
+                          "Names of operators or layers, or patterns (*): the convolutions among them belong "
+                          "to the group."}));
   all.push_back(
       required(text("model.layers[].type", "", "Layer type: conv, maxpool, relu, flatten or linear.")));
   all.push_back(

@@ -45,7 +45,7 @@ base::Status checkTensorKeys(const Configuration& c) {
   for (const config::Key& key : c.keys().all()) {
     if (first.empty() && !fixedConfigurationReads(key.path) && c.given(key.path)) first = key.path;
   }
-  for (const char* table : {"model.layers", "model.blocks"}) {
+  for (const char* table : {"model.layers", "model.blocks", "model.multi_convs"}) {
     if (first.empty() && !c.tables(table).empty()) first = fmt::format("[[{}]]", table);
   }
   if (!first.empty()) {

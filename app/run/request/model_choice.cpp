@@ -5,6 +5,7 @@
 #include "app/run/request/onnx_choice.h"
 #include "engine/builders/builder.h"
 #include "engine/builders/layers.h"
+#include "engine/compile/multi_conv.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
@@ -83,6 +84,11 @@ base::Status checkOnnxKeys(const Configuration& c) {
   return {};
 }
 
+base::Result<graph::Graph> buildPlain(const Configuration& c, bool training) {
+  if (!c.text("model.onnx").empty()) return buildFromOnnx(c, training);
+  return c.text("model.builder").empty() ? buildFromLayers(c, training) : buildByName(c, training);
+}
+
 }  // namespace
 
 base::Status checkModelChoice(const Configuration& c) {
@@ -119,8 +125,12 @@ base::Status checkModelChoice(const Configuration& c) {
 }
 
 base::Result<graph::Graph> buildGraph(const Configuration& c, bool training) {
-  if (!c.text("model.onnx").empty()) return buildFromOnnx(c, training);
-  return c.text("model.builder").empty() ? buildFromLayers(c, training) : buildByName(c, training);
+  PIPESCOPE_ASSIGN(graph::Graph graph, buildPlain(c, training));
+  std::vector<compile::MultiConvGroup> groups;
+  for (const Settings& group : c.tables("model.multi_convs"))
+    groups.push_back({group.text("name"), group.texts("operators")});
+  if (groups.empty()) return graph;
+  return compile::withMultiConvs(graph, groups, ops::standardOperators());
 }
 
 }  // namespace pipescope::app

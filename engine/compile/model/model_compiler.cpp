@@ -15,6 +15,7 @@
 #include "engine/compile/model/stage_split.h"
 #include "engine/compile/model/tensor_placement.h"
 #include "engine/compile/model/update_cost.h"
+#include "engine/compile/multi_conv.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
 #include "engine/devices/system_registry.h"
@@ -68,12 +69,14 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(const Replication replicas, replication(asked, shape, executable.order));
     executable.facts.replicas = replicas.replicas;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
+    PIPESCOPE_TRY(checkSideBySide(staged.graph));
     if (training && recomputes(shape.stages)) PIPESCOPE_TRY(addRecompute(staged, executable.order));
     PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
     PIPESCOPE_ASSIGN(executable.plan,
                      buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
     executable.plan.ordersForMemory = result_.system->ordersForMemory();
     executable.plan.sharesCode = result_.system->sharesCode();
+    executable.plan.runsSideBySide = result_.system->runsSideBySide();
     runPasses(passes, staged.stages, executable.plan);
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
@@ -101,6 +104,7 @@ class ModelCompiler {
       staged.root = scaled.root;
     }
     PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
+    PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
     }
@@ -219,6 +223,14 @@ class ModelCompiler {
                                                          : devices::makeSystem(request_.system, options));
     }
     return checkDevices(replication, used);
+  }
+
+  base::Status checkSideBySide(const graph::Graph& graph) const {
+    if (result_.system->runsSideBySide() || !hasMultiConvs(graph)) return {};
+    return base::badInput(
+        fmt::format("The model has multi-convolutions, but the framework of system {} has none: leave "
+                    "model.multi_convs out, or use a system of IPUs.",
+                    result_.system->name()));
   }
 
   base::Status checkDevices(const Replication& replication, int used) const {

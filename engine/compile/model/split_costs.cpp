@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/compile/multi_conv.h"
 #include "engine/ops/core/recomputation.h"
 
 namespace pipescope::compile {
@@ -46,6 +47,8 @@ class Places {
       places_.emplace(forward.node(order[place]).name, place);
     for (std::size_t place = 0; place < order.size(); ++place) {
       const Node& node = forward.node(order[place]);
+      if (const std::string group = graph::stringAttribute(node, kMultiConv, ""); !group.empty())
+        places_.emplace(group, place);
       for (const TensorId id : node.outputs) add(forward, id, place);
       // Inputs and parameters belong to the first node that reads them.
       for (const TensorId id : node.inputs) {
@@ -222,6 +225,14 @@ std::vector<bool> splitBorders(const Graph& forward, const std::vector<NodeId>& 
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (!ofWeights[i] || reader[i] == order.size()) continue;
     for (std::size_t p = place[i] + 1; p <= reader[i]; ++p) borders[p] = false;
+  }
+  std::map<std::string, std::size_t> first;  // by multi-convolution: its first place, in the row of places
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    const std::string group = graph::stringAttribute(forward.node(order[p]), kMultiConv, "");
+    if (group.empty()) continue;
+    const std::size_t from = first.try_emplace(group, p).first->second;
+    std::fill(borders.begin() + static_cast<std::ptrdiff_t>(from + 1),
+              borders.begin() + static_cast<std::ptrdiff_t>(p + 1), false);
   }
   return borders;
 }

@@ -17,7 +17,8 @@ namespace pipescope::compile {
 std::vector<graph::NodeId> splitOrder(const graph::Graph& forward, const ops::OperatorRegistry& registry);
 
 /// By place in the order: whether a stage may begin there. A node that only arranges weights stays with the
-/// node that reads it; otherwise weights would cross between stages with every micro-batch.
+/// node that reads it; otherwise weights would cross between stages with every micro-batch. A
+/// multi-convolution stays in one stage.
 std::vector<bool> splitBorders(const graph::Graph& forward, const std::vector<graph::NodeId>& order);
 
 /// True for passes that a stage runs for each micro-batch: its computation and its host copies.

@@ -118,7 +118,9 @@ class StageSplitter : public StageSplits {
       if (!borders_[unit]) {
         return base::badInput(fmt::format(
             "execution.cuts names {}, but a stage cannot begin there, because the operator uses weights that "
-            "the operators before it arrange: name an earlier or a later one.",
+            "the operators before it arrange, or runs beside one of them (model.multi_convs): name an "
+            "earlier "
+            "or a later one.",
             name));
       }
       first.push_back(unit);

@@ -38,8 +38,8 @@ class StageText {
     write(function, name, first, count);
   }
   void add(const PlanOperator& op) {
-    const auto& [name, kind, work, inputs, outputs, block, chains, again] = op;
-    write(name, kind, work, inputs, outputs, block, chains, again);
+    const auto& [name, kind, work, inputs, outputs, block, chains, again, group] = op;
+    write(name, kind, work, inputs, outputs, block, chains, again, group);
   }
   void add(const PlanOperator::Chain& chain) {
     const auto& [first, count] = chain;

@@ -260,6 +260,8 @@ class System {
   virtual bool ordersForMemory() const { return false; }
   /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
+  /// Whether the system's framework runs convolutions side by side where the model asks for it.
+  virtual bool runsSideBySide() const { return false; }
 };
 
 }  // namespace pipescope::devices

@@ -144,6 +144,7 @@ class IpuSystem final : public System {
   }
   bool ordersForMemory() const override { return true; }  // PopART's scheduler
   bool sharesCode() const override { return true; }       // Poplar's functions
+  bool runsSideBySide() const override { return true; }   // PopLibs' multi-convolutions
 
  private:
   bool sendsAhead() const { return streaming_.bytes > 0; }

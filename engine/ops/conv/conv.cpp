@@ -92,11 +92,19 @@ std::vector<Work> weightGradientWork(const OperatorCall& call) {
   return {{convContraction(*plan, Contraction::Phase::weightGradient, call.input(0).element), 1, "Convolve"}};
 }
 
+/// The attributes of a convolution, and `multi_conv`: the group of convolutions that a device runs side by
+/// side. It changes no number.
+std::vector<AttributeRule> groupedConvAttributes(const char* extra) {
+  std::vector<AttributeRule> rules = convAttributes(extra);
+  rules.push_back({"multi_conv", AttributeKind::text});
+  return rules;
+}
+
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(conv) {
   registry.add({.type = "Conv",
-                .attributes = convAttributes(nullptr),
+                .attributes = groupedConvAttributes(nullptr),
                 .minInputs = 2,
                 .maxInputs = 3,
                 .infer = inferConv,
@@ -105,14 +113,14 @@ PIPESCOPE_REGISTER_OPERATOR(conv) {
                 .gradient = addConvGradients,
                 .kernelWithRelu = convKernel<true>});
   registry.add({.type = "GradConvInput",
-                .attributes = convAttributes("input_shape"),
+                .attributes = groupedConvAttributes("input_shape"),
                 .minInputs = 2,
                 .maxInputs = 2,
                 .infer = inferInputGradient,
                 .kernel = inputGradientKernel,
                 .work = inputGradientWork});
   registry.add({.type = "GradConvWeight",
-                .attributes = convAttributes("weight_shape"),
+                .attributes = groupedConvAttributes("weight_shape"),
                 .minInputs = 2,
                 .maxInputs = 2,
                 .infer = inferWeightGradient,

@@ -139,19 +139,25 @@ Result<Kernel> resizeKernel(const OperatorCall& call) {
 
 std::vector<Work> passesWork(const ResizePlan& plan, ElementType element) {
   std::vector<Work> work;
-  for (const Pass& pass : passesOf(plan)) {
-    if (plan.moves) {
-      work.push_back({Rearrange{pass.outElements(), pass.inner, element}, 1, "Pass"});
-    } else {
-      work.push_back(
-          {Map{MapFunction::scaledAdd, pass.outElements() * pass.axis.taps, 2, element, false}, 1, "Pass"});
-    }
-  }
+  for (const Pass& pass : passesOf(plan))
+    work.push_back(
+        {Map{MapFunction::scaledAdd, pass.outElements() * pass.axis.taps, 2, element, false}, 1, "Pass"});
   return work;
 }
 
+/// The nearest elements move once, whatever the number of axes (C: PopART's resizex.cpp concatenates views).
+/// Devices hold images with their channels innermost, so the channels of a position stay together.
+std::vector<Work> movesWork(const ResizePlan& plan, ElementType element) {
+  const std::vector<Pass> passes = passesOf(plan);
+  if (passes.empty()) return {};
+  const bool image = plan.input.size() > 2 && plan.passes().front() > 1;
+  const std::int64_t together = image ? plan.input[1] : passes.back().inner;
+  return {{Rearrange{graph::elementCount(plan.output), together, element}, 1, ""}};
+}
+
 std::vector<Work> resizeWork(const OperatorCall& call) {
-  return passesWork(*resizePlanOf(call, ResizeTables::made), call.input(0).element);
+  const ResizePlan plan = *resizePlanOf(call, ResizeTables::made);
+  return plan.moves ? movesWork(plan, call.input(0).element) : passesWork(plan, call.input(0).element);
 }
 
 Status resizeGradient(GradientBuilder& builder) {

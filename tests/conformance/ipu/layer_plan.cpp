@@ -21,12 +21,14 @@ compile::PlanTensorId PlanAssembler::temporary(const std::string& name, graph::E
   return compile::PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
 }
 
-void PlanAssembler::add(model::Pass pass, const std::string& name, const std::string& kind,
-                        std::vector<ops::Work> work, std::vector<compile::PlanTensorId> inputs,
-                        std::vector<compile::PlanTensorId> outputs) {
+compile::PlanOperator& PlanAssembler::add(model::Pass pass, const std::string& name, const std::string& kind,
+                                          std::vector<ops::Work> work,
+                                          std::vector<compile::PlanTensorId> inputs,
+                                          std::vector<compile::PlanTensorId> outputs) {
   if (stage_.passes.empty() || stage_.passes.back().pass != pass) stage_.passes.push_back({pass, {}});
   stage_.passes.back().operators.push_back(
       {name, kind, std::move(work), std::move(inputs), std::move(outputs)});
+  return stage_.passes.back().operators.back();
 }
 
 compile::StagePlan PlanAssembler::finish() {

@@ -29,8 +29,9 @@ class PlanAssembler {
   /// start.
   compile::PlanTensorId kept(const std::string& name, graph::ElementType type, graph::Shape shape);
   compile::PlanTensorId temporary(const std::string& name, graph::ElementType type, graph::Shape shape);
-  void add(model::Pass pass, const std::string& name, const std::string& kind, std::vector<ops::Work> work,
-           std::vector<compile::PlanTensorId> inputs, std::vector<compile::PlanTensorId> outputs);
+  compile::PlanOperator& add(model::Pass pass, const std::string& name, const std::string& kind,
+                             std::vector<ops::Work> work, std::vector<compile::PlanTensorId> inputs,
+                             std::vector<compile::PlanTensorId> outputs);
   compile::StagePlan finish();
 
  private:
@@ -53,6 +54,12 @@ base::Result<LayerPlan> planPooling(LayerOptions& options);
 base::Result<LayerPlan> planReduction(LayerOptions& options);
 base::Result<LayerPlan> planEmbedding(LayerOptions& options);
 base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates);
+
+graph::Shape inputShape(const ops::Contraction& convolution);
+graph::Shape outputShape(const ops::Contraction& convolution);
+graph::Shape weightShape(const ops::Contraction& convolution);
+/// Computes the field of the result.
+void setOutput(ops::Contraction& convolution);
 
 /// A convolution as Work, from the options that the tools share.
 ops::Contraction convolutionOf(LayerOptions& options);

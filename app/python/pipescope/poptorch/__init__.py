@@ -13,10 +13,12 @@ from . import optim
 from .blocks import BeginBlock, Block, BlockFunction
 from .data_loader import AsynchronousDataAccessor, DataLoader
 from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, HalfFloatCastingBehavior, Liveness,
-                    MeanReductionStrategy, OutputMode, OverlapMode, ReductionType, SharingStrategy, SyncPattern)
+                    MeanReductionStrategy, MultiConvPartialsType, MultiConvPlanType, OutputMode, OverlapMode,
+                    ReductionType, SharingStrategy, SyncPattern)
 from .errors import Error
 from .log import setLogLevel
 from .model import PoplarExecutor, inferenceModel, load, trainingModel
+from .multi_conv import MultiConv
 from .ops import (identity_loss, isRunningOnIpu, nop, recomputationCheckpoint, set_overlap_for_input,
                   set_overlap_for_output)
 from .options import Options, TensorLocationSettings
@@ -43,7 +45,6 @@ _ABSENT = {
     "ipu_print_tensor": "return the tensor as another output of the model",
     "serializedMatMul": "use torch.matmul, and setAvailableMemoryProportion for its temporaries",
     "set_available_memory": "use Options.setAvailableMemoryProportion, which holds for a whole IPU",
-    "MultiConv": "call the convolutions one after another",
     "CPU": "compute on the host before or after the call",
     "autocast": "call half() on the model",
     "ctc_beam_search_decoder": "decode on the host, from the scores that the model returns",

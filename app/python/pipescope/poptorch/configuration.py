@@ -6,6 +6,7 @@ import sys
 from .. import popdist
 from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
+from .multi_conv import assign_convolutions
 from .strategies import PipelinedExecution, PlacedStage
 
 _LEADING = "before the first block"
@@ -327,4 +328,6 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         check_inference(options)
         _output_mode(options, toml, "inference", "all")
     _add_stages(options, toml, blocks, stages)
+    for convolutions in assign_convolutions(nodes, traced.annotations):
+        toml.add("model.multi_convs", name="multi_conv", operators=[name.lstrip("/") for name in convolutions])
     return str(toml), groups

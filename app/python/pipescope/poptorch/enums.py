@@ -103,3 +103,17 @@ class SharingStrategy(enum.IntEnum):
     FileSystem = 1
     Fork = 2
     ForkServer = 3
+
+
+class MultiConvPlanType(enum.IntEnum):
+    """How the convolutions of a MultiConv run: side by side, or one after another."""
+
+    Parallel = 0
+    Serial = 1
+
+
+class MultiConvPartialsType(enum.IntEnum):
+    """The deprecated names of the types of partial sums in a MultiConv."""
+
+    Float = 0
+    Half = 1
