@@ -229,23 +229,39 @@ struct ProfileRows::TraceRows {
   std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
     using enum model::WaitCause;
     if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
-    const auto number = [&](Argument argument) {
-      const ArgumentValue* value = event.find(argument);
-      return value == nullptr || value->text ? std::int64_t{-1} : value->value;
-    };
     for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
       if (text(event.name) != model::toString(cause)) continue;
       StatedWait wait{deviceOf(event.process), {}, from, to, cause};
-      wait.stage =
-          static_cast<std::int32_t>(std::clamp<std::int64_t>(number(Argument::stage), -1, INT32_MAX));
-      wait.step = number(Argument::step);
-      wait.placement = number(Argument::waitsFor);
-      const std::string other = std::to_string(number(Argument::waitsForPid));
+      wait.stage = event.indexOf(Argument::stage);
+      wait.pipelineCycle = event.indexOf(Argument::pipelineCycle);
+      wait.step = event.numberOf(Argument::step);
+      wait.placement = event.numberOf(Argument::waitsFor);
+      const std::string other = std::to_string(event.numberOf(Argument::waitsForPid));
       for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
         if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
       return wait;
     }
     return std::nullopt;
+  }
+
+  /// Gives the pass its step, if the event is one: our own exports state the pass that a step belongs to.
+  bool addStepOfPass(const TraceEvent& event, const Meaning& meaning, model::DeviceId device,
+                     model::LaneId lane, Ticks from, Ticks to) {
+    const std::int64_t placement = event.numberOf(Argument::placement);
+    if (placement < 0 || !trace.isOwnExport() || !meaning.kind) return false;
+    const auto bytes = [&](Argument argument) {
+      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
+    };
+    return rows.passes_.add(
+        device, {placement, from, to - from, bytes(Argument::bytesIn), bytes(Argument::bytesOut), lane,
+                 programOf(device, event, meaning), *meaning.kind});
+  }
+
+  /// A device of an emulated run may stay idle, and then only its name is in the trace.
+  void addIdleDevices() {
+    if (!trace.isOwnExport()) return;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) deviceOf(id);
   }
 
   base::Status slice(const Slice& slice, const TraceEvent& event) {
@@ -287,6 +303,7 @@ struct ProfileRows::TraceRows {
       for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
         rows.passes_.addMessage(std::move(row), sends);
     }
+    if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
@@ -380,6 +397,7 @@ base::Status ProfileRows::TraceRows::pairFlows() {
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
                               base::Executor* executor, base::Progress& progress) {
   TraceRows rows(*this, trace, devicePrefix, clock);
+  rows.addIdleDevices();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
