@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "profiler/import/backward_kernels.h"
+#include "profiler/import/complete_passes.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -176,6 +177,11 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
+  std::vector<model::DeviceId> accelerators;
+  const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
+  for (ProcessId id(0); id.value < count; ++id.value)
+    if (trace.isAccelerator(id)) accelerators.emplace_back(id.value);
+  shareSteps(accelerators, events.steps);
   return events;
 }
 

@@ -9,6 +9,7 @@
 #include "profiler/base/version.h"
 #include "profiler/import/backward_kernels.h"
 #include "profiler/import/collect_passes.h"
+#include "profiler/import/complete_passes.h"
 #include "profiler/import/flow_pairs.h"
 #include "profiler/import/slice_lanes.h"
 
@@ -78,6 +79,7 @@ struct ProfileRows::TraceRows {
   EventSorter flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
+  std::vector<RecordedStep> steps;
 
   record::Recorder& recorder() { return rows.recorder_; }
   const std::string& text(NameId id) const { return trace.tables.names.text(id); }
@@ -280,7 +282,7 @@ struct ProfileRows::TraceRows {
     ++rows.slices_;
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
-    if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
+    if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
     if (filter.accelerated()) {
       if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
     } else if (meaning.marksBackward) {
@@ -366,6 +368,15 @@ struct ProfileRows::TraceRows {
   }
   base::Status pairFlows();
 
+  void addSteps() {
+    std::vector<model::DeviceId> own;
+    for (const ProcessId accelerator : accelerators)
+      if (const auto device = devices.find(accelerator); device != devices.end())
+        own.push_back(device->second);
+    shareSteps(own, steps);
+    for (const RecordedStep& step : steps) rows.passes_.add(step);
+  }
+
   void counter(const TraceEvent& event) {
     model::CounterId& id = counters[{event.process, event.name}];
     if (!id.valid()) {
@@ -413,6 +424,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  rows.addSteps();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);
   return rows.pairFlows();
