@@ -240,6 +240,9 @@ class Chrome {
       std::string args = fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits);
       if (const std::int64_t number = launches_.numberOf(step.lane, start); number > 0)
         args += fmt::format(",\"correlation\":{}", number);
+      if (!catalog_.measured()) args += fmt::format(",\"placement\":{}", row.id.value);
+      if (step.bytesIn.count > 0) args += fmt::format(",\"bytes_in\":{}", step.bytesIn.count);
+      if (step.bytesOut.count > 0) args += fmt::format(",\"bytes_out\":{}", step.bytesOut.count);
       PIPESCOPE_TRY(complete(process, lane, nameOf(step.program, step.kind), categoryOf(catalog_, step),
                              start, start + step.ticks, row.device, args));
     }
@@ -254,6 +257,17 @@ class Chrome {
     return row->name == "passes" ? "recorded passes" : row->name;
   }
 
+  /// Beside the cycle, the importer needs to know that the passes wait for it.
+  std::string scheduleOf(const model::Placement& row) const {
+    const model::ScheduleKind kind = scheduleKindOf(catalog_, request_.executable);
+    return kind == model::ScheduleKind::dependency
+               ? cycleOf(row.slot)
+               : cycleOf(row.slot) + fmt::format(",\"schedule_kind\":\"{}\"", model::toString(kind));
+  }
+  static std::string cycleOf(std::int32_t slot) {
+    return slot < 0 ? "" : fmt::format(",\"pipeline_cycle\":{}", slot);
+  }
+
   base::Status pass(const model::Placement& row, const std::string& role, const std::string& name) {
     PIPESCOPE_ASSIGN(const std::int64_t passes,
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
@@ -262,7 +276,8 @@ class Chrome {
         pid(row.device), passes, name, "pass", row.start, row.end, row.device,
         fmt::format(
             "\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{},\"placement\":{}",
-            row.stage, row.microBatch, rows_.iterationOf(row), row.run.value, row.replica, row.id.value));
+            row.stage, row.microBatch, rows_.iterationOf(row), row.run.value, row.replica, row.id.value) +
+            scheduleOf(row));
   }
 
   base::Status wait(const model::Wait& row) {
@@ -271,6 +286,7 @@ class Chrome {
     std::string args = fmt::format("\"stage\":{},\"iteration\":{}", row.stage, rows_.iterationOf(row));
     if (row.waitedForDevice.valid()) args += fmt::format(",\"waits_for_pid\":{}", pid(row.waitedForDevice));
     if (row.waitedFor.valid()) args += fmt::format(",\"waits_for\":{}", row.waitedFor.value);
+    args += cycleOf(row.slot);
     return complete(pid(row.device), waits, model::toString(row.cause), "wait", row.start, row.end,
                     row.device, args);
   }
@@ -292,7 +308,9 @@ class Chrome {
   base::Status transfer(const model::Transfer& row) {
     const model::DeviceId ends[] = {catalog_.deviceOf(row.fromLane), catalog_.deviceOf(row.toLane)},
                           clock = clockOf(row);
-    const std::string args = fmt::format("\"bytes\":{},\"micro_batch\":{}", row.bytes.count, row.microBatch);
+    std::string args = fmt::format("\"bytes\":{},\"micro_batch\":{}", row.bytes.count, row.microBatch);
+    if (row.iteration >= 0) args += fmt::format(",\"iteration\":{}", rows_.iterationOf(row));
+    args += cycleOf(row.slot);
     const std::string name = model::toString(row.kind);
     const Wide start = picoseconds(row.start, clock), end = picoseconds(row.end, clock);
     std::int64_t threads[2] = {};

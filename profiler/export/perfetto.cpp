@@ -163,7 +163,8 @@ class PerfettoFile {
     std::string name, category;
     std::int64_t start = 0, end = 0;
     std::vector<std::pair<std::string, std::int64_t>> annotations = {};
-    std::uint64_t flow = 0;  // 0: none
+    std::string scheduleKind = {};  // an annotation, too; empty: none
+    std::uint64_t flow = 0;         // 0: none
     bool flowEnds = false;
   };
 
@@ -181,6 +182,11 @@ class PerfettoFile {
       annotation.set_name_iid(intern(annotations_, name, stated.mutable_debug_annotation_names()));
       annotation.set_int_value(value);
     }
+    if (!of.scheduleKind.empty()) {
+      perfetto_wire::DebugAnnotation& annotation = *event.add_debug_annotations();
+      annotation.set_name_iid(intern(annotations_, "schedule_kind", stated.mutable_debug_annotation_names()));
+      annotation.set_string_value(of.scheduleKind);
+    }
     if (of.flow != 0) of.flowEnds ? event.add_terminating_flow_ids(of.flow) : event.add_flow_ids(of.flow);
     if (stated.event_names_size() + stated.event_categories_size() + stated.debug_annotation_names_size() > 0)
       *packet.mutable_interned_data() = stated;
@@ -190,6 +196,10 @@ class PerfettoFile {
     close.mutable_track_event()->set_type(perfetto_wire::TrackEvent::SLICE_END);
     close.mutable_track_event()->set_track_uuid(of.track);
     return add(close);
+  }
+
+  static void addCycle(std::int32_t slot, Slice& to) {
+    if (slot >= 0) to.annotations.emplace_back("pipeline_cycle", slot);
   }
 
   base::Status readSteps() {
@@ -208,20 +218,28 @@ class PerfettoFile {
     const std::int64_t start = nanoseconds(row.start, row.device), end = nanoseconds(row.end, row.device);
     // Recorded work that belongs to no pass is shown by its steps alone.
     if (row.pass != model::Pass::other || row.stage >= 0) {
-      PIPESCOPE_ASSIGN(const std::uint64_t passes, freeTrack(row.device, "passes", start, end));
+      const model::Lane* lane = catalog_.lanes.find(segment->lane);
+      const bool computes = lane == nullptr || lane->role == model::LaneRole::compute;
+      PIPESCOPE_ASSIGN(
+          const std::uint64_t passes,
+          freeTrack(row.device, computes ? "passes" : "passes, " + model::toString(lane->role), start, end));
       const std::string name = row.microBatch < 0
                                    ? model::toString(row.pass)
                                    : fmt::format("{} {}", model::toString(row.pass), row.microBatch);
-      PIPESCOPE_TRY(slice({passes,
-                           name,
-                           "pass",
-                           start,
-                           end,
-                           {{"stage", row.stage},
-                            {"micro_batch", row.microBatch},
-                            {"iteration", rows_.iterationOf(row)},
-                            {"replica", row.replica},
-                            {"placement", row.id.value}}}));
+      Slice made{passes,
+                 name,
+                 "pass",
+                 start,
+                 end,
+                 {{"stage", row.stage},
+                  {"micro_batch", row.microBatch},
+                  {"iteration", rows_.iterationOf(row)},
+                  {"replica", row.replica},
+                  {"placement", row.id.value}}};
+      addCycle(row.slot, made);
+      const model::ScheduleKind kind = scheduleKindOf(catalog_, request_.executable);
+      if (kind != model::ScheduleKind::dependency) made.scheduleKind = model::toString(kind);
+      PIPESCOPE_TRY(slice(made));
     }
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
@@ -235,6 +253,9 @@ class PerfettoFile {
                  nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)};
       if (const std::int64_t number = launches_.numberOf(step.lane, from); number > 0)
         made.annotations.emplace_back("correlation", number);
+      if (!catalog_.measured()) made.annotations.emplace_back("placement", row.id.value);
+      if (step.bytesIn.count > 0) made.annotations.emplace_back("bytes_in", step.bytesIn.count);
+      if (step.bytesOut.count > 0) made.annotations.emplace_back("bytes_out", step.bytesOut.count);
       PIPESCOPE_TRY(slice(made));
     }
     return {};
@@ -279,6 +300,7 @@ class PerfettoFile {
       made.annotations.emplace_back("waits_for_pid",
                                     static_cast<std::int64_t>(processTrack(row.waitedForDevice)));
     if (row.waitedFor.valid()) made.annotations.emplace_back("waits_for", row.waitedFor.value);
+    addCycle(row.slot, made);
     return slice(made);
   }
 
@@ -302,14 +324,14 @@ class PerfettoFile {
         const std::string name =
             (sends ? "to " : "from ") + (other.valid() ? catalog_.devices[other].name : std::string("host"));
         PIPESCOPE_ASSIGN(const std::uint64_t place, freeTrack(own, name, start, end));
-        PIPESCOPE_TRY(slice({place,
-                             model::toString(row.kind),
-                             "transfer",
-                             start,
-                             end,
-                             {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}},
-                             both ? static_cast<std::uint64_t>(row.id.value) + 1 : 0,
-                             !sends}));
+        Slice made{place,      model::toString(row.kind),
+                   "transfer", start,
+                   end,        {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}}};
+        if (row.iteration >= 0) made.annotations.emplace_back("iteration", rows_.iterationOf(row));
+        addCycle(row.slot, made);
+        made.flow = both ? static_cast<std::uint64_t>(row.id.value) + 1 : 0;
+        made.flowEnds = !sends;
+        PIPESCOPE_TRY(slice(made));
       }
     }
     return {};

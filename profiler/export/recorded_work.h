@@ -31,6 +31,12 @@ class RecordedLaunches {
   std::map<std::pair<model::LaneId, base::Ticks>, std::int64_t> numbers_;
 };
 
+/// What holds the passes of an executable back.
+inline model::ScheduleKind scheduleKindOf(const analysis::Catalog& catalog, model::ExecutableId id) {
+  const model::Executable* executable = catalog.executable(id);
+  return executable == nullptr ? model::ScheduleKind::dependency : executable->scheduleKind;
+}
+
 /// True for a lane of a recorded host that shares the device of its accelerator. Other tools give the host a
 /// process of its own, which tells its threads from the accelerator's queues.
 inline bool isLaneOfHost(const analysis::Catalog& catalog, const model::Lane* lane) {

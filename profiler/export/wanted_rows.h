@@ -48,7 +48,7 @@ class WantedRows {
   }
 
   /// The number of an iteration within the export, which goes on from one call to the next. Below 0: none.
-  template <class Row>  // a placement or a wait
+  template <class Row>  // a placement, a transfer or a wait
   std::int64_t iterationOf(const Row& row) const {
     const auto before = iterationsBefore_.find(row.run);
     return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration

@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "profiler/import/backward_kernels.h"
+#include "profiler/import/complete_passes.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -45,16 +48,25 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.end = to;
   pass.rank = rank_;
   pass.name = trace_.tables.names.text(event.name);
-  if (trace_.isOwnExport() && isOfCategory(event, "pass")) {
-    // Its name states the micro-batch, too, and so would the name of its kind of operation.
-    pass.name = model::toString(pass.pass);
-    if (const ArgumentValue* placement = event.find(Argument::placement);
-        placement != nullptr && !placement->text)
-      pass.placement = placement->value;
-  }
+  if (trace_.isOwnExport()) addOwn(event, pass);
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
+}
+
+/// Adds what only our own exports state.
+void PassFilter::addOwn(const TraceEvent& event, RecordedPass& pass) const {
+  pass.pipelineCycle = event.indexOf(Argument::pipelineCycle);
+  pass.bytes = base::Bytes(std::max<std::int64_t>(event.numberOf(Argument::bytes), 0));
+  if (!isOfCategory(event, "pass")) return;
+  // Its name states the micro-batch, too, and so would the name of its kind of operation.
+  pass.name = model::toString(pass.pass);
+  pass.placement = event.numberOf(Argument::placement);
+  const ArgumentValue* stated = event.find(Argument::scheduleKind);
+  if (stated == nullptr || !stated->text) return;
+  using enum model::ScheduleKind;
+  for (const model::ScheduleKind kind : {dependency, barrier, oneAtATime})
+    if (trace_.tables.names.text(NameId(stated->value)) == model::toString(kind)) pass.scheduleKind = kind;
 }
 
 std::vector<PassFilter::Row> PassFilter::rowsOf(const Meaning& meaning, RecordedPass first) const {
@@ -116,7 +128,8 @@ bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category
 }
 
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
-  if (!isPass(meaning) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
+  const bool stated = trace_.isOwnExport() && meaning.pass && !meaning.sends;
+  if (!(isPass(meaning) || stated) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
@@ -164,6 +177,11 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
+  std::vector<model::DeviceId> accelerators;
+  const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
+  for (ProcessId id(0); id.value < count; ++id.value)
+    if (trace.isAccelerator(id)) accelerators.emplace_back(id.value);
+  shareSteps(accelerators, events.steps);
   return events;
 }
 

@@ -40,6 +40,7 @@ class PassFilter {
 
  private:
   bool launches(const Meaning& meaning, const TraceEvent& event) const;
+  void addOwn(const TraceEvent& event, RecordedPass& pass) const;
   static void setMeaning(const Meaning& meaning, RecordedPass& pass);
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
   bool isOfCategory(const TraceEvent& event, std::string_view category) const;

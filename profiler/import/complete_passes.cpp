@@ -186,6 +186,18 @@ void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedSt
   }
 }
 
+void shareSteps(const std::vector<DeviceId>& accelerators, std::vector<RecordedStep>& steps) {
+  const auto isOther = [&](const RecordedStep& step) { return step.device != steps.front().device; };
+  if (accelerators.size() < 2 || steps.empty() || std::any_of(steps.begin(), steps.end(), isOther)) return;
+  if (std::find(accelerators.begin(), accelerators.end(), steps.front().device) != accelerators.end()) return;
+  const std::vector<RecordedStep> marked = steps;
+  for (const DeviceId accelerator : accelerators)
+    for (RecordedStep step : marked) {
+      step.device = accelerator;
+      steps.push_back(step);
+    }
+}
+
 Inferred completePasses(RecordedEvents& events) {
   Inferred inferred;
   inferred.proposed = proposePasses(events);

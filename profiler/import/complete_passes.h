@@ -10,6 +10,10 @@ namespace pipescope::importing {
 /// steps, the n-th pass of a stage and micro-batch is of step n.
 void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedStep>& steps);
 
+/// One process may drive several accelerators. If one device marks steps and none of these accelerators does,
+/// its steps are those of each of them, too.
+void shareSteps(const std::vector<model::DeviceId>& accelerators, std::vector<RecordedStep>& steps);
+
 /// How much completePasses() had to infer.
 struct Inferred {
   std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)

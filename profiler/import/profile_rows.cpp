@@ -9,6 +9,7 @@
 #include "profiler/base/version.h"
 #include "profiler/import/backward_kernels.h"
 #include "profiler/import/collect_passes.h"
+#include "profiler/import/complete_passes.h"
 #include "profiler/import/flow_pairs.h"
 #include "profiler/import/slice_lanes.h"
 
@@ -78,6 +79,7 @@ struct ProfileRows::TraceRows {
   EventSorter flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
+  std::vector<RecordedStep> steps;
 
   record::Recorder& recorder() { return rows.recorder_; }
   const std::string& text(NameId id) const { return trace.tables.names.text(id); }
@@ -229,23 +231,39 @@ struct ProfileRows::TraceRows {
   std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
     using enum model::WaitCause;
     if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
-    const auto number = [&](Argument argument) {
-      const ArgumentValue* value = event.find(argument);
-      return value == nullptr || value->text ? std::int64_t{-1} : value->value;
-    };
     for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
       if (text(event.name) != model::toString(cause)) continue;
       StatedWait wait{deviceOf(event.process), {}, from, to, cause};
-      wait.stage =
-          static_cast<std::int32_t>(std::clamp<std::int64_t>(number(Argument::stage), -1, INT32_MAX));
-      wait.step = number(Argument::step);
-      wait.placement = number(Argument::waitsFor);
-      const std::string other = std::to_string(number(Argument::waitsForPid));
+      wait.stage = event.indexOf(Argument::stage);
+      wait.pipelineCycle = event.indexOf(Argument::pipelineCycle);
+      wait.step = event.numberOf(Argument::step);
+      wait.placement = event.numberOf(Argument::waitsFor);
+      const std::string other = std::to_string(event.numberOf(Argument::waitsForPid));
       for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
         if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
       return wait;
     }
     return std::nullopt;
+  }
+
+  /// Gives the pass its step, if the event is one: our own exports state the pass that a step belongs to.
+  bool addStepOfPass(const TraceEvent& event, const Meaning& meaning, model::DeviceId device,
+                     model::LaneId lane, Ticks from, Ticks to) {
+    const std::int64_t placement = event.numberOf(Argument::placement);
+    if (placement < 0 || !trace.isOwnExport() || !meaning.kind) return false;
+    const auto bytes = [&](Argument argument) {
+      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
+    };
+    return rows.passes_.add(
+        device, {placement, from, to - from, bytes(Argument::bytesIn), bytes(Argument::bytesOut), lane,
+                 programOf(device, event, meaning), *meaning.kind});
+  }
+
+  /// A device of an emulated run may stay idle, and then only its name is in the trace.
+  void addIdleDevices() {
+    if (!trace.isOwnExport()) return;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) deviceOf(id);
   }
 
   base::Status slice(const Slice& slice, const TraceEvent& event) {
@@ -264,7 +282,7 @@ struct ProfileRows::TraceRows {
     ++rows.slices_;
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
-    if (meaning.marksStep && meaning.step) rows.passes_.add(RecordedStep{device, from, to, *meaning.step});
+    if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
     if (filter.accelerated()) {
       if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
     } else if (meaning.marksBackward) {
@@ -287,6 +305,7 @@ struct ProfileRows::TraceRows {
       for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
         rows.passes_.addMessage(std::move(row), sends);
     }
+    if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
@@ -349,6 +368,15 @@ struct ProfileRows::TraceRows {
   }
   base::Status pairFlows();
 
+  void addSteps() {
+    std::vector<model::DeviceId> own;
+    for (const ProcessId accelerator : accelerators)
+      if (const auto device = devices.find(accelerator); device != devices.end())
+        own.push_back(device->second);
+    shareSteps(own, steps);
+    for (const RecordedStep& step : steps) rows.passes_.add(step);
+  }
+
   void counter(const TraceEvent& event) {
     model::CounterId& id = counters[{event.process, event.name}];
     if (!id.valid()) {
@@ -380,6 +408,7 @@ base::Status ProfileRows::TraceRows::pairFlows() {
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
                               base::Executor* executor, base::Progress& progress) {
   TraceRows rows(*this, trace, devicePrefix, clock);
+  rows.addIdleDevices();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -395,6 +424,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  rows.addSteps();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);
   return rows.pairFlows();

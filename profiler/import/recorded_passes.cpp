@@ -62,6 +62,7 @@ void RecordedPasses::assignStages() {
     stages_ = std::max(stages_, pass.stage + 1);
   }
   for (RecordedPass& pass : passes_) {
+    if (pass.placement >= 0) continue;  // Our own exports state that it belongs to none.
     const std::set<std::int32_t>& own = stagesOf[pass.device];
     // An update of several stages counts for the first of them.
     const bool known = own.size() == 1 || (pass.pass == Pass::update && !own.empty());
@@ -88,6 +89,7 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
     if (pass.pass == Pass::backward) executable.kind = model::ExecutableKind::training;
+    if (pass.scheduleKind != model::ScheduleKind::dependency) executable.scheduleKind = pass.scheduleKind;
     executable.microBatches = std::max<std::int64_t>(executable.microBatches, pass.microBatch + 1);
     iterations = std::max(iterations, iterations_[i] + 1);
     if (replicas_[i] == 0 && pass.stage >= 0) deviceOf.emplace(pass.stage, pass.device);
@@ -128,6 +130,46 @@ void RecordedPasses::assignLanes() {
   }
 }
 
+bool RecordedPasses::add(model::DeviceId device, const StatedStep& step) {
+  constexpr std::size_t kMostSteps = 2'000'000;  // A trace may be larger than memory.
+  devicesWithSteps_.insert(device);
+  if (statedSteps_.size() == kMostSteps) return false;
+  statedSteps_.push_back(step);
+  return true;
+}
+
+/// Where it is not known what a pass consists of, it is one step. `statedSteps_` are ordered by placement.
+void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segment,
+                                record::Recorder& recorder) const {
+  model::Step step;
+  step.segment = segment;
+  step.activeUnits = 1;
+  const auto add = [&](Ticks start, Ticks end) {
+    step.offset = start - pass.start;
+    step.ticks = step.minTicks = step.maxTicks = end - start;
+    step.meanTicks = static_cast<double>(step.ticks.count);
+    recorder.add(step);
+  };
+  if (!devicesWithSteps_.contains(pass.device)) {
+    step.lane = pass.lane;
+    step.kind = pass.kind;
+    step.program = pass.program;
+    if (pass.program.valid()) add(pass.start, pass.end);
+    return;
+  }
+  const auto own = std::ranges::equal_range(statedSteps_, pass.placement, {}, &StatedStep::placement);
+  for (const StatedStep& stated : own) {
+    step.lane = stated.lane;
+    step.kind = stated.kind;
+    step.program = stated.program;
+    step.bytesIn = stated.bytesIn;
+    step.bytesOut = stated.bytesOut;
+    // In a damaged trace a step may lie outside of its pass.
+    const Ticks start = std::clamp(stated.start, pass.start, pass.end);
+    add(start, std::clamp(stated.start + stated.ticks, start, pass.end));
+  }
+}
+
 void RecordedPasses::writePlacements(record::Recorder& recorder) {
   const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
@@ -144,18 +186,7 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     segment.ticks = pass.end - pass.start;
     model::Placement placement;
     placement.segment = recorder.add(segment);
-    // What a pass consists of is not known, so it is one step.
-    if (pass.program.valid()) {
-      model::Step step;
-      step.segment = placement.segment;
-      step.lane = pass.lane;
-      step.ticks = step.minTicks = step.maxTicks = segment.ticks;
-      step.meanTicks = static_cast<double>(segment.ticks.count);
-      step.kind = pass.kind;
-      step.program = pass.program;
-      step.activeUnits = 1;
-      recorder.add(step);
-    }
+    writeSteps(pass, placement.segment, recorder);
     placement.device = pass.device;
     placement.start = pass.start;
     placement.end = pass.end;
@@ -166,6 +197,7 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     placement.pass = pass.pass;
     placement.microBatch = pass.microBatch;
     placement.iteration = iterations_[i];
+    placement.slot = pass.pipelineCycle;
     recorder.add(placement);
   }
 }
@@ -199,6 +231,8 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.run = model::RunId(0);
     transfer.iteration = std::get<1>(consumer);
     transfer.microBatch = receive.microBatch;
+    transfer.slot = receive.pipelineCycle;
+    transfer.bytes = receive.bytes;
     transfers.push_back(transfer);
   }
 }
@@ -315,6 +349,7 @@ void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
     wait.end = stated.end;
     wait.cause = stated.cause;
     wait.stage = stated.stage;
+    wait.slot = stated.pipelineCycle;
     wait.run = model::RunId(0);
     if (const auto step = iterationNumbers_.find(stated.step); step != iterationNumbers_.end())
       wait.iteration = step->second;
@@ -360,6 +395,9 @@ void RecordedPasses::write(record::Recorder& recorder) {
   numberReplicas();
   writeExecutable(recorder);
   firstPlacement_ = recorder.added<model::Placement>();
+  std::ranges::sort(statedSteps_, [](const StatedStep& a, const StatedStep& b) {
+    return std::tie(a.placement, a.start, a.lane, a.ticks) < std::tie(b.placement, b.start, b.lane, b.ticks);
+  });
   writePlacements(recorder);
   indexPasses();
   writeTransfers(recorder);

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -42,6 +43,8 @@ class RecordedPasses {
   }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
+  /// Adds a step of a pass. False if there are so many that the caller shall write it beside the passes.
+  bool add(model::DeviceId device, const StatedStep& step);
   void add(RecordedStep step) { events_.steps.push_back(step); }
   /// If a trace states waits, none are inferred.
   void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
@@ -71,6 +74,7 @@ class RecordedPasses {
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
   void writePlacements(record::Recorder& recorder);
+  void writeSteps(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) const;
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
   void writeTransfers(record::Recorder& recorder);
   void writeStatedWaits(record::Recorder& recorder) const;
@@ -89,6 +93,8 @@ class RecordedPasses {
   std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
+  std::vector<StatedStep> statedSteps_;
+  std::set<model::DeviceId> devicesWithSteps_;
   PassCoverage coverage_;
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
   std::map<std::string, std::int32_t> replicaNumbers_;

@@ -37,6 +37,10 @@ constexpr ArgumentName kArgumentNames[] = {
     {"placement", Argument::placement},
     {"waits_for", Argument::waitsFor},
     {"waits_for_pid", Argument::waitsForPid},
+    {"pipeline_cycle", Argument::pipelineCycle},
+    {"schedule_kind", Argument::scheduleKind},
+    {"bytes_in", Argument::bytesIn},
+    {"bytes_out", Argument::bytesOut},
 };
 
 constexpr std::size_t kLongestName = 24;

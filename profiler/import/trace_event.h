@@ -2,6 +2,7 @@
 // The events of a trace in a form that all formats share.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,16 +69,20 @@ enum class Argument : std::uint8_t {
   groupSize,
   elements,  ///< number of elements of a message
   elementType,
-  source,       ///< rank that a message comes from
-  destination,  ///< rank that a message goes to
-  memoryBytes,  ///< of a counter or allocation
-  stage,        ///< pipeline stage
-  replica,      ///< data-parallel replica
-  placement,    ///< of a pass in our own exports: its number …
-  waitsFor,     ///< … by which a wait names it
-  waitsForPid,  ///< of a wait in our own exports: the process that it waits for
+  source,         ///< rank that a message comes from
+  destination,    ///< rank that a message goes to
+  memoryBytes,    ///< of a counter or allocation
+  stage,          ///< pipeline stage
+  replica,        ///< data-parallel replica
+  placement,      ///< of a pass in our own exports: its number …
+  waitsFor,       ///< … by which a wait names it
+  waitsForPid,    ///< of a wait in our own exports: the process that it waits for
+  pipelineCycle,  ///< in our own exports: the pipeline cycle of a pass, transfer or wait
+  bytesIn,        ///< of a step in our own exports: bytes that come in …
+  bytesOut,       ///< … and go out
+  scheduleKind,   ///< of a pass in our own exports: what holds the passes back (model::ScheduleKind)
 };
-constexpr std::size_t kKnownArguments = 22;
+constexpr std::size_t kKnownArguments = 26;
 /// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
 constexpr std::size_t kMostOwnArguments = 8;
 constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;
@@ -115,6 +120,18 @@ struct TraceEvent {
     for (std::size_t i = 0; i < argumentCount; ++i)
       if (arguments[i].argument == argument) return &arguments[i];
     return nullptr;
+  }
+  /// −1 if the event does not have it, or if it is no number.
+  std::int64_t numberOf(Argument argument) const {
+    const ArgumentValue* stated = find(argument);
+    return stated == nullptr || stated->text ? -1 : stated->value;
+  }
+  /// The same for indices: −1 also if it is none.
+  std::int32_t indexOf(Argument argument) const {
+    const std::int64_t number = numberOf(argument);
+    return number < 0 || number > std::numeric_limits<std::int32_t>::max()
+               ? -1
+               : static_cast<std::int32_t>(number);
   }
 };
 

@@ -143,7 +143,9 @@ class AcceleratorReader {
   base::Status readLaunches() {
     std::vector<Launch> launches;
     PIPESCOPE_TRY(forAllRows<model::Transfer>(source_, [&](const model::Transfer& transfer) {
-      if (isLaunch(catalog_, transfer)) launches.push_back({transfer.toLane, transfer.end, transfer.start});
+      if (!isLaunch(catalog_, transfer)) return;
+      launches.push_back({transfer.toLane, transfer.end, transfer.start});
+      ++launchesFrom_[catalog_.deviceOf(transfer.toLane)][catalog_.deviceOf(transfer.fromLane)];
     }));
     std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
       return std::tuple(a.place(), b.start) < std::tuple(b.place(), a.start);
@@ -200,9 +202,29 @@ class AcceleratorReader {
     return times;
   }
 
+  /// The steps that the host of a device marks. One process may drive several accelerators: it is a device of
+  /// its own then, the one that launches most of the accelerator's work. Where no launch is known, it is the
+  /// only one that marks steps.
+  std::vector<MarkedStep> marksOf(model::DeviceId device) const {
+    if (const auto own = marks_.find(device); own != marks_.end()) return own->second;
+    std::int64_t most = 0;
+    auto host = marks_.end();
+    if (const auto from = launchesFrom_.find(device); from != launchesFrom_.end()) {
+      for (const auto& [launcher, count] : from->second) {
+        const auto marks = marks_.find(launcher);
+        if (marks == marks_.end() || count <= most) continue;
+        most = count;
+        host = marks;
+      }
+    } else if (marks_.size() == 1 && !works_.contains(marks_.begin()->first)) {
+      host = marks_.begin();
+    }
+    return host == marks_.end() ? std::vector<MarkedStep>() : host->second;
+  }
+
   /// Steps of one device follow each other, so each looks at the works from the first that reaches into it.
   std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
-    std::vector<MarkedStep> steps = std::move(marks_[device]);
+    std::vector<MarkedStep> steps = marksOf(device);
     std::stable_sort(steps.begin(), steps.end(),
                      [](const MarkedStep& a, const MarkedStep& b) { return a.start < b.start; });
     // Several threads may mark the same step. A mark that begins in the first half of the one before repeats
@@ -313,6 +335,8 @@ class AcceleratorReader {
   AcceleratorReport report_;
   WorksByDevice works_, hostCollectives_;
   std::map<model::DeviceId, std::vector<MarkedStep>> marks_;
+  /// Launches of an accelerator's work by the device of the launching thread.
+  std::map<model::DeviceId, std::map<model::DeviceId, std::int64_t>> launchesFrom_;
   std::unordered_map<std::int64_t, ProgramNames> names_;
 };
 

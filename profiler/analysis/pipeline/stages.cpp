@@ -90,7 +90,10 @@ void addExchange(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
   std::map<model::DeviceId, Intervals> working, transfers;
   std::map<int, double> stagesOn;
   for (const StageReport& stage : report.stages) ++stagesOn[stage.device];
-  for (const model::Placement& p : rows.placements) working[p.device].add(p.start, p.end);
+  for (const model::Placement& p : rows.placements) {
+    // A recorded run has placements beside its passes, too, such as those of the transfers.
+    if (p.pass != model::Pass::other || p.stage >= 0) working[p.device].add(p.start, p.end);
+  }
   for (const model::Transfer& t : rows.transfers) {
     for (const model::LaneId lane : {t.fromLane, t.toLane})
       transfers[catalog.deviceOf(lane)].add(t.start, t.end);

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Writes traces of processes that drive several accelerators, and compares what the reports say with sums of its own.
+
+imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
+- one process launches kernels on several GPUs, so that the training steps that it marks are those of each GPU;
+- the launches are not stated, and the same holds;
+- two processes of one file drive two GPUs each and mark steps of their own;
+- one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+
+class Trace:
+    """Events of a trace, and the kernels of each GPU by the process that launched them. Times are in µs."""
+
+    def __init__(self, states_launches=True):
+        self.events, self.kernels, self.steps = [], {}, {}
+        self.states_launches = states_launches
+
+    def add(self, pid, tid, name, category, start, end, **args):
+        self.events.append({"ph": "X", "pid": pid, "tid": tid, "name": name, "cat": category, "ts": start, "dur": end - start,
+                            "args": args})
+
+    def step(self, host, number, start, end):
+        self.steps.setdefault(host, {})[number] = (start, end)
+        self.add(host, host, f"ProfilerStep#{number}", "user_annotation", start, end)
+
+    def kernel(self, host, gpu, name, launch, start, end):
+        number = len(self.events) + 1
+        self.kernels.setdefault(gpu, []).append((start, end))
+        args = {"correlation": number} if self.states_launches else {}
+        self.add(host, host, "cudaLaunchKernel", "cuda_runtime", launch, launch + 1, **args)
+        self.add(gpu, 7, name, "kernel", start, end, device=gpu, stream=7, **args)
+
+    def write(self, path):
+        meta = [{"ph": "M", "name": "process_labels", "pid": gpu, "tid": 0, "ts": 0, "args": {"labels": f"GPU {gpu}"}}
+                for gpu in self.kernels]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": meta + self.events}, file)
+
+
+def covered(spans, start, end):
+    """Time within [start, end] that some span covers."""
+    total, last = 0, start
+    for a, b in sorted(spans):
+        a, b = max(a, last), min(b, end)
+        if b > a:
+            total += b - a
+            last = b
+    return total
+
+
+def run(program, *arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(arguments)} ends with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def imported(program, folder, trace):
+    path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")
+    trace.write(path)
+    run(program, "import", path, "-o", profile, "--progress", "off", "--overwrite")
+    return profile
+
+
+def report(program, profile, section):
+    return json.loads(run(program, "report", profile, "--section", section, "--format", "json"))
+
+
+def check_steps(program, folder, name, trace, host_of):
+    rows = report(program, imported(program, folder, trace), "kernels")["steps"]
+    found = {(row["device_name"], row["step"]): (row["cycles"] / 1e6, row["busy_cycles"] / 1e6) for row in rows}
+    wanted = {(f"GPU {gpu}", number): (end - start, covered(trace.kernels[gpu], start, end))
+              for gpu, host in host_of.items() for number, (start, end) in trace.steps[host].items()}
+    if found.keys() != wanted.keys():
+        sys.exit(f"{name}: steps {sorted(found)} instead of {sorted(wanted)}")
+    for key, times in wanted.items():
+        if any(abs(ours - theirs) > 1e-5 for ours, theirs in zip(found[key], times)):
+            sys.exit(f"{name}: step {key} has (length, busy) {found[key]} instead of {times}")
+
+
+def work(trace, host, gpus, first, seed):
+    rng = random.Random(seed)
+    at = 100 * seed
+    for number in range(first, first + 3):
+        begin = at
+        for gpu in gpus:
+            time = at + 20
+            for i in range(8):
+                end = time + rng.randrange(10, 60)
+                trace.kernel(host, gpu, f"gemm{i % 3}", time - 10, time, end)
+                time = end + rng.randrange(0, 40)
+            at = max(at, time)
+        trace.step(host, number, begin, at)
+        at += 15
+
+
+def check_pipeline(program, folder):
+    """Four stages on the GPUs of one process: passes carry the numbers of the marked steps."""
+    trace = Trace()
+    for number in range(3, 6):
+        begin = 10000 * number
+        for stage in range(4):
+            for mb in range(4):
+                for kind, offset in (("forward", 0), ("backward", 4000)):
+                    place = stage if kind == "forward" else 3 - stage
+                    start = begin + 100 + offset + 300 * (place + mb) + 20 * stage
+                    trace.kernel(77, stage, "gemm", start - 50, start, start + 200 + 20 * stage)
+                    trace.add(stage, 7, f"stage{stage}/{kind}/mb{mb}", "gpu_user_annotation", start, start + 200 + 20 * stage)
+        trace.step(77, number, begin, begin + 9000)
+    profile = imported(program, folder, trace)
+    rows = {row["what"]: row for row in report(program, profile, "coverage")["coverage"]}
+    row = rows["passes within a training step"]
+    if (row["recognised"], row["all"]) != (96, 96):
+        sys.exit(f"{row['recognised']} of {row['all']} passes are within a step instead of 96 of 96")
+    stages = report(program, profile, "stages")
+    costs = [stage["forward_cycles"] / 1e6 for stage in stages["stages"]]
+    if any(abs(cost - 200 - 20 * s) > 1e-5 for s, cost in enumerate(costs)) or len(costs) != 4:
+        sys.exit(f"the forward passes take {costs} µs")
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, states in (("one process", True), ("without launches", False)):
+            trace = Trace(states)
+            work(trace, 4711, range(4), 2, 1)
+            check_steps(program, folder, name, trace, {gpu: 4711 for gpu in range(4)})
+        trace = Trace()
+        work(trace, 500, (0, 1), 2, 1)
+        work(trace, 501, (2, 3), 7, 2)
+        check_steps(program, folder, "two processes", trace, {0: 500, 1: 500, 2: 501, 3: 501})
+        check_pipeline(program, folder)
+    print("as written")
+
+
+if __name__ == "__main__":
+    main()
