@@ -92,7 +92,7 @@ void HostScene::drawCalls(Shapes& shapes, const Band& band, const TimeView& view
         const Box box{folded.x, y + 1, folded.right - folded.x - gap, band.height - 2};
         shapes.fill(ColourRole::control, box);
         if (!folded.alone() || box.width < kNarrowestText) return;
-        const std::string text = fitText(calls[folded.shown].name, box.width - 6, measure);
+        const std::string text = fitLastWords(calls[folded.shown].name, box.width - 6, measure);
         if (!text.empty()) shapes.labels.push_back({box, text, ColourRole::control});
       });
 }

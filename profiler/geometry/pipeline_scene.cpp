@@ -77,11 +77,11 @@ void PipelineScene::drawMarks(Shapes& shapes, std::size_t row, const TimeView& v
         const ColourRole role = options_.path >= 0 ? ColourRole::dimmed : mark.role;
         const int width = folded.right - folded.x;
         const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
-        const bool hatched = mark.isWait && width >= kPipelineSceneSetOff;
-        hatched ? shapes.hatch(role, box) : shapes.extend(role, box);
+        // Waits are hatched however narrow they are: their colours are close to those of the work waited for.
+        mark.isWait ? shapes.extendHatch(role, box) : shapes.extend(role, box);
         if (!folded.alone()) return;
         std::string text = fitText(mark.name, box.width - 2 * kCellPadding, measure);
-        if (text == mark.name) shapes.labels.push_back({box, std::move(text), role, hatched});
+        if (text == mark.name) shapes.labels.push_back({box, std::move(text), role, mark.isWait});
       });
 }
 

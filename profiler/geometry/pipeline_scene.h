@@ -19,9 +19,9 @@ struct PipelineOptions {
   friend bool operator==(const PipelineOptions&, const PipelineOptions&) = default;
 };
 
-/// Heights in pixels.
+/// Heights in pixels. `foot` is kept free below the rows, for words about the whole iteration.
 struct PipelineMetrics {
-  int head = 22, phases = 18, row = 34, gap = 6;
+  int head = 22, phases = 18, row = 34, gap = 6, foot = 0;
   int top() const { return head + phases; }
 };
 

@@ -13,8 +13,6 @@ namespace {
 
 /// Boxes at least this wide leave their last pixel free, so that neighbours can be told apart.
 constexpr int kTimelineSetOff = 4;
-/// Waits at least this wide are hatched.
-constexpr int kHatch = 3;
 /// Placements narrower than this show one colour in each row instead of their steps.
 constexpr int kExpand = 3;
 /// Boxes narrower than this have no label.
@@ -118,7 +116,7 @@ void RowDrawer::drawFar(const analysis::FarSpan& span, const Folded& folded) {
   if (busy == height_) return;
   const Box rest{folded.x, y_, width, height_ - busy};
   const ColourRole cause = dimmed(roleOf(span.cause));
-  width < kHatch ? shapes_.extend(cause, rest) : shapes_.hatch(cause, rest);
+  shapes_.extendHatch(cause, rest);
 }
 
 void RowDrawer::drawWait(const model::Wait& wait, const Folded& folded) {
@@ -127,9 +125,13 @@ void RowDrawer::drawWait(const model::Wait& wait, const Folded& folded) {
 void RowDrawer::drawWait(model::WaitCause cause, const Folded& folded) {
   const ColourRole role = dimmed(roleOf(cause));
   const Box box{folded.x, y_, folded.right - folded.x, height_};
-  if (box.width < kHatch) return shapes_.extend(role, box);
+  if (box.width < kTimelineSetOff) return shapes_.extendHatch(role, box);
   shapes_.hatch(role, {box.x, box.y, setOff(box.width), box.height});
-  label(box, model::toString(cause), role, true);
+  // The few causes are told apart by their colours: the beginning of a name would say nothing more.
+  const std::string name = model::toString(cause);
+  label(box, name, role, true);
+  if (!shapes_.labels.empty() && shapes_.labels.back().box == box && shapes_.labels.back().text != name)
+    shapes_.labels.pop_back();
 }
 
 void RowDrawer::drawSteps(const TimelineRow& row) {

@@ -48,4 +48,15 @@ std::string fitPath(const std::string& path, int width, const TextMeasure& measu
   return fitText(last == std::string::npos ? path : path.substr(last + 1), width, measure);
 }
 
+std::string fitLastWords(const std::string& words, int width, const TextMeasure& measure) {
+  if (width <= 0) return {};
+  for (std::size_t from = 0; from != std::string::npos;) {
+    const std::string rest = words.substr(from);
+    if (measure.width(rest) <= width) return rest;
+    const std::size_t space = words.find(' ', from);
+    from = space == std::string::npos ? space : space + 1;
+  }
+  return fitText(words, width, measure);
+}
+
 }  // namespace pipescope::geometry

@@ -87,6 +87,15 @@ struct Shapes {
   void hatch(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) hatches.push_back({box, role});
   }
+  /// Adds a hatched box, or lengthens the last one where that ends here and has the same role.
+  void extendHatch(ColourRole role, const Box& box) {
+    if (!hatches.empty() && hatches.back().role == role && hatches.back().box.right() == box.x &&
+        hatches.back().box.y == box.y && hatches.back().box.height == box.height) {
+      hatches.back().box.width += std::max(0, box.width);
+    } else {
+      hatch(role, box);
+    }
+  }
   std::size_t fillCount() const {
     std::size_t count = 0;
     for (const auto& boxes : fills) count += boxes.size();
@@ -106,5 +115,7 @@ struct TextMeasure {
 std::string fitText(const std::string& text, int width, const TextMeasure& measure);
 /// Does the same for a name path, but drops its leading parts first: "…/conv/Convolve".
 std::string fitPath(const std::string& path, int width, const TextMeasure& measure);
+/// Does the same for words of which the last ones tell most: "training epoch 1 call 12" becomes "call 12".
+std::string fitLastWords(const std::string& words, int width, const TextMeasure& measure);
 
 }  // namespace pipescope::geometry

@@ -21,12 +21,13 @@ std::pair<std::string, std::string> twoLines(const std::string& name, int room, 
 }
 }  // namespace
 
-Waterfall::Waterfall(std::vector<WaterfallColumn> columns, int width, int height, Format format)
+Waterfall::Waterfall(std::vector<WaterfallColumn> columns, int width, int height, Format format, bool judged)
     : columns_(std::move(columns)),
       width_(width),
       height_(height),
       bottom_(kWaterfallBottom),
-      format_(std::move(format)) {
+      format_(std::move(format)),
+      judged_(judged) {
   for (const WaterfallColumn& column : columns_) {
     if (column.name.find(' ') != std::string::npos) bottom_ = kWaterfallBottom + kWaterfallText - 2;
   }
@@ -71,6 +72,7 @@ Shapes Waterfall::draw(const TextMeasure& measure, int marked) const {
     const WaterfallColumn& column = at(columns_, i);
     const Box box = boxOf(i);
     const ColourRole role = column.total       ? ColourRole::counter
+                            : !judged_         ? ColourRole::otherKind
                             : column.value > 0 ? ColourRole::lostImbalance
                                                : ColourRole::lostUseful;
     shapes.fill(role, box);

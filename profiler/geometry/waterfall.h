@@ -19,7 +19,8 @@ class Waterfall {
   using Format = std::function<std::string(double value, bool change)>;
 
   Waterfall() = default;
-  Waterfall(std::vector<WaterfallColumn> columns, int width, int height, Format format);
+  /// `judged`: a change to less is for the better, and has another colour than a change to more.
+  Waterfall(std::vector<WaterfallColumn> columns, int width, int height, Format format, bool judged = true);
 
   Shapes draw(const TextMeasure& measure, int marked = -1) const;
   int hit(int x, int y) const;  ///< index of the column; −1: none
@@ -37,6 +38,7 @@ class Waterfall {
   int bottom_ = 0;  ///< height of the names, which may have two lines
   double least_ = 0, most_ = 1;
   Format format_;
+  bool judged_ = true;
 };
 
 }  // namespace pipescope::geometry

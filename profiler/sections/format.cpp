@@ -199,7 +199,10 @@ void setByteUnits(ByteUnits units) {
 }
 
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit) {
-  return std::visit(CellFormatter{format, ticksPerShownUnit}, cell);
+  std::string text = std::visit(CellFormatter{format, ticksPerShownUnit}, cell);
+  const bool isZero = text.starts_with("-0") && text.find_first_of("123456789") == std::string::npos;
+  if (isZero && !std::holds_alternative<std::string>(cell)) text.erase(0, 1);
+  return text;
 }
 
 bool countsBefore(const std::string& a, const std::string& b) {

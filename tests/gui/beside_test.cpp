@@ -126,6 +126,31 @@ TEST_F(BesideTest, TablesHaveSourceTargetAndChange) {
   EXPECT_GT(compared, 0);
 }
 
+TEST_F(BesideTest, LessTimeOrMemoryIsJudgedOnlyWhereTheWorkIsEqual) {
+  const auto judged = [&](const FixtureOptions& source, const FixtureOptions& target) {
+    compare(source, target, QStringLiteral("waits"));
+    const pages::SectionTableModel& model = *table("waits")->model();
+    int changes = 0;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      for (int column = 0; column < model.columnCount(); ++column)
+        changes += model.index(row, column).data(pages::SectionTableModel::kChangeRole).isValid() ? 1 : 0;
+    }
+    return changes;
+  };
+  EXPECT_EQ(judged({.microBatches = 6}, {.microBatches = 10}), 0);
+  EXPECT_GT(judged({}, {.slowHost = true}), 0);
+  FigureCard own(*palette), source(*palette);
+  for (FigureCard* card : {&own, &source})
+    card->setFigure(QStringLiteral("Memory"), card == &own ? QStringLiteral("2") : QStringLiteral("1"), {},
+                    {});
+  own.setAmount(2, false, {}, true);
+  source.setAmount(1, false, {}, true);
+  own.showBeside(&source, {1, false});
+  EXPECT_EQ(own.besideColour(), shell::Ui::muted);
+  own.showBeside(&source, {1, true});
+  EXPECT_EQ(own.besideColour(), shell::Ui::error);
+}
+
 TEST_F(BesideTest, ATableThatOnlyTheSourceHasIsShownWithDashes) {
   // A single stage waits for nobody and has no boundaries.
   compare({.stages = 4}, {.stages = 1}, QStringLiteral("stages"));

@@ -9,12 +9,14 @@
 
 #include "profiler/sections/section.h"
 #include "profiler/store/profile_writer.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/compare_charts.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/two_traces.h"
 #include "views/shell/comparison.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -189,6 +191,43 @@ TEST_F(ComparePageTest, BothPipelinesAreDrawnToOneScale) {
   EXPECT_NEAR(inSight(*source).second, inSight(*target).second, 2) << "they zoom together";
   // 100 pixels are as much time on both sides.
   EXPECT_DOUBLE_EQ(source->view().ticksPerPixel(), target->view().ticksPerPixel());
+}
+
+TEST_F(ComparePageTest, GapsOfBothPipelinesHaveTheirCausesAndALegend) {
+  compare({.microBatches = 6}, {.microBatches = 10});
+  for (const char* name : {"Pipeline of the source", "Pipeline of the target"}) {
+    const geometry::PipelineScene& scene =
+        child<timeline::PipelineCanvas>(QString::fromLatin1(name))->scene();
+    ASSERT_NE(scene.marks(), nullptr) << name;
+    for (std::size_t row = 0; row < scene.marks()->size(); ++row) {
+      // Nothing before the first pass is left without an explanation.
+      const std::vector<geometry::PipelineMark>& marks = (*scene.marks())[row];
+      const auto& cells = scene.grid()->rows[row].cells;
+      ASSERT_FALSE(marks.empty() || cells.empty()) << name << row;
+      EXPECT_EQ(marks.front().start, scene.start()) << name << row;
+      base::Ticks explained = scene.start();
+      for (const geometry::PipelineMark& mark : marks) {
+        if (mark.start == explained) explained = mark.end;
+      }
+      EXPECT_GE(explained, scene.grid()->cells[static_cast<std::size_t>(cells.front())].start) << name << row;
+    }
+  }
+  const auto* panel = child<pages::TwoPipelines>();
+  QStringList names;
+  for (const timeline::LegendEntry& entry : panel->findChild<timeline::Legend*>()->entries())
+    names << entry.text;
+  EXPECT_TRUE(names.contains(QStringLiteral("host in"))) << names.join(' ').toStdString();
+  EXPECT_TRUE(names.filter(QStringLiteral("waits: ")).size() == 1) << names.join(' ').toStdString();
+  EXPECT_TRUE(names.contains(QStringLiteral("9"))) << "the target has ten micro-batches";
+}
+
+TEST_F(ComparePageTest, AChangeThatCannotBeSeenIsNone) {
+  compare({}, {.slowHost = true});
+  for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+    EXPECT_FALSE(card->value().startsWith(QStringLiteral("-0.0"))) << card->caption().toStdString();
+    if (card->value() != QStringLiteral("no change")) continue;
+    EXPECT_EQ(card->colour(), shell::Ui::text) << card->caption().toStdString();
+  }
 }
 
 TEST_F(ComparePageTest, BothTracesZoomTogether) {

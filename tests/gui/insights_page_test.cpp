@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
@@ -80,6 +81,20 @@ TEST_F(InsightsPageTest, OnALargeScreenTheGainStaysBesideItsFinding) {
     return;
   }
   FAIL() << "the card has no gain";
+}
+
+TEST_F(InsightsPageTest, AFigureAndItsThresholdAreToldApart) {
+  openPage({.slowHost = true});
+  for (const InsightCard* card : cards()) {
+    const QRegularExpressionMatch found =
+        QRegularExpression(QStringLiteral(": (\\S+); the threshold is (\\S+)$"))
+            .match(card->insight().figure);
+    ASSERT_TRUE(found.hasMatch()) << card->insight().figure.toStdString();
+    EXPECT_NE(found.captured(1), found.captured(2)) << card->insight().figure.toStdString();
+  }
+  EXPECT_EQ(pages::toldApart(1.1032, 1.1), (std::pair<QString, QString>("1.103", "1.1")));
+  EXPECT_EQ(pages::toldApart(0.226, 0.05), (std::pair<QString, QString>("0.226", "0.05")));
+  EXPECT_EQ(pages::toldApart(2, 2), (std::pair<QString, QString>("2", "2")));
 }
 
 TEST_F(InsightsPageTest, AButtonLeadsToThePageThatShowsTheFinding) {

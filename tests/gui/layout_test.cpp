@@ -21,12 +21,16 @@
 #include <cmath>
 #include <set>
 
+#include "views/pages/parts/chart.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/insight_card.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/tree_table.h"
+#include "views/shell/growing.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/graph_canvas.h"
 #include "window_test.h"
@@ -349,6 +353,80 @@ TEST_F(LayoutTest, AnEnlargedGraphUsesTheRoomOfALargeScreen) {
   for (int box = 0; !canvas->boxRect(box).isEmpty(); ++box) all |= canvas->boxRect(box);
   EXPECT_TRUE(canvas->rect().contains(all));
   EXPECT_GT(canvas->boxRect(0).width(), geometry::GraphScene::kBoxWidth * 3 / 2);
+}
+
+TEST_F(LayoutTest, ChartsTakeTheRoomOfALargeScreen) {
+  const auto chartsOf = [&](const QString& page, const QSize& size) {
+    window->resize(size);
+    showPage(page);
+    QCoreApplication::processEvents();
+    QTest::qWait(0);
+    int sum = 0;
+    for (const QWidget* widget : window->currentPage()->findChildren<QWidget*>()) {
+      const auto* chart = dynamic_cast<const shell::Growing*>(widget);
+      if (chart != nullptr && widget->isVisible() && chart->heights().most > chart->heights().least)
+        sum += widget->height();
+    }
+    return sum;
+  };
+  openAt({1024, 700}, QStringLiteral("engines"));
+  for (const char* page : {"engines", "stages", "waits", "system", "training", "what-if"}) {
+    const int least = chartsOf(QLatin1String(page), {1024, 700}),
+              large = chartsOf(QLatin1String(page), {3840, 2160});
+    ASSERT_GT(least, 0) << page;
+    EXPECT_GE(large, least * 3 / 2) << page;
+    const auto* area = child<pages::ColumnsArea>();
+    EXPECT_EQ(area->verticalScrollBar()->maximum(), 0) << page << ": charts grow only into free room";
+    EXPECT_EQ(chartsOf(QLatin1String(page), {1024, 700}), least) << page << ": and give it back";
+  }
+}
+
+TEST_F(LayoutTest, ALimitIsSeenOverTheBars) {
+  pages::Chart chart(*palette);
+  chart.resize(600, 300);
+  chart.setStack({{geometry::ColourRole::series, std::vector<std::int64_t>(100, 1'000)}}, {});
+  chart.setLimit(500, QStringLiteral("500 B"));
+  chart.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&chart));
+  const QImage picture = chart.grab().toImage();
+  const QPoint line = chart.canvas()->mapTo(&chart, QPoint(40, qRound(chart.transform(QwtPlot::yLeft, 500))));
+  const auto colourAt = [&](int below) { return picture.pixelColor(line + QPoint(0, below)); };
+  const QColor surface = palette->ui(shell::Ui::surface);
+  EXPECT_EQ(colourAt(-1), surface);
+  EXPECT_EQ(colourAt(1), surface);
+  EXPECT_EQ(colourAt(8), palette->colour(geometry::ColourRole::series)) << "the bar lies around it";
+}
+
+TEST_F(LayoutTest, ATallWindowIsFilledWhereAChartMayStillGrow) {
+  openAt({1600, 1500}, QStringLiteral("training"));
+  const auto* area = child<pages::ColumnsArea>();
+  const pages::CurveChart* lowest = nullptr;
+  int bottom = 0;
+  for (const auto* chart : window->currentPage()->findChildren<pages::CurveChart*>()) {
+    const int end = chart->mapTo(area->widget(), QPoint(0, chart->height())).y();
+    if (chart->isVisible() && end > bottom) bottom = end, lowest = chart;
+  }
+  ASSERT_NE(lowest, nullptr);
+  EXPECT_EQ(area->verticalScrollBar()->maximum(), 0);
+  EXPECT_TRUE(lowest->heights().now == lowest->heights().most || bottom > area->viewport()->height() - 60)
+      << bottom;
+}
+
+TEST_F(LayoutTest, InAWideWindowFindingsStandSideBySide) {
+  openAt({1600, 900}, QStringLiteral("insights"), {.slowHost = true});
+  const auto places = [&] {
+    QCoreApplication::processEvents();
+    std::set<int> left;
+    for (const auto* card : window->currentPage()->findChildren<pages::InsightCard*>())
+      left.insert(card->x());
+    return left.size();
+  };
+  ASSERT_GT(window->currentPage()->findChildren<pages::InsightCard*>().size(), 1);
+  EXPECT_EQ(places(), 1U);
+  window->resize(3840, 2160);
+  EXPECT_EQ(places(), 2U);
+  window->resize(1024, 700);
+  EXPECT_EQ(places(), 1U);
 }
 
 TEST_F(LayoutTest, ATableOfFewOperationsHasNoEmptyRoom) {

@@ -285,6 +285,11 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
     EXPECT_EQ(begun.front().table.rows[static_cast<std::size_t>(d)], cells);
     EXPECT_FALSE(tree->view()->isExpanded(tree->shown()->index(d, 0))) << "they are too many to be opened";
   }
+  // The choice says how deep the tree is open, not how deep it was meant to be.
+  auto* levels = child<QComboBox>(QStringLiteral("Levels"));
+  EXPECT_EQ(levels->currentText(), QStringLiteral("1 level"));
+  choose(levels, 1);
+  EXPECT_EQ(levels->currentText(), QStringLiteral("2 levels"));
 }
 
 TEST_F(ModelPagesTest, AProgramShowsItsVerticesByType) {

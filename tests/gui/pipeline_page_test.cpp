@@ -224,6 +224,28 @@ TEST_F(PipelinePageTest, TheAxisStartsAndEndsWithTheStep) {
   EXPECT_NEAR(ticks.front().x, canvas->view().x(grid.span.start), 0.01);
 }
 
+TEST_F(PipelinePageTest, WordsBelowTheRowsCoverNoRow) {
+  openPipeline();
+  // So low that the rows must scroll.
+  canvas->setFixedHeight(140);
+  ASSERT_TRUE(waitFor([&] { return canvas->height() == 140; }));
+  const geometry::PipelineScene& scene = canvas->scene();
+  const auto full = scene.firstFull(canvas->view());
+  ASSERT_TRUE(full);
+  const QImage picture = canvas->viewport()->grab().toImage();
+  const int top = scene.metrics().top(), bottom = picture.height() - scene.metrics().foot;
+  ASSERT_GT(scene.height(), bottom - top) << "there are more rows than room";
+  const QColor accent = palette->ui(shell::Ui::accent);
+  int above = 0, below = 0;
+  for (int x = PipelineCanvas::kGutter + *full + 2; x < picture.width(); ++x) {
+    for (int y = top; y < picture.height(); ++y) {
+      if (picture.pixelColor(x, y) == accent) ++(y < bottom ? above : below);
+    }
+  }
+  EXPECT_EQ(above, 0);
+  EXPECT_GT(below, 0) << "the words are drawn below the rows";
+}
+
 TEST_F(PipelinePageTest, KeysThatComeFasterThanIterationsAreReadStopAtTheEnds) {
   openPipeline();
   const int last = canvas->scene().grid()->iterations - 1;

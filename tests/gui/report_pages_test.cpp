@@ -3,6 +3,7 @@
 #include <QTableView>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "profiler/analysis/pipeline/stragglers.h"
 #include "profiler/sections/section.h"
@@ -10,6 +11,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/timeline/bar_chart.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/wait_matrix.h"
 #include "window_test.h"
 
@@ -62,7 +64,26 @@ TEST_F(ReportPageTest, TheMatrixAddsUpTheWaitsOfEachPair) {
   for (const auto& [device, ticks] : waited)
     EXPECT_NEAR(shown[device], ticks / static_cast<double>((last->end - last->start).count), 1e-9) << device;
   EXPECT_EQ(matrix->columns().back(), QStringLiteral("host")) << "devices come first";
+  // The legend has the colours of the matrix, and no others.
+  std::set<geometry::ColourRole> drawn, explained;
+  for (const timeline::WaitCell& cell : matrix->cells()) drawn.insert(cell.role);
+  for (const timeline::LegendEntry& entry : matrix->parentWidget()->findChild<timeline::Legend*>()->entries())
+    explained.insert(entry.role);
+  EXPECT_EQ(explained, drawn);
   picture("waits");
+}
+
+TEST_F(ReportPageTest, ANameOfSeveralWordsNeedsNoWiderColumn) {
+  WaitMatrix matrix(*palette);
+  QStringList devices;
+  for (int i = 0; i < 13; ++i) devices << QStringLiteral("IPU%1").arg(i);
+  const QStringList columns =
+      devices + QStringList{QStringLiteral("copies of others"), QStringLiteral("host")};
+  matrix.setMatrix(devices, columns, {});
+  const int wide = 160 + columns.size() * (matrix.fontMetrics().horizontalAdvance("copies of") + 12);
+  matrix.resize(wide, matrix.sizeHint().height());
+  EXPECT_EQ(matrix.namedColumns().size(), static_cast<std::size_t>(columns.size())) << wide;
+  EXPECT_GE(matrix.cellRect(0, 0).y(), 2 * matrix.fontMetrics().lineSpacing()) << "two lines have room";
 }
 
 TEST_F(ReportPageTest, StragglersAreWorkersAndIterations) {

@@ -11,6 +11,7 @@
 
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/compare_charts.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
@@ -222,9 +223,9 @@ class ComparePage : public shell::Page {
     sameWork_ = hasSameWork(*tableNamed(diff, "step"));
     applyCards(diff, unit);
     applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
-    step_->model()->setTimesJudged(sameWork_);
+    step_->model()->setCostsJudged(sameWork_);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
-    waterfall_->setSection(diff, unit);
+    waterfall_->setSection(diff, unit, sameWork_);
     applyMemory(content);
     pipelines_->setSides(content.source, content.target);
     applyTabs(diff.tables, diff.ticksPerShownUnit);
@@ -262,35 +263,37 @@ class ComparePage : public shell::Page {
         };
         const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
         const bool known = !std::holds_alternative<std::monostate>(row[delta]);
+        const bool unchanged = known && shown(row[delta]) == shown(sections::Cell(0.0));
         const QString sign = change > 0 ? QStringLiteral("+") : QString();
         const QString large =
             !known                       ? QStringLiteral("–")
-            : change == 0                ? tr("no change")
+            : unchanged                  ? tr("no change")
             : format == Format::fraction ? sign + QString::number(change * 100, 'f', 1) + tr(" points")
             : share >= kManyTimes        ? tr("× %1").arg(text(formatCell(
                                                numberIn(row[after]) / numberIn(row[before]), Format::count)))
                                          : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
         const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
-        // Two shares need no difference beside them: it would be read as a third share.
-        const QString difference = format == Format::fraction || change == 0
+        const bool other = (format == Format::ticks || format == Format::bytes) && !sameWork_;
+        // Two shares need no difference beside them: it would be read as a third share. That of figures for
+        // different work says little.
+        const QString difference = format == Format::fraction || unchanged || other
                                        ? QString()
                                        : QStringLiteral(", ") + sign + shown(row[delta]);
         const bool better = (change > 0) == card.moreIsBetter;
-        const bool other = format == Format::ticks && !sameWork_;
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
                                                                          : tr(card.caption);
         cards_[i]->setFigure(
             caption, large,
             known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference) +
-                        (other ? tr("; for different work") : QString())
+                        (other && !unchanged ? tr("; for different work") : QString())
             : shown(row[before]) == shown(row[after])
                 ? tr("neither profile records it")
                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
             {},
-            !known || change == 0 || (format == Format::ticks && !sameWork_) ? Ui::text
-            : better                                                         ? Ui::good
-                                                                             : Ui::error);
+            !known || unchanged || other ? Ui::text
+            : better                     ? Ui::good
+                                         : Ui::error);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/parts_chart.h"

@@ -1,8 +1,10 @@
 // Shows what costs time or memory, what to change, and what that would gain, most important first.
+#include <QGridLayout>
 #include <QLabel>
 #include <QVBoxLayout>
 
 #include "profiler/analysis/insights/insight.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/insight_card.h"
 #include "views/pages/parts/section_lookup.h"
@@ -14,6 +16,7 @@ namespace pipescope::pages {
 namespace {
 
 constexpr int kInsightRows = 12;
+constexpr int kTwoCards = 2300;  ///< width from which two cards stand side by side
 
 struct InsightsData {
   sections::Section section;
@@ -29,7 +32,7 @@ class InsightsPage : public shell::Page {
     inShort_ = new QLabel(this);
     inShort_->setWordWrap(true);
     area->top()->addWidget(inShort_);
-    cards_ = new QVBoxLayout;
+    cards_ = new QGridLayout;
     cards_->setSpacing(10);
     area->top()->addLayout(cards_);
     auto* panel = new Panel(context.palette, {}, this);
@@ -47,6 +50,11 @@ class InsightsPage : public shell::Page {
   }
 
  protected:
+  void resizeEvent(QResizeEvent* event) override {
+    Page::resizeEvent(event);
+    if ((width() < kTwoCards ? 1 : 2) != columns_) arrangeCards();
+  }
+
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
@@ -62,10 +70,7 @@ class InsightsPage : public shell::Page {
  private:
   void apply(std::shared_ptr<const InsightsData> content) {
     data_ = std::move(content);
-    while (QLayoutItem* item = cards_->takeAt(0)) {
-      delete item->widget();
-      delete item;
-    }
+    qDeleteAll(std::exchange(shown_, {}));
     if (!data_->section.lacks.empty() && data_->insights.empty())
       return showInstead(text(data_->section.lacks));
     applyInShort();
@@ -73,10 +78,20 @@ class InsightsPage : public shell::Page {
     for (const ShownInsight& insight : data_->insights) {
       auto* card = new InsightCard(context_.palette, insight, gainWidth, this);
       connect(card, &InsightCard::wanted, this, &InsightsPage::go);
-      cards_->addWidget(card);
+      shown_.push_back(card);
     }
+    arrangeCards();
     table_->setTable(*tableNamed(data_->section, "insights"), data_->section.ticksPerShownUnit);
     table_->parentWidget()->setVisible(!data_->insights.empty());
+  }
+
+  /// In a wide window the cards lie in two columns, to be read line by line.
+  void arrangeCards() {
+    columns_ = width() < kTwoCards ? 1 : 2;
+    for (int i = 0; i < static_cast<int>(shown_.size()); ++i)
+      cards_->addWidget(shown_[static_cast<std::size_t>(i)], i / columns_, i % columns_);
+    cards_->setColumnStretch(0, 1);
+    cards_->setColumnStretch(1, columns_ - 1);
   }
 
   void applyInShort() {
@@ -112,7 +127,9 @@ class InsightsPage : public shell::Page {
 
   std::shared_ptr<const InsightsData> data_;
   QLabel* inShort_ = nullptr;
-  QVBoxLayout* cards_ = nullptr;
+  std::vector<InsightCard*> shown_;
+  QGridLayout* cards_ = nullptr;
+  int columns_ = 1;
   DataTable* table_ = nullptr;
 };
 

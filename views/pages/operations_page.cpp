@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/debug_names.h"
 #include "views/pages/parts/facts.h"

@@ -12,6 +12,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/legends.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/pipeline_gaps.h"
 #include "views/pages/parts/pipeline_toolbar.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
@@ -26,7 +27,6 @@ using analysis::PipelineCell;
 using analysis::PipelineGrid;
 using geometry::ColourRole;
 using sections::Format;
-using MarksPointer = std::shared_ptr<const geometry::PipelineMarks>;
 
 }  // namespace
 
@@ -59,10 +59,8 @@ class PipelinePage : public shell::Page {
     setContent(content);
     setKeyWidget(canvas_);
     canvas_->setDescriber([this](int cell) { return callout(cell); });
-    canvas_->setMarkDescriber([this](const geometry::PipelineMark& mark) {
-      const QString name = text(mark.name);
-      return QStringList{mark.isWait ? tr("waits: %1").arg(name) : name, time(mark.end - mark.start)};
-    });
+    canvas_->setMarkDescriber(
+        [this](const geometry::PipelineMark& mark) { return markInWords(mark, scale_); });
     connect(canvas_, &timeline::PipelineCanvas::selectionChanged, this, &PipelinePage::followSelection);
     connect(&context.selection, &shell::Selection::changed, this, &PipelinePage::followOthers);
     const QString group = tr("Pipeline");
@@ -93,26 +91,13 @@ class PipelinePage : public shell::Page {
           apply(grid, scale);
         });
       }
-      auto marks = readMarks(job, *grid);
+      auto marks = readMarks(job.source, job.catalog, job.executable, *grid, job.progress);
       if (!marks.ok()) return marks.error();
       return Apply([this, grid, marks = *marks, scale] {
         marks_ = marks;
         apply(grid, scale);
       });
     };
-  }
-
-  /// Reads what fills the gaps between the passes. Of a long call nothing is read.
-  static base::Result<MarksPointer> readMarks(const Job& job, const PipelineGrid& grid) {
-    constexpr std::int64_t kMostRows = 60'000, kMostSteps = 60'000;
-    if (grid.cells.empty()) return std::make_shared<const geometry::PipelineMarks>();
-    analysis::TraceRequest request;
-    request.executable = job.executable;
-    request.firstRun = request.lastRun = grid.run;
-    request.mostRows = kMostRows;
-    request.mostSteps = kMostSteps;
-    PIPESCOPE_ASSIGN(const auto trace, analysis::loadTrace(job.source, job.catalog, request, job.progress));
-    return std::make_shared<const geometry::PipelineMarks>(geometry::pipelineMarks(grid, *trace));
   }
 
   void forget() override {

@@ -191,9 +191,10 @@ class ProgramsPage : public shell::Page {
     auto* tools = new ToolRow(context_, this);
     levels_ = tools->combo({tr("1 level"), tr("2 levels"), tr("3 levels"), tr("4 levels"), tr("All levels")},
                            tr("Levels"), tr("How deep the tree is open"));
-    levels_->setCurrentIndex(qBound(0, context_.settings.value(kProgramLevelsKey, 3).toInt(), kAllLevels));
+    wantedLevels_ = qBound(0, context_.settings.value(kProgramLevelsKey, 3).toInt(), kAllLevels);
     connect(levels_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
       context_.settings.setValue(kProgramLevelsKey, index);
+      wantedLevels_ = index;
       openLevels();
     });
     ids_ = new QCheckBox(tr("Ids"), tools);
@@ -241,7 +242,9 @@ class ProgramsPage : public shell::Page {
   }
 
   void openLevels(int most = TreeTable::kMostOpen) {
-    tree_->openTo(levels_->currentIndex() == kAllLevels ? kEveryLevel : levels_->currentIndex(), most);
+    const int opened = tree_->openTo(wantedLevels_ == kAllLevels ? kEveryLevel : wantedLevels_, most);
+    // Of a large tree, less than what was chosen may be open.
+    levels_->setCurrentIndex(std::min(opened, wantedLevels_));
   }
 
   void applyColours() {
@@ -399,6 +402,7 @@ class ProgramsPage : public shell::Page {
   std::shared_ptr<const ProgramsData> data_;
   Panel* upper_ = nullptr;
   QComboBox* levels_ = nullptr;
+  int wantedLevels_ = 0;
   QCheckBox* ids_ = nullptr;
   TreeTable* tree_ = nullptr;
   timeline::Legend* legend_ = nullptr;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"

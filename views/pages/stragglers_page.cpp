@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/pipeline/stragglers.h"
 #include "profiler/sections/section.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"

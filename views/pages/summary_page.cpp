@@ -6,6 +6,7 @@
 
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
@@ -202,7 +203,7 @@ class SummaryPage : public shell::Page {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
       cards_[0]->setAmount(static_cast<double>(content.memory.maxUnit.count), false,
-                           text(formatCell(content.memory.maxUnit.count, Format::bytes)));
+                           text(formatCell(content.memory.maxUnit.count, Format::bytes)), true);
     }
     applyRate(content, overflows);
     const sections::Fact* bound = factNamed(section, "bound_by");
@@ -312,9 +313,9 @@ class SummaryPage : public shell::Page {
     }
     if (fullest == nullptr) return {};
     const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
-    return tr("%1: %2 of %3 used on %4; largest address span %5")
-        .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), bytes(fullest->maxUnit),
-             bytes(fullest->bytesPerUnit), text(fullest->name), bytes(memory.maxUnitIncludingGaps));
+    return tr("%1 on %2: %3 of %4; largest address span: %5")
+        .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
+             bytes(fullest->maxUnit), bytes(fullest->bytesPerUnit), bytes(memory.maxUnitIncludingGaps));
   }
 
   /// Keeps a figure and its unit on one line.

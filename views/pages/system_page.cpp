@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "profiler/sections/section.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_lookup.h"

@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/section.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/empty_states.h"
@@ -21,6 +22,7 @@ using sections::Format;
 using Series = std::vector<std::shared_ptr<const analysis::CounterSeries>>;
 
 constexpr std::size_t kMostPoints = 20'000;
+constexpr int kCurveHeight = 230;
 
 QString titleOf(const model::Counter& counter) {
   QString name = text(counter.name).replace(QLatin1Char('_'), QLatin1Char(' '));
@@ -52,11 +54,6 @@ class TrainingPage : public shell::Page {
   shell::Picture picture() override { return {area_->widget(), accessibleName(), {}}; }
 
  protected:
-  void resizeEvent(QResizeEvent* event) override {
-    Page::resizeEvent(event);
-    for (const OneChart& one : charts_) one.chart->setMinimumHeight(chartHeight());
-  }
-
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       analysis::CounterRequest request;
@@ -109,9 +106,6 @@ class TrainingPage : public shell::Page {
     for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
   }
 
-  /// A quarter of a tall window, so that its room is used.
-  int chartHeight() const { return std::max(230, window()->height() / 4); }
-
   struct OneChart {
     Panel* panel;
     CurveChart* chart;
@@ -122,7 +116,7 @@ class TrainingPage : public shell::Page {
     OneChart made{};
     made.panel = new Panel(context_.palette, {}, this);
     made.chart = new CurveChart(context_.palette, made.panel);
-    made.chart->setMinimumHeight(chartHeight());
+    made.chart->setLeastHeight(kCurveHeight);
     made.readout = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, made.panel);
     made.panel->body()->addWidget(made.readout);
     made.panel->body()->addWidget(made.chart);

@@ -7,6 +7,7 @@
 #include "profiler/sections/reports.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
@@ -195,10 +196,13 @@ class WaitsPage : public shell::Page {
       cell.tip += (cell.tip.isEmpty() ? QString() : QStringLiteral("\n")) + line;
       if (const auto* device = std::get_if<std::int64_t>(&row[at.device]))
         rowDevices_[place.first] = model::DeviceId(*device);
-      const bool known =
-          std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.role == role; });
-      if (!known) entries.push_back({cause, role, false});
+      if (std::ranges::find(entries, role, &timeline::LegendEntry::role) == entries.end())
+        entries.push_back({cause, role, false});
     }
+    // A cause that is nowhere the longest is not drawn.
+    std::erase_if(entries, [&](const timeline::LegendEntry& entry) {
+      return std::ranges::none_of(cells, [&](const auto& cell) { return cell.second.role == entry.role; });
+    });
     std::vector<timeline::WaitCell> list;
     for (auto& [place, cell] : cells) {
       cell.label = text(formatCell(cell.share, Format::fraction));

@@ -9,9 +9,11 @@
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
 #include "profiler/replay/what_if.h"
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
+#include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_lookup.h"
@@ -27,7 +29,7 @@ namespace {
 using sections::Format;
 using shell::Ui;
 
-constexpr int kWhatIfRows = 16, kWhatIfChartHeight = 260;
+constexpr int kWhatIfRows = 16, kWhatIfChartHeight = 260, kWhatIfChartMost = 640;
 
 /// A card: the facts before and after, and whether more of it is better.
 struct WhatIfCard {
@@ -137,7 +139,7 @@ class WhatIfPage : public shell::Page {
     waterfall_ = panel;
     chart_ = new timeline::ItemChart(context.palette, panel);
     chart_->setAccessibleName(tr("Waterfall"));
-    chart_->setFixedHeight(kWhatIfChartHeight);
+    chart_->setHeights(kWhatIfChartHeight, kWhatIfChartMost);
     panel->body()->addWidget(chart_);
     area->top()->addWidget(panel);
     connect(chart_, &timeline::ItemChart::clicked, chart_, &timeline::ItemChart::setMarked);
@@ -226,25 +228,36 @@ class WhatIfPage : public shell::Page {
     const double change = isShare ? 100 * (to - from) : from == 0 ? 0 : 100 * (to / from - 1);
     const QString sign = to > from ? QStringLiteral("+") : QString();
     const bool better = (to > from) == what.moreIsBetter;
+    const bool judged = before.format != Format::ticks || hasSameWork(content.section);
     card.setFigure(caption,
                    from == 0 && !isShare
                        ? shown(after) + unit
                        : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),
-                   tr("%1 → %2%3").arg(shown(before), shown(after), unit), {}, better ? Ui::good : Ui::error);
+                   tr("%1 → %2%3").arg(shown(before), shown(after), unit), {},
+                   !judged  ? Ui::text
+                   : better ? Ui::good
+                            : Ui::error);
+  }
+
+  /// A step with other micro-batches may take longer without being slower.
+  static bool hasSameWork(const sections::Section& section) {
+    return factNamed(section, "before_micro_batches")->value ==
+           factNamed(section, "after_micro_batches")->value;
   }
 
   void applyWaterfall(const WhatIfContent& content) {
     const double perUnit = content.section.ticksPerShownUnit;
     const auto format = [perUnit](double value, bool change) {
-      return (change && value > 0 ? "+" : "") + formatCell(value, Format::ticks, perUnit);
+      return change ? sections::signedText(formatCell(value, Format::ticks, perUnit), value)
+                    : formatCell(value, Format::ticks, perUnit);
     };
     waterfall_->setTitle(tr("From the recorded step to the new one"),
                          tr("%1 per step; the changes add up to the difference").arg(content.unit));
     QStringList tips;
     for (const geometry::WaterfallColumn& column : content.columns)
       tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), content.unit);
-    const auto at = [columns = content.columns, format](QSize size) {
-      return geometry::Waterfall(columns, size.width(), size.height(), format);
+    const auto at = [columns = content.columns, format, judged = hasSameWork(content.section)](QSize size) {
+      return geometry::Waterfall(columns, size.width(), size.height(), format, judged);
     };
     chart_->setFigure(
         at, [tips](int item) { return tips.at(item); },

@@ -3,6 +3,12 @@
 
 namespace pipescope::shell {
 
+/// What the figures of two profiles say about each other.
+struct BesideTerms {
+  double ticks = 1;  ///< of the own profile in one tick of the source; 0: their times have nothing in common
+  bool sameWork = true;  ///< false: fewer cycles or bytes are not better, because they are for other work
+};
+
 /// A part of a page that can show the figures of two profiles: its own, and those of the same part of the
 /// other profile's page.
 class Beside {
@@ -11,9 +17,8 @@ class Beside {
   /// Names the part within its page. Parts of both pages with the same name belong together; those with an
   /// empty name stay alone.
   virtual QString besideName() const = 0;
-  /// Shows the other part's figures beside the own ones; null: the own ones only. `ticks` converts its ticks
-  /// to the own ones; 0: the times of the profiles say nothing about each other.
-  virtual void showBeside(const Beside* source, double ticks) = 0;
+  /// Shows the other part's figures beside the own ones; null: the own ones only.
+  virtual void showBeside(const Beside* source, const BesideTerms& terms) = 0;
 };
 
 }  // namespace pipescope::shell

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "views/shell/beside.h"
 #include "views/shell/comparison.h"
@@ -131,7 +132,7 @@ void BesidePages::end() {
   if (shown_ != nullptr) {
     disconnect(shown_, nullptr, this, nullptr);
     for (QWidget* control : shown_->findChildren<QWidget*>()) disconnect(control, nullptr, this, nullptr);
-    for (const auto& [name, part] : partsOf(*shown_)) part->showBeside(nullptr, 1);
+    for (const auto& [name, part] : partsOf(*shown_)) part->showBeside(nullptr, {});
     shown_->setAbove({}, {});
   }
   source_ = nullptr;
@@ -142,10 +143,10 @@ void BesidePages::join() {
   if (source_ == nullptr || shown_ == nullptr || !source_->isSettled() || !shown_->isSettled()) return;
   source_->mirror(shown_);
   const auto own = partsOf(*shown_), others = partsOf(*source_);
-  const double ticks = ticksRatio();
+  const BesideTerms terms{ticksRatio(), isSameWork()};
   for (const auto& [name, part] : own) {
     const auto other = others.find(name);
-    part->showBeside(other == others.end() ? nullptr : other->second, ticks);
+    part->showBeside(other == others.end() ? nullptr : other->second, terms);
   }
   if (const QString why = source_->showsContent() ? QString() : source_->notice(); why != why_) showLine(why);
   if (chart_ == nullptr && source_->showsContent()) {
@@ -210,6 +211,19 @@ void BesidePages::shareControls() {
       if (other != nullptr) other->setChecked(on);
     });
   }
+}
+
+/// Whether calls of both profiles have as many micro-batches and samples.
+bool BesidePages::isSameWork() const {
+  const ProfileSnapshot* own = own_.session.snapshot();
+  const model::Executable *target =
+                              own == nullptr ? nullptr : own->catalog->executable(own_.session.executable()),
+                          *source = compared_ ? compared_->executable(session_->executable()) : nullptr;
+  if (target == nullptr || source == nullptr) return false;
+  const auto work = [](const model::Executable& row) {
+    return std::tuple(row.microBatchSize, row.microBatches, row.deviceIterations, row.replicas);
+  };
+  return work(*target) == work(*source);
 }
 
 /// Ticks of the window's profile in one tick of the source; 0 where only one of them has times.

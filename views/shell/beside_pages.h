@@ -39,6 +39,7 @@ class BesidePages : public QObject {
   void takeChart();
   void followRange(bool ofSource);
   void shareControls();
+  bool isSameWork() const;
   double ticksRatio() const;
 
   PageContext& own_;

@@ -12,10 +12,11 @@ using shell::Ui;
 
 namespace {
 constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 250, kMostNamePart = 5, kPad = 10;
+constexpr double kThickest = 2.2;  ///< times the usual thickness
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
-    : QWidget(parent), palette_(palette), labels_(font()) {
+    : QWidget(parent), palette_(palette), labels_(font()), pitch_(kBar + kBarGap) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setMouseTracking(true);
   connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
@@ -54,9 +55,35 @@ int BarChart::noteWidth() const {
   return width == 0 ? 0 : width + kPad;
 }
 
+int BarChart::thickness() const {
+  return pitch_ * kBar / (kBar + kBarGap);
+}
+
+/// There is no gap below the last bar.
+int BarChart::heightAt(int pitch) const {
+  const int count = static_cast<int>(bars_.size());
+  return std::max(0, count * pitch - (pitch - pitch * kBar / (kBar + kBarGap))) + 2 * kChartMargin;
+}
+
+shell::Growing::Heights BarChart::heights() const {
+  return {heightAt(kBar + kBarGap), heightAt(static_cast<int>((kBar + kBarGap) * kThickest)),
+          heightAt(pitch_)};
+}
+
+void BarChart::growTo(int height) {
+  int pitch = kBar + kBarGap;
+  const int most = static_cast<int>(pitch * kThickest);
+  while (pitch < most && heightAt(pitch + 1) <= height) ++pitch;
+  if (pitch == pitch_) return;
+  pitch_ = pitch;
+  updateGeometry();
+  update();
+}
+
 geometry::StackedBars BarChart::chart() const {
   return {bars_,
-          {std::max(10, width() - nameWidth() - noteWidth() - 2 * kChartMargin), kBar, kBarGap, scaleTo_}};
+          {std::max(10, width() - nameWidth() - noteWidth() - 2 * kChartMargin), thickness(),
+           pitch_ - thickness(), scaleTo_}};
 }
 
 QRect BarChart::partRect(const geometry::BarHit& part) const {
@@ -65,38 +92,39 @@ QRect BarChart::partRect(const geometry::BarHit& part) const {
 }
 
 QSize BarChart::sizeHint() const {
-  return {480, chart().height() + 2 * kChartMargin};
+  return {480, heightAt(pitch_)};
 }
 QSize BarChart::minimumSizeHint() const {
-  return {220, chart().height() + 2 * kChartMargin};
+  return {220, heightAt(pitch_)};
 }
 
 void BarChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.translate(kChartMargin, kChartMargin);
-  const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kChartMargin;
+  const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kChartMargin,
+            bar = thickness(), gap = pitch_ - bar;
   for (int i = 0; i < static_cast<int>(bars_.size()); ++i) {
-    const int y = i * (kBar + kBarGap);
+    const int y = i * pitch_;
     if (i == marked_)
-      painter.fillRect(-kChartMargin, y - kBarGap / 2, width(), kBar + kBarGap, palette_.ui(Ui::selection));
-    painter.fillRect(names, y, bars, kBar, palette_.ui(Ui::hover));
+      painter.fillRect(-kChartMargin, y - gap / 2, width(), pitch_, palette_.ui(Ui::selection));
+    painter.fillRect(names, y, bars, bar, palette_.ui(Ui::hover));
     painter.setFont(font());
     painter.setPen(palette_.ui(Ui::text));
-    const QRect name(0, y, names - kPad, kBar);
+    const QRect name(0, y, names - kPad, bar);
     if (i < names_.size())
       painter.drawText(name, Qt::AlignVCenter | Qt::AlignLeft,
                        QFontMetrics(font()).elidedText(names_[i], Qt::ElideRight, name.width()));
     painter.setFont(labels_.font());
     painter.setPen(palette_.ui(Ui::muted));
     if (i < notes_.size())
-      painter.drawText(QRect(names + bars, y, notes, kBar), Qt::AlignVCenter | Qt::AlignRight, notes_[i]);
+      painter.drawText(QRect(names + bars, y, notes, bar), Qt::AlignVCenter | Qt::AlignRight, notes_[i]);
   }
   painter.translate(names, 0);
   paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_);
 }
 
 void BarChart::mouseReleaseEvent(QMouseEvent* event) {
-  const int bar = (event->y() - kChartMargin + kBarGap / 2) / (kBar + kBarGap);
+  const int bar = (event->y() - kChartMargin + (pitch_ - thickness()) / 2) / pitch_;
   if (event->button() == Qt::LeftButton && bar >= 0 && bar < static_cast<int>(bars_.size()))
     Q_EMIT clicked(bar);
 }

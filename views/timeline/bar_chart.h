@@ -4,13 +4,14 @@
 #include <functional>
 
 #include "profiler/geometry/bars.h"
+#include "views/shell/growing.h"
 #include "views/shell/palette.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::timeline {
 
-/// Stacked bars with names, drawn from profiler/geometry.
-class BarChart : public QWidget {
+/// Stacked bars with names, drawn from profiler/geometry. With more height, the bars become thicker.
+class BarChart : public QWidget, public shell::Growing {
   Q_OBJECT
 
  public:
@@ -31,6 +32,8 @@ class BarChart : public QWidget {
   const std::vector<geometry::Bar>& bars() const { return bars_; }
   /// The box of a part in the widget's coordinates.
   QRect partRect(const geometry::BarHit& part) const;
+  Heights heights() const override;
+  void growTo(int height) override;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
@@ -44,6 +47,8 @@ class BarChart : public QWidget {
 
  private:
   geometry::StackedBars chart() const;
+  int heightAt(int pitch) const;
+  int thickness() const;
   int nameWidth() const;
   int noteWidth() const;
 
@@ -53,6 +58,7 @@ class BarChart : public QWidget {
   QStringList names_, notes_;
   double scaleTo_ = 0;
   int marked_ = -1;
+  int pitch_;  ///< from one bar to the next
   std::function<QString(const geometry::BarHit&)> describe_;
 };
 

@@ -34,6 +34,16 @@ void ItemChart::setHint(const QSize& hint) {
   updateGeometry();
 }
 
+void ItemChart::setHeights(int least, int most) {
+  heights_ = {least, std::max(least, most), least};
+  setFixedHeight(least);
+}
+
+void ItemChart::growTo(int height) {
+  heights_.now = height;
+  setFixedHeight(height);
+}
+
 void ItemChart::paintEvent(QPaintEvent*) {
   if (!source_.draw) return;
   QPainter painter(this);

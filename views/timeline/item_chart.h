@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "profiler/geometry/shapes.h"
+#include "views/shell/growing.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::timeline {
 
 /// A chart of numbered items whose geometry comes from profiler/geometry. A click or the arrow keys mark an
 /// item, and the pointer shows what the item is.
-class ItemChart : public QWidget {
+class ItemChart : public QWidget, public shell::Growing {
   Q_OBJECT
 
  public:
@@ -48,6 +49,10 @@ class ItemChart : public QWidget {
   int marked() const { return marked_; }
   QRect itemRect(int item) const { return source_.rect ? source_.rect(size(), item) : QRect(); }
   void setHint(const QSize& hint);
+  /// Fixes the height, and says how tall the chart may become where its page has room to spare.
+  void setHeights(int least, int most);
+  Heights heights() const override { return heights_; }
+  void growTo(int height) override;
   QSize sizeHint() const override { return hint_; }
   QSize minimumSizeHint() const override { return {220, std::min(hint_.height(), 160)}; }
 
@@ -68,6 +73,7 @@ class ItemChart : public QWidget {
   Source source_;
   QSize hint_{480, 360};
   int marked_ = -1;
+  Heights heights_;
 };
 
 }  // namespace pipescope::timeline

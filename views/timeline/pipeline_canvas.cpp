@@ -20,7 +20,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kLowest = 20, kHighest = 120, kFewestRows = 6, kPipelineMargin = 6;
+constexpr int kLowest = 20, kHighest = 120, kFewestRows = 6, kPipelineMargin = 6, kFoot = 20;
 /// Part of the length that is left free on both sides.
 constexpr double kRoom = 0.01;
 
@@ -64,7 +64,8 @@ void PipelineCanvas::setOptions(const geometry::PipelineOptions& options) {
 void PipelineCanvas::layOut() {
   const int rows = grid_ ? std::max<int>(1, static_cast<int>(grid_->rows.size())) : 1;
   metrics_ = {};
-  const int room = viewport()->height() - metrics_.top() - 2 * kPipelineMargin;
+  if (grid_ && grid_->firstFullColumn >= 0) metrics_.foot = kFoot;
+  const int room = rowsHeight() - 2 * kPipelineMargin;
   // On a tall screen rows may be higher, but a few of them do not fill it.
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
@@ -78,6 +79,9 @@ void PipelineCanvas::layOut() {
 
 int PipelineCanvas::rowsWidth() const {
   return std::max(1, viewport()->width() - kGutter);
+}
+int PipelineCanvas::rowsHeight() const {
+  return viewport()->height() - metrics_.top() - metrics_.foot;
 }
 int PipelineCanvas::top() const {
   return verticalScrollBar()->value() - kPipelineMargin;
@@ -190,7 +194,7 @@ void PipelineCanvas::select(int cell) {
 void PipelineCanvas::reveal(int cell) {
   if (cell < 0 || !grid_) return;
   const geometry::Box box = scene_.boxOf(view_, top(), cell);
-  const int bottom = viewport()->height() - metrics_.top();
+  const int bottom = rowsHeight();
   if (box.y < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + box.y - kPipelineMargin);
   if (box.bottom() > bottom)
     verticalScrollBar()->setValue(verticalScrollBar()->value() + box.bottom() - bottom + kPipelineMargin);
@@ -230,7 +234,7 @@ bool PipelineCanvas::viewportEvent(QEvent* event) {
 
 void PipelineCanvas::pointAt(const QPoint& position) {
   const int x = position.x() - kGutter, y = position.y() - metrics_.top();
-  const bool onRows = x >= 0 && y >= 0;
+  const bool onRows = x >= 0 && y >= 0 && y < rowsHeight();
   hovered_ = onRows ? scene_.cellAt(view_, top(), x, y) : -1;
   hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), x, y) : nullptr;
 }
@@ -284,7 +288,7 @@ void PipelineCanvas::paintEvent(QPaintEvent*) {
 
 void PipelineCanvas::paintOverlay(QPainter& painter) const {
   painter.save();
-  painter.setClipRect(kGutter, metrics_.top(), rowsWidth(), viewport()->height() - metrics_.top());
+  painter.setClipRect(kGutter, metrics_.top(), rowsWidth(), rowsHeight());
   painter.setBrush(Qt::NoBrush);
   if (hovered_ >= 0) {
     painter.setPen(palette_.ui(Ui::text));
@@ -339,8 +343,8 @@ void PipelineCanvas::mouseMoveEvent(QMouseEvent* event) {
 void PipelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
   const bool click = pressing_ && !dragging_ && event->button() == Qt::LeftButton;
   pressing_ = dragging_ = false;
-  if (!click || event->x() < kGutter || event->y() < metrics_.top()) return;
-  select(scene_.cellAt(view_, top(), event->x() - kGutter, event->y() - metrics_.top()));
+  const int x = event->x() - kGutter, y = event->y() - metrics_.top();
+  if (click && x >= 0 && y >= 0 && y < rowsHeight()) select(scene_.cellAt(view_, top(), x, y));
 }
 
 void PipelineCanvas::mouseDoubleClickEvent(QMouseEvent*) {

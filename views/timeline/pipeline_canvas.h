@@ -73,6 +73,7 @@ class PipelineCanvas : public QAbstractScrollArea {
   void reveal(int cell);
   int top() const;
   int rowsWidth() const;
+  int rowsHeight() const;
   void pointAt(const QPoint& position);
   void forgetMoved();
   void paintOverlay(QPainter& painter) const;

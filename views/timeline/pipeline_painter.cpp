@@ -34,9 +34,10 @@ void PipelinePainter::paint(QPainter& painter) const {
 }
 
 void PipelinePainter::paintCells(QPainter& painter) const {
-  const int head = content_.metrics.top(), width = content_.size.width(), height = content_.size.height();
+  const int head = content_.metrics.top(), width = content_.size.width(), height = content_.size.height(),
+            rows = height - head - content_.metrics.foot;
   painter.save();
-  painter.setClipRect(kGutter, head, width - kGutter, height - head);
+  painter.setClipRect(kGutter, head, width - kGutter, rows);
   painter.translate(kGutter, head);
   if (!content_.options.grid) {
     for (const geometry::AxisTick& tick :
@@ -44,12 +45,14 @@ void PipelinePainter::paintCells(QPainter& painter) const {
       painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, height),
                        content_.palette.ui(Ui::grid));
   }
-  paintShapes(painter,
-              content_.scene.draw(content_.view, content_.top, height - head, content_.labels.measure()),
+  paintShapes(painter, content_.scene.draw(content_.view, content_.top, rows, content_.labels.measure()),
               content_.palette, content_.labels);
-  paintFirstFull(painter);
   for (const geometry::Arrow& arrow : content_.scene.pathArrows(content_.view, content_.top))
     paintArrow(painter, arrow, content_.palette);
+  painter.translate(-kGutter, -head);
+  painter.setClipRect(kGutter, head, width - kGutter, height - head);
+  painter.translate(kGutter, head);
+  paintFirstFull(painter);
   painter.restore();
 }
 
@@ -63,10 +66,11 @@ void PipelinePainter::paintFirstFull(QPainter& painter) const {
   painter.setFont(content_.labels.font());
   const QString text = translated("all stages work from here");
   const int wide = QFontMetrics(content_.labels.font()).horizontalAdvance(text) + 8;
-  const int y = std::min(content_.scene.height() - content_.top + 2,
-                         content_.size.height() - content_.metrics.top() - 16);
+  const int y = std::min(content_.scene.height() - content_.top,
+                         content_.size.height() - content_.metrics.top() - content_.metrics.foot) +
+                2;
   const QRect label(std::min(*full + 1, content_.view.width() - wide), y, wide, 15);
-  painter.fillRect(label, content_.palette.ui(Ui::surface));  // covers rows that lie there
+  painter.fillRect(label, content_.palette.ui(Ui::surface));  // the line may lie there
   painter.drawText(label.adjusted(3, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
 }
 
@@ -116,9 +120,9 @@ void PipelinePainter::paintGutter(QPainter& painter) const {
   const geometry::PipelineMetrics& metrics = content_.metrics;
   const int height = content_.size.height();
   painter.save();
-  painter.setClipRect(0, metrics.top(), kGutter, height - metrics.top());
   painter.fillRect(0, metrics.top(), kGutter, height, content_.palette.ui(Ui::raised));
   painter.fillRect(kGutter - 1, 0, 1, height, content_.palette.ui(Ui::border));
+  painter.setClipRect(0, metrics.top(), kGutter, height - metrics.top() - metrics.foot);
   int y = metrics.top() - content_.top;
   for (const analysis::PipelineRow& row : content_.grid.rows) {
     if (y + metrics.row >= metrics.top() && y <= height) paintRowName(painter, row, y);

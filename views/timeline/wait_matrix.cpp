@@ -12,13 +12,22 @@ using shell::Ui;
 
 namespace {
 constexpr int kMatrixHead = 22, kMatrixPad = 8, kTallCell = 28, kLowCell = 4, kTallMatrix = 560,
-              kWidestCell = 120, kNarrowCell = 6;
+              kTallestCell = 60, kCellShape = 4, kWidestCell = 120, kNarrowCell = 6;
 
 /// How many columns there are between two names of this width: 1, 2 or 5 times a power of ten.
 int everyOf(int name, int column) {
   int every = 1;
   for (int i = 0; every * column < name; ++i) every = i % 3 == 1 ? every / 2 * 5 : every * 2;
   return every;
+}
+
+/// Broken at the blank that is nearest to the middle.
+QString onTwoLines(QString name) {
+  int best = -1;
+  for (int at = name.indexOf(QLatin1Char(' ')); at >= 0; at = name.indexOf(QLatin1Char(' '), at + 1)) {
+    if (best < 0 || std::abs(2 * at - name.size()) < std::abs(2 * best - name.size())) best = at;
+  }
+  return best < 0 ? name : name.replace(best, 1, QLatin1Char('\n'));
 }
 }  // namespace
 
@@ -32,6 +41,8 @@ WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
 void WaitMatrix::setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells) {
   rows_ = std::move(rows);
   columns_ = std::move(columns);
+  heads_.clear();
+  for (const QString& name : columns_) heads_ << onTwoLines(name);
   cells_ = std::move(cells);
   largest_ = 0;
   QStringList sentences;
@@ -69,12 +80,37 @@ void WaitMatrix::changeEvent(QEvent* event) {
 }
 
 /// Many rows become lower, so that the whole matrix can be seen at once.
-int WaitMatrix::cellHeight() const {
+int WaitMatrix::leastCell() const {
   return std::clamp(kTallMatrix / std::max(1, static_cast<int>(rows_.size())), kLowCell, kTallCell);
 }
 
+int WaitMatrix::cellHeight() const {
+  return std::max(leastCell(), grownCell_);
+}
+int WaitMatrix::headHeight() const {
+  const bool two = std::any_of(heads_.begin(), heads_.end(),
+                               [](const QString& head) { return head.contains(QLatin1Char('\n')); });
+  return kMatrixHead + (two ? fontMetrics().lineSpacing() : 0);
+}
+int WaitMatrix::heightOf(int cell) const {
+  return headHeight() + static_cast<int>(rows_.size()) * cell + 2;
+}
+
+shell::Growing::Heights WaitMatrix::heights() const {
+  return {heightOf(leastCell()), heightOf(kTallestCell), heightOf(cellHeight())};
+}
+
+void WaitMatrix::growTo(int height) {
+  const int rows = std::max(1, static_cast<int>(rows_.size()));
+  const int cell = std::clamp((height - heightOf(0)) / rows, 0, kTallestCell);
+  if (cell == grownCell_) return;
+  grownCell_ = cell;
+  updateGeometry();
+  update();
+}
+
 QSize WaitMatrix::sizeHint() const {
-  return {480, kMatrixHead + static_cast<int>(rows_.size()) * cellHeight() + 2};
+  return {480, heightOf(cellHeight())};
 }
 QSize WaitMatrix::minimumSizeHint() const {
   return {220, sizeHint().height()};
@@ -82,8 +118,9 @@ QSize WaitMatrix::minimumSizeHint() const {
 
 QRect WaitMatrix::cellRect(int row, int column) const {
   const int count = std::max(1, static_cast<int>(columns_.size())), names = nameWidth();
-  const int wide = std::clamp((width() - names) / count, kNarrowCell, kWidestCell);
-  return {names + column * wide, kMatrixHead + row * cellHeight(), wide, cellHeight()};
+  const int wide =
+      std::clamp((width() - names) / count, kNarrowCell, std::max(kWidestCell, kCellShape * cellHeight()));
+  return {names + column * wide, headHeight() + row * cellHeight(), wide, cellHeight()};
 }
 
 const WaitCell* WaitMatrix::cellAt(const QPoint& position) const {
@@ -108,21 +145,35 @@ void WaitMatrix::paintNames(QPainter& painter) const {
                      fontMetrics().elidedText(rows_[row], Qt::ElideMiddle, box.width()));
   }
   painter.setPen(palette_.ui(Ui::muted));
+  for (const int column : namedColumns())
+    painter.drawText(headRect(column),
+                     static_cast<int>(Qt::AlignHCenter | Qt::AlignBottom) | Qt::TextDontClip, heads_[column]);
+}
+
+/// The name of the last column may lie to its left.
+QRect WaitMatrix::headRect(int column) const {
+  constexpr int kBelow = 4;
+  const int wide = fontMetrics().size(0, heads_[column]).width();
+  QRect box(cellRect(0, column).center().x() - wide / 2, 0, wide, headHeight() - kBelow);
+  if (box.right() >= width()) box.moveRight(width() - 1);
+  return box;
+}
+
+std::vector<int> WaitMatrix::namedColumns() const {
   int widest = 0;
-  for (const QString& name : columns_) widest = std::max(widest, fontMetrics().horizontalAdvance(name));
-  const int everyColumn = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
+  for (const QString& head : heads_) widest = std::max(widest, fontMetrics().size(0, head).width());
+  const int every = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
+  std::vector<int> named;
   int free = 0;
   for (int column = 0; column < columns_.size(); ++column) {
     // The last column may be the host.
-    if (column % everyColumn != 0 && column + 1 < columns_.size()) continue;
-    const QRect cell = cellRect(0, column);
-    const int wide = fontMetrics().horizontalAdvance(columns_[column]);
-    QRect box(cell.center().x() - wide / 2, 0, wide, kMatrixHead);
-    if (box.right() >= width()) box.moveRight(width() - 1);
+    if (column % every != 0 && column + 1 < columns_.size()) continue;
+    const QRect box = headRect(column);
     if (box.x() < free) continue;  // the last one, moved to the left, would lie on the name before it
-    painter.drawText(box, static_cast<int>(Qt::AlignCenter) | Qt::TextDontClip, columns_[column]);
+    named.push_back(column);
     free = box.right() + kMatrixPad;
   }
+  return named;
 }
 
 void WaitMatrix::paintCell(QPainter& painter, const WaitCell& cell) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "profiler/geometry/colour_role.h"
+#include "views/shell/growing.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::timeline {
@@ -18,7 +19,7 @@ struct WaitCell {
 };
 
 /// A matrix: each row is a device that waits, each column what it waits for.
-class WaitMatrix : public QWidget {
+class WaitMatrix : public QWidget, public shell::Growing {
   Q_OBJECT
 
  public:
@@ -30,11 +31,15 @@ class WaitMatrix : public QWidget {
   const QStringList& rows() const { return rows_; }
   const QStringList& columns() const { return columns_; }
   const std::vector<WaitCell>& cells() const { return cells_; }
+  /// Which columns have their names above them.
+  std::vector<int> namedColumns() const;
   /// Where a cell is drawn.
   QRect cellRect(int row, int column) const;
   /// Highlights a row; −1: none.
   void setMarked(int row);
   int marked() const { return marked_; }
+  Heights heights() const override;
+  void growTo(int height) override;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
@@ -50,17 +55,22 @@ class WaitMatrix : public QWidget {
  private:
   void measureNames();
   int nameWidth() const;
+  int headHeight() const;
+  int leastCell() const;
   int cellHeight() const;
+  int heightOf(int cell) const;
   const WaitCell* cellAt(const QPoint& position) const;
   void paintNames(QPainter& painter) const;
+  QRect headRect(int column) const;
   void paintCell(QPainter& painter, const WaitCell& cell) const;
 
   const shell::Palette& palette_;
   LabelFont labels_;
   QStringList rows_, columns_;
+  QStringList heads_;  ///< the names of the columns, those of several words on two lines
   std::vector<WaitCell> cells_;
   double largest_ = 0;
-  int marked_ = -1, mostNameWidth_ = 160, widestName_ = 0;
+  int marked_ = -1, mostNameWidth_ = 160, widestName_ = 0, grownCell_ = 0;
 };
 
 }  // namespace pipescope::timeline

@@ -50,7 +50,7 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
   const PredictedStage& now = prediction->stages[index];
   QStringList lines = {timeText(now.milliseconds()),
                        now.missingBytes > 0 ? tr("lacks %1").arg(bytesText(now.missingBytes))
-                       : now.roomBytes > 0  ? tr("%1 % full").arg(100 * fillOf(now), 0, 'f', 1)
+                       : now.roomBytes > 0  ? tr("address span %1 %").arg(100 * fillOf(now), 0, 'f', 1)
                                             : tr("memory unknown")};
   if (!before || index >= before->stages.size()) return lines;
   const PredictedStage& old = before->stages[index];

@@ -128,8 +128,9 @@ void Workbench::makeLayout() {
 
 QWidget* Workbench::makeStages() {
   auto* panel = new pages::Panel(palette_, {}, this);
-  panel->setTitle(tr("Stages"), tr("per micro-batch; drag blocks to other "
-                                   "stages, and stages to other devices"));
+  panel->setTitle(tr("Stages"),
+                  tr("time of a micro-batch with host copies, without exchange; drag blocks to other "
+                     "stages, and stages to other devices"));
   summary_ = new QLabel(panel);
   summary_->setWordWrap(true);
   summary_->setTextFormat(Qt::PlainText);

@@ -84,6 +84,14 @@ OneDevice::OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, st
   catalog = analysis::loadCatalog(profile).value();
 }
 
+TEST(FormatCell, AZeroHasNoSign) {
+  EXPECT_EQ(formatCell(-0.0001, Format::ratio), "0.000");
+  EXPECT_EQ(formatCell(-0.0001, Format::fraction), "0.0 %");
+  EXPECT_EQ(formatCell(-0.2, Format::ticks), "0");
+  EXPECT_EQ(formatCell(-0.5, Format::ratio), "-0.500");
+  EXPECT_EQ(formatCell(std::string("-0"), Format::plain), "-0") << "words stay as they are";
+}
+
 TEST(Words, TimesAreReadAsTheDevicesCountThem) {
   const Words chip = wordsOf(*OneDevice(model::TickMeaning::clockCycle, 1'330'000'000, 1472).catalog);
   EXPECT_STREQ(chip.time.unit, "cycles");

@@ -150,6 +150,17 @@ TEST(Waterfall, ColoursTellGainsFromLossesAndLinesJoinTheColumns) {
   EXPECT_EQ(shapes.lines[2].y1, chart.boxOf(3).y);
 }
 
+TEST(Waterfall, ChangesForOtherWorkAreNeitherGainsNorLosses) {
+  const Waterfall chart(
+      {{"source", 100, true}, {"a", -30, false}, {"b", 10, false}, {"target", 80, true}}, 400, 240,
+      [](double, bool) { return std::string(); }, false);
+  const Shapes shapes = chart.draw({});
+  EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(ColourRole::lostUseful)].empty());
+  EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(ColourRole::lostImbalance)].empty());
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::otherKind)],
+            (std::vector<Box>{chart.boxOf(1), chart.boxOf(2)}));
+}
+
 TEST(StepCurves, NoPeakIsAveragedAway) {
   StepCurve curve{ColourRole::series, std::vector<double>(10'000, 1)};
   curve.values[5'003] = 100;

@@ -228,6 +228,22 @@ TEST(PipelineMarks, CausesOfWaitsComeBeforeWorkOfAnUnknownKind) {
   EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(25), Ticks(40), ColourRole::otherPass, "other", false}));
 }
 
+TEST(PipelineMarks, WaitsThatAreTooNarrowToBeSeenAloneAreHatchedTogether) {
+  // 500 waits of two ticks without a gap between them, each a fifth of a pixel.
+  auto grid = std::make_shared<PipelineGrid>();
+  grid->rows.resize(1);
+  grid->start = grid->span.start = Ticks(0);
+  grid->end = grid->span.end = Ticks(1000);
+  auto marks = std::make_shared<PipelineMarks>(1);
+  for (int i = 0; i < 500; ++i)
+    (*marks)[0].push_back({Ticks(2 * i), Ticks(2 * i + 2), ColourRole::waitUpdate, "update", true});
+  const PipelineScene scene(grid, {}, {}, marks);
+  const Shapes shapes = scene.draw(TimeView(Ticks(0), Ticks(1000), 100), 0, 400, {});
+  EXPECT_EQ(shapes.fillCount(), 0U) << "a filled box would be read as a weight update";
+  ASSERT_EQ(shapes.hatches.size(), 1U);
+  EXPECT_EQ(shapes.hatches[0].box.width, 100);
+}
+
 TEST(PipelineMarks, PassesOfAnotherIterationAreNotTakenForOnesOfThis) {
   // The device has done its only pass by 10 and begins the next iteration at 20, while others are still busy.
   PipelineGrid grid;

@@ -134,5 +134,15 @@ TEST(Bars, HostileValuesCountAsNothing) {
   EXPECT_EQ(StackedBars(std::vector<Bar>(1), {100, 20, 10, 0}).draw(tenWide()).fillCount(), 0U);
 }
 
+TEST(Shapes, WordsThatDoNotFitLoseTheFirstOnes) {
+  const TextMeasure measure;  // seven pixels a character
+  EXPECT_EQ(fitLastWords("training epoch 1 call 12", 24 * 7, measure), "training epoch 1 call 12");
+  EXPECT_EQ(fitLastWords("training epoch 1 call 12", 24 * 7 - 1, measure), "epoch 1 call 12");
+  EXPECT_EQ(fitLastWords("training epoch 1 call 12", 7 * 7, measure), "call 12");
+  EXPECT_EQ(fitLastWords("training epoch 1 call 12", 2 * 7, measure), "12");
+  EXPECT_EQ(fitLastWords("training", 5 * 7, measure), fitText("training", 5 * 7, measure));
+  EXPECT_EQ(fitLastWords("training", 0, measure), "");
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

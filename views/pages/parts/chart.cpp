@@ -187,6 +187,7 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
       stack_(new StackItem(*this)),
       bandItem_(new BandItem(*this)),
       otherItem_(new OtherItem(*this)),
+      limitGround_(new QwtPlotMarker),
       limit_(new QwtPlotMarker),
       markLine_(new QwtPlotMarker) {
   setAxisScaleDraw(yLeft, new BytesScale);
@@ -196,11 +197,14 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
   bandItem_->attach(this);
   otherItem_->attach(this);
   limit_->setLineStyle(QwtPlotMarker::HLine);
+  limitGround_->setLineStyle(QwtPlotMarker::HLine);
+  limitGround_->setZ(39);
   limit_->setLabelAlignment(Qt::AlignRight | Qt::AlignTop);
   limit_->setZ(40);
   markLine_->setLineStyle(QwtPlotMarker::VLine);
   markLine_->setZ(50);
-  for (QwtPlotMarker* marker : {limit_, markLine_}) marker->setVisible(false), marker->attach(this);
+  for (QwtPlotMarker* marker : {limitGround_, limit_, markLine_})
+    marker->setVisible(false), marker->attach(this);
   setMinimumHeight(170);
   setRange(0, whole());  // otherwise a first stack of one index would lie on Qwt's own axis up to 1,000
   follow();
@@ -260,7 +264,7 @@ void Chart::showSize(int before) {
   scaleValues();
 }
 
-void Chart::showBeside(const shell::Beside* source, double) {
+void Chart::showBeside(const shell::Beside* source, const shell::BesideTerms&) {
   const auto* other = dynamic_cast<const Chart*>(source);
   if (other == nullptr && others().size() == 0) return;
   const int before = static_cast<int>(whole());
@@ -288,8 +292,10 @@ std::int64_t Chart::total(int index) const {
 
 void Chart::setLimit(double bytes, const QString& name) {
   limitBytes_ = bytes;
-  limit_->setVisible(bytes >= 0);
-  limit_->setValue(0, bytes);
+  for (QwtPlotMarker* marker : {limitGround_, limit_}) {
+    marker->setVisible(bytes >= 0);
+    marker->setValue(0, bytes);
+  }
   QwtText text(name);
   QFont small = timeline::LabelFont(font()).font();
   text.setFont(small);
@@ -341,6 +347,7 @@ void Chart::resizeEvent(QResizeEvent* event) {
 void Chart::follow() {
   RangePlot::follow();
   limit_->setLinePen(palette_.ui(Ui::error), 1, Qt::DashLine);
+  limitGround_->setLinePen(palette_.ui(Ui::surface), 3);
   QwtText text = limit_->label();
   text.setColor(palette_.ui(Ui::error));
   text.setBackgroundBrush(palette_.ui(Ui::surface));

@@ -61,7 +61,7 @@ class Chart : public RangePlot, public shell::Beside {
   int highest() const;  ///< the index with the largest total, the first of equal ones; 0: there is none
   const std::vector<StackLayer>& layers() const { return shown_->layers; }
   QString besideName() const override { return QStringLiteral("chart"); }
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// The sum of the other profile at an index; −1: none.
   std::int64_t otherTotal(int index) const;
 
@@ -94,7 +94,7 @@ class Chart : public RangePlot, public shell::Beside {
   StackItem* stack_;
   BandItem* bandItem_;
   OtherItem* otherItem_;
-  QwtPlotMarker *limit_, *markLine_;
+  QwtPlotMarker *limitGround_, *limit_, *markLine_;  ///< the ground sets the limit off from bars
   double limitBytes_ = -1;
   int mark_ = -1, lit_ = -1;
 };

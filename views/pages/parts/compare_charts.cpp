@@ -5,6 +5,8 @@
 
 #include "profiler/geometry/curves.h"
 #include "profiler/geometry/waterfall.h"
+#include "profiler/sections/column_text.h"
+#include "views/pages/parts/legends.h"
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/text.h"
 #include "views/timeline/pipeline_canvas.h"
@@ -16,8 +18,8 @@ using geometry::ColourRole;
 using sections::Format;
 using timeline::ItemChart;
 
-constexpr int kWaterfallHeight = 240, kCurvesHeight = 200, kPipelineRow = 40, kPipelineHead = 64,
-              kMostPipelineRows = 8;
+constexpr int kWaterfallHeight = 240, kWaterfallMost = 480, kCurvesHeight = 200, kCurvesMost = 400,
+              kPipelineRow = 40, kPipelineHead = 76, kMostPipelineRows = 8;
 
 /// The source is an area, so that the line of the target can be seen where both are equal.
 constexpr ColourRole kSourceRole = ColourRole::counter, kTargetRole = ColourRole::waitSlowerStage;
@@ -38,18 +40,32 @@ const std::vector<sections::Cell>* rowNamed(const sections::SectionTable& step, 
   return nullptr;
 }
 
+/// One legend for both pipelines.
+std::vector<timeline::LegendEntry> legendOf(const ComparedSideData& source, const ComparedSideData& target) {
+  const ComparedSideData* most = source.grid != nullptr ? &source : &target;
+  if (source.grid != nullptr && target.grid != nullptr &&
+      target.grid->microBatches > source.grid->microBatches)
+    most = &target;
+  if (most->grid == nullptr) return {};
+  geometry::PipelineMarks marks;
+  for (const ComparedSideData* side : {&source, &target}) {
+    if (side->marks != nullptr) marks.insert(marks.end(), side->marks->begin(), side->marks->end());
+  }
+  return pipelineLegend(*most->grid, {}, &marks);
+}
+
 }  // namespace
 
 StepWaterfall::StepWaterfall(const shell::Palette& palette, QWidget* parent)
     : Panel(palette, tr("From one step time to the other"), parent), chart_(new ItemChart(palette, this)) {
   chart_->setAccessibleName(tr("Waterfall"));
   chart_->setHint({480, kWaterfallHeight});
-  chart_->setFixedHeight(kWaterfallHeight);
+  chart_->setHeights(kWaterfallHeight, kWaterfallMost);
   body()->addWidget(chart_);
   connect(chart_, &ItemChart::clicked, chart_, &ItemChart::setMarked);
 }
 
-void StepWaterfall::setSection(const sections::Section& diff, const QString& unit) {
+void StepWaterfall::setSection(const sections::Section& diff, const QString& unit, bool sameWork) {
   const sections::SectionTable& step = *tableNamed(diff, "step");
   const auto* whole = rowNamed(step, "step_cycles");
   const std::size_t before = columnNamed(step, "before"), after = columnNamed(step, "after"),
@@ -68,18 +84,22 @@ void StepWaterfall::setSection(const sections::Section& diff, const QString& uni
   for (const auto& column : columns) values_.push_back(column.value);
   const double perUnit = diff.ticksPerShownUnit;
   const auto format = [perUnit](double value, bool change) {
-    return (change && value > 0 ? "+" : "") + formatCell(value, Format::ticks, perUnit);
+    return change ? sections::signedText(formatCell(value, Format::ticks, perUnit), value)
+                  : formatCell(value, Format::ticks, perUnit);
   };
   auto tips = std::make_shared<QStringList>();
   for (const auto& column : columns)
     *tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), unit);
-  const auto at = [columns, format](QSize size) {
-    return geometry::Waterfall(columns, size.width(), size.height(), format);
+  const auto at = [columns, format, sameWork](QSize size) {
+    return geometry::Waterfall(columns, size.width(), size.height(), format, sameWork);
   };
   chart_->setFigure(
       at, [tips](int item) { return tips->at(item); }, ItemChart::numbered(columns.size()));
   setTitle(tr("From one step time to the other"),
-           tr("%1, mean of the last call's iterations; the changes add up to the difference").arg(unit));
+           (sameWork ? tr("%1, mean of the last call's iterations; the changes add up to the difference")
+                     : tr("%1, mean of the last call's iterations; the changes add up to the difference, and "
+                          "since the two iterations do different work, less is not better"))
+               .arg(unit));
 }
 
 TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidget* parent)
@@ -89,7 +109,7 @@ TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidge
       legend_(new timeline::Legend(palette, this)) {
   chart_->setAccessibleName(title);
   chart_->setHint({480, kCurvesHeight});
-  chart_->setFixedHeight(kCurvesHeight);
+  chart_->setHeights(kCurvesHeight, kCurvesMost);
   body()->addWidget(chart_);
   body()->addWidget(legend_);
   legend_->setEntries({{tr("source"), kSourceRole, false}, {tr("target"), kTargetRole, false}});
@@ -125,7 +145,8 @@ void TwoCurves::setCurves(std::vector<double> source, std::vector<double> target
 TwoPipelines::TwoPipelines(const shell::Palette& palette, QWidget* parent)
     : Panel(palette, tr("Pipelines"), parent),
       source_(new timeline::PipelineCanvas(palette, this)),
-      target_(new timeline::PipelineCanvas(palette, this)) {
+      target_(new timeline::PipelineCanvas(palette, this)),
+      legend_(new timeline::Legend(palette, this)) {
   setTitle(
       tr("Pipelines"),
       tr("one iteration of each, source above target; both show the same stretch of time, counted from the "
@@ -134,12 +155,20 @@ TwoPipelines::TwoPipelines(const shell::Palette& palette, QWidget* parent)
   target_->setAccessibleName(tr("Pipeline of the target"));
   body()->addWidget(source_);
   body()->addWidget(target_);
+  body()->addWidget(legend_);
 }
 
 void TwoPipelines::setSides(const ComparedSideData& source, const ComparedSideData& target) {
   const auto set = [](timeline::PipelineCanvas* canvas, const ComparedSideData& side) {
     canvas->setVisible(side.grid != nullptr);
-    canvas->setGrid(side.grid, nullptr, side.scale);
+    canvas->setGrid(side.grid, side.marks, side.scale);
+    canvas->setDescriber([grid = side.grid, scale = side.scale, canvas](int cell) {
+      const analysis::PipelineCell& at = grid->cells[static_cast<std::size_t>(cell)];
+      return QStringList{tr("%1 of stage %2").arg(text(canvas->scene().labelOf(cell))).arg(at.stage),
+                         text(formatDuration(at.end - at.start, scale))};
+    });
+    canvas->setMarkDescriber(
+        [scale = side.scale](const geometry::PipelineMark& mark) { return markInWords(mark, scale); });
     const int rows = side.grid == nullptr ? 0 : static_cast<int>(side.grid->rows.size());
     canvas->setFixedHeight(kPipelineHead + kPipelineRow * std::clamp(rows, 1, kMostPipelineRows));
   };
@@ -148,6 +177,7 @@ void TwoPipelines::setSides(const ComparedSideData& source, const ComparedSideDa
   set(target_, target);
   if (source.grid != nullptr && target.grid != nullptr) source_->setTwin(target_);
   setVisible(source.grid != nullptr || target.grid != nullptr);
+  legend_->setEntries(legendOf(source, target));
 }
 
 }  // namespace pipescope::pages

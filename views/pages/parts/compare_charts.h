@@ -18,7 +18,8 @@ class StepWaterfall : public Panel {
 
  public:
   explicit StepWaterfall(const shell::Palette& palette, QWidget* parent = nullptr);
-  void setSection(const sections::Section& diff, const QString& unit);
+  /// `sameWork`: a shorter step is a better one.
+  void setSection(const sections::Section& diff, const QString& unit, bool sameWork);
   timeline::ItemChart* chart() const { return chart_; }
   /// The figures of the columns: source, the changes, target.
   const std::vector<double>& values() const { return values_; }
@@ -53,6 +54,7 @@ class TwoPipelines : public Panel {
 
  private:
   timeline::PipelineCanvas *source_, *target_;
+  timeline::Legend* legend_;
 };
 
 }  // namespace pipescope::pages

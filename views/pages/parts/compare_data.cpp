@@ -44,7 +44,10 @@ base::Status addGrid(const sections::Context& context, base::Progress& progress,
   request.executable = context.executable;
   PIPESCOPE_ASSIGN(analysis::PipelineGrid grid,
                    analysis::pipelineGrid(context.source, context.catalog, request, progress));
-  if (!grid.cells.empty()) side.grid = std::make_shared<const analysis::PipelineGrid>(std::move(grid));
+  if (grid.cells.empty()) return {};
+  PIPESCOPE_ASSIGN(side.marks,
+                   readMarks(context.source, context.catalog, context.executable, grid, progress));
+  side.grid = std::make_shared<const analysis::PipelineGrid>(std::move(grid));
   return {};
 }
 

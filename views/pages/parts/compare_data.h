@@ -7,6 +7,7 @@
 #include "profiler/base/progress.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
+#include "views/pages/parts/pipeline_gaps.h"
 
 namespace pipescope::pages {
 
@@ -17,6 +18,7 @@ struct ComparedSideData {
   std::vector<std::string> devices;  ///< names of the devices that have memory
   std::string unitName;
   std::shared_ptr<const analysis::PipelineGrid> grid;
+  MarksPointer marks;  ///< what fills the gaps of the grid; null: there is no grid
   geometry::TimeScale scale;
 };
 

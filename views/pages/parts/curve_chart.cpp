@@ -136,6 +136,21 @@ CurveChart::CurveChart(const shell::Palette& palette, QWidget* parent)
 
 CurveChart::~CurveChart() = default;
 
+void CurveChart::setLeastHeight(int pixels) {
+  leastHeight_ = pixels;
+  setFixedHeight(pixels);
+}
+
+shell::Growing::Heights CurveChart::heights() const {
+  constexpr int kShape = 2;  // a curve is twice as wide as it is high
+  if (leastHeight_ == 0) return {};
+  return {leastHeight_, std::max(leastHeight_, width() / kShape), minimumHeight()};
+}
+
+void CurveChart::growTo(int height) {
+  setFixedHeight(height);
+}
+
 void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices) {
   series_ = std::move(series);
   const bool percent = series_ && series_->counter.unit == "fraction";
@@ -171,7 +186,7 @@ QString CurveChart::besideName() const {
   return series_ ? QString::fromStdString(series_->counter.name) : QString();
 }
 
-void CurveChart::showBeside(const shell::Beside* source, double) {
+void CurveChart::showBeside(const shell::Beside* source, const shell::BesideTerms&) {
   const auto* chart = dynamic_cast<const CurveChart*>(source);
   const auto other = chart == nullptr ? nullptr : chart->series_;
   if (other == other_) return;

@@ -6,6 +6,7 @@
 #include "profiler/geometry/colour_role.h"
 #include "views/pages/parts/range_plot.h"
 #include "views/shell/beside.h"
+#include "views/shell/growing.h"
 
 class QwtPlotMarker;
 
@@ -14,7 +15,7 @@ namespace pipescope::pages {
 /// A counter against the number of its samples, which count from 1. In each column of pixels the line covers
 /// all values from the smallest to the largest. In a comparison, a second line is the counter of the other
 /// profile.
-class CurveChart : public RangePlot, public shell::Beside {
+class CurveChart : public RangePlot, public shell::Beside, public shell::Growing {
   Q_OBJECT
 
  public:
@@ -23,8 +24,12 @@ class CurveChart : public RangePlot, public shell::Beside {
 
   void setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices);
   const analysis::CounterSeries* series() const { return series_.get(); }
+  /// Fixes the height from which the chart grows, up to a good shape for its width.
+  void setLeastHeight(int pixels);
+  Heights heights() const override;
+  void growTo(int height) override;
   QString besideName() const override;
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   const analysis::CounterSeries* other() const { return other_.get(); }
 
  Q_SIGNALS:
@@ -43,6 +48,7 @@ class CurveChart : public RangePlot, public shell::Beside {
   void showAll();
 
   std::shared_ptr<const analysis::CounterSeries> series_, other_;  ///< other_: of the other profile
+  int leastHeight_ = 0;
   bool percent_ = false;  ///< the axis shows fractions as percentages
   CurveItem* curve_;
   QwtPlotMarker* mark_;

@@ -228,10 +228,11 @@ QString DataTable::besideName() const {
   return comparable_ ? QString::fromStdString(own_.key) : QString();
 }
 
-void DataTable::showBeside(const shell::Beside* source, double ticks) {
+void DataTable::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
   const auto* other = dynamic_cast<const DataTable*>(source);
   if (other == nullptr && !source_) return;
-  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_)
+  model_->setCostsJudged(terms.sameWork);
+  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && terms.ticks == sourceTicks_)
     return showPanel();
   source_.reset();
   sourceRevision_ = -1;
@@ -239,8 +240,8 @@ void DataTable::showBeside(const shell::Beside* source, double ticks) {
     source_ = other->own_;
     sourceRevision_ = other->revision_;
   }
-  sourceTicks_ = ticks;
-  showTable(source_ ? sections::withSource(own_, *source_, ticks) : own_);
+  sourceTicks_ = terms.ticks;
+  showTable(source_ ? sections::withSource(own_, *source_, terms.ticks) : own_);
   showPanel();
 }
 

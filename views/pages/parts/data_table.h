@@ -43,7 +43,7 @@ class DataTable : public QWidget, public shell::Beside {
   /// False: the table depends on what is selected, so it never shows another profile's figures.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// The keys of columns that a table hides until the menu shows them again.
   using HiddenColumns = std::function<std::set<std::string>(const sections::SectionTable& table)>;
   /// From now on, each table that is set hides these columns. They are not measured, which takes long.

@@ -33,7 +33,7 @@ QString FactGrid::besideName() const {
   return comparable_ ? QStringLiteral("facts") : QString();
 }
 
-void FactGrid::showBeside(const shell::Beside* source, double) {
+void FactGrid::showBeside(const shell::Beside* source, const shell::BesideTerms&) {
   std::vector<ShownFact> shown = own_;
   if (const auto* other = dynamic_cast<const FactGrid*>(source)) {
     const auto find = [](std::vector<ShownFact>& facts, const QString& label) {

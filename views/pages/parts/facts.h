@@ -24,7 +24,7 @@ class FactGrid : public QWidget, public shell::Beside {
   /// True: the facts are the same for every profile, whatever is selected.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// Uses as many columns as have at least this width; 370 unless set.
   void setColumnWidth(int width);
   const std::vector<ShownFact>& facts() const { return facts_; }

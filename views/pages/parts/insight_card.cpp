@@ -19,17 +19,13 @@ using sections::Cell;
 using sections::Format;
 using shell::Ui;
 
-constexpr int kInsightIcon = 20, kGainWidth = 250;
+constexpr int kInsightIcon = 20, kGainWidth = 250, kMostGain = 480, kSentencesShare = 3;
 constexpr int kWidestSentences =
     1'000;  ///< a gain that is farther away is not read together with its finding
 
 /// The section "execution" has no page of its own: the trace shows what it reports.
 QString pageOf(const QString& section) {
   return section == QLatin1String("execution") ? QStringLiteral("trace") : section;
-}
-
-QString threeDigits(const Cell& cell) {
-  return QString::number(numberIn(cell), 'g', 3);
 }
 
 QLabel* wrappedLabel(const QString& words, QWidget* parent) {
@@ -56,9 +52,8 @@ class InsightReader {
     shown.changes = wordsIn(cell("changes"));
     shown.gainReason = wordsIn(cell("gain_reason"));
     shown.severe = numberIn(cell("severe")) != 0 || cell("severe") == Cell(true);
-    shown.figure = tr("%1: %2; the threshold is %3")
-                       .arg(wordsIn(cell("figure_meaning")), threeDigits(cell("figure")),
-                            threeDigits(cell("threshold")));
+    const auto [figure, threshold] = toldApart(numberIn(cell("figure")), numberIn(cell("threshold")));
+    shown.figure = tr("%1: %2; the threshold is %3").arg(wordsIn(cell("figure_meaning")), figure, threshold);
     shown.share = numberIn(cell("step_share"));
     readGain(cell("gain_fraction"), shown);
     readPlace(cell("page"), cell("stage"), cell("device"), cell("from_cycles"), shown);
@@ -98,6 +93,14 @@ class InsightReader {
 };
 
 }  // namespace
+
+std::pair<QString, QString> toldApart(double figure, double threshold) {
+  constexpr int kUsualDigits = 3, kMostDigits = 6;
+  for (int digits = kUsualDigits;; ++digits) {
+    const QString one = QString::number(figure, 'g', digits), other = QString::number(threshold, 'g', digits);
+    if (one != other || figure == threshold || digits == kMostDigits) return {one, other};
+  }
+}
 
 InsightSign ShownInsight::sign() const {
   constexpr double kLargeShare = 0.1;
@@ -151,8 +154,8 @@ InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insi
   row->addWidget(icon, 0, Qt::AlignTop);
   QWidget* sentences = makeSentences(palette);
   sentences->setMaximumWidth(kWidestSentences);
-  row->addWidget(sentences, 1);
-  row->addWidget(makeGain(palette, gainWidth), 0, Qt::AlignTop);
+  row->addWidget(sentences, kSentencesShare);
+  row->addWidget(makeGain(palette, gainWidth), 1);
   row->addStretch(0);
   body()->addLayout(row);
 }
@@ -192,7 +195,8 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
 
 QWidget* InsightCard::makeGain(const shell::Palette& palette, int width) {
   auto* box = new QWidget(this);
-  box->setFixedWidth(width);
+  box->setMinimumWidth(width);
+  box->setMaximumWidth(std::max(width, kMostGain));
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);
@@ -221,6 +225,7 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette, int width) {
   QLabel* why = wrappedLabel(reason, box);
   shell::Palette::makeQuiet(*why);
   layout->addWidget(why);
+  layout->addStretch(1);
   return box;
 }
 

@@ -27,9 +27,11 @@ struct ShownInsight {
   InsightSign sign() const;
 };
 
-/// Reads the findings of the section. `titleOf` gives the title of a page by its id, or nothing.
+/// Reads the findings of the section.
 std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog);
 
+/// Two numbers with three significant digits, or with as many as they need to be told apart.
+std::pair<QString, QString> toldApart(double figure, double threshold);
 /// A sentence about the largest of all gains that are known; empty: none is.
 QString largestGainInWords(const sections::Cell& gain);
 

@@ -18,7 +18,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr int kNarrow = 1180, kWideSplit = 2200, kRadius = 6, kSpace = 12;
+constexpr int kWideSplit = 2200, kRadius = 6, kSpace = 12;
 constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 3;
 }  // namespace
 
@@ -66,43 +66,6 @@ void Panel::paintEvent(QPaintEvent*) {
   painter.setPen(palette_.ui(Ui::border));
   painter.setBrush(palette_.ui(Ui::surface));
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
-}
-
-ColumnsArea::ColumnsArea(QWidget* parent) : QScrollArea(parent) {
-  setFrameShape(QFrame::NoFrame);
-  setWidgetResizable(true);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  auto* content = new QWidget(this);
-  auto* outer = new QVBoxLayout(content);
-  outer->setContentsMargins(18, 16, 18, 18);
-  outer->setSpacing(kSpace);
-  top_ = new QVBoxLayout;
-  top_->setSpacing(kSpace);
-  outer->addLayout(top_);
-  columns_ = new QBoxLayout(QBoxLayout::LeftToRight);
-  columns_->setSpacing(kSpace);
-  left_ = new QVBoxLayout;
-  right_ = new QVBoxLayout;
-  for (QVBoxLayout* side : {left_, right_}) {
-    side->setSpacing(kSpace);
-    columns_->addLayout(side, 1);
-  }
-  outer->addLayout(columns_);
-  bottom_ = new QVBoxLayout;
-  bottom_->setSpacing(kSpace);
-  outer->addLayout(bottom_);
-  outer->addStretch(1);
-  setWidget(content);
-}
-
-void ColumnsArea::setStretch(int left, int right) {
-  columns_->setStretch(0, left);
-  columns_->setStretch(1, right);
-}
-
-void ColumnsArea::resizeEvent(QResizeEvent* event) {
-  columns_->setDirection(viewport()->width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
-  QScrollArea::resizeEvent(event);
 }
 
 SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent) : QWidget(parent) {
@@ -236,13 +199,15 @@ void FigureCard::setFigure(const QString& caption, const QString& value, const Q
   update();
 }
 
-void FigureCard::setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown) {
+void FigureCard::setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown,
+                           bool growsWithWork) {
   amount_ = amount;
   amountText_ = shown;
   moreIsBetter_ = moreIsBetter;
+  growsWithWork_ = growsWithWork;
 }
 
-void FigureCard::showBeside(const shell::Beside* source, double) {
+void FigureCard::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
   const auto* other = dynamic_cast<const FigureCard*>(source);
   beside_.clear();
   besideColour_ = Ui::muted;
@@ -256,7 +221,8 @@ void FigureCard::showBeside(const shell::Beside* source, double) {
       beside_ +=
           QStringLiteral(", %1%2 %")
               .arg(change > 0 ? QStringLiteral("+") : QString(), QString::number(change * 100, 'f', 1));
-      if (change != 0) besideColour_ = better ? Ui::good : Ui::error;
+      const bool judged = change != 0 && (terms.sameWork || !growsWithWork_);
+      if (judged) besideColour_ = better ? Ui::good : Ui::error;
     }
   }
   setAccessibleDescription(beside_.isEmpty() ? toolTip() : beside_ + QStringLiteral("; ") + toolTip());

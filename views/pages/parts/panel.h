@@ -1,13 +1,11 @@
 #pragma once
 #include <QFrame>
-#include <QScrollArea>
 
 #include <optional>
 
 #include "views/shell/beside.h"
 #include "views/shell/palette.h"
 
-class QBoxLayout;
 class QLabel;
 class QSplitter;
 class QStackedWidget;
@@ -33,27 +31,6 @@ class Panel : public QFrame {
   const shell::Palette& palette_;
   QLabel *title_, *basis_;
   QVBoxLayout* body_;
-};
-
-/// A page that scrolls. It has a strip at the top, two columns, which follow below each other in a narrow
-/// window, and a strip at the bottom.
-class ColumnsArea : public QScrollArea {
-  Q_OBJECT
-
- public:
-  explicit ColumnsArea(QWidget* parent = nullptr);
-  QVBoxLayout* top() const { return top_; }
-  QVBoxLayout* left() const { return left_; }
-  QVBoxLayout* right() const { return right_; }
-  QVBoxLayout* bottom() const { return bottom_; }
-  void setStretch(int left, int right);
-
- protected:
-  void resizeEvent(QResizeEvent* event) override;
-
- private:
-  QBoxLayout* columns_;
-  QVBoxLayout *top_, *left_, *right_, *bottom_;
 };
 
 /// A page that fills the window. It has tools at the top, a panel with the chart, and below a splitter a
@@ -96,12 +73,14 @@ class FigureCard : public QFrame, public shell::Beside {
   void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link,
                  shell::Ui colour = shell::Ui::text);
   /// The figure as a number, from which a comparison computes the change. `shown`: its text, if the card
-  /// shows other words.
-  void setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown = {});
+  /// shows other words. `growsWithWork`: it is only judged where both profiles do the same work.
+  void setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown = {},
+                 bool growsWithWork = false);
   QString besideName() const override { return caption_; }
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// The line with the other profile's figure; empty: none.
   QString beside() const { return beside_; }
+  shell::Ui besideColour() const { return besideColour_; }
   QString value() const { return value_; }
   shell::Ui colour() const { return colour_; }
   QString caption() const { return caption_; }
@@ -131,7 +110,7 @@ class FigureCard : public QFrame, public shell::Beside {
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text, besideColour_ = shell::Ui::muted;
   std::optional<double> amount_;
-  bool moreIsBetter_ = false;
+  bool moreIsBetter_ = false, growsWithWork_ = false;
   QString beside_, amountText_;
 };
 

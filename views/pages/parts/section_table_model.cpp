@@ -176,9 +176,9 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
     case kSortRole:
       return std::visit(SortValue(), *value);
     case kChangeRole:
-      return textOf(*value, index) == textOf(sections::Cell(std::int64_t{0}), index) ? QVariant()
-             : isJudged(formatOf(index)) ? changeOf(column, formatOf(index), *value)
-                                         : QVariant();
+      return costsJudged_ && textOf(*value, index) != textOf(sections::Cell(std::int64_t{0}), index)
+                 ? changeOf(column, formatOf(index), *value)
+                 : QVariant();
     case kShareRole:
       if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
         return std::get<double>(*value);

@@ -20,8 +20,8 @@ class SectionTableModel : public QAbstractTableModel {
                        kChangeRole = Qt::UserRole + 2;
 
   using QAbstractTableModel::QAbstractTableModel;
-  /// False: less time is not better, because it is for less work.
-  void setTimesJudged(bool judged) { timesJudged_ = judged; }
+  /// False: less time or memory is not better, because it is for other work.
+  void setCostsJudged(bool judged) { costsJudged_ = judged; }
   /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
@@ -40,9 +40,6 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
-  bool isJudged(sections::Format format) const {
-    return timesJudged_ || (format != sections::Format::ticks && format != sections::Format::seconds);
-  }
   bool holdsNumbers(std::size_t column) const;
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
@@ -53,7 +50,7 @@ class SectionTableModel : public QAbstractTableModel {
   std::vector<int> decimals_;  ///< of ticks and plain numbers in each column
   std::vector<bool> numbers_;  ///< by column: it holds numbers
   std::optional<geometry::TimeScale> times_;
-  bool compact_ = false, timesJudged_ = true;
+  bool compact_ = false, costsJudged_ = true;
   QFont headingFont_;  ///< of a compact table
 };
 

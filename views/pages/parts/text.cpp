@@ -5,7 +5,7 @@
 namespace pipescope::pages {
 
 QString unbroken(QString text) {
-  static const QRegularExpression figure(QStringLiteral("(\\d|×) (?=[^\\W\\d]|[%×÷])"),
+  static const QRegularExpression figure(QStringLiteral("(\\d|×) (?=[^\\W\\d]|[%×÷/])"),
                                          QRegularExpression::UseUnicodePropertiesOption);
   return text.replace(figure, QStringLiteral("\\1\u00a0"));
 }

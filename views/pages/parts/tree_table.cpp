@@ -95,11 +95,12 @@ void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   showRows(treeWithSource(*own_, *source_, sourceTicks_));
 }
 
-void TreeTable::showBeside(const shell::Beside* source, double ticks) {
+void TreeTable::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
   const auto* other = dynamic_cast<const TreeTable*>(source);
   if (other != nullptr && other->ownRows().table.key != ownRows().table.key) other = nullptr;
   if (other == nullptr && !source_) return;
-  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && ticks == sourceTicks_) return;
+  if (other != nullptr && source_ && other->revision_ == sourceRevision_ && terms.ticks == sourceTicks_)
+    return;
   if (!own_) own_ = model_->rows();
   source_.reset();
   sourceRevision_ = -1;
@@ -107,10 +108,10 @@ void TreeTable::showBeside(const shell::Beside* source, double ticks) {
     source_ = other->ownRows();
     sourceRevision_ = other->revision_;
   }
-  sourceTicks_ = ticks;
+  sourceTicks_ = terms.ticks;
   const int depth = depth_;
   if (source_) {
-    showRows(treeWithSource(*own_, *source_, ticks));
+    showRows(treeWithSource(*own_, *source_, terms.ticks));
   } else {
     showRows(std::move(*std::exchange(own_, std::nullopt)));
   }
@@ -249,7 +250,7 @@ void TreeTable::countRows(int rows) {
                               : tr("%1 rows").arg(groupedCount(all)));
 }
 
-void TreeTable::openTo(int depth, int most) {
+int TreeTable::openTo(int depth, int most) {
   depth_ = depth;
   most_ = most;
   const std::vector<int>& byDepth = model_->shape().byDepth;
@@ -262,6 +263,7 @@ void TreeTable::openTo(int depth, int most) {
   }
   view_->collapseAll();
   if (possible > 0) view_->expandToDepth(possible - 1);
+  return rows > most ? possible : depth;
 }
 
 void TreeTable::openAll() {

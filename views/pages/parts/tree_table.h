@@ -32,8 +32,8 @@ class TreeTable : public QWidget, public shell::Beside {
   void setRows(TreeRows rows, double ticksPerShownUnit = 1);
   void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
   /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
-  /// are shown.
-  void openTo(int depth, int most = kMostOpen);
+  /// are shown. Returns the depth to which it is open; `depth` where nothing lies deeper.
+  int openTo(int depth, int most = kMostOpen);
   void openAll();
   /// Selects a row of the model and opens what lies above it; −1: none.
   void markRow(int row);
@@ -42,7 +42,7 @@ class TreeTable : public QWidget, public shell::Beside {
   /// `column` is one of the rows that were set.
   void setColumnShown(int column, bool shown);
   QString besideName() const override { return QStringLiteral("tree"); }
-  void showBeside(const shell::Beside* source, double ticks) override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// Makes the tree about as tall as this number of rows; 0: as tall as there is room.
   void setRowsShown(int rows);
 
