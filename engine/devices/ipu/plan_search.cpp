@@ -17,7 +17,8 @@ struct PlanSearchCut {
   std::int64_t parts = 1, grains = 1;
 };
 
-/// The numbers of parts worth trying: the fewest for each size of the largest part.
+/// The numbers of parts worth trying: the fewest for each size of the largest part (C: PopLibs'
+/// ceildivConstrainDivisor).
 std::vector<PlanSearchCut> cutsOf(std::int64_t grains, std::int64_t tiles) {
   std::vector<PlanSearchCut> cuts;
   cuts.reserve(16);

@@ -25,8 +25,10 @@ class PlanAssembler {
  public:
   PlanAssembler();
 
-  /// A tensor that the program does not make. The benchmarks ran without host copies, so it is live from the
-  /// start.
+  /// A tensor that lives all the time: one that no program makes, or a result that another program reads. The
+  /// tools for convolutions, fully connected layers and poolings upload, compute and download in programs of
+  /// their own, even where the benchmark then ignores the data, and Poplar keeps what passes between programs
+  /// (C: PopLibs' tools, single_conv_layer.cpp and others: allocateHostMemoryForTensor, Engine).
   compile::PlanTensorId kept(const std::string& name, graph::ElementType type, graph::Shape shape);
   compile::PlanTensorId temporary(const std::string& name, graph::ElementType type, graph::Shape shape);
   compile::PlanOperator& add(model::Pass pass, const std::string& name, const std::string& kind,

@@ -96,10 +96,10 @@ base::Result<LayerPlan> planConvolution(LayerOptions& options) {
   PlanAssembler plan;
   const auto input = plan.kept("prevAct", forward.type, inputShape(forward)),
              weights = plan.kept("weights", forward.type, weightShape(forward)),
-             output = plan.temporary("nextAct", forward.type, outputShape(forward));
+             output = plan.kept("nextAct", forward.type, outputShape(forward));
   PlanTensorId deltas, gradient;
   if (phases.backward || phases.update) deltas = plan.kept("zDeltas", forward.type, outputShape(forward));
-  if (phases.backward) gradient = plan.temporary("prevDeltas", forward.type, inputShape(forward));
+  if (phases.backward) gradient = plan.kept("prevDeltas", forward.type, inputShape(forward));
   addConvolution(plan, "", forward, phases, input, weights, output, deltas, gradient);
   if (bias) {
     const std::int64_t channels = forward.groups * forward.outputChannels,

@@ -1,5 +1,6 @@
 // Octave convolutions: the operators that a user's model runs, with their convolutions as a
 // multi-convolution.
+#include <algorithm>
 #include <span>
 
 #include "engine/compile/passes/pass.h"
@@ -130,7 +131,8 @@ class OctaveLayer {
 
   void forward() {
     for (OctaveWay& way : ways_) {
-      way.output = plan_.temporary(way.name + "/out", whole_.type, outputShape(way.convolution));
+      const bool alone = std::ranges::count(ways_, way.to, &OctaveWay::to) == 1;
+      way.output = result(alone, way.name + "/out", outputShape(way.convolution));
       add(Pass::forward, way.name, "Conv", convolutionWork(way.convolution, Phase::forward),
           {way.input, way.weights}, way.output);
     }
@@ -143,12 +145,17 @@ class OctaveLayer {
         sums[way.to] = part;
         continue;
       }
-      const PlanTensorId sum = plan_.temporary(way.name + "/sum", whole_.type, shape);
+      const PlanTensorId sum = result(true, way.name + "/sum", shape);
       const graph::TensorType type{whole_.type, shape};
       plan_.add(Pass::forward, way.name + "/add", "Add", workOf({"Add", {}, {type, type}}),
                 {sums[way.to], part}, {sum});
       sums[way.to] = sum;
     }
+  }
+
+  /// A result of the layer is read by another program, and so kept; other tensors are not.
+  PlanTensorId result(bool ofLayer, const std::string& name, const graph::Shape& shape) {
+    return ofLayer ? plan_.kept(name, whole_.type, shape) : plan_.temporary(name, whole_.type, shape);
   }
 
   /// Doubles the spatial axes, whose new extents are put into `shape`.
@@ -176,7 +183,7 @@ class OctaveLayer {
     for (const OctaveWay& way : ways_) {
       add(Pass::backward, way.name + "/grad_input", "GradConvInput",
           convolutionWork(way.convolution, Phase::inputGradient), {way.deltas, way.weights},
-          plan_.temporary(way.name + "/prevDeltas", whole_.type, inputShape(way.convolution)));
+          plan_.kept(way.name + "/prevDeltas", whole_.type, inputShape(way.convolution)));
     }
   }
 

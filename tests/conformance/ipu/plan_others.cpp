@@ -39,11 +39,11 @@ base::Result<LayerPlan> planPooling(LayerOptions& options) {
   options.checkShapes({in, out});
   PIPESCOPE_TRY(options.status());
   PlanAssembler plan;
-  const auto input = plan.kept("prevAct", pool.type, in), output = plan.temporary("nextAct", pool.type, out);
+  const auto input = plan.kept("prevAct", pool.type, in), output = plan.kept("nextAct", pool.type, out);
   plan.add(Pass::forward, "fwd", "Pool", {{pool, 1, ""}}, {input}, {output});
   if (phases.backward) {
     const auto deltas = plan.kept("zDeltas", pool.type, out),
-               gradient = plan.temporary("prevDeltas", pool.type, in);
+               gradient = plan.kept("prevDeltas", pool.type, in);
     pool.backward = true;
     plan.add(Pass::backward, "bwd", "PoolGradient", {{pool, 1, ""}}, {input, output, deltas}, {gradient});
   }

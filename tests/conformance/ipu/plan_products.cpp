@@ -62,7 +62,7 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
   forward.trained = training;
   const auto input = plan.kept("prevAct", type, {groups, batch, in}),
              weights = plan.kept("weights", type, {groups, in, out}),
-             output = plan.temporary("nextAct", type, {groups, batch, out});
+             output = plan.kept("nextAct", type, {groups, batch, out});
   compile::PlanTensorId biases, deltas;
   if (bias) biases = plan.kept("biases", type, {groups, out});
   if (phases.forward) {
@@ -75,7 +75,7 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
   }
   if (training) deltas = plan.kept("zDeltas", type, {groups, batch, out});
   if (phases.backward) {
-    const auto gradient = plan.temporary("prevDeltas", type, {groups, batch, in});
+    const auto gradient = plan.kept("prevDeltas", type, {groups, batch, in});
     plan.add(model::Pass::backward, "bwd", "MatMul",
              {{planProductsInPhase(forward, Phase::inputGradient), 1, ""}}, {deltas, weights}, {gradient});
   }

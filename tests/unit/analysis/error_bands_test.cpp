@@ -227,6 +227,8 @@ TEST(ErrorBands, KnowsKindsOfLayers) {
   EXPECT_EQ(checkedKindOf("Gemm"), "fully connected");
   EXPECT_EQ(checkedKindOf("MatMul"), "matrix product");
   EXPECT_EQ(checkedKindOf("Float8MatMul"), "");
+  EXPECT_EQ(checkedKindOf("MultiGradConvInput"), "octave convolution");
+  EXPECT_EQ(checkedKindOf("MultiFloat8Conv"), "");
   EXPECT_EQ(checkedKindOf("Relu"), "");
 }
 

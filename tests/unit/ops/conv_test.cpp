@@ -279,7 +279,7 @@ TEST(ConvOp, RefusesWithNodeAndFigures) {
             "Conv node: both pads and auto_pad VALID are given; leave one out");
   EXPECT_EQ(bad({{"stride", Ints{1, 1}}}),
             "Conv node: attribute stride is not known; known are auto_pad, dilations, group, kernel_shape, "
-            "pads, strides");
+            "pads, strides, multi_conv");
   EXPECT_EQ(bad({{"strides", std::int64_t{2}}}),
             "Conv node: attribute strides is a whole number; it must be a list of whole numbers");
   EXPECT_EQ(refusal("Conv", {x}), "Conv node has 1 inputs; it takes 2 to 3");
