@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -321,10 +322,35 @@ ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts
 }
 
 std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,
-                              const std::vector<std::int64_t>& offsets) {
-  const std::vector<ClockFact> facts = factsOf(traces, ClockFacts::messages);
+                              const std::vector<std::int64_t>& offsets, ClockFacts which) {
+  const std::vector<ClockFact> facts = factsOf(traces, which);
   return std::count_if(facts.begin(), facts.end(), [&](const ClockFact& fact) {
     return fact.used + offsets[fact.consumer] < fact.made + offsets[fact.producer];
+  });
+}
+
+bool collectivesAreApart(const std::vector<RecordedEvents>& traces,
+                         const std::vector<std::int64_t>& offsets) {
+  std::vector<std::set<std::int64_t>> steps(traces.size());
+  for (std::size_t t = 0; t < traces.size(); ++t)
+    for (const RecordedStep& step : traces[t].steps) steps[t].insert(step.step);
+  std::vector<ClockFact> facts;
+  addCollectives(traces, ClockFacts::all, facts);
+  struct Shared {
+    std::int64_t facts = 0, contradictions = 0;
+  };
+  std::map<Ends, Shared> pairs;
+  for (const ClockFact& fact : facts) {
+    if (steps[fact.producer] != steps[fact.consumer]) continue;
+    Shared& shared = pairs[std::minmax(fact.producer, fact.consumer)];
+    ++shared.facts;
+    if (fact.used + offsets[fact.consumer] < fact.made + offsets[fact.producer]) ++shared.contradictions;
+  }
+  // Each collective gives two facts, of which one is contradicted where the collective is apart.
+  constexpr std::int64_t kSeveral = 3;
+  return std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+    const Shared& shared = pair.second;
+    return shared.contradictions >= kSeveral && 2 * shared.contradictions >= shared.facts;
   });
 }
 

@@ -56,8 +56,14 @@ enum class ClockFacts {
 /// The events are those of each trace, in the trace's own clock, completed by completePasses().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
 
-/// Number of passes and messages that would be used before they were made if these offsets were added.
+/// Number of these facts that would be used before they were made if these offsets were added.
 std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,
-                              const std::vector<std::int64_t>& offsets);
+                              const std::vector<std::int64_t>& offsets,
+                              ClockFacts facts = ClockFacts::messages);
+
+/// True if with these offsets two traces share several collectives, and each of them is over on one of the
+/// two before it begins on the other. Single ones prove nothing, because the root of a broadcast need not
+/// wait. Traces of different training steps share none.
+bool collectivesAreApart(const std::vector<RecordedEvents>& traces, const std::vector<std::int64_t>& offsets);
 
 }  // namespace pipescope::importing

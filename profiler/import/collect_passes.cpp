@@ -54,6 +54,12 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   return pass;
 }
 
+std::optional<model::StepKind> PassFilter::kindOf(const Meaning& meaning, const TraceEvent& event) const {
+  if (meaning.kind || !trace_.isAccelerator(event.process)) return meaning.kind;
+  return event.find(Argument::collective) == nullptr ? std::nullopt
+                                                     : std::optional(model::StepKind::globalExchange);
+}
+
 /// Adds what only our own exports state.
 void PassFilter::addOwn(const TraceEvent& event, RecordedPass& pass) const {
   pass.pipelineCycle = event.indexOf(Argument::pipelineCycle);
@@ -163,7 +169,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     // Only a collective that several ranks take part in relates their clocks. What a host does beside an
     // accelerator launches it.
     const bool collective =
-        meaning.kind == model::StepKind::globalExchange && !meaning.sends &&
+        filter.kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&
         (trace.isAccelerator(event.process) || !meaning.group.empty() || !filter.accelerated());
     if (!pass && !message && !collective) return {};
     const model::LaneId thread(event.thread.value);

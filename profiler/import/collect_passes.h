@@ -25,6 +25,9 @@ class PassFilter {
   bool takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end);
   /// True for a message that the event's device sends or receives itself.
   bool takesMessage(const Meaning& meaning, const TraceEvent& event) const;
+  /// What kind of step the event is; none: no rule says it. Work of an accelerator that names its collective
+  /// communicates, whatever its library is called.
+  std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const;
   /// True if the trace holds work of an accelerator.
   bool accelerated() const { return accelerated_; }
   /// The pass that an event is, or the pass of the message that it is a side of.

@@ -313,7 +313,8 @@ struct ProfileRows::TraceRows {
     step.ticks = to - from;
     // A slice of a host thread may hold anything, also waits.
     const bool host = !trace.isAccelerator(event.process);
-    step.kind = meaning.kind.value_or(host ? model::StepKind::control : model::StepKind::compute);
+    step.kind =
+        filter.kindOf(meaning, event).value_or(host ? model::StepKind::control : model::StepKind::compute);
     step.program = programOf(device, event, meaning);
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;

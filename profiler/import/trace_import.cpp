@@ -228,14 +228,27 @@ Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
   return clocks;
 }
 
-/// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent.
+/// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent, or
+/// collectives would be over on one rank before they begin on another.
 base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute) {
   PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules));
   std::vector<std::int64_t> offsets;
   for (std::size_t i = 0; i < traces.size(); ++i)
     offsets.push_back(traces[i]->empty() ? 0 : traces[i]->firstTime - absolute.clocks[i].zero);
   const std::int64_t contradictions = contradictionsOf(events, offsets);
-  if (contradictions == 0) return absolute;
+  if (contradictions == 0) {
+    if (!collectivesAreApart(events, offsets)) return absolute;
+    const ClockAlignment alignment = alignClocks(events);
+    if (alignment.groupCount() > 1 ||
+        alignment.contradictions >= contradictionsOf(events, offsets, ClockFacts::all))
+      return absolute;
+    Clocks aligned = alignedClocks(traces, alignment);
+    aligned.finding = fmt::format(
+        "By the dates that the traces state, collectives would be over on one rank before they begin on "
+        "another. {}",
+        aligned.finding);
+    return aligned;
+  }
   const ClockAlignment alignment = alignClocks(events, ClockFacts::messages);
   if (alignment.groupCount() > 1 || alignment.contradictions >= contradictions) {
     absolute.finding = fmt::format(

@@ -1,7 +1,8 @@
-// window_bench [FOLDER]: measures the window with the largest profiles: start, first picture, frames, memory.
-// It makes the profiles in FOLDER (default: a temporary one) unless they are there. It runs offscreen with
-// the software painter. A watchdog measures the longest time in which the thread of the window did not return
-// to its event loop.
+// window_bench [FOLDER | PROFILE …]: measures the window with the largest profiles, or with the given ones:
+// start, first picture, frames, memory.
+// It makes the largest profiles in FOLDER (default: a temporary one) unless they are there. It runs offscreen
+// with the software painter. A watchdog measures the longest time in which the thread of the window did not
+// return to its event loop.
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QFont>
@@ -14,10 +15,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "app/gui/open_profile.h"
 #include "profiler/store/profile_reader.h"
@@ -33,6 +36,13 @@ namespace {
 
 double milliseconds(const QElapsedTimer& clock) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
+}
+
+/// Of this thread; the time that other programs take from the machine does not count.
+double processorMilliseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 /// `VmRSS:` is the present memory, `VmHWM:` the largest so far.
@@ -131,9 +141,11 @@ class Bench {
   void frame(timeline::TimelineCanvas& canvas, const char* what) {
     QElapsedTimer clock;
     clock.start();
+    const double before = processorMilliseconds();
     canvas.viewport()->repaint();
     const double took = milliseconds(clock);
     frames_.push_back(took);
+    processor_.push_back(processorMilliseconds() - before);
     rows_.push_back(canvas.lastDrawMs());
     if (took > worst_) worst_ = took, worstAt_ = what;
     QCoreApplication::processEvents(QEventLoop::AllEvents, 1);
@@ -153,7 +165,10 @@ class Bench {
     std::printf("  frame, %-14s %9.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n",
                 where, percentile(frames_, 0.5), percentile(frames_, 0.99), worst_, worstAt_.c_str(),
                 percentile(rows_, 0.99), frames_.size());
+    std::printf("  … processor time       %9.2f ms median, %.2f p99\n", percentile(processor_, 0.5),
+                percentile(processor_, 0.99));
     frames_.clear();
+    processor_.clear();
     rows_.clear();
     worst_ = 0;
   }
@@ -213,7 +228,7 @@ class Bench {
     report("row by row");
   }
 
-  std::vector<double> frames_, rows_;
+  std::vector<double> frames_, processor_, rows_;
   double worst_ = 0;
   std::string worstAt_;
   Watchdog dog_;
@@ -223,6 +238,14 @@ base::Status make(const std::string& path, bool events) {
   PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer, store::ProfileWriter::create(path));
   record::Recorder recorder(*writer);
   return events ? recordEvents(recorder, EventShape{}) : recordPipeline(recorder, PipelineShape{});
+}
+
+int runGiven(const std::vector<std::string>& profiles) {
+  for (const std::string& profile : profiles) {
+    Bench().run(profile.c_str(), profile);
+    QThreadPool::globalInstance()->waitForDone();
+  }
+  return 0;
 }
 
 int run(const std::string& folder) {
@@ -249,5 +272,7 @@ int main(int argc, char** argv) {
   application.setFont(QFont(QStringLiteral("DejaVu Sans"), 9));
   const QTemporaryDir scratch;
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch.path());
+  if (argc > 1 && std::filesystem::is_regular_file(argv[1]))
+    return pipescope::bench::runGiven({argv + 1, argv + argc});
   return pipescope::bench::run(argc > 1 ? argv[1] : scratch.path().toStdString());
 }

@@ -5,7 +5,9 @@ imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
 - one process launches kernels on several GPUs, so that the training steps that it marks are those of each GPU;
 - the launches are not stated, and the same holds;
 - two processes of one file drive two GPUs each and mark steps of their own;
-- one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step.
+- one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step;
+traces of ranks whose dates are seconds apart though they meet in collectives; and traces of XLA, of Ascend devices, and of an
+accelerator whose collectives are told by an argument alone, whose devices are busy and communicate as long as the events say.
 """
 import json
 import os
@@ -125,6 +127,78 @@ def check_pipeline(program, folder):
         sys.exit(f"the forward passes take {costs} µs")
 
 
+def check_dates(program, folder):
+    """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
+    run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
+    os.makedirs(run_folder)
+    starts = [[1000 * n + 13 * rank for n in range(5)] for rank in range(3)]
+    for rank in range(3):
+        date = 1_700_000_000_000_000 + 2_000_000 * (rank == 1)
+        events = [{"ph": "X", "pid": 0, "tid": 9, "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "cat": "kernel",
+                   "ts": date + start, "dur": 1000 * n + 800 - start, "args": {"stream": 9}}
+                  for n, start in enumerate(starts[rank])]
+        with open(os.path.join(run_folder, f"rank{rank}.json"), "w", encoding="utf-8") as file:
+            json.dump({"distributedInfo": {"rank": rank, "world_size": 3}, "traceEvents": events}, file)
+    for clock, spread in (([], 26), (["--clock", "absolute"], 2_000_000)):
+        run(program, "import", run_folder, "-o", profile, "--progress", "off", "--overwrite", *clock)
+        for row in report(program, profile, "collectives")["collectives"]:
+            # The middle of the possible offsets may be off by half of what the collective takes.
+            if row["ranks"] != 3 or abs(row["spread_cycles"] / 1e6 - spread) > 400:
+                sys.exit(f"{clock}: {row['ranks']} ranks begin a collective {row['spread_cycles'] / 1e6} µs apart")
+
+
+class Device:
+    """Events of one device, whose work and collectives are known."""
+
+    def __init__(self, process, thread, beside):
+        self.work, self.collectives = [], []
+        self.events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": process}},
+                       {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "/host:CPU"}}]
+        for tid, name in enumerate([thread, *beside]):
+            self.events.append({"ph": "M", "name": "thread_name", "pid": 3, "tid": tid, "args": {"name": name}})
+            if tid > 0:  # what the profiler repeats beside the work, such as the whole program
+                self.add(3, tid, "jit_train_step(12)", 0, 9000, {})
+
+    def add(self, pid, tid, name, start, length, more):
+        self.events.append({"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": start, "dur": length, **more})
+
+    def run(self, work, collective, seed, more_work=None, more_collective=None):
+        rng, at = random.Random(seed), 10
+        for i in range(60):
+            length = rng.randrange(5, 90)
+            communicates = i % 6 == 5
+            name = collective if communicates else work[i % len(work)]
+            (self.collectives if communicates else self.work).append((at, at + length))
+            self.add(3, 0, name, at, length, (more_collective if communicates else more_work) or {})
+            self.add(9, 1, "launch", at - 4, 3, {})
+            at += length + rng.randrange(0, 25)
+        return self
+
+    def check(self, program, folder, name):
+        path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.events, file)
+        run(program, "import", path, "-o", profile, "--progress", "off", "--overwrite")
+        rows = report(program, profile, "engines")["devices"]
+        row = next((row for row in rows if row["communication_cycles"]), rows[0])
+        last = max(end for _, end in self.work + self.collectives)
+        for what, cycles, spans in (("busy", row["any_busy"] * row["total_cycles"], self.work + self.collectives),
+                                    ("communicates", row["communication_cycles"], self.collectives),
+                                    ("communicates alone", row["exposed_communication_cycles"], self.collectives)):
+            if abs(cycles / 1e6 - covered(spans, 0, last)) > 1e-2:
+                sys.exit(f"{name}: the device {what} for {cycles / 1e6} µs instead of {covered(spans, 0, last)}")
+
+
+def check_devices(program, folder):
+    xla = Device("/device:TPU:0", "XLA Ops", ["XLA Modules", "Steps"])
+    xla.run(["fusion.12", "convolution.3", "copy.1"], "all-reduce-start.7", 1).check(program, folder, "XLA")
+    ascend = Device("Ascend Hardware", "Stream 2", [])
+    ascend.run(["MatMulV2", "Add"], "hcom_allReduce__123_0", 2).check(program, folder, "Ascend")
+    other = Device("accelerator", "queue 5", [])
+    other.run(["gemm", "add"], "all_reduce", 3, {"cat": "mtia_ccp_events"},
+              {"cat": "mtia_ccp_events", "args": {"Collective name": "allreduce"}}).check(program, folder, "stated collectives")
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -137,6 +211,8 @@ def main():
         work(trace, 501, (2, 3), 7, 2)
         check_steps(program, folder, "two processes", trace, {0: 500, 1: 500, 2: 501, 3: 501})
         check_pipeline(program, folder)
+        check_devices(program, folder)
+        check_dates(program, folder)
     print("as written")
 
 

@@ -132,6 +132,37 @@ TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
   EXPECT_EQ(alignClocks(traces, ClockFacts::messages).groupCount(), 3);
 }
 
+/// Three ranks that meet in four collectives of 900, of which each enters later or earlier.
+std::vector<RecordedEvents> meeting(const std::vector<std::int64_t>& moved) {
+  std::vector<RecordedEvents> traces(moved.size());
+  for (std::size_t t = 0; t < moved.size(); ++t) {
+    for (int n = 0; n < 4; ++n) {
+      const std::int64_t end = 1000 * n + 900 + moved[t];
+      RecordedPass kernel = pass(-1, -1, Pass::collective, end - 900 + 70 * static_cast<int>(t), end);
+      kernel.name = "all_reduce";
+      kernel.queue = 7;
+      traces[t].passes.push_back(kernel);
+    }
+    traces[t].steps.push_back({{}, Ticks(moved[t]), Ticks(moved[t] + 4000), 12});
+  }
+  return traces;
+}
+
+TEST(ClockAlignment, NoticesDatesByWhichCollectivesAreApart) {
+  EXPECT_FALSE(collectivesAreApart(meeting({0, 0, 0}), {0, 0, 0}));
+  EXPECT_FALSE(collectivesAreApart(meeting({0, 300, -300}), {0, 0, 0}));
+  EXPECT_TRUE(collectivesAreApart(meeting({0, 0, 5000}), {0, 0, 0}));
+  EXPECT_FALSE(collectivesAreApart(meeting({0, 0, 5000}), {0, 0, -5000}));
+  // A root need not wait for the others.
+  auto traces = meeting({0, 0, 0});
+  traces[0].passes[1].end = traces[0].passes[1].start + Ticks(10);
+  EXPECT_FALSE(collectivesAreApart(traces, {0, 0, 0}));
+  // Other steps have other collectives.
+  traces = meeting({0, 0, 5000});
+  traces[2].steps[0].step = 13;
+  EXPECT_FALSE(collectivesAreApart(traces, {0, 0, 0}));
+}
+
 TEST(ClockAlignment, GuessesWhichCollectivesOfHostsBelongTogether) {
   const std::vector<std::int64_t> moved = {0, 900'000, -250'000};
   const auto traces = recordedCollectives(moved, -1);
