@@ -52,8 +52,10 @@ std::string fitLastWords(const std::string& words, int width, const TextMeasure&
   if (width <= 0) return {};
   for (std::size_t from = 0; from != std::string::npos;) {
     const std::string rest = words.substr(from);
-    if (measure.width(rest) <= width) return rest;
     const std::size_t space = words.find(' ', from);
+    // A number belongs to the word before it, so only the last one may stand without.
+    const bool begins = from == 0 || space == std::string::npos || rest[0] < '0' || rest[0] > '9';
+    if (begins && measure.width(rest) <= width) return rest;
     from = space == std::string::npos ? space : space + 1;
   }
   return fitText(words, width, measure);

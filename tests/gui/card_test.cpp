@@ -14,6 +14,7 @@
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
@@ -239,6 +240,18 @@ TEST_F(CardTest, NoLineEndsBetweenAFigureAndItsUnit) {
     layout.endLayout();
   }
   EXPECT_GT(broken, 100) << "there are lines that end";
+}
+
+TEST(Unbroken, KeepsFiguresWithTheirUnitsAndItemsOfAListTogether) {
+  const auto kept = [](QString text) { return text.replace(QLatin1Char('_'), QChar::Nbsp); };
+  EXPECT_EQ(pages::unbroken(QStringLiteral("458,571 /s, 3.2 %")), kept(QStringLiteral("458,571_/s, 3.2_%")));
+  EXPECT_EQ(pages::unbroken(QStringLiteral("fill 36,158 · slower stage 60,531")),
+            kept(QStringLiteral("fill_36,158 · slower_stage_60,531")));
+  const QString sentence = QStringLiteral("waits for the first stage of the pipeline");
+  EXPECT_EQ(pages::unbroken(sentence), sentence);
+  EXPECT_EQ(pages::unbroken(sentence + QStringLiteral(" · ") + sentence),
+            sentence + QStringLiteral(" · ") + sentence)
+      << "long items may be broken";
 }
 
 }  // namespace

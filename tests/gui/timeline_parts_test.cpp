@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QImage>
+#include <QPainter>
 #include <QScrollBar>
 #include <QTest>
 #include <QWheelEvent>
@@ -11,6 +13,7 @@
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/base/progress.h"
 #include "views/pages/parts/unit_list.h"
+#include "views/timeline/shapes_painter.h"
 #include "views/timeline/tile_map.h"
 #include "views/timeline/timeline_canvas.h"
 
@@ -296,6 +299,28 @@ TEST(UnitLists, AreReadAndWritten) {
               "“" + std::string(list) + "” is neither a number nor a range: write for example 0,5-7.");
   EXPECT_EQ(unitList({0, 5, 6, 7, 9}), QStringLiteral("0,5-7,9"));
   EXPECT_EQ(unitList({}), QString());
+}
+
+TEST(PaintShapes, ALabelOfATallWaitLeavesTheHatchingAboveIt) {
+  const shell::Palette palette;
+  geometry::Shapes shapes;
+  const geometry::Box box{0, 0, 120, 200};
+  shapes.hatch(geometry::ColourRole::waitFill, box);
+  shapes.labels.push_back({box, "fill", geometry::ColourRole::waitFill, true});
+  QImage picture(box.width, box.height, QImage::Format_RGB32);
+  QPainter painter(&picture);
+  timeline::paintShapes(painter, shapes, palette, timeline::LabelFont(QApplication::font()));
+  painter.end();
+  const auto hatched = [&](int from, int until) {
+    int lines = 0;
+    for (int y = from; y < until; ++y) {
+      for (int x = 58; x < 63; ++x)
+        lines += picture.pixelColor(x, y) == palette.colour(geometry::ColourRole::waitFill) ? 1 : 0;
+    }
+    return lines;
+  };
+  EXPECT_GT(hatched(10, 70), 0);
+  EXPECT_GT(hatched(130, 190), 0);
 }
 
 }  // namespace

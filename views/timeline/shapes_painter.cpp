@@ -5,6 +5,7 @@
 #include <QPaintEngine>
 #include <QPainterPath>
 #include <QStaticText>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <unordered_map>
@@ -96,9 +97,11 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
     QColor ground = palette.colour(label.on);
     if (label.hatched) {
       // Lines behind letters would make them hard to read.
-      const int wide = (low ? small : large).horizontalAdvance(QString::fromStdString(label.text)) + 6;
+      const QFontMetrics& metrics = low ? small : large;
+      const int wide = metrics.horizontalAdvance(QString::fromStdString(label.text)) + 6,
+                tall = std::min(metrics.height() + 2, rect.height() - 4);
       ground = palette.hatchGround(label.on);
-      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.y() + 2, wide, rect.height() - 4), ground);
+      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.center().y() - tall / 2, wide, tall), ground);
     }
     if (const QColor ink = shell::Palette::textOn(ground); ink != pen) painter.setPen(pen = ink);
     labels.draw(painter, rect, label.text, low);

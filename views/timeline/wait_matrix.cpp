@@ -160,18 +160,24 @@ QRect WaitMatrix::headRect(int column) const {
 }
 
 std::vector<int> WaitMatrix::namedColumns() const {
+  constexpr int kApart = 2;
+  // The devices are numbered, so that some of their names may be left out. Others explain themselves only.
+  const auto isOther = [&](int column) {
+    return heads_[column].contains(QLatin1Char('\n')) || column + 1 == columns_.size();
+  };
   int widest = 0;
-  for (const QString& head : heads_) widest = std::max(widest, fontMetrics().size(0, head).width());
+  for (int column = 0; column < columns_.size(); ++column) {
+    if (!isOther(column)) widest = std::max(widest, fontMetrics().size(0, heads_[column]).width());
+  }
   const int every = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
   std::vector<int> named;
   int free = 0;
   for (int column = 0; column < columns_.size(); ++column) {
-    // The last column may be the host.
-    if (column % every != 0 && column + 1 < columns_.size()) continue;
+    if (column % every != 0 && !isOther(column)) continue;
     const QRect box = headRect(column);
     if (box.x() < free) continue;  // the last one, moved to the left, would lie on the name before it
     named.push_back(column);
-    free = box.right() + kMatrixPad;
+    free = box.right() + kApart;
   }
   return named;
 }

@@ -139,6 +139,7 @@ TEST(Shapes, WordsThatDoNotFitLoseTheFirstOnes) {
   EXPECT_EQ(fitLastWords("training epoch 1 call 12", 24 * 7, measure), "training epoch 1 call 12");
   EXPECT_EQ(fitLastWords("training epoch 1 call 12", 24 * 7 - 1, measure), "epoch 1 call 12");
   EXPECT_EQ(fitLastWords("training epoch 1 call 12", 7 * 7, measure), "call 12");
+  EXPECT_EQ(fitLastWords("training epoch 1 call 12", 9 * 7, measure), "call 12") << "not \"1 call 12\"";
   EXPECT_EQ(fitLastWords("training epoch 1 call 12", 2 * 7, measure), "12");
   EXPECT_EQ(fitLastWords("training", 5 * 7, measure), fitText("training", 5 * 7, measure));
   EXPECT_EQ(fitLastWords("training", 0, measure), "");
