@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/analysis/pipeline/accelerator_times.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -61,10 +60,9 @@ base::Result<Section> makeCoverage(const Context& context) {
   if (measured) {
     const analysis::Coverage coverage = analysis::coverageOf(context.catalog);
     PIPESCOPE_ASSIGN(const PassCounts passes, passCounts(context));
-    PIPESCOPE_ASSIGN(const analysis::AcceleratorReport accelerators,
-                     analysis::acceleratorReport(context.source, context.catalog));
+    PIPESCOPE_ASSIGN(const auto accelerators, acceleratorsOf(context));
     std::int64_t kernels = 0, launched = 0;
-    for (const analysis::AcceleratorTimes& times : accelerators.devices) {
+    for (const analysis::AcceleratorTimes& times : accelerators->devices) {
       kernels += times.count;
       launched += times.launched;
     }
@@ -94,7 +92,7 @@ base::Result<Section> makeCoverage(const Context& context) {
     stated("messages whose pass the trace states", coverage.inferredMessages, coverage.messages,
            "late senders and receivers; the others are inferred");
     row("collectives with all members", coverage.matchedCollectives, coverage.collectives, "stragglers");
-    row("communication kernels matched over ranks", accelerators.matched, accelerators.communicationKernels,
+    row("communication kernels matched over ranks", accelerators->matched, accelerators->communicationKernels,
         "collectives");
     row("kernels and copies with a launch", launched, kernels, "waits for the host");
   }

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -91,16 +90,15 @@ base::Result<Section> makeEngines(const Context& context) {
   std::vector<DeviceExecution> devices = execution->devices;
   std::erase_if(devices, [](const DeviceExecution& device) { return !device.placed; });
   // Of a recorded accelerator the kernels tell what communicates.
-  PIPESCOPE_ASSIGN(const analysis::AcceleratorReport recorded,
-                   analysis::acceleratorReport(context.source, context.catalog));
-  for (const analysis::AcceleratorTimes& times : recorded.devices)
+  PIPESCOPE_ASSIGN(const auto recorded, acceleratorsOf(context));
+  for (const analysis::AcceleratorTimes& times : recorded->devices)
     for (DeviceExecution& device : devices)
       if (device.index == times.device.value && times.communication.count > 0) {
         device.communicating = times.communication;
         device.exposed = times.exposedCommunication;
       }
   // Several streams of an accelerator compute, copy and communicate beside each other.
-  for (const analysis::AcceleratorTimes& times : recorded.devices)
+  for (const analysis::AcceleratorTimes& times : recorded->devices)
     for (DeviceExecution& device : devices)
       if (device.index == times.device.value && times.count > 0)
         device.byLane[LaneRole::compute] = times.compute;

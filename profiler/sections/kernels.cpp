@@ -1,4 +1,3 @@
-#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/counters.h"
 
 #include <fmt/format.h>
@@ -6,7 +5,7 @@
 #include <algorithm>
 
 #include "profiler/sections/kernel_names.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -152,8 +151,8 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
 }
 
 base::Result<Section> makeKernels(const Context& context) {
-  PIPESCOPE_ASSIGN(const AcceleratorReport report,
-                   analysis::acceleratorReport(context.source, context.catalog));
+  PIPESCOPE_ASSIGN(const auto shared, acceleratorsOf(context));
+  const AcceleratorReport& report = *shared;
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(SectionTable counters, counterTable(context, words));
   const bool any = !report.devices.empty();
@@ -211,8 +210,8 @@ SectionTable collectiveTable(const AcceleratorReport& report, const analysis::Ca
 }
 
 base::Result<Section> makeCollectives(const Context& context) {
-  PIPESCOPE_ASSIGN(const AcceleratorReport report,
-                   analysis::acceleratorReport(context.source, context.catalog));
+  PIPESCOPE_ASSIGN(const auto shared, acceleratorsOf(context));
+  const AcceleratorReport& report = *shared;
   const Words words = wordsOf(context.catalog);
   const bool any = report.communicationKernels > 0;
   base::Ticks waited;

@@ -19,6 +19,7 @@ struct Kept {
 
 struct ReportCache {
   Kept<analysis::Execution> execution;
+  Kept<analysis::AcceleratorReport> accelerators;
   Kept<analysis::StagesReport> stages;
   Kept<analysis::Memory> memory;
   Kept<std::vector<analysis::WaitGroup>> waits;
@@ -58,6 +59,13 @@ void forgetLargeReports(ReportCache& reports) {
 
 SharedReport<analysis::Execution> executionOf(const Context& context) {
   return onceMade(context.reports->execution, context, analysis::execution);
+}
+
+SharedReport<analysis::AcceleratorReport> acceleratorsOf(const Context& context) {
+  return onceMade(context.reports->accelerators, context,
+                  [](const auto& source, const auto& catalog, auto /*executable*/) {
+                    return analysis::acceleratorReport(source, catalog);
+                  });
 }
 
 SharedReport<analysis::StagesReport> stagesOf(const Context& context) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/analysis/pipeline/waits.h"
@@ -25,6 +26,8 @@ SharedReport<analysis::Execution> executionOf(const Context& context);
 SharedReport<analysis::StagesReport> stagesOf(const Context& context);
 SharedReport<analysis::Memory> memoryOf(const Context& context);
 SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
+/// What a recorded trace says of its accelerators.
+SharedReport<analysis::AcceleratorReport> acceleratorsOf(const Context& context);
 /// The critical path of the executable's last run; empty if nothing has run.
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 /// Computes both of these from rows that are read once. Call it first where both are needed.
