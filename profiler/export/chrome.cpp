@@ -240,11 +240,12 @@ class Chrome {
       std::string args = fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits);
       if (const std::int64_t number = launches_.numberOf(step.lane, start); number > 0)
         args += fmt::format(",\"correlation\":{}", number);
-      if (!catalog_.measured()) args += fmt::format(",\"placement\":{}", row.id.value);
+      const std::string category = categoryOf(catalog_, step);
+      if (!beside && statesPassOf(catalog_, category)) args += fmt::format(",\"placement\":{}", row.id.value);
       if (step.bytesIn.count > 0) args += fmt::format(",\"bytes_in\":{}", step.bytesIn.count);
       if (step.bytesOut.count > 0) args += fmt::format(",\"bytes_out\":{}", step.bytesOut.count);
-      PIPESCOPE_TRY(complete(process, lane, nameOf(step.program, step.kind), categoryOf(catalog_, step),
-                             start, start + step.ticks, row.device, args));
+      PIPESCOPE_TRY(complete(process, lane, nameOf(step.program, step.kind), category, start,
+                             start + step.ticks, row.device, args));
     }
     return {};
   }

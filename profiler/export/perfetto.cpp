@@ -217,7 +217,8 @@ class PerfettoFile {
       return {};
     const std::int64_t start = nanoseconds(row.start, row.device), end = nanoseconds(row.end, row.device);
     // Recorded work that belongs to no pass is shown by its steps alone.
-    if (row.pass != model::Pass::other || row.stage >= 0) {
+    const bool beside = row.pass == model::Pass::other && row.stage < 0;
+    if (!beside) {
       const model::Lane* lane = catalog_.lanes.find(segment->lane);
       const bool computes = lane == nullptr || lane->role == model::LaneRole::compute;
       PIPESCOPE_ASSIGN(
@@ -253,7 +254,8 @@ class PerfettoFile {
                  nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)};
       if (const std::int64_t number = launches_.numberOf(step.lane, from); number > 0)
         made.annotations.emplace_back("correlation", number);
-      if (!catalog_.measured()) made.annotations.emplace_back("placement", row.id.value);
+      if (!beside && statesPassOf(catalog_, made.category))
+        made.annotations.emplace_back("placement", row.id.value);
       if (step.bytesIn.count > 0) made.annotations.emplace_back("bytes_in", step.bytesIn.count);
       if (step.bytesOut.count > 0) made.annotations.emplace_back("bytes_out", step.bytesOut.count);
       PIPESCOPE_TRY(slice(made));

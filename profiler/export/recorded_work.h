@@ -61,4 +61,15 @@ inline std::string categoryOf(const analysis::Catalog& catalog, const model::Ste
   return own ? kind : stated;
 }
 
+/// True if the export says which pass a step belongs to: in an emulated run, and in one that was exported and
+/// imported. There the category is the kind of the step. Steps of other recorded runs only lie within a pass.
+inline bool statesPassOf(const analysis::Catalog& catalog, std::string_view category) {
+  if (!catalog.measured()) return true;
+  using enum model::StepKind;
+  for (const model::StepKind kind :
+       {compute, exchange, sync, globalExchange, streamCopy, control, remoteCopy})
+    if (category == model::toString(kind)) return true;
+  return false;
+}
+
 }  // namespace pipescope::exporting

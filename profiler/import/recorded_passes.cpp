@@ -157,16 +157,18 @@ void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segme
     if (pass.program.valid()) add(pass.start, pass.end);
     return;
   }
-  const auto own = std::ranges::equal_range(statedSteps_, pass.placement, {}, &StatedStep::placement);
-  for (const StatedStep& stated : own) {
-    step.lane = stated.lane;
-    step.kind = stated.kind;
-    step.program = stated.program;
-    step.bytesIn = stated.bytesIn;
-    step.bytesOut = stated.bytesOut;
+  auto stated = std::partition_point(statedSteps_.begin(), statedSteps_.end(), [&](const StatedStep& other) {
+    return other.placement < pass.placement;
+  });
+  for (; stated != statedSteps_.end() && stated->placement == pass.placement; ++stated) {
+    step.lane = stated->lane;
+    step.kind = stated->kind;
+    step.program = stated->program;
+    step.bytesIn = stated->bytesIn;
+    step.bytesOut = stated->bytesOut;
     // In a damaged trace a step may lie outside of its pass.
-    const Ticks start = std::clamp(stated.start, pass.start, pass.end);
-    add(start, std::clamp(stated.start + stated.ticks, start, pass.end));
+    const Ticks start = std::clamp(stated->start, pass.start, pass.end);
+    add(start, std::clamp(stated->start + stated->ticks, start, pass.end));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/timeline/far_statistics.h"
 #include "profiler/analysis/timeline/trace.h"
+#include "profiler/sections/reports.h"
 #include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::analysis {
@@ -49,6 +50,15 @@ TEST(RecordedHardware, SumsKernelsCopiesAndIdleTime) {
     EXPECT_EQ(work.active.count, active * kTicksPerUs) << category;
   }
   EXPECT_EQ(times.categories.size(), 3U);
+}
+
+TEST(RecordedHardware, SectionsShareTheReport) {
+  const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / "alexnet.json.gz");
+  const sections::Context context{trace.profile, *trace.catalog, model::ExecutableId(0)};
+  const auto first = sections::acceleratorsOf(context), again = sections::acceleratorsOf(context);
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(first->get(), again->get());
+  EXPECT_EQ((*first)->devices.at(0).busy.count, 66141 * kTicksPerUs);
 }
 
 TEST(RecordedHardware, FindsTheLaunchOfEveryKernel) {
