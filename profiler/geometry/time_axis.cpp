@@ -60,9 +60,9 @@ NamedUnit timeUnitFor(double largest, double step) {
 /// All labels of an axis have the same unit, which `step` and the largest value decide.
 std::string cyclesLabel(double value, double step, double largest) {
   const auto whole = [&](double unit) { return std::fmod(step, unit) == 0.0; };
+  if (value == 0) return "0";
   if (whole(1e9)) return grouped(value / 1e9, 0) + " G";
-  if (whole(1e6)) return grouped(value / 1e6, 0) + " M";
-  if (whole(1e3) && largest >= 1e6 && value != 0) return grouped(value / 1e3, 0) + " k";
+  if (largest >= 1e6 && whole(1e3)) return grouped(value / 1e6, decimalsFor(step / 1e6)) + " M";
   return grouped(value, 0);
 }
 

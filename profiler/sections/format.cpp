@@ -59,6 +59,9 @@ std::string formatBytes(double value) {
   return scaled(value, binary, 5, 1024);
 }
 
+/// From here on, tenths of a percent say nothing.
+constexpr double kManyTimes = 10;
+
 std::string formatNumber(double value, Format format) {
   if (std::isnan(value)) return "not a number";
   if (std::isinf(value)) return value > 0 ? "infinite" : "−infinite";
@@ -69,7 +72,8 @@ std::string formatNumber(double value, Format format) {
     case Format::bytes:
       return formatBytes(value);
     case Format::fraction:
-      return fmt::format("{:.1f} %", value * 100);
+      return std::fabs(value) < kManyTimes ? fmt::format("{:.1f} %", value * 100)
+                                           : groupedText(std::llround(value * 100)) + " %";
     case Format::ratio:
       return fmt::format("{:.3f}", value);
     case Format::seconds:

@@ -86,6 +86,11 @@ TEST_F(ComparePageTest, TimesOfAModelThatDoesNotFitAreHypothetical) {
     EXPECT_TRUE(captions().contains(QStringLiteral("Hypothetical step time"))) << first;
     EXPECT_TRUE(captions().contains(QStringLiteral("Hypothetical samples/s"))) << first;
     EXPECT_TRUE(captions().contains(QStringLiteral("Bubble"))) << first;
+    QString words;
+    for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) words += label->text();
+    EXPECT_TRUE(words.contains(first ? QStringLiteral("The source's model does not fit")
+                                     : QStringLiteral("The target's model does not fit")))
+        << words.toStdString();
   }
   compare({}, {.microBatches = 6});
   EXPECT_FALSE(captions().join(QLatin1Char(' ')).contains(QStringLiteral("ypothetical")));
@@ -166,6 +171,9 @@ TEST_F(ComparePageTest, ChangesHaveASignUnlessTheyAreZero) {
     if (step->model()->headerData(c, Qt::Horizontal, Qt::DisplayRole) == QStringLiteral("Change")) change = c;
   }
   EXPECT_TRUE(step->model()->index(0, change).data().toString().startsWith(QLatin1Char('+')));
+  // A change may be less than nothing, so none has a bar.
+  for (int c = 0; c < step->model()->columnCount(); ++c)
+    EXPECT_FALSE(step->model()->index(0, c).data(pages::SectionTableModel::kShareRole).isValid()) << c;
   for (int r = 0; r < step->model()->rowCount(); ++r) {
     const QString shown = step->model()->index(r, change).data().toString();
     if (shown != QStringLiteral("0") && shown != QStringLiteral("0 B")) continue;

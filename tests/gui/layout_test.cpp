@@ -33,6 +33,7 @@
 #include "views/shell/growing.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/graph_canvas.h"
+#include "views/timeline/pipeline_canvas.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -379,6 +380,16 @@ TEST_F(LayoutTest, ChartsTakeTheRoomOfALargeScreen) {
     EXPECT_EQ(area->verticalScrollBar()->maximum(), 0) << page << ": charts grow only into free room";
     EXPECT_EQ(chartsOf(QLatin1String(page), {1024, 700}), least) << page << ": and give it back";
   }
+}
+
+TEST_F(LayoutTest, FourStagesFillTheHeightOfALargeScreen) {
+  openAt({3840, 2160}, QStringLiteral("pipeline"));
+  const auto* canvas = child<timeline::PipelineCanvas>();
+  ASSERT_NE(canvas, nullptr);
+  const geometry::PipelineScene& scene = canvas->scene();
+  const int room = canvas->viewport()->height() - scene.metrics().top() - scene.metrics().foot;
+  EXPECT_GT(scene.height(), room * 9 / 10);
+  EXPECT_LE(scene.height(), room);
 }
 
 TEST_F(LayoutTest, ALimitIsSeenOverTheBars) {

@@ -406,6 +406,16 @@ TEST_F(PageTest, LivenessOpensOnThePeak) {
   EXPECT_TRUE(readout().endsWith(QStringLiteral("the peak")));
 }
 
+TEST_F(PageTest, LivenessBeginsWithTheDeviceThatLacksMemory) {
+  openPage(QStringLiteral("liveness"), {.overflow = true});
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU1"));
+}
+
+TEST_F(PageTest, LivenessOfAModelThatFitsBeginsWithTheFirstDevice) {
+  openPage(QStringLiteral("liveness"));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU0"));
+}
+
 TEST_F(PageTest, LivenessListsWhatIsLive) {
   openPage(QStringLiteral("liveness"));
   auto* chart = child<Chart>();

@@ -20,7 +20,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kLowest = 20, kHighest = 120, kFewestRows = 6, kPipelineMargin = 6, kFoot = 20;
+constexpr int kLowest = 20, kHighest = 120, kFewestRows = 4, kPipelineMargin = 6, kFoot = 20;
 /// Part of the length that is left free on both sides.
 constexpr double kRoom = 0.01;
 

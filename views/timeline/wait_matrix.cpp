@@ -171,14 +171,18 @@ std::vector<int> WaitMatrix::namedColumns() const {
   }
   const int every = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
   std::vector<int> named;
-  int free = 0;
-  for (int column = 0; column < columns_.size(); ++column) {
-    if (column % every != 0 && !isOther(column)) continue;
-    const QRect box = headRect(column);
-    if (box.x() < free) continue;  // the last one, moved to the left, would lie on the name before it
-    named.push_back(column);
-    free = box.right() + kApart;
+  const auto add = [&](int column) {
+    const QRect box = headRect(column).adjusted(-kApart, 0, kApart, 0);
+    if (std::none_of(named.begin(), named.end(), [&](int other) { return box.intersects(headRect(other)); }))
+      named.push_back(column);
+  };
+  for (int column = static_cast<int>(columns_.size()) - 1; column >= 0; --column) {
+    if (isOther(column)) add(column);
   }
+  for (int column = 0; column < columns_.size(); column += every) {
+    if (!isOther(column)) add(column);
+  }
+  std::sort(named.begin(), named.end());
   return named;
 }
 

@@ -84,6 +84,12 @@ OneDevice::OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, st
   catalog = analysis::loadCatalog(profile).value();
 }
 
+TEST(FormatCell, ManyPercentHaveNoTenths) {
+  EXPECT_EQ(formatCell(9.994, Format::fraction), "999.4 %");
+  EXPECT_EQ(formatCell(285.397, Format::fraction), "28,540 %");
+  EXPECT_EQ(formatCell(-285.397, Format::fraction), "-28,540 %");
+}
+
 TEST(FormatCell, AZeroHasNoSign) {
   EXPECT_EQ(formatCell(-0.0001, Format::ratio), "0.000");
   EXPECT_EQ(formatCell(-0.0001, Format::fraction), "0.0 %");

@@ -59,6 +59,14 @@ void nameSides(sections::SectionTable& table) {
   }
 }
 
+void nameSidesIn(std::string& remark) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"The first model", "The source's model"}, {"The second model", "The target's model"}};
+  for (const auto& [from, to] : kNames) {
+    if (remark.starts_with(from)) remark.replace(0, from.size(), to);
+  }
+}
+
 }  // namespace
 
 model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::Executable& own) {
@@ -80,6 +88,7 @@ base::Result<sections::Section> comparedSections(const sections::Context& source
                                   {target.source, target.catalog, target.executable}));
   PIPESCOPE_ASSIGN(sections::Section section, sections::diffSection(source, target, diff, {0, true}));
   std::ranges::for_each(section.tables, nameSides);
+  std::ranges::for_each(section.remarks, nameSidesIn);
   return section;
 }
 

@@ -45,12 +45,15 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
     const model::Device* row = context.catalog.device(id);
     content.spaces.push_back({device.space, id, text(device.name),
                               row != nullptr && device.units > 1 ? row->unitName : std::string(),
-                              device.units, device.bytesPerUnit.count, device.worstUnit});
+                              device.units, device.bytesPerUnit.count, device.worstUnit,
+                              device.maxUnitIncludingGaps.count - device.bytesPerUnit.count});
   }
   if (content.spaces.empty()) return content;
   const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
                                   [&](const LivenessSpace& space) { return space.id == choice.space; });
-  content.shown = found == content.spaces.end() ? content.spaces.front() : *found;
+  const auto lack = [](const LivenessSpace& space) { return std::max<std::int64_t>(0, space.tooMuch); };
+  content.shown =
+      found != content.spaces.end() ? *found : *std::ranges::max_element(content.spaces, {}, lack);
   PIPESCOPE_ASSIGN(content.liveness,
                    analysis::liveness(context.source, context.catalog, context.executable, content.shown.id));
   for (const analysis::LivenessPoint& step : content.liveness.steps) {

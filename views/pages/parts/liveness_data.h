@@ -17,6 +17,7 @@ struct LivenessSpace {
   QString name;
   std::string unitName;  ///< empty: the memory is in one piece
   std::int64_t units = 1, bytesPerUnit = 0, fullestUnit = 0;
+  std::int64_t tooMuch = 0;  ///< bytes that the fullest unit lacks; not above 0: none
 };
 
 /// The content of the liveness page.
@@ -34,7 +35,7 @@ struct LivenessData {
 std::optional<double> livenessLimit(const LivenessSpace& space, bool single, std::int64_t most);
 
 struct LivenessChoice {
-  model::MemorySpaceId space;        ///< none: the first
+  model::MemorySpaceId space;        ///< none: the one that lacks most, or the first
   bool single = false;               ///< shows a single unit
   std::optional<std::int64_t> unit;  ///< none: the fullest
 };

@@ -180,7 +180,9 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
                  ? changeOf(column, formatOf(index), *value)
                  : QVariant();
     case kShareRole:
-      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
+      // A change may be less than nothing, so it has no bar.
+      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value) &&
+          !sections::isChange(column.key))
         return std::get<double>(*value);
       return {};
     default:
