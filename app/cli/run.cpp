@@ -136,7 +136,7 @@ base::Result<config::Configuration> readConfiguration(const std::string& file) {
   return file.empty() ? app::parseConfiguration("", file) : app::readConfiguration(file);
 }
 
-/// Without a configuration file, the model is called after its file or its builder.
+/// A model without a name is called after its file or its builder.
 base::Status nameModel(const std::string& file, config::Configuration& configuration) {
   const std::string &onnx = configuration.text("model.onnx"), &builder = configuration.text("model.builder");
   if (file.empty() && onnx.empty() && builder.empty()) {
@@ -145,9 +145,9 @@ base::Status nameModel(const std::string& file, config::Configuration& configura
         "MODEL.onnx or "
         "pipescope run --builder NAME. `pipescope run --help` lists the options.");
   }
-  if (!file.empty() && !file.ends_with(".onnx")) return {};
+  if (onnx.empty() && builder.empty()) return {};
   const std::string name = onnx.empty() ? builder : std::filesystem::path(onnx).stem().string();
-  return configuration.set("model.name", name, config::Origin::file);
+  return configuration.set("model.name", name, config::Origin::derived);
 }
 
 /// Of several instances only the first shows its progress.
