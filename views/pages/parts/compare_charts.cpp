@@ -49,7 +49,7 @@ StepWaterfall::StepWaterfall(const shell::Palette& palette, QWidget* parent)
   connect(chart_, &ItemChart::clicked, chart_, &ItemChart::setMarked);
 }
 
-void StepWaterfall::setSection(const sections::Section& diff, const QString& unit) {
+void StepWaterfall::setSection(const sections::Section& diff) {
   const sections::SectionTable& step = *tableNamed(diff, "step");
   const auto* whole = rowNamed(step, "step_cycles");
   const std::size_t before = columnNamed(step, "before"), after = columnNamed(step, "after"),
@@ -66,20 +66,20 @@ void StepWaterfall::setSection(const sections::Section& diff, const QString& uni
   }
   columns.push_back({tr("target").toStdString(), numberIn((*whole)[after]), true});
   for (const auto& column : columns) values_.push_back(column.value);
-  const double perUnit = diff.ticksPerShownUnit;
-  const auto format = [perUnit](double value, bool change) {
-    return (change && value > 0 ? "+" : "") + formatCell(value, Format::ticks, perUnit);
+  const auto format = [time = diff.time()](double value, bool change) {
+    return (change && value > 0 ? "+" : "") + exactChartTime(value, time);
   };
   auto tips = std::make_shared<QStringList>();
   for (const auto& column : columns)
-    *tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), unit);
+    *tips << tr("%1: %2").arg(text(column.name), text(format(column.value, !column.total)));
   const auto at = [columns, format](QSize size) {
     return geometry::Waterfall(columns, size.width(), size.height(), format);
   };
   chart_->setFigure(
       at, [tips](int item) { return tips->at(item); }, ItemChart::numbered(columns.size()));
   setTitle(tr("From one step time to the other"),
-           tr("%1, mean of the last call's iterations; the changes add up to the difference").arg(unit));
+           tr("%1, mean of the last call's iterations; the changes add up to the difference")
+               .arg(chartUnit(diff.time())));
 }
 
 TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidget* parent)

@@ -18,7 +18,7 @@ class StepWaterfall : public Panel {
 
  public:
   explicit StepWaterfall(const shell::Palette& palette, QWidget* parent = nullptr);
-  void setSection(const sections::Section& diff, const QString& unit);
+  void setSection(const sections::Section& diff);
   timeline::ItemChart* chart() const { return chart_; }
   /// The figures of the columns: source, the changes, target.
   const std::vector<double>& values() const { return values_; }
