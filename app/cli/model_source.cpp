@@ -38,9 +38,9 @@ base::Status nameModel(const std::string& file, std::string_view command,
                     "options.",
                     command));
   }
-  if (!file.empty() && !file.ends_with(".onnx")) return {};
+  if (onnx.empty() && builder.empty()) return {};
   const std::string name = onnx.empty() ? builder : std::filesystem::path(onnx).stem().string();
-  return configuration.set("model.name", name, config::Origin::file);
+  return configuration.set("model.name", name, config::Origin::derived);
 }
 
 base::Result<config::Configuration> configurationOf(const ModelSource& source, std::string_view command) {

@@ -29,7 +29,7 @@ void addModelOptions(CLI::App& command, ModelSource& source);
 
 /// Reads a configuration or an ONNX file. Without a file it is empty.
 base::Result<config::Configuration> readConfigurationOrNone(const std::string& file);
-/// Without a configuration file, the model is called after its file or its builder.
+/// A model without a name is called after its file or its builder.
 /// Error: there is no model at all; `command` is named then.
 base::Status nameModel(const std::string& file, std::string_view command,
                        config::Configuration& configuration);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::cli {
@@ -200,6 +201,7 @@ sections::SectionTable planTable(const char* key, const char* title, const Tried
                           stage.parameters});
     if (missing) table.rows.back().emplace_back(stage.missing);
   }
+  sections::hideUnused(table, {"recompute", "backward", "host"});
   return table;
 }
 

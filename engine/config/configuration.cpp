@@ -18,7 +18,7 @@ constexpr std::string_view kVariablePrefix = "PIPESCOPE_";
 }  // namespace
 
 std::string toString(Origin origin) {
-  static constexpr const char* names[] = {"default", "model", "file", "environment", "flag"};
+  static constexpr const char* names[] = {"default", "derived", "model", "file", "environment", "flag"};
   return names[static_cast<std::size_t>(origin)];
 }
 
@@ -142,7 +142,7 @@ const std::vector<std::string>& Settings::texts(std::string_view path) const {
 }
 
 bool Settings::given(std::string_view path) const {
-  return values_.find(path) != values_.end();
+  return origin(path) != Origin::byDefault;
 }
 
 Origin Settings::origin(std::string_view path) const {
@@ -161,6 +161,25 @@ Status Settings::set(std::string_view path, Value value, Origin origin) {
   if (found != values_.end() && found->second.origin > origin) return {};  // a stronger origin spoke already
   values_[std::string(path)] = {std::move(value), origin};
   return {};
+}
+
+Status Settings::replace(std::string_view path, Value value) {
+  values_.erase(values_.lower_bound(path), values_.upper_bound(path));
+  return set(path, std::move(value), Origin::derived);
+}
+
+Status Settings::resolve(std::string_view path, Value value) {
+  const Key& own = key(path);
+  value = widened(std::move(value), own);
+  PIPESCOPE_TRY(checkValue(own, value));
+  Setting setting{std::move(value), origin(path), givenValue(path)};
+  values_[std::string(path)] = std::move(setting);
+  return {};
+}
+
+const Value& Settings::givenValue(std::string_view path) const {
+  const auto found = values_.find(path);
+  return found != values_.end() && found->second.given ? *found->second.given : value(path);
 }
 
 const std::vector<Settings>& Configuration::tables(std::string_view name) const {
@@ -266,7 +285,7 @@ std::vector<OptionRow> Configuration::dump() const {
   std::vector<OptionRow> rows;
   for (const Key& key : keys().all()) {
     if (key.path.find("[]") != std::string::npos || !applies(key.path)) continue;
-    rows.push_back({key.path, toToml(value(key.path)), toString(origin(key.path))});
+    rows.push_back({key.path, toToml(key, givenValue(key.path)), toString(origin(key.path))});
   }
   for (const auto& [name, entries] : tables_) {
     const std::string prefix = name + "[].";
@@ -275,7 +294,7 @@ std::vector<OptionRow> Configuration::dump() const {
         if (!key.path.starts_with(prefix)) continue;
         const std::string inner = key.path.substr(prefix.size());
         if (!entries[i].given(inner)) continue;
-        rows.push_back({fmt::format("{}[{}].{}", name, i, inner), toToml(entries[i].value(inner)),
+        rows.push_back({fmt::format("{}[{}].{}", name, i, inner), toToml(key, entries[i].givenValue(inner)),
                         toString(entries[i].origin(inner))});
       }
     }

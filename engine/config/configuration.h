@@ -1,10 +1,12 @@
 #pragma once
-// A configuration: the values of keys, and where each value came from. Precedence: default < model < file <
-// environment < flag. `model` is what a model file decides where nobody else does.
+// A configuration: the values of keys, and where each value came from. Precedence: default < derived < model
+// < file < environment < flag. `derived` is what the program works out from other keys, and `model` what a
+// model file decides, where nobody else does.
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +19,14 @@ namespace pipescope::config {
 using base::Result;
 using base::Status;
 
-enum class Origin { byDefault, model, file, environment, flag };
+enum class Origin { byDefault, derived, model, file, environment, flag };
 std::string toString(Origin origin);
 
 /// One value that was set, checked against its key.
 struct Setting {
   Value value;
   Origin origin = Origin::byDefault;
+  std::optional<Value> given = {};  ///< what was given, if `value` is what it stands for (resolve)
 };
 
 /// The values of a whole configuration, or of one entry of an array of tables. Asking for an unknown key is a
@@ -55,6 +58,13 @@ class Settings {
   /// Checks type, range and choices, and sets the value. The error names the key, the value and what is
   /// allowed.
   Status set(std::string_view path, Value value, Origin origin);
+  /// Replaces what was given, however strong, by a value that the program derives.
+  Status replace(std::string_view path, Value value);
+  /// Says what the given value, such as "auto", stands for in this run. Readers get the new value; the dump
+  /// keeps what was given, and its origin.
+  Status resolve(std::string_view path, Value value);
+  /// The value as it was given, or the default.
+  const Value& givenValue(std::string_view path) const;
 
  private:
   const Key& key(std::string_view path) const;
@@ -96,8 +106,8 @@ class Configuration : public Settings {
   /// Refuses a key that was given but has no meaning beside the others (Key::chooser).
   Status checkApplies() const;
 
-  /// Every key outside arrays that has a meaning, with its value and origin; then the arrays' entries as
-  /// "stages[0].blocks".
+  /// Every key outside arrays that has a meaning, with its value as it was given, and its origin; then the
+  /// arrays' entries as "stages[0].blocks".
   std::vector<OptionRow> dump() const;
 
  private:

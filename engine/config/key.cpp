@@ -48,4 +48,12 @@ std::string toToml(const Value& value) {
   return std::visit(Writer(), value);
 }
 
+std::string toToml(const Key& key, const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && *number < 0) {
+    const auto word = static_cast<std::size_t>(-1 - *number);
+    if (key.type == KeyType::integer && word < key.choices.size()) return toToml(key.choices[word]);
+  }
+  return toToml(value);
+}
+
 }  // namespace pipescope::config

@@ -42,6 +42,8 @@ struct Key {
 std::string_view lastPart(std::string_view path);
 /// The value as TOML text.
 std::string toToml(const Value& value);
+/// The same for a value of this key: a number that stands for one of its words is written as the word.
+std::string toToml(const Key& key, const Value& value);
 std::string toString(KeyType type);
 
 }  // namespace pipescope::config

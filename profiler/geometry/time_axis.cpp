@@ -88,7 +88,8 @@ std::string formatDuration(Ticks ticks, const TimeScale& scale) {
   if (scale.unit == TimeUnit::cycles)
     return groupedNumber(ticks.count) + (ticks.count == 1 ? " cycle" : " cycles");
   const double value = base::toSeconds(ticks, {std::max<std::int64_t>(1, scale.ticksPerSecond)});
-  if (scale.unit == TimeUnit::costUnits) return costText(value) + (value == 1.0 ? " unit" : " units");
+  if (scale.unit == TimeUnit::costUnits)
+    return costText(value) + (value == 1.0 ? " cost unit" : " cost units");
   if (ticks.count == 0) return "0 s";
   NamedUnit chosen = kTimeUnits.back();
   for (const NamedUnit& unit : kTimeUnits) {
@@ -116,7 +117,8 @@ base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale) {
   const auto perSecond = static_cast<long double>(std::max<std::int64_t>(1, scale.ticksPerSecond));
   long double size = 0;
   if (unit == "cycles" || unit == "cycle" || (unit.empty() && scale.unit != TimeUnit::costUnits)) size = 1;
-  if (unit == "units" || unit == "unit" || (unit.empty() && scale.unit == TimeUnit::costUnits))
+  if (unit == "cost units" || unit == "cost unit" || unit == "units" || unit == "unit" ||
+      (unit.empty() && scale.unit == TimeUnit::costUnits))
     size = perSecond;
   for (const NamedUnit& known : kTimeUnits) {
     if (unit == known.name || (unit == "us" && known.size == 1e-6))

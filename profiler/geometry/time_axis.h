@@ -25,12 +25,12 @@ struct TimeScale {
 const char* axisUnit(const TimeScale& scale);
 /// Writes a number as "1,234,567".
 std::string groupedNumber(std::int64_t number);
-/// Writes a length as "12,345 cycles", "9.28 µs" or "3.5 units". Times have three significant digits, cycles
-/// all digits.
+/// Writes a length as "12,345 cycles", "9.28 µs" or "3.5 cost units". Times have three significant digits,
+/// cycles all digits.
 std::string formatDuration(Ticks ticks, const TimeScale& scale);
 
-/// Reads a time such as "12345", "12,345 cycles", "1.5 ms" or "3 units". A number alone has the unit of the
-/// scale, or counts cycles where that unit is time. The error says how to write times.
+/// Reads a time such as "12345", "12,345 cycles", "1.5 ms" or "3 cost units". A number alone has the unit of
+/// the scale, or counts cycles where that unit is time. The error says how to write times.
 base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale);
 
 struct AxisTick {

@@ -36,7 +36,7 @@ class Builder {
     group.device = index;
     group.y = y_;
     group.firstRow = static_cast<int>(layout_.rows.size());
-    group.title = device.name;
+    group.title = device.shortName.empty() ? device.name : device.shortName;
     group.subtitle = subtitle(device);
     if (const int others = at(folded_, index); others > 0)
       group.title += " +" + std::to_string(others) + " alike";

@@ -21,7 +21,7 @@ struct ConfigurationEntry {
   PIPESCOPE_ROW("configuration", plain, "Every option the run used, with where its value came from") {
     visit("path", row.path, "", "key as in the TOML file, e.g. training.gradient_accumulation");
     visit("value", row.value, "", "value as TOML");
-    visit("origin", row.origin, "", "default, file, environment or flag");
+    visit("origin", row.origin, "", "default, derived, model, file, environment or flag");
   }
 };
 

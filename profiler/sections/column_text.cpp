@@ -60,6 +60,16 @@ int columnDecimals(const SectionTable& table, std::size_t column, double ticksPe
   return decimals;
 }
 
+void hideUnused(SectionTable& table, std::initializer_list<std::string_view> keys) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (std::ranges::find(keys, table.columns[c].key) == keys.end()) continue;
+    const auto unused = [c](const std::vector<Cell>& row) {
+      return std::holds_alternative<std::monostate>(row[c]) || shownNumber(row[c], 1) == 0.0;
+    };
+    if (std::all_of(table.rows.begin(), table.rows.end(), unused)) table.columns[c].inText = false;
+  }
+}
+
 bool isChange(std::string_view key) {
   return key.starts_with("delta") || key == "relative";
 }

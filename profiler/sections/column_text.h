@@ -1,6 +1,7 @@
 #pragma once
 // Writes the numbers of one column of a table alike, so that their decimal points stand below each other.
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,10 @@ std::string formatInColumn(const Cell& cell, Format format, double ticksPerShown
 
 /// How many decimals give a number of this size five significant digits; at most four.
 int significantDecimals(double largest);
+
+/// Text and window leave out those of these columns that are 0 or empty in all rows, such as the time of
+/// backward passes where nothing is trained.
+void hideUnused(SectionTable& table, std::initializer_list<std::string_view> keys);
 
 /// True for the key of a fact or column that has differences between two profiles.
 bool isChange(std::string_view key);

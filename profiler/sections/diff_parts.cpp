@@ -199,7 +199,8 @@ SectionTable diffMemoryTable(const analysis::Diff& diff, int most) {
 
 /// Devices of different families have no counterparts, so their memory is compared as a whole.
 SectionTable diffCategoryTable(const analysis::Diff& diff) {
-  SectionTable table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
+  SectionTable table{
+      "memory_by_category", "Memory by category", "all devices of one replica, without gaps", {}, {}};
   table.columns = {{"category", "Category", Format::term, ""},
                    {"before_bytes", "Before", Format::bytes, ""},
                    {"after_bytes", "After", Format::bytes, ""},

@@ -20,7 +20,7 @@ Cell textCell(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-std::vector<Fact> diffFacts(const analysis::Diff& diff, const Words& shown) {
+std::vector<Fact> diffFacts(const analysis::Diff& diff) {
   const bool per = diff.perSample();
   const auto either = [](bool known, auto value) { return known ? Cell(value) : Cell(); };
   const bool before = diff.before > 0, after = diff.after > 0, both = before && after;
@@ -28,31 +28,30 @@ std::vector<Fact> diffFacts(const analysis::Diff& diff, const Words& shown) {
   const double perBefore = diff.secondsPerSampleBefore(diff.before),
                perAfter = diff.secondsPerSampleAfter(diff.after);
   const auto rate = [](double seconds) { return seconds > 0 ? Cell(1 / seconds) : Cell(); };
-  return {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "timebase of all times below",
-           false},
-          {"before_cycles", shown.timed("Call before"), either(before, diff.before), Format::ticks,
-           "length of the last call"},
-          {"after_cycles", shown.timed("Call after"), either(after, diff.after), Format::ticks,
-           "length of the last call"},
-          {"delta_cycles", shown.timed("Change"), either(both, diff.after - diff.before), Format::ticks,
-           "after − before", !per},
-          {"before_samples", "Samples of the call before", either(samplesBefore, diff.samplesBefore),
-           Format::count, "all replicas", per},
-          {"after_samples", "Samples of the call after", either(samplesAfter, diff.samplesAfter),
-           Format::count, "all replicas", per},
-          {"before_devices", "Devices before", either(before, diff.devicesBefore), Format::count,
-           "that hold a stage", per || diff.devicesBefore != diff.devicesAfter},
-          {"after_devices", "Devices after", either(after, diff.devicesAfter), Format::count,
-           "that hold a stage", per || diff.devicesBefore != diff.devicesAfter},
-          {"before_samples_per_second", "Rate before", rate(perBefore), Format::rate, "samples ÷ call", per},
-          {"after_samples_per_second", "Rate after", rate(perAfter), Format::rate, "samples ÷ call", per},
-          {"before_seconds_per_sample", "Time per sample before", either(samplesBefore && before, perBefore),
-           Format::seconds, "call ÷ samples", per},
-          {"after_seconds_per_sample", "Time per sample after", either(samplesAfter && after, perAfter),
-           Format::seconds, "call ÷ samples", per},
-          {"delta_seconds_per_sample", "Change per sample",
-           either(samplesBefore && samplesAfter && both, perAfter - perBefore), Format::seconds,
-           "after − before", per}};
+  return {
+      {"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "timebase of all times below",
+       false},
+      {"before_cycles", "Call before", either(before, diff.before), Format::ticks, "length of the last call"},
+      {"after_cycles", "Call after", either(after, diff.after), Format::ticks, "length of the last call"},
+      {"delta_cycles", "Change", either(both, diff.after - diff.before), Format::ticks, "after − before",
+       !per},
+      {"before_samples", "Samples of the call before", either(samplesBefore, diff.samplesBefore),
+       Format::count, "all replicas", per},
+      {"after_samples", "Samples of the call after", either(samplesAfter, diff.samplesAfter), Format::count,
+       "all replicas", per},
+      {"before_devices", "Devices before", either(before, diff.devicesBefore), Format::count,
+       "that hold a stage", per || diff.devicesBefore != diff.devicesAfter},
+      {"after_devices", "Devices after", either(after, diff.devicesAfter), Format::count, "that hold a stage",
+       per || diff.devicesBefore != diff.devicesAfter},
+      {"before_samples_per_second", "Rate before", rate(perBefore), Format::rate, "samples ÷ call", per},
+      {"after_samples_per_second", "Rate after", rate(perAfter), Format::rate, "samples ÷ call", per},
+      {"before_seconds_per_sample", "Time per sample before", either(samplesBefore && before, perBefore),
+       Format::seconds, "call ÷ samples", per},
+      {"after_seconds_per_sample", "Time per sample after", either(samplesAfter && after, perAfter),
+       Format::seconds, "call ÷ samples", per},
+      {"delta_seconds_per_sample", "Change per sample",
+       either(samplesBefore && samplesAfter && both, perAfter - perBefore), Format::seconds, "after − before",
+       per}};
 }
 
 /// The reports of one profile, which live as long as this object.
@@ -140,10 +139,10 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
   const ShownTime time =
       shownTime(converted ? model::TickMeaning::time : after.catalog.target.tickMeaning, diff.ticksPerSecond);
   const Words shown = wordsFor(time);
-  section.ticksPerShownUnit = time.ticks;
+  showTimesIn(time, section);
   PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
   PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
-  section.facts = diffFacts(diff, shown);
+  section.facts = diffFacts(diff);
   const std::string inShort = statesCosts(before) == statesCosts(after)
                                   ? diffInShort(one.side(), other.side(), shown)
                                   : notComparable(statesCosts(before));

@@ -119,9 +119,7 @@ void addMemoryRows(SectionTable& table, const ComparedSide& before, const Compar
 std::string diffInShort(const ComparedSide& before, const ComparedSide& after, const Words& words) {
   const Compared step = compared(before, after, lostTime(&analysis::LostTime::step));
   if (!step.before || !step.after || *step.before <= 0) return {};
-  const auto shown = [&](double ticks) {
-    return formatCell(ticks, Format::ticks, words.time.ticks) + " " + words.time.unit;
-  };
+  const auto shown = [&](double ticks) { return exactTimeText(ticks, words.time); };
   const double change = *step.after - *step.before;
   if (change == 0) return fmt::format("An iteration takes {}, as before.", shown(*step.after));
   const char* largest = "";

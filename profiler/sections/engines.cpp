@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
 
@@ -40,6 +41,12 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
         roles.insert(lane.role);
     }
   }
+  // Recorded engines stand beside a lane of passes, which holds nothing if none were recognised.
+  const bool computes = std::any_of(devices.begin(), devices.end(), [](const DeviceExecution& device) {
+    const auto found = device.byLane.find(LaneRole::compute);
+    return found != device.byLane.end() && found->second.count > 0;
+  });
+  if (catalog.measured() && roles.size() > 1 && !computes) roles.erase(LaneRole::compute);
   constexpr LaneRole kRoles[] = {LaneRole::compute, LaneRole::exchange, LaneRole::host, LaneRole::mme,
                                  LaneRole::tpc,     LaneRole::dma,      LaneRole::nic};
   SectionTable table{
@@ -82,6 +89,8 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
     row.push_back(share(device.exposed, device.total));
     table.rows.push_back(std::move(row));
   }
+  hideUnused(table,
+             {"control_share", "communication_cycles", "exposed_communication_cycles", "exposed_share"});
   return table;
 }
 

@@ -72,7 +72,7 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
                                  const Cell& hypothetical) {
   const bool ran = e.total.count > 0, costs = words.time.isCosts(), samples = e.samples > 0;
   std::vector<Fact> list = {
-      {"total_cycles", words.timed("Total"), ran ? Cell(e.total.count) : Cell(), Format::ticks,
+      {"total_cycles", "Total", ran ? Cell(e.total.count) : Cell(), Format::ticks,
        "Length of the last call in ticks of device 0, from the host's call until the last device has "
        "finished."},
       {"time_us", "Time, µs", ran ? Cell(e.seconds * 1e6) : Cell(), Format::number,
@@ -88,8 +88,8 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
        "Samples ÷ time: the speed of the emulated system.", samples || !ran},
   };
   for (const auto& [kind, key] : kKinds)
-    list.push_back({key, words.timed("  " + model::toString(kind)), kindSum(e, words, recorded, kind),
-                    Format::ticks, "Sum over devices; only where devices consist of tiles.", words.tiles});
+    list.push_back({key, "  " + model::toString(kind), kindSum(e, words, recorded, kind), Format::ticks,
+                    "Sum over devices; only where devices consist of tiles.", words.tiles});
   list.push_back({"tile_balance", "Tile balance", words.tiles ? meanTileBalance(e) : Cell(), Format::fraction,
                   "Mean over devices and compute steps of mean ÷ slowest tile's cycles.", words.tiles});
   return list;

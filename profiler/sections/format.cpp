@@ -98,7 +98,7 @@ std::string formatNumber(double value, Format format) {
     case Format::ofRow:
       break;
   }
-  return fmt::format("{:.6g}", value);
+  return groupedDigits(fmt::format("{:.6g}", value));
 }
 
 /// Splits "layer7" into ("layer", 7). The number is −1 if the word has none, or if it has leading zeros or
@@ -207,6 +207,75 @@ std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit
   const bool isZero = text.starts_with("-0") && text.find_first_of("123456789") == std::string::npos;
   if (isZero && !std::holds_alternative<std::string>(cell)) text.erase(0, 1);
   return text;
+}
+
+namespace {
+
+/// Three significant digits, with zeros in place of further digits before the point: 281,000.
+std::string roughly(double value) {
+  double unit = 1;
+  while (std::fabs(value) / unit >= 999.5) unit *= 10;
+  return unit == 1 ? fmt::format("{:.3g}", value)
+                   : groupedText(std::llround(value / unit) * std::llround(unit));
+}
+
+/// Seconds with five significant digits: 2.0026 s, 975.3 µs.
+std::string exactSeconds(double value) {
+  if (!std::isfinite(value)) return formatNumber(value, Format::number);
+  static constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}};
+  const double size = std::fabs(value);
+  for (const auto& [unit, name] : kUnits) {
+    if (size >= unit * 0.999995 || value == 0) return shownTicks(value / unit) + " " + name;
+  }
+  return shownTicks(value * 1e9) + " ns";
+}
+
+std::string costText(const std::string& number) {
+  return number + (number == "1" ? " cost unit" : " cost units");
+}
+
+}  // namespace
+
+std::string timeText(double ticks, const ShownTime& time) {
+  const double value = ticks / time.ticks;
+  if (!std::isfinite(value)) return formatNumber(value, Format::number);
+  if (time.isCycles()) {
+    const std::string number = roughly(value);
+    return number + (number == "1" ? " cycle" : " cycles");
+  }
+  return time.isCosts() ? costText(roughly(value)) : seconds(value * 1e-6);
+}
+
+std::string exactTimeText(double ticks, const ShownTime& time) {
+  const double value = ticks / time.ticks;
+  if (time.isCycles()) {
+    const std::string number = formatNumber(value, Format::ticks);
+    return number + (number == "1" ? " cycle" : " cycles");
+  }
+  return time.isCosts() ? costText(shownTicks(value)) : exactSeconds(value * 1e-6);
+}
+
+std::string chartTime(double ticks, const ShownTime& time) {
+  return time.isCycles() || time.isCosts() ? formatCell(ticks, Format::ticks, time.ticks)
+                                           : timeText(ticks, time);
+}
+
+std::string exactChartTime(double ticks, const ShownTime& time) {
+  return time.isCycles() || time.isCosts() ? formatCell(ticks, Format::ticks, time.ticks)
+                                           : exactTimeText(ticks, time);
+}
+
+std::string loneText(const Cell& value, Format format, const ShownTime& time) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const auto* mean = std::get_if<double>(&value);
+  if (format != Format::ticks || (whole == nullptr && mean == nullptr))
+    return formatCell(value, format, time.ticks);
+  return exactTimeText(whole != nullptr ? static_cast<double>(*whole) : *mean, time);
+}
+
+std::string factText(const Section& section, const Fact& fact) {
+  return section.time().isCycles() ? formatCell(fact.value, fact.format)
+                                   : loneText(fact.value, fact.format, section.time());
 }
 
 bool countsBefore(const std::string& a, const std::string& b) {

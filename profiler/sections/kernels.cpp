@@ -217,15 +217,15 @@ base::Result<Section> makeCollectives(const Context& context) {
   base::Ticks waited;
   for (const analysis::MatchedCollective& match : report.collectives) waited += match.waited;
   Section section{"collectives", "Collectives", {}, {}, {}};
-  section.facts = {{"communication_kernels", "Communication kernels",
-                    any ? Cell(report.communicationKernels) : Cell(), Format::count,
-                    "Recognised by the rules, over all devices. Without accelerators: collectives of hosts, "
-                    "as with gloo."},
-                   {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(),
-                    Format::count, "Kernels whose counterparts on all other ranks were found."},
-                   {"waited_cycles", words.timed("Waits for the last rank"),
-                    report.matched > 0 ? Cell(waited.count) : Cell(), Format::ticks,
-                    "Sum over matched collectives and ranks."}};
+  section.facts = {
+      {"communication_kernels", "Communication kernels", any ? Cell(report.communicationKernels) : Cell(),
+       Format::count,
+       "Recognised by the rules, over all devices. Without accelerators: collectives of hosts, "
+       "as with gloo."},
+      {"matched_kernels", "  matched over ranks", any ? Cell(report.matched) : Cell(), Format::count,
+       "Kernels whose counterparts on all other ranks were found."},
+      {"waited_cycles", "Waits for the last rank", report.matched > 0 ? Cell(waited.count) : Cell(),
+       Format::ticks, "Sum over matched collectives and ranks."}};
   section.tables = {collectiveTable(report, context.catalog, words)};
   if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
   if (any && report.matched == 0)

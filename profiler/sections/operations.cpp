@@ -29,7 +29,7 @@ base::Result<Section> makeOperations(const Context& context) {
   section.facts = {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
-      {"cycles", words.timed(words.cycles()), any && recorded.steps ? Cell(all.whole.total().count) : Cell(),
+      {"cycles", words.cycles(), any && recorded.steps ? Cell(all.whole.total().count) : Cell(),
        Format::ticks, "Of all operations of one replica in an iteration."},
       {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::amount,
        "Of all operations of one replica in an iteration; a multiply-add counts 2."},

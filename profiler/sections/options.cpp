@@ -11,8 +11,11 @@ base::Result<Section> makeOptions(const Context& context) {
                      "Options",
                      "all options of the run; first those that were given",
                      {{"path", "Option", Format::plain, ""},
-                      {"value", "Value", Format::plain, "as TOML"},
-                      {"origin", "From", Format::plain, "default, file, environment or flag"}},
+                      {"value", "Value", Format::plain, "as TOML, as it was given"},
+                      {"origin", "From", Format::plain,
+                       "file, environment or flag; derived: worked out from other options; model: decided by "
+                       "the model file; "
+                       "default: nobody decided it"}},
                      {}};
   for (const model::ConfigurationEntry& row : context.catalog.configuration)
     table.rows.push_back({row.path, row.value, row.origin});

@@ -62,10 +62,10 @@ std::string verdictOn(const PlanComparison& comparison, const analysis::Catalog&
   if (comparison.earliest < 0) return fmt::format("{}: all devices do their passes in its order.", plan);
   const DeviceComparison& device = comparison.devices[static_cast<std::size_t>(comparison.earliest)];
   return fmt::format(
-      "{}. {} leaves it first: in iteration {}, at {} {}, the plan has {} at position {}, and the recording "
+      "{}. {} leaves it first: in iteration {}, at {}, the plan has {} at position {}, and the recording "
       "has {}.",
       plan, nameOf(catalog, device.device), device.first->iteration,
-      formatCell(device.first->time.count, Format::ticks, words.time.ticks), words.time.unit,
+      exactTimeText(static_cast<double>(device.first->time.count), words.time),
       taskText(device.first->planned), device.first->position, taskText(device.first->recorded));
 }
 

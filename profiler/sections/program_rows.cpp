@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/program_tree.h"
+#include "profiler/base/short_names.h"
 #include "profiler/base/wrapping.h"
 #include "profiler/sections/words.h"
 
@@ -82,7 +83,7 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
   rows.table = {
       "tree",
       "Program tree",
-      std::string("of one replica; ") + words.time.unit +
+      "of one replica; " + words.cyclesOrTimes() +
           " and bytes moved include every turn of a loop, and copies between devices, but no waits; "
           "programs of one name share their code",
       {},
@@ -97,13 +98,20 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
        "devices: alone on the link"},
       {"code_bytes", "Code", Format::bytes, "code, descriptors and vertex state, sum over units"},
       {"exchanged_bytes", "Moved", Format::bytes, "received in exchanges, sum over units"},
-      {"active_units", "Active units", Format::count, "units that have work in it"},
-      {"tile_balance", "Balance", Format::fraction, "mean ÷ slowest unit, of what computes"},
+      {"active_units", "Active units", Format::count, "units that have work in it", words.tiles},
+      {"tile_balance", "Balance", Format::fraction, "mean ÷ slowest unit, of what computes", words.tiles},
       {"programs", "Programs", Format::count, "without children, at or below it"},
       {"callers", "Callers", Format::count, "Calls of a function"}};
   rows.table.rows.reserve(nodes.size());
-  std::vector<int> path;   // the last row of each depth
-  int functionDepth = -1;  // of the function around the present row
+  std::vector<std::string> names;
+  std::map<model::DeviceId, std::size_t> nameOf;
+  for (const model::Device& device : context.catalog.devices) {
+    nameOf[device.id] = names.size();
+    names.push_back(device.name);
+  }
+  names = base::shortNames(names);  // programs and their names need the room
+  std::vector<int> path;            // the last row of each depth
+  int functionDepth = -1;           // of the function around the present row
   for (const analysis::ProgramNode& node : nodes) {
     const auto depth = static_cast<std::size_t>(node.depth);
     path.resize(depth + 1, -1);
@@ -117,14 +125,14 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
     if (node.depth <= functionDepth) functionDepth = -1;
     const bool isCounted = functionDepth < 0 || node.ticks.count > 0;  // not only at the calls
     if (functionDepth < 0 && node.kind == "Function") functionDepth = node.depth;
-    const model::Device* device = context.catalog.device(node.device);
+    const auto device = nameOf.find(node.device);
     // An initializer list would copy every text once more, and there may be very many programs.
     std::vector<Cell>& cells = rows.table.rows.emplace_back();
     cells.reserve(rows.table.columns.size());
     cells.emplace_back(programText(node));
     cells.push_back(node.id.valid() ? Cell(node.id.value) : Cell());
     cells.emplace_back(node.kind);
-    cells.push_back(device ? Cell(device->name) : Cell());
+    cells.push_back(device != nameOf.end() ? Cell(names[device->second]) : Cell());
     cells.push_back(isCounted ? Cell(node.ticks.count) : Cell());
     for (const std::int64_t amount : {node.code.count, node.exchanged.count, node.activeUnits})
       cells.push_back(amount > 0 ? Cell(amount) : Cell());

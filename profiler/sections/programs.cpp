@@ -36,7 +36,7 @@ SectionTable treeTable(const std::vector<analysis::ProgramNode>& nodes, const an
   const Words words = wordsOf(catalog);
   SectionTable table{"tree",
                      "Program tree",
-                     std::string("of one replica; ") + words.time.unit +
+                     "of one replica; " + words.cyclesOrTimes() +
                          " include every turn of a loop, and copies between devices, but no waits",
                      {},
                      {}};

@@ -33,7 +33,7 @@ base::Result<const SectionDefinition*> findSection(std::string_view name) {
 
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context) {
   PIPESCOPE_ASSIGN(Section section, definition.make(context));
-  section.ticksPerShownUnit = wordsOf(context.catalog).time.ticks;
+  showTimesIn(wordsOf(context.catalog).time, section);
   if (context.catalog.target.tickMeaning == model::TickMeaning::cost)
     section.remarks.push_back("Times are in cost units, because the configuration states the costs.");
   return section;

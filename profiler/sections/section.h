@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -75,6 +76,14 @@ struct SectionTable {
   std::string moreColumns = {};
 };
 
+/// The unit in which reports show ticks.
+struct ShownTime {
+  double ticks = 1;             ///< ticks in one unit
+  const char* unit = "cycles";  ///< cycles, µs or cost units
+  bool isCycles() const { return std::string_view(unit) == "cycles"; }
+  bool isCosts() const { return std::string_view(unit) == "cost units"; }
+};
+
 struct Section {
   std::string name, title;
   std::vector<Fact> facts;
@@ -82,9 +91,16 @@ struct Section {
   std::vector<std::string> remarks;  ///< sentences: warnings, and how reliable a figure is
   /// Text divides ticks by this, for example to show µs or cost units. JSON always has ticks.
   double ticksPerShownUnit = 1;
+  ShownTime time() const { return {ticksPerShownUnit, timeUnit}; }
+  const char* timeUnit = "cycles";
   /// A sentence that says why figures have no value in this profile. Empty: they have.
   std::string lacks = {};
 };
+
+inline void showTimesIn(const ShownTime& time, Section& section) {
+  section.ticksPerShownUnit = time.ticks;
+  section.timeUnit = time.unit;
+}
 
 /// Says why figures of the section have no value, also as a remark.
 inline void lack(Section& section, const std::string& sentence) {
@@ -140,6 +156,24 @@ void setByteUnits(ByteUnits units);
 
 /// Formats a value as text, such as "1,472", "3.2 MiB" or "12.3 %". A missing value is "–".
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
+
+/// A time as sentences and charts write it, with three significant digits and its unit: "1.17 s",
+/// "281,000 cycles", "2.5 cost units".
+std::string timeText(double ticks, const ShownTime& time);
+/// The same for times that are compared with each other: all digits of cycles, five of other times.
+std::string exactTimeText(double ticks, const ShownTime& time);
+/// A value that stands alone, so that a time needs its unit.
+std::string loneText(const Cell& value, Format format, const ShownTime& time);
+/// A time in a bar of a chart whose title says what `chartUnit` returns: cycles and cost units have no unit
+/// beside the number.
+std::string chartTime(double ticks, const ShownTime& time);
+/// The same for times of which the chart shows that they add up.
+std::string exactChartTime(double ticks, const ShownTime& time);
+inline const char* chartUnit(const ShownTime& time) {
+  return time.isCycles() || time.isCosts() ? time.unit : "time";
+}
+/// The value of a fact. Times have five significant digits and, unless they are in cycles, their unit.
+std::string factText(const Section& section, const Fact& fact);
 
 /// Shortens a list of words that are separated by blanks. Consecutively numbered words become one, as in
 /// configurations: "encoder0..23". If the list is still long, only the first and last word remain:

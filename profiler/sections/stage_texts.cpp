@@ -62,9 +62,9 @@ std::vector<std::string> limitingRemarks(const StagesReport& report, const Shown
   if (limiting->index == report.slowestStage) return {};
   return {fmt::format(
       "Stage {} computes longest, but stage {} takes longer with its host copies and exchange: {} instead of "
-      "{} {} per micro-batch. The other stages wait for it.",
-      slowest->index, limiting->index, formatCell(limiting->occupied, Format::ticks, time.ticks),
-      formatCell(slowest->occupied, Format::ticks, time.ticks), time.unit)};
+      "{} per micro-batch. The other stages wait for it.",
+      slowest->index, limiting->index, exactTimeText(limiting->occupied, time),
+      exactTimeText(slowest->occupied, time))};
 }
 
 SectionTable stageOperationTable(const StagesReport& r, int stage, const Words& words) {

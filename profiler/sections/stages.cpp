@@ -4,6 +4,7 @@
 #include <map>
 
 #include "profiler/analysis/pipeline/pass_medians.h"
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
@@ -32,7 +33,7 @@ Cell stageCell(int stage) {
   return stage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stage));
 }
 
-std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
+std::vector<Fact> stagesFacts(const StagesReport& r) {
   const auto run = [&](double value) { return figureOfRun(r, value); };
   const auto part = [&](double value) { return r.lost.replayed ? figureOfRun(r, value) : Cell(); };
   return {
@@ -44,9 +45,10 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
       {"imbalance", "Imbalance", optionalFigure(r.imbalance), Format::ratio,
        "Largest ÷ mean of forward + recompute + backward, over the devices that hold a stage."},
       {"imbalance_forward", "  forward", optionalFigure(r.imbalanceForward), Format::ratio,
-       "The same for forward passes alone."},
+       "The same for forward passes alone.", r.imbalanceBackward.has_value() || !r.imbalanceForward},
       {"imbalance_backward", "  recompute + backward", optionalFigure(r.imbalanceBackward), Format::ratio,
-       "The same for recompute and backward passes; empty without backward passes."},
+       "The same for recompute and backward passes; empty without backward passes.",
+       r.imbalanceBackward.has_value() || !r.imbalanceForward},
       {"bubble_fraction", "Bubble", run(r.bubble.fraction()), Format::fraction,
        "1 − busy ÷ (devices with a stage × flush), mean over iterations."},
       {"bubble_ramp_up", "  ramp-up", run(r.bubble.rampUp), Format::fraction,
@@ -60,19 +62,19 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
        "has finished)."},
       {"bubble_exchange", "  of which exchange", run(r.bubble.exchange), Format::fraction,
        "Part of the bubble during which devices exchange data or synchronise."},
-      {"flush_cycles", words.timed("Flush"), run(r.flush), Format::ticks,
+      {"flush_cycles", "Flush", run(r.flush), Format::ticks,
        "From the first forward's start to the last backward's end (inference: the last forward's), mean over "
        "iterations."},
-      {"step_cycles", words.timed("Step time"), run(r.lost.step), Format::ticks,
+      {"step_cycles", "Step time", run(r.lost.step), Format::ticks,
        "Length of one iteration: a flush with its update, host copies and waits. Length of the last call ÷ "
        "its iterations."},
-      {"useful_cycles", words.timed("  useful"), part(r.lost.useful), Format::ticks,
+      {"useful_cycles", "  useful", part(r.lost.useful), Format::ticks,
        "Micro-batches × mean of forward + recompute + backward."},
-      {"lost_fill_and_drain_cycles", words.timed("  lost to fill and drain"), part(r.lost.fillAndDrain),
-       Format::ticks, "Time if every stage took the mean and nothing were exchanged, minus the useful time."},
-      {"lost_imbalance_cycles", words.timed("  lost to imbalance"), part(r.lost.imbalance), Format::ticks,
+      {"lost_fill_and_drain_cycles", "  lost to fill and drain", part(r.lost.fillAndDrain), Format::ticks,
+       "Time if every stage took the mean and nothing were exchanged, minus the useful time."},
+      {"lost_imbalance_cycles", "  lost to imbalance", part(r.lost.imbalance), Format::ticks,
        "Time with the actual stages minus time if every stage took the mean, both without exchange."},
-      {"lost_exchange_update_host_cycles", words.timed("  lost to exchange, update, host"),
+      {"lost_exchange_update_host_cycles", "  lost to exchange, update, host",
        part(r.lost.exchangeUpdateHost), Format::ticks,
        "The rest of the step time: exchange, sync, update, stream copies and host."},
   };
@@ -112,7 +114,6 @@ using Medians = std::map<int, analysis::PassMedians>;
 SectionTable stageTable(const StagesReport& r, const Medians& medians, bool recorded, const Words& words,
                         bool ran) {
   SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
-  const bool anyRemote = std::ranges::any_of(r.stages, [](const auto& stage) { return stage.remote > 0; });
   table.columns = {
       {"index", "Stage", Format::index, ""},
       {"device", "Device", Format::index, "Device index"},
@@ -124,8 +125,7 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
       {"busy_cycles", "F+R+B", Format::ticks, "per micro-batch"},
       {"host_in_cycles", "Host in", Format::ticks, "per micro-batch"},
       {"host_out_cycles", "Host out", Format::ticks, "per micro-batch, mean"},
-      {"remote_cycles", "Remote", Format::ticks, "loads and stores of remote buffers, per micro-batch",
-       anyRemote},
+      {"remote_cycles", "Remote", Format::ticks, "loads and stores of remote buffers, per micro-batch"},
       {"exchange_cycles", "Exchange", Format::ticks,
        "per micro-batch, transfers of its device that keep it from computing"},
       {"occupied_cycles", "Occupied", Format::ticks,
@@ -155,6 +155,17 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
     row.emplace_back(waitParts(s, ran));
     table.rows.push_back(std::move(row));
   }
+  hideUnused(table, {"remote_cycles"});
+  if (!ran) return table;
+  hideUnused(table, {"recompute_cycles", "backward_cycles", "host_in_cycles", "host_out_cycles",
+                     "exchange_cycles", "update_cycles"});
+  const auto hidden = [&](const char* key) {
+    return !std::ranges::find(table.columns, key, &SectionColumn::key)->inText;
+  };
+  // The sum of the passes would repeat the only one.
+  if (hidden("recompute_cycles") && hidden("backward_cycles"))
+    std::ranges::find(table.columns, "busy_cycles", &SectionColumn::key)->inText = false;
+  if (hidden("update_cycles")) table.basis = words.per("micro-batch; waits per iteration");
   return table;
 }
 
@@ -186,6 +197,8 @@ SectionTable memoryTable(const StagesReport& r, const Words& words) {
                           words.tiles ? Cell(s.memory->worstUnit) : Cell(), s.memory->worstUnitBytes.count,
                           s.memory->freeBytes.count, s.memory->worstSpan.count});
   }
+  hideUnused(table, {"always_live_bytes", "not_always_live_peak_bytes", "stash_entries", "stash_bytes",
+                     "worst_tile_bytes", "free_bytes", "largest_span_bytes"});
   return table;
 }
 
@@ -203,6 +216,7 @@ SectionTable boundaryTable(const StagesReport& r, const Words& words) {
                           model::toString(b.kind), b.tensor, words.bytes ? Cell(b.shape) : Cell(),
                           words.bytes ? Cell(b.bytes.count) : Cell(), b.ticks.count});
   }
+  hideUnused(table, {"shape", "bytes"});
   return table;
 }
 
@@ -213,7 +227,7 @@ base::Result<Section> makeStages(const Context& context) {
   const bool called = context.catalog.lastRunOf(context.executable) != nullptr;
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool ran = called && recorded.placements;
-  Section section{"stages", "Stages", stagesFacts(report, words), {}, {}};
+  Section section{"stages", "Stages", stagesFacts(report), {}, {}};
   PIPESCOPE_ASSIGN(const Medians medians,
                    analysis::passMedians(context.source, context.catalog, context.executable));
   section.tables = {stageTable(report, medians, context.catalog.measured(), words, ran),

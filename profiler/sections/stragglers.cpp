@@ -109,9 +109,10 @@ SectionTable culpritTable(const char* key, const char* title, const char* first,
                           const std::vector<analysis::Straggler>* all) {
   SectionTable table{
       key, title, "mean iteration ÷ mean iteration with all operations at their usual time", {}, {}};
-  table.columns = {{"name", first, Format::plain, ""},
-                   {"slowdown", "Alone", Format::ratio, "only its operations take their recorded time"},
-                   {"without", "Without", Format::ratio, "only its operations take their usual time"}};
+  table.columns = {
+      {"name", first, Format::plain, ""},
+      {"slowdown", "Only this one slow", Format::ratio, "only its operations take their recorded time"},
+      {"without", "All but this one slow", Format::ratio, "only its operations take their usual time"}};
   if (all == nullptr) return table;
   auto sorted = *all;
   std::stable_sort(sorted.begin(), sorted.end(),

@@ -50,6 +50,10 @@ SectionTable systemDeviceTable(const Context& context) {
     table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units,
                           device.unitName, clock, lanes, device.id.value});
   }
+  // A device that is one unit says nothing with it.
+  const bool many = std::ranges::any_of(catalog.devices, [](const auto& device) { return device.units > 1; });
+  for (SectionColumn& column : table.columns)
+    if (column.key == "units" || column.key == "unit") column.inText = many;
   return table;
 }
 

@@ -102,7 +102,7 @@ std::string toText(const Section& section) {
   for (const Fact& fact : section.facts) width = std::max(width, widthOf(fact.label));
   for (const Fact& fact : section.facts) {
     if (!fact.inText) continue;
-    const std::string shown = formatCell(fact.value, fact.format, section.ticksPerShownUnit);
+    const std::string shown = factText(section, fact);
     text += "  " + padded(fact.label, width, false) + "  " +
             changeText(fact.key, fact.format, shown, fact.value) + "\n";
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "profiler/sections/reports.h"
@@ -15,14 +14,6 @@ namespace {
 std::string deviceName(const analysis::Catalog& catalog, model::DeviceId id) {
   const model::Device* device = catalog.device(id);
   return device == nullptr ? "host" : device->name;
-}
-
-/// Rounds to three significant digits for sentences, for example "412,000".
-std::string roundedCount(double value) {
-  double unit = 1;
-  while (std::fabs(value) / unit >= 999.5) unit *= 10;
-  if (unit == 1) return fmt::format("{:.3g}", value);
-  return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
 /// The end of the sentence "IPU2 waits 281,000 cycles per iteration …".
@@ -73,15 +64,14 @@ const char* othersPart(const analysis::WaitGroup& g) {
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
   const ShownTime time = wordsOf(context.catalog).time;
-  const std::string text =
-      fmt::format("{} waits {} {} per iteration {}.", deviceName(context.catalog, g.device),
-                  roundedCount(g.ticksPerIteration / time.ticks), time.unit, reason(context.catalog, g));
+  const std::string text = fmt::format("{} waits {} per iteration {}.", deviceName(context.catalog, g.device),
+                                       timeText(g.ticksPerIteration, time), reason(context.catalog, g));
   if (g.blockedPerIteration < 0.01 * g.ticksPerIteration || g.blockedPerIteration <= 0) return text;
   return text +
          fmt::format(
-             " During {} {} of it the receive blocks work behind it in the same communication queue whose "
+             " During {} of it the receive blocks work behind it in the same communication queue whose "
              "input is ready.",
-             roundedCount(g.blockedPerIteration / time.ticks), time.unit);
+             timeText(g.blockedPerIteration, time));
 }
 
 /// Describes the longest waits in words.
@@ -161,12 +151,11 @@ SectionTable pathTable(const std::vector<analysis::CriticalLink>& path, const Wo
 
 /// Adds the length of the critical path and its parts.
 void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* run, bool known,
-             const Words& words, Section& section) {
+             Section& section) {
   const analysis::PathSums parts =
       run == nullptr ? analysis::PathSums() : analysis::pathSums(path, run->start, run->end);
   const auto add = [&](const char* key, const char* label, base::Ticks ticks, const char* doc) {
-    section.facts.push_back(
-        {key, words.timed(label), known ? Cell(ticks.count) : Cell(), Format::ticks, doc});
+    section.facts.push_back({key, label, known ? Cell(ticks.count) : Cell(), Format::ticks, doc});
   };
   add("critical_path_cycles", "Critical path", parts.total(),
       "Sum of the path's parts; equals the length of the last call.");
@@ -186,7 +175,7 @@ void addPath(const std::vector<analysis::CriticalLink>& path, const model::Run* 
 base::Result<Section> waitsWithoutPath(const Context& context) {
   PIPESCOPE_ASSIGN(const auto groups, waitsOf(context));
   Section section{"waits", "Waits", {}, {waitTable(context, *groups)}, {}};
-  section.ticksPerShownUnit = wordsOf(context.catalog).time.ticks;
+  showTimesIn(wordsOf(context.catalog).time, section);
   remarkLongest(context, *groups, section);
   return section;
 }
@@ -204,7 +193,7 @@ base::Result<Section> makeWaits(const Context& context) {
       context.catalog.measured() && std::ranges::none_of(*path, [](const analysis::CriticalLink& link) {
         return link.kind == analysis::CriticalLink::Kind::placement && model::isComputePass(link.pass);
       });
-  addPath(*path, run, recorded.placements && !unrecognised, words, section);
+  addPath(*path, run, recorded.placements && !unrecognised, section);
   section.tables.push_back(pathTable(unrecognised ? std::vector<analysis::CriticalLink>() : *path, words));
   if (!recorded.placements) {
     lack(section, run == nullptr ? kNothingRan : kNothingPlaced);

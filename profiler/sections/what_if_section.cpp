@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
@@ -15,15 +16,15 @@ Cell optionalNumber(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
 
-std::vector<Fact> stepFacts(const WhatIf& answer, const Words& words) {
+std::vector<Fact> stepFacts(const WhatIf& answer) {
   const bool ran = answer.before.stepTicks > 0;
   const auto of = [&](double value) { return ran ? Cell(value) : Cell(); };
   const auto& before = answer.stagesBefore;
   const auto& after = answer.stagesAfter;
   return {
-      {"before_step_cycles", words.timed("Step time, recorded"), of(answer.before.stepTicks), Format::ticks,
+      {"before_step_cycles", "Step time, recorded", of(answer.before.stepTicks), Format::ticks,
        "Length of the recorded call ÷ its iterations."},
-      {"after_step_cycles", words.timed("Step time, replayed"), of(answer.after.stepTicks), Format::ticks,
+      {"after_step_cycles", "Step time, replayed", of(answer.after.stepTicks), Format::ticks,
        "The same with the changes."},
       {"gain_fraction", "Faster by", of(answer.gain()), Format::fraction,
        "Micro-batches per time with the changes ÷ those recorded − 1."},
@@ -103,6 +104,16 @@ SectionTable whatIfStageTable(const WhatIf& answer, const Words& words) {
                           stage.recompute, stage.backward + stage.weightGradient, stage.busy, stage.update,
                           stage.limits, waitBreakdown(stage)});
   }
+  hideUnused(table, {"recompute_cycles", "backward_cycles", "update_cycles"});
+  const auto column = [&](const char* key) -> SectionColumn& {
+    return *std::ranges::find(table.columns, key, &SectionColumn::key);
+  };
+  if (!column("update_cycles").inText) table.basis = words.per("micro-batch; waits per iteration");
+  if (!column("recompute_cycles").inText && !column("backward_cycles").inText) {
+    // The sum of the passes would repeat the only one.
+    column("busy_cycles").inText = false;
+    column("before_busy_cycles").heading = "Forward before";
+  }
   return table;
 }
 
@@ -118,6 +129,7 @@ SectionTable stashTable(const WhatIf& answer) {
     table.rows.push_back({static_cast<std::int64_t>(fit.stage), entries(fit.stashBefore),
                           entries(fit.stashAfter), fit.fits ? Cell(fit.added.count) : Cell(),
                           fit.fits ? Cell(*fit.fits) : Cell()});
+  hideUnused(table, {"before_stash_entries", "stash_entries"});
   return table;
 }
 
@@ -143,7 +155,7 @@ std::string hypotheticalRemark(const std::vector<int>& stages) {
 
 Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
   const Words words = wordsOf(catalog);
-  Section section{"what-if", "What if", stepFacts(answer, words), {}, {}};
+  Section section{"what-if", "What if", stepFacts(answer), {}, {}};
   section.tables = {waterfall(answer, words), whatIfStageTable(answer, words), stashTable(answer)};
   section.remarks = answer.remarks;
   const std::vector<int> tooLarge = tooLargeStages(answer);
@@ -154,7 +166,7 @@ Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
                            "this. Empty: the recording does not tell.",
                            false});
   if (!tooLarge.empty()) section.remarks.push_back(hypotheticalRemark(tooLarge));
-  section.ticksPerShownUnit = words.time.ticks;
+  showTimesIn(words.time, section);
   if (!answer.recording.explained)
     section.remarks.push_back(
         "The rules of the schedule do not explain all recorded times; what they do not explain is kept as it "

@@ -58,10 +58,6 @@ ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond) {
   return {};
 }
 
-std::string Words::timed(const std::string& label) const {
-  return time.isCycles() ? label : label + ", " + time.unit;
-}
-
 std::string Words::basis(const std::string& what) const {
   if (time.isCycles()) return what;
   return (what.empty() ? "times in " : what + "; times in ") + time.unit;

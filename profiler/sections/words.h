@@ -8,13 +8,7 @@
 
 namespace pipescope::sections {
 
-/// The unit in which reports show ticks.
-struct ShownTime {
-  double ticks = 1;             ///< ticks in one unit
-  const char* unit = "cycles";  ///< cycles, µs or cost units
-  bool isCycles() const { return std::string_view(unit) == "cycles"; }
-  bool isCosts() const { return std::string_view(unit) == "cost units"; }
-};
+/// The unit in which reports show the ticks of a profile.
 ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond);
 
 struct Words {
@@ -25,8 +19,10 @@ struct Words {
 
   /// The heading of a column of times.
   const char* cycles() const { return time.isCycles() ? "Cycles" : "Time"; }
-  /// The label of a time. It names the unit unless the unit is cycles.
-  std::string timed(const std::string& label) const;
+  /// The subject of a sentence about times: "cycles" or "times in µs".
+  std::string cyclesOrTimes() const {
+    return time.isCycles() ? "cycles" : std::string("times in ") + time.unit;
+  }
   /// The basis of a table with times. It names the unit unless the unit is cycles.
   std::string basis(const std::string& what) const;
   /// The unit per `what`, such as "cycles per micro-batch" or "µs per micro-batch".

@@ -198,6 +198,14 @@ TEST_F(FeatureTest, SystemShowsLinksAndSpaces) {
   QAbstractItemModelTester tester(links->model());
 }
 
+TEST_F(FeatureTest, TrainingShowsTheLastLossOfARunThatWasStopped) {
+  openPage(QStringLiteral("training"), {.outcomes = false});
+  const double last = child<pages::CurveChart>(QStringLiteral("Loss"))->series()->points.back().last;
+  const QAbstractItemModel* outcomes = table(QStringLiteral("Outcomes"))->model();
+  EXPECT_EQ(outcomes->index(0, 0).data().toString(), QStringLiteral("Final loss"));
+  EXPECT_EQ(outcomes->index(0, 1).data().toString(), QString::number(last, 'g', 6));
+}
+
 TEST_F(FeatureTest, TrainingShowsTheLoss) {
   openPage(QStringLiteral("training"));
   auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));

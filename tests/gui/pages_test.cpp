@@ -382,12 +382,12 @@ TEST_F(PageTest, MemoryAndLivenessOfAFixedSystemSayWhyTheyAreEmpty) {
   openPage(QStringLiteral("memory"), {.fixed = true});
   EXPECT_EQ(window->currentPage()->notice(),
             QStringLiteral("Memory is not modelled for this system: its costs come from the "
-                           "configuration. Emulate an IPU system to see memory by tile."));
+                           "configuration. Emulate an IPU or a Gaudi system to see memory."));
   picture("memory_fixed");
   showPage(QStringLiteral("liveness"));
   EXPECT_EQ(window->currentPage()->notice(),
             QStringLiteral("Liveness is not modelled for this system: its costs come from the "
-                           "configuration. Emulate an IPU system to see what is live when."));
+                           "configuration. Emulate an IPU or a Gaudi system to see what is live when."));
 }
 
 TEST_F(PageTest, LivenessOpensOnThePeak) {

@@ -539,7 +539,7 @@ void ProfileFixture::Writer::wait(int device, Ticks until, WaitCause cause, mode
 }
 
 void ProfileFixture::Writer::addOutcomes() {
-  if (options_.fixed) return;
+  if (options_.fixed || !options_.outcomes) return;
   recorder_.add(model::Outcome{training_.id, "final_loss", "",
                                "rows returned by the last call (output mode final)", 0.0412});
   recorder_.add(model::Outcome{training_.id, "training_accuracy", "",

@@ -10,6 +10,7 @@ namespace pipescope::testing {
 struct FixtureOptions {
   int stages = 4, microBatches = 10, iterations = 4, runs = 3;
   bool fixed = false;     ///< fixed costs instead of chips, so no steps and no memory
+  bool outcomes = true;   ///< false: a run that was stopped
   bool inference = true;  ///< adds a second executable, for inference
   bool slowHost = false;  ///< the first stage's samples take longer than any stage's work
   bool overflow = false;  ///< the second device's memory overflows

@@ -16,6 +16,7 @@
 #include "views/timeline/shapes_painter.h"
 #include "views/timeline/tile_map.h"
 #include "views/timeline/timeline_canvas.h"
+#include "views/timeline/wait_matrix.h"
 
 namespace pipescope::testing {
 namespace {
@@ -37,6 +38,37 @@ std::shared_ptr<const analysis::Trace> fixtureTrace() {
       analysis::loadTrace(*fixture.profile(), **catalog, {model::ExecutableId(0), {}, {}}, progress);
   EXPECT_TRUE(trace.ok());
   return *trace;
+}
+
+TEST(WaitMatrix, NamesOfRanksAreShortenedBeforeTheyAreCut) {
+  shell::Palette palette;
+  timeline::WaitMatrix matrix(palette);
+  QStringList ranks;
+  for (const char* data : {"0", "1"}) {
+    for (const char* stage : {"0", "1", "2", "3"})
+      ranks << QStringLiteral("DP rank [%1], PP rank %2, TP rank 0").arg(data, stage);
+  }
+  QStringList columns = ranks;
+  columns << QStringLiteral("host");
+  matrix.setMatrix(ranks, columns, {});
+  matrix.show();
+  for (const int width : {600, 900, 1400}) {
+    matrix.resize(width, 500);
+    const QStringList drawn = matrix.drawnColumns();
+    EXPECT_EQ(drawn.size(), columns.size()) << "no name is left out at " << width;
+    EXPECT_EQ(drawn.first(), QStringLiteral("DP [0], PP 0"));
+    EXPECT_EQ(drawn.last(), QStringLiteral("host"));
+    EXPECT_EQ(QSet<QString>(drawn.begin(), drawn.end()).size(), drawn.size());
+  }
+  matrix.resize(900, 500);
+  const int upright = matrix.cellRect(0, 0).top();
+  matrix.resize(1400, 500);
+  EXPECT_LT(matrix.cellRect(0, 0).top(), upright) << "names that have room side by side lie";
+  // Of numbers some may be left out.
+  QStringList numbers;
+  for (int i = 0; i < 200; ++i) numbers << QString::number(i);
+  matrix.setMatrix(ranks, numbers, {});
+  EXPECT_LT(matrix.drawnColumns().size(), 100);
 }
 
 /// A canvas of 950 × 400 pixels that shows the whole trace.

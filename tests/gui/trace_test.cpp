@@ -212,7 +212,7 @@ TEST_F(TracePageTest, FixedSystemsHaveNoStepsAndCostUnits) {
   openTrace({.fixed = true});
   for (const auto& row : canvas->scene().layout().rows) EXPECT_NE(row.kind, RowKind::flame);
   canvas->select(findPass(0, model::Pass::forward, 0, 0));
-  EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("1.03 units"));
+  EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("1.03 cost units"));
 }
 
 TEST_F(TracePageTest, AFrameCostsLittle) {

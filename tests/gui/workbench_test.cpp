@@ -116,7 +116,7 @@ TEST(WorkbenchDraft, TypedTextsBecomeToml) {
 }
 
 TEST(WorkbenchDraft, ARecordedRunGivesItsSettingsBack) {
-  const std::vector<model::ConfigurationEntry> options = {{"system.name", "\"pod4\"", "file"},
+  const std::vector<model::ConfigurationEntry> options = {{"system.name", "\"hls-gaudi2\"", "derived"},
                                                           {"system.accelerator", "\"hpu\"", "flag"},
                                                           {"system.devices", "-1", "file"},
                                                           {"execution.schedule", "\"popart\"", "file"},
@@ -125,10 +125,15 @@ TEST(WorkbenchDraft, ARecordedRunGivesItsSettingsBack) {
                                                           {"training.epochs", "3", "default"},
                                                           {"training.loss", "\"model\"", "model"},
                                                           {"training.micro_batch_size", "4", "environment"}};
-  // The accelerator had replaced the system, and the strategy the schedule.
+  // The program had derived the system from the accelerator, and the strategy had replaced the schedule.
   EXPECT_EQ(settingsText(workbench::settingsOfRun(options, *allKeys())),
             "system.accelerator = \"hpu\"\nsystem.devices = \"auto\"\nexecution.strategy = \"sharded\"\n"
             "training.micro_batch_size = 4\n");
+  // A system that has the accelerator was not replaced.
+  EXPECT_EQ(
+      settingsText(workbench::settingsOfRun(
+          {{"system.name", "\"hls-1\"", "file"}, {"system.accelerator", "\"hpu\"", "flag"}}, *allKeys())),
+      "system.name = \"hls-1\"\nsystem.accelerator = \"hpu\"\n");
 }
 
 TEST(WorkbenchDraft, RelativePathsStartAtTheFolderOfTheProgram) {

@@ -136,9 +136,8 @@ class ComparePage : public shell::Page {
                                          {job.source, job.catalog, job.executable, -1, job.reports},
                                          static_cast<std::size_t>(device), job.progress));
       auto content = std::make_shared<const CompareData>(std::move(made));
-      const QString unit = unitOf(*content, job.catalog);
-      return Apply([this, content, unit, source, executable] {
-        apply(*content, unit);
+      return Apply([this, content, source, executable] {
+        apply(*content);
         if (const shell::ProfileSnapshot* target = context_.session.snapshot())
           traces_->setSides({source, executable}, {*target, context_.session.executable()});
       });
@@ -152,15 +151,6 @@ class ComparePage : public shell::Page {
     if (own == nullptr || other == nullptr || other->catalog->executables.empty()) return {};
     const model::Executable* row = own->catalog->executable(context_.session.executable());
     return row == nullptr ? model::ExecutableId() : counterpartOf(*other->catalog, *row);
-  }
-
-  /// The unit of the comparison's times, as its texts show them.
-  static QString unitOf(const CompareData& content, const analysis::Catalog& catalog) {
-    const auto perSecond = static_cast<std::int64_t>(numberIn(content.diff, "clock_hz"));
-    const bool converted = perSecond != catalog.timebase({}).ticksPerSecond;
-    return QString::fromUtf8(
-        sections::shownTime(converted ? model::TickMeaning::time : catalog.target.tickMeaning, perSecond)
-            .unit);
   }
 
   void arrangeCards(int columns) {
@@ -212,7 +202,7 @@ class ComparePage : public shell::Page {
     options_->parentWidget()->setVisible(!table.rows.empty());
   }
 
-  void apply(const CompareData& content, const QString& unit) {
+  void apply(const CompareData& content) {
     complete_ = true;
     applySource();
     const sections::Section& diff = content.diff;
@@ -222,11 +212,11 @@ class ComparePage : public shell::Page {
     for (const std::string& remark : diff.remarks) sentences << text(remark);
     inShort_->setText(sentences.join(QLatin1Char(' ')));
     sameWork_ = hasSameWork(*tableNamed(diff, "step"));
-    applyCards(diff, unit);
+    applyCards(diff);
     applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
     step_->model()->setCostsJudged(sameWork_);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
-    waterfall_->setSection(diff, unit, sameWork_);
+    waterfall_->setSection(diff, sameWork_);
     applyMemory(content);
     pipelines_->setSides(content.source, content.target);
     applyTabs(diff.tables, diff.ticksPerShownUnit);
@@ -243,7 +233,7 @@ class ComparePage : public shell::Page {
     });
   }
 
-  void applyCards(const sections::Section& diff, const QString& unit) {
+  void applyCards(const sections::Section& diff) {
     const sections::SectionTable& step = *tableNamed(diff, "step");
     const std::size_t key = columnNamed(step, "quantity"), before = columnNamed(step, "before"),
                       after = columnNamed(step, "after"), delta = columnNamed(step, "delta"),
@@ -260,7 +250,7 @@ class ComparePage : public shell::Page {
         if (wordsIn(row[key]) != QLatin1String(card.key)) continue;
         const Format format = step.rowFormats[r];
         const auto shown = [&](const sections::Cell& cell) {
-          return text(formatCell(cell, format, diff.ticksPerShownUnit));
+          return text(loneText(cell, format, diff.time()));
         };
         const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
         const bool known = !std::holds_alternative<std::monostate>(row[delta]);
@@ -273,7 +263,6 @@ class ComparePage : public shell::Page {
             : share >= kManyTimes        ? tr("× %1").arg(text(formatCell(
                                                numberIn(row[after]) / numberIn(row[before]), Format::count)))
                                          : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
-        const QString what = format == Format::ticks ? QStringLiteral(" ") + unit : QString();
         const bool other = (format == Format::ticks || format == Format::bytes) && !sameWork_;
         // Two shares need no difference beside them: it would be read as a third share. That of figures for
         // different work says little.
@@ -284,17 +273,16 @@ class ComparePage : public shell::Page {
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
                                                                          : tr(card.caption);
-        cards_[i]->setFigure(
-            caption, large,
-            known ? tr("%1 → %2%3%4").arg(shown(row[before]), shown(row[after]), what, difference) +
-                        (other && !unchanged ? tr("; for different work") : QString())
-            : shown(row[before]) == shown(row[after])
-                ? tr("neither profile records it")
-                : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
-            {},
-            !known || unchanged || other ? Ui::text
-            : better                     ? Ui::good
-                                         : Ui::error);
+        cards_[i]->setFigure(caption, large,
+                             known ? tr("%1 → %2%3").arg(shown(row[before]), shown(row[after]), difference) +
+                                         (other && !unchanged ? tr("; for different work") : QString())
+                             : shown(row[before]) == shown(row[after])
+                                 ? tr("neither profile records it")
+                                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
+                             {},
+                             !known || unchanged || other ? Ui::text
+                             : better                     ? Ui::good
+                                                          : Ui::error);
       }
     }
   }
@@ -314,7 +302,9 @@ class ComparePage : public shell::Page {
                      tr("%1; always live and not always live, in compile order").arg(device));
     const std::string& unitName =
         content.target.unitName.empty() ? content.source.unitName : content.target.unitName;
-    const bool many = content.source.units.size() > 1 || content.target.units.size() > 1;
+    // The one unit of a card would be a line without width beside a thousand tiles.
+    const std::size_t before = content.source.units.size(), after = content.target.units.size();
+    const bool many = (before > 1 || after > 1) && before != 1 && after != 1;
     units_->setCurves(many ? content.source.units : std::vector<double>(),
                       many ? content.target.units : std::vector<double>(), text(unitName),
                       tr("%1; without gaps, by %2").arg(device, text(unitName)));

@@ -25,7 +25,6 @@ constexpr std::size_t kMostDevicesShown = 16, kMostLanesShown = 32;
 
 struct EnginesData {
   sections::Section section;
-  QString timeUnit;
   bool ran = false;
 };
 
@@ -77,7 +76,6 @@ class EnginesPage : public shell::Page {
       auto content = std::make_shared<EnginesData>();
       PIPESCOPE_ASSIGN(content->section,
                        sectionNamed("engines", {job.source, job.catalog, job.executable, -1, job.reports}));
-      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
       return Apply([this, content] { apply(content); });
     };
@@ -170,15 +168,14 @@ class EnginesPage : public shell::Page {
       notes << tr("exposed %1").arg(enginesPercent(numberIn(row[share])));
     }
     communication_->setVisible(any > 0);
-    const double perUnit = data_->section.ticksPerShownUnit;
     communication_->setParts(
-        bars, [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); }, names,
+        bars, [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); }, names,
         notes);
     communication_->setTitle(
         tr("Communication"),
-        limited(tr("%1 of the last call in which a transfer or collective goes on; on the right, what the "
-                   "device waits for, of the call")
-                    .arg(data_->timeUnit),
+        limited(tr("%1 of the last call in which a transfer or collective goes on; on the right, the "
+                   "share of the call in which the device waits for it")
+                    .arg(chartUnit(data_->section.time())),
                 shown, table.rows.size(), tr("devices")));
   }
 

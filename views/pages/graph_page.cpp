@@ -90,9 +90,7 @@ class GraphPage : public shell::Page {
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<GraphData>();
       PIPESCOPE_ASSIGN(content->graph, analysis::modelGraph(job.source, job.catalog, job.executable));
-      const sections::ShownTime time = sections::wordsOf(job.catalog).time;
-      content->perUnit = time.ticks;
-      content->unit = QString::fromUtf8(time.unit);
+      content->time = sections::wordsOf(job.catalog).time;
       return Apply([this, content] { apply(content); });
     };
   }
@@ -216,7 +214,7 @@ class GraphPage : public shell::Page {
   }
 
   QString time(base::Ticks ticks) const {
-    return text(formatCell(ticks.count, Format::ticks, data_->perUnit)) + QLatin1Char(' ') + data_->unit;
+    return text(exactTimeText(static_cast<double>(ticks.count), data_->time));
   }
 
   QString describe(int box) const {
@@ -247,7 +245,7 @@ class GraphPage : public shell::Page {
                 {}}};
     }
     facts_->setFacts(std::move(facts));
-    tensors_->setTable(tensorTable(box), data_->perUnit);
+    tensors_->setTable(tensorTable(box), data_->time.ticks);
   }
 
   /// The tensors that go into a box or come out of it; without a box, all between the boxes shown.
@@ -285,7 +283,7 @@ class GraphPage : public shell::Page {
     for (const analysis::ModelEdge& edge : data_->graph.edges) {
       if (data_->graph.nodes[edge.from].stage != data_->graph.nodes[edge.to].stage) addTensor(edge, table);
     }
-    cuts_->setTable(std::move(table), data_->perUnit);
+    cuts_->setTable(std::move(table), data_->time.ticks);
   }
 
   std::shared_ptr<const GraphData> data_;

@@ -108,11 +108,9 @@ class OperationsPage : public shell::Page {
       auto first = std::make_shared<OperationsData>();
       PIPESCOPE_ASSIGN(first->all, sections::shortOperationTables(context));
       PIPESCOPE_ASSIGN(first->section, sectionNamed("operations", context));
-      first->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       if (isShort) job.begin([this, first] { beginWith(first); });
       auto content = std::make_shared<OperationsData>();
       content->section = first->section;
-      content->timeUnit = first->timeUnit;
       PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
       content->findGroups();
       return Apply([this, content, first] {
@@ -198,7 +196,7 @@ class OperationsPage : public shell::Page {
   }
 
   void showChart() {
-    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->perUnit(), data_->timeUnit);
+    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->section.time());
   }
 
   void apply() {

@@ -288,13 +288,15 @@ class PipelinePage : public shell::Page {
   void fillTable() {
     tableCells_.clear();
     const int path = canvas_->options().path;
-    // Times are plain figures, and the heading has their unit.
+    // Cycles and cost units are plain figures, and the heading has their unit. Other times have their own.
     const auto [unit, ticksPerUnit] = tableUnit();
+    const bool hasOwnUnits = scale_.unit == geometry::TimeUnit::time;
+    const std::string inUnit = hasOwnUnits ? std::string() : ", in " + unit;
     sections::SectionTable table;
     if (path < 0) {
       table = {"devices",
                "Devices",
-               "of this iteration, in " + unit + "; shares are of the step time",
+               "of this iteration" + inUnit + "; shares are of the step time",
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
@@ -320,7 +322,7 @@ class PipelinePage : public shell::Page {
     } else {
       table = {"path",
                "Path of micro-batch " + std::to_string(path),
-               "in order of time; in " + unit,
+               "in order of time" + inUnit,
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
@@ -341,15 +343,14 @@ class PipelinePage : public shell::Page {
         tableCells_.push_back(static_cast<int>(i));
       }
     }
-    table_->setTable(std::move(table), ticksPerUnit);
+    table_->setTable(std::move(table), ticksPerUnit, hasOwnUnits ? std::optional(scale_) : std::nullopt);
   }
 
-  /// The unit of the times in the table, and its ticks.
+  /// The unit of times that are plain figures, and its ticks.
   std::pair<std::string, double> tableUnit() const {
     const auto perSecond = static_cast<double>(scale_.ticksPerSecond);
     if (scale_.unit == geometry::TimeUnit::cycles) return {"cycles", 1};
-    return scale_.unit == geometry::TimeUnit::costUnits ? std::pair("cost units", perSecond)
-                                                        : std::pair("µs", perSecond * 1e-6);
+    return {"cost units", perSecond};
   }
 
   QStringList callout(int index) const {

@@ -298,7 +298,7 @@ class ProgramsPage : public shell::Page {
       const sections::Cell& cell = table.rows[static_cast<std::size_t>(row)][c];
       if (!std::holds_alternative<std::monostate>(cell))
         facts.push_back({text(table.columns[c].heading),
-                         text(formatCell(cell, table.columns[c].format, data_->perUnit)),
+                         text(factText(data_->section, {"", "", cell, table.columns[c].format, ""})),
                          text(table.columns[c].doc)});
     }
     below.columns = table.columns;
@@ -308,8 +308,7 @@ class ProgramsPage : public shell::Page {
     if (!any) {
       facts.push_back({tr("Selection"), tr("select a program to see its figures"), {}});
       for (const sections::Fact& fact : data_->section.facts)
-        facts.push_back(
-            {text(fact.label), text(formatCell(fact.value, fact.format, data_->perUnit)), text(fact.doc)});
+        facts.push_back({text(fact.label), text(factText(data_->section, fact)), text(fact.doc)});
     }
     facts_->setFacts(std::move(facts));
     below_->setTable(std::move(below), data_->perUnit);

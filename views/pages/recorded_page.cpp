@@ -29,7 +29,6 @@ constexpr std::size_t kMostAccelerators = 16;
 
 struct RecordedData {
   std::vector<sections::Section> sections;
-  QString timeUnit;
   bool measured = false;
 };
 
@@ -53,7 +52,6 @@ class RecordedPage : public shell::Page {
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto content = std::make_shared<RecordedData>();
       content->measured = job.catalog.measured();
-      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       for (const char* name : kRecordedSections) {
         if (!content->measured) break;
         PIPESCOPE_ASSIGN(sections::Section section,
@@ -100,10 +98,14 @@ class RecordedPage : public shell::Page {
       delete item->widget();
       delete item;
     }
+    const auto nodes = std::ranges::find(data_->sections, "nodes", &sections::Section::name);
+    const bool hasNodes = nodes != data_->sections.end() && nodes->lacks.empty();
     std::set<std::string> said;
     for (const sections::Section& section : data_->sections) {
       for (const std::string& sentence : section.remarks)
-        if (said.insert(sentence).second)
+        // Of a Gaudi, nodes are recorded instead of kernels.
+        if (!(hasNodes && section.name == "kernels" && sentence == section.lacks) &&
+            said.insert(sentence).second)
           sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
                                                          shell::Ui::accent, text(sentence), sentences_));
     }
@@ -135,18 +137,17 @@ class RecordedPage : public shell::Page {
       names << wordsIn(row[columnNamed(table, "device_name")]);
       notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));
     }
-    const double perUnit = kernels.ticksPerShownUnit;
     accelerators_->setParts(
-        bars, [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); }, names,
-        notes);
+        bars, [time = kernels.time()](double ticks) { return text(chartTime(ticks, time)); }, names, notes);
     accelerators_->setTitle(
         tr("What each accelerator does"),
         shown < table.rows.size()
             ? tr("%1 from the first start to the last end of its kernels and copies; the first %2 "
                  "accelerators, and all in the table below")
-                  .arg(data_->timeUnit)
+                  .arg(chartUnit(kernels.time()))
                   .arg(shown)
-            : tr("%1 from the first start to the last end of its kernels and copies").arg(data_->timeUnit));
+            : tr("%1 from the first start to the last end of its kernels and copies")
+                  .arg(chartUnit(kernels.time())));
   }
 
   std::shared_ptr<const RecordedData> data_;

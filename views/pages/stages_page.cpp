@@ -136,8 +136,10 @@ class StagesPage : public shell::Page {
 
   void apply(std::shared_ptr<const StagesData> content) {
     data_ = std::move(content);
-    if (data_->report.stages.empty() ||
-        context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
+    if (data_->report.stages.empty())
+      return showInstead(data_->measured ? tr("The trace names no stages, so there are no times per stage.")
+                                         : tr("This executable has no stages."));
+    if (context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
       return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
     }
     applyCards();
@@ -151,11 +153,7 @@ class StagesPage : public shell::Page {
     mark(context_.selection.current().stage);
   }
 
-  QString time(double ticks) const {
-    const base::Ticks whole(std::llround(ticks));
-    return data_->scale.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(whole.count))
-                                                           : text(formatDuration(whole, data_->scale));
-  }
+  QString time(double ticks) const { return text(chartTime(ticks, data_->words.time)); }
   QString unit() const {
     return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles")
            : data_->scale.unit == geometry::TimeUnit::time
@@ -329,7 +327,6 @@ class StagesPage : public shell::Page {
     showOperations();
     take(boundaries_, "boundaries");
     take(memoryTable_, "memory");
-    if (memory_->bars()->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
   }
 
   void applyCompared() {

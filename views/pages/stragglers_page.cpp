@@ -121,11 +121,11 @@ class StragglersPage : public shell::Page {
         cell.column = static_cast<int>(i);
         cell.share = std::max(0.0, pace - 1);
         cell.role = geometry::ColourRole::waitSlowerStage;
-        cell.label = text(formatCell(pace, Format::ratio));
+        cell.label = QString::number(pace, 'f', 2);
         cell.tip = tr("%1, iteration %2: its computations take %3 times as long as usual.")
                        .arg(rows[cell.row])
                        .arg(i)
-                       .arg(cell.label);
+                       .arg(text(formatCell(pace, Format::ratio)));
         cells.push_back(std::move(cell));
       }
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "profiler/base/short_names.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/columns_area.h"
@@ -283,13 +284,18 @@ class SummaryPage : public shell::Page {
     const QString share = report.stages.size() == 1 ? tr("the only stage")
                           : alone ? tr("occupied %1 × as long as the mean stage").arg(ratio, 0, 'f', 2)
                                   : tr("equally long, %1 × the mean stage").arg(ratio, 0, 'f', 2);
-    const QString device = text(stage->deviceName), blocks = text(sections::shortList(stage->blocks));
+    std::vector<std::string> devices;
+    for (const analysis::StageReport& each : report.stages) devices.push_back(each.deviceName);
+    const auto place = static_cast<std::size_t>(stage - report.stages.data());
+    const QString device = text(base::shortNames(devices)[place]),
+                  blocks = text(sections::shortList(stage->blocks));
     const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
     cards_[3]->setFigure(tr("Limiting stage"), name,
                          alone ? QStringLiteral("%1, %2").arg(where, share) : share, tr("Show the stages"),
                          ratio > 1.2 ? Ui::warning : Ui::text);
     cards_[3]->setToolTip(
-        alone && !blocks.isEmpty() ? tr("%1 on %2, %3").arg(text(stage->blocks), device, share) : share);
+        alone ? tr("%1 on %2, %3").arg(text(stage->blocks), text(stage->deviceName), share).trimmed()
+              : share);
   }
 
   /// The memory page; with the fullest tile of all where that is wanted and there are tiles.

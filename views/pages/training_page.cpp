@@ -1,6 +1,7 @@
 // Shows loss, accuracy, learning rate and loss scale over the calls.
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/analysis/pipeline/counters.h"
@@ -84,6 +85,7 @@ class TrainingPage : public shell::Page {
         continue;
       table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
     }
+    addLastLoss(series, table);
     if (series.empty() && table.rows.empty())
       return showInstead(whyNoLoss(catalog, context_.session.executable()));
     // A value that never changes is a figure and no curve.
@@ -104,6 +106,18 @@ class TrainingPage : public shell::Page {
       fill(charts_[i], curves[i]);
     }
     for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
+  }
+
+  /// A run that was stopped has no outcomes, but its last call has a loss.
+  static void addLastLoss(const Series& series, sections::SectionTable& table) {
+    const auto loss = std::ranges::find(series, "loss", [](const auto& one) { return one->counter.name; });
+    const bool known = std::ranges::any_of(
+        table.rows, [](const auto& row) { return row.front() == sections::Cell(std::string("Final loss")); });
+    if (loss == series.end() || (*loss)->points.empty() || known) return;
+    table.rows.insert(
+        table.rows.begin(),
+        {std::string("Final loss"), valueOf((*loss)->counter, (*loss)->points.back().last).toStdString(),
+         std::string("last recorded call of a run that has not reached its end")});
   }
 
   struct OneChart {

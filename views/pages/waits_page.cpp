@@ -30,7 +30,6 @@ constexpr int kWaitRows = 14, kPathRows = 12;
 
 struct WaitsData {
   sections::Section section;
-  QString timeUnit;
   bool ran = false, complete = false;  ///< complete: with the critical path
 };
 
@@ -122,7 +121,6 @@ class WaitsPage : public shell::Page {
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       auto content = std::make_shared<WaitsData>();
-      content->timeUnit = QString::fromUtf8(sections::wordsOf(job.catalog).time.unit);
       content->ran = job.catalog.lastRunOf(job.executable) != nullptr;
       if (isFirst && content->ran) {
         auto first = std::make_shared<WaitsData>(*content);
@@ -150,9 +148,11 @@ class WaitsPage : public shell::Page {
     applyMatrix(*waits);
     waits_->setTable(*waits, data_->section.ticksPerShownUnit);
     waits_->parentWidget()->setVisible(!waits->rows.empty());
-    path_->setVisible(data_->complete);
+    const sections::Fact* length = factNamed(data_->section, "critical_path_cycles");
+    const bool known = length != nullptr && !std::holds_alternative<std::monostate>(length->value);
+    path_->setVisible(data_->complete && known);
     pathTable_->parentWidget()->setVisible(false);
-    if (data_->complete) applyPath();
+    if (data_->complete && known) applyPath();
     followOthers();
   }
 
@@ -218,16 +218,16 @@ class WaitsPage : public shell::Page {
       return NamedPart{name, role, numberIn(data_->section, key)};
     };
     const double perUnit = data_->section.ticksPerShownUnit;
-    const auto shown = [perUnit](double ticks) { return text(formatCell(ticks, Format::ticks, perUnit)); };
+    const auto shown = [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); };
     path_->setParts({{part("critical_path_compute_cycles", tr("compute"), ColourRole::compute),
                       part("critical_path_exchange_cycles", tr("exchange"), ColourRole::exchange),
                       part("critical_path_update_cycles", tr("update"), ColourRole::update),
                       part("critical_path_memory_cycles", tr("remote memory"), ColourRole::remoteCopy),
                       part("critical_path_host_cycles", tr("host"), ColourRole::hostIn)}},
                     shown);
-    path_->setTitle(tr("Critical path"),
-                    tr("%1 of the last call; the parts add up to its length, %2")
-                        .arg(data_->timeUnit, shown(numberIn(data_->section, "critical_path_cycles"))));
+    path_->setTitle(tr("Critical path"), tr("%1 of the last call; the parts add up to its length, %2")
+                                             .arg(chartUnit(data_->section.time()),
+                                                  shown(numberIn(data_->section, "critical_path_cycles"))));
     const sections::SectionTable* links = tableNamed(data_->section, "critical_path");
     pathTable_->setTable(*links, perUnit);
     pathTable_->parentWidget()->setVisible(!links->rows.empty());

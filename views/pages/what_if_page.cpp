@@ -55,7 +55,6 @@ struct HeldRecording {
 struct WhatIfContent {
   std::shared_ptr<const HeldRecording> held;  ///< null: it is still being read
   sections::Section section;
-  QString unit;
   std::vector<geometry::WaterfallColumn> columns;
 };
 
@@ -88,7 +87,6 @@ base::Result<std::shared_ptr<const HeldRecording>> hold(const replay::ChangeCont
 std::shared_ptr<WhatIfContent> contentOf(const analysis::Catalog& catalog, const replay::WhatIf& answer) {
   auto made = std::make_shared<WhatIfContent>();
   made->section = sections::whatIfSection(catalog, answer);
-  made->unit = QString::fromUtf8(sections::wordsOf(catalog).time.unit);
   made->columns = columnsOf(*tableNamed(made->section, "waterfall"));
   return made;
 }
@@ -159,6 +157,10 @@ class WhatIfPage : public shell::Page {
     return [this, held = held_, changes = controls_->changes()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      if (job.catalog.stagesOf(job.executable).empty()) {
+        return Apply(
+            [this] { showInstead(tr("The profile has no stages, so there is no pipeline to replay.")); });
+      }
       const sections::Context reports{job.source, job.catalog, job.executable, -1, job.reports};
       PIPESCOPE_ASSIGN(const auto memory, sections::memoryOf(reports));
       const replay::ChangeContext context{job.source, job.catalog, sections::knownSchedules(), memory.get()};
@@ -208,7 +210,7 @@ class WhatIfPage : public shell::Page {
     const sections::Fact &before = *factNamed(content.section, what.before),
                          &after = *factNamed(content.section, what.after);
     const auto shown = [&](const sections::Fact& fact) {
-      return text(formatCell(fact.value, fact.format, content.section.ticksPerShownUnit));
+      return text(loneText(fact.value, fact.format, content.section.time()));
     };
     const bool known = !std::holds_alternative<std::monostate>(before.value) &&
                        !std::holds_alternative<std::monostate>(after.value);
@@ -218,9 +220,8 @@ class WhatIfPage : public shell::Page {
     const QString caption = isHypothetical && before.format == Format::ticks  ? tr("Hypothetical step time")
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : tr(what.caption);
-    const QString unit = before.format == Format::ticks ? QStringLiteral(" ") + content.unit : QString();
     if (!known || from == to) {
-      card.setFigure(caption, known ? shown(after) + unit : QStringLiteral("–"),
+      card.setFigure(caption, known ? shown(after) : QStringLiteral("–"),
                      known ? tr("as recorded") : QString(), {});
       return;
     }
@@ -231,9 +232,9 @@ class WhatIfPage : public shell::Page {
     const bool judged = before.format != Format::ticks || hasSameWork(content.section);
     card.setFigure(caption,
                    from == 0 && !isShare
-                       ? shown(after) + unit
+                       ? shown(after)
                        : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),
-                   tr("%1 → %2%3").arg(shown(before), shown(after), unit), {},
+                   tr("%1 → %2").arg(shown(before), shown(after)), {},
                    !judged  ? Ui::text
                    : better ? Ui::good
                             : Ui::error);
@@ -246,16 +247,16 @@ class WhatIfPage : public shell::Page {
   }
 
   void applyWaterfall(const WhatIfContent& content) {
-    const double perUnit = content.section.ticksPerShownUnit;
-    const auto format = [perUnit](double value, bool change) {
-      return change ? sections::signedText(formatCell(value, Format::ticks, perUnit), value)
-                    : formatCell(value, Format::ticks, perUnit);
+    const auto format = [time = content.section.time()](double value, bool change) {
+      const std::string shown = exactChartTime(value, time);
+      return change ? sections::signedText(shown, value) : shown;
     };
-    waterfall_->setTitle(tr("From the recorded step to the new one"),
-                         tr("%1 per step; the changes add up to the difference").arg(content.unit));
+    waterfall_->setTitle(
+        tr("From the recorded step to the new one"),
+        tr("%1 per step; the changes add up to the difference").arg(chartUnit(content.section.time())));
     QStringList tips;
     for (const geometry::WaterfallColumn& column : content.columns)
-      tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), content.unit);
+      tips << tr("%1: %2").arg(text(column.name), text(format(column.value, !column.total)));
     const auto at = [columns = content.columns, format, judged = hasSameWork(content.section)](QSize size) {
       return geometry::Waterfall(columns, size.width(), size.height(), format, judged);
     };

@@ -25,6 +25,7 @@ BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
 void BarChart::setBars(std::vector<geometry::Bar> bars, QStringList names, QStringList notes) {
   bars_ = std::move(bars);
   names_ = std::move(names);
+  shortNames_ = shortNames(names_);
   notes_ = std::move(notes);
   setAccessibleDescription(names_.join(QStringLiteral(", ")));
   updateGeometry();
@@ -41,11 +42,25 @@ void BarChart::setMarked(int bar) {
   update();
 }
 
-int BarChart::nameWidth() const {
+int BarChart::mostName() const {
+  return std::max(kMostName, width() / kMostNamePart);
+}
+
+/// Where long names have no room, they are shown without what all of them have in common.
+const QStringList& BarChart::shownNames() const {
+  return widthOf(names_) <= mostName() ? names_ : shortNames_;
+}
+
+int BarChart::widthOf(const QStringList& names) const {
   const QFontMetrics metrics(font());
   int width = 0;
-  for (const QString& name : names_) width = std::max(width, metrics.horizontalAdvance(name) + 2);
-  return width == 0 ? 0 : std::min(width, std::max(kMostName, this->width() / kMostNamePart)) + kPad;
+  for (const QString& name : names) width = std::max(width, metrics.horizontalAdvance(name) + 2);
+  return width;
+}
+
+int BarChart::nameWidth() const {
+  const int width = widthOf(shownNames());
+  return width == 0 ? 0 : std::min(width, mostName()) + kPad;
 }
 
 int BarChart::noteWidth() const {
@@ -101,6 +116,7 @@ QSize BarChart::minimumSizeHint() const {
 void BarChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.translate(kChartMargin, kChartMargin);
+  const QStringList& shown = shownNames();
   const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kChartMargin,
             bar = thickness(), gap = pitch_ - bar;
   for (int i = 0; i < static_cast<int>(bars_.size()); ++i) {
@@ -111,9 +127,9 @@ void BarChart::paintEvent(QPaintEvent*) {
     painter.setFont(font());
     painter.setPen(palette_.ui(Ui::text));
     const QRect name(0, y, names - kPad, bar);
-    if (i < names_.size())
+    if (i < shown.size())
       painter.drawText(name, Qt::AlignVCenter | Qt::AlignLeft,
-                       QFontMetrics(font()).elidedText(names_[i], Qt::ElideRight, name.width()));
+                       QFontMetrics(font()).elidedText(shown[i], Qt::ElideMiddle, name.width()));
     painter.setFont(labels_.font());
     painter.setPen(palette_.ui(Ui::muted));
     if (i < notes_.size())

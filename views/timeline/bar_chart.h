@@ -49,13 +49,16 @@ class BarChart : public QWidget, public shell::Growing {
   geometry::StackedBars chart() const;
   int heightAt(int pitch) const;
   int thickness() const;
+  int mostName() const;
+  const QStringList& shownNames() const;
+  int widthOf(const QStringList& names) const;
   int nameWidth() const;
   int noteWidth() const;
 
   const shell::Palette& palette_;
   LabelFont labels_;
   std::vector<geometry::Bar> bars_;
-  QStringList names_, notes_;
+  QStringList names_, shortNames_, notes_;
   double scaleTo_ = 0;
   int marked_ = -1;
   int pitch_;  ///< from one bar to the next

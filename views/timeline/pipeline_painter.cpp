@@ -17,11 +17,13 @@ QString translated(const char* text) {
   return QCoreApplication::translate("Pipeline", text);
 }
 
-/// The name with what is said of it, or where that has no room, the name alone. Long names of ranks differ at
-/// their ends.
-QString fittingName(const QString& name, const QString& remark, const QFontMetrics& metrics, int room) {
-  if (metrics.horizontalAdvance(name + remark) <= room) return name + remark;
-  return metrics.elidedText(name, Qt::ElideLeft, room);
+/// The name with what is said of it, or where that has no room, the short name with it, or alone.
+QString fittingName(const QString& name, const QString& shortName, const QString& remark,
+                    const QFontMetrics& metrics, int room) {
+  for (const QString& text : {name + remark, shortName + remark}) {
+    if (metrics.horizontalAdvance(text) <= room) return text;
+  }
+  return metrics.elidedText(shortName, Qt::ElideMiddle, room);
 }
 
 }  // namespace
@@ -157,8 +159,9 @@ void PipelinePainter::paintRowName(QPainter& painter, const analysis::PipelineRo
   const int left = two ? 12 : 16 + boldMetrics.horizontalAdvance(name);
   painter.drawText(QRect(left, two ? y + half : y, kGutter - left - 8, two ? half : height),
                    (two ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
-                   fittingName(device, two && !busy.isEmpty() ? QStringLiteral(" · ") + busy : QString(),
-                               metrics, kGutter - left - 8));
+                   fittingName(device, QString::fromStdString(row.shortName),
+                               two && !busy.isEmpty() ? QStringLiteral(" · ") + busy : QString(), metrics,
+                               kGutter - left - 8));
 }
 
 }  // namespace pipescope::timeline

@@ -10,6 +10,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include "profiler/base/short_names.h"
+
 namespace pipescope::timeline {
 namespace {
 
@@ -30,6 +32,14 @@ Qt::BrushStyle patternOf(geometry::ColourRole role) {
 }
 
 }  // namespace
+
+QStringList shortNames(const QStringList& names) {
+  std::vector<std::string> list;
+  for (const QString& name : names) list.push_back(name.toStdString());
+  QStringList shorter;
+  for (const std::string& name : base::shortNames(list)) shorter << QString::fromStdString(name);
+  return shorter;
+}
 
 /// Laid-out texts in both sizes.
 struct LabelFont::Layouts {

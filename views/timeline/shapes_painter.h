@@ -1,12 +1,16 @@
 #pragma once
 #include <QFont>
 #include <QPainter>
+#include <QStringList>
 #include <memory>
 
 #include "profiler/geometry/shapes.h"
 #include "views/shell/palette.h"
 
 namespace pipescope::timeline {
+
+/// See base::shortNames.
+QStringList shortNames(const QStringList& names);
 
 /// The font of labels in boxes, with its widths for the geometry.
 class LabelFont {

@@ -3,6 +3,7 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QToolTip>
 #include <algorithm>
 
@@ -11,8 +12,8 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kMatrixHead = 22, kMatrixPad = 8, kTallCell = 28, kLowCell = 4, kTallMatrix = 560,
-              kTallestCell = 60, kCellShape = 4, kWidestCell = 120, kNarrowCell = 6;
+constexpr int kMatrixHead = 22, kMostHead = 160, kMatrixPad = 8, kTallCell = 28, kLowCell = 4,
+              kTallMatrix = 560, kTallestCell = 60, kCellShape = 4, kWidestCell = 120, kNarrowCell = 6;
 
 /// How many columns there are between two names of this width: 1, 2 or 5 times a power of ten.
 int everyOf(int name, int column) {
@@ -41,8 +42,6 @@ WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
 void WaitMatrix::setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells) {
   rows_ = std::move(rows);
   columns_ = std::move(columns);
-  heads_.clear();
-  for (const QString& name : columns_) heads_ << onTwoLines(name);
   cells_ = std::move(cells);
   largest_ = 0;
   QStringList sentences;
@@ -51,7 +50,11 @@ void WaitMatrix::setMatrix(QStringList rows, QStringList columns, std::vector<Wa
     sentences << cell.tip;
   }
   setAccessibleDescription(sentences.join(QLatin1Char(' ')));
-  measureNames();
+  shortRows_ = shortNames(rows_);
+  shortColumns_ = shortNames(columns_);
+  heads_.clear();
+  for (const QString& name : columns_) heads_ << onTwoLines(name);
+  arrange();
   updateGeometry();
   update();
 }
@@ -62,21 +65,57 @@ void WaitMatrix::setMarked(int row) {
   update();
 }
 
-/// The place of each cell depends on the widest name, so it is found once.
-void WaitMatrix::measureNames() {
-  widestName_ = 0;
-  for (const QString& name : rows_)
-    widestName_ = std::max(widestName_, fontMetrics().horizontalAdvance(name) + 2);
+int WaitMatrix::widthOf(const QStringList& names) const {
+  int widest = 0;
+  for (const QString& name : names) widest = std::max(widest, fontMetrics().horizontalAdvance(name) + 2);
+  return widest;
 }
 
-int WaitMatrix::nameWidth() const {
-  // Names of recorded ranks may be long. The cells need two thirds of the room.
-  return std::min(widestName_, std::max(mostNameWidth_, width() / 3)) + kMatrixPad;
+/// Finds the room of the names and cells, which depends on the width and on the widest names. Names of
+/// recorded ranks may be long, but the cells need two thirds of the room. Numbers that are left out ("IPU3")
+/// can be guessed from their neighbours, names cannot: these are set upright if they have no room side by
+/// side.
+void WaitMatrix::arrange() {
+  const int most = std::max(mostNameWidth_, width() / 3), full = widthOf(rows_);
+  hasShortRows_ = full > most;
+  nameWidth_ = std::min(hasShortRows_ ? widthOf(shortRows_) : full, most) + kMatrixPad;
+  const int count = std::max(1, static_cast<int>(columns_.size()));
+  cellWidth_ = std::clamp((width() - nameWidth_) / count, kNarrowCell,
+                          std::max(kWidestCell, kCellShape * cellHeight()));
+  const int room = cellWidth_ - kMatrixPad;
+  static const QRegularExpression number(QStringLiteral("^[^\\s\\d]*\\d+$"));
+  const bool isNumbered = !columns_.isEmpty() && number.match(columns_.front()).hasMatch();
+  heading_ = isNumbered                       ? Heading::numbered
+             : widthOf(columns_) <= room      ? Heading::across
+             : widthOf(shortColumns_) <= room ? Heading::acrossShort
+                                              : Heading::upright;
+  const bool two = heading_ == Heading::numbered &&
+                   std::any_of(heads_.begin(), heads_.end(),
+                               [](const QString& head) { return head.contains(QLatin1Char('\n')); });
+  const int head = heading_ == Heading::upright ? std::min(widthOf(shortColumns_), kMostHead) + kMatrixPad
+                                                : kMatrixHead + (two ? fontMetrics().lineSpacing() : 0);
+  if (head == head_) return;
+  head_ = head;
+  updateGeometry();
+}
+
+const QStringList& WaitMatrix::rowNames() const {
+  return hasShortRows_ ? shortRows_ : rows_;
+}
+
+const QStringList& WaitMatrix::columnNames() const {
+  if (heading_ == Heading::numbered) return heads_;
+  return heading_ == Heading::across ? columns_ : shortColumns_;
 }
 
 void WaitMatrix::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) measureNames();
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) arrange();
+}
+
+void WaitMatrix::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
 }
 
 /// Many rows become lower, so that the whole matrix can be seen at once.
@@ -87,13 +126,8 @@ int WaitMatrix::leastCell() const {
 int WaitMatrix::cellHeight() const {
   return std::max(leastCell(), grownCell_);
 }
-int WaitMatrix::headHeight() const {
-  const bool two = std::any_of(heads_.begin(), heads_.end(),
-                               [](const QString& head) { return head.contains(QLatin1Char('\n')); });
-  return kMatrixHead + (two ? fontMetrics().lineSpacing() : 0);
-}
 int WaitMatrix::heightOf(int cell) const {
-  return headHeight() + static_cast<int>(rows_.size()) * cell + 2;
+  return head_ + static_cast<int>(rows_.size()) * cell + 2;
 }
 
 shell::Growing::Heights WaitMatrix::heights() const {
@@ -105,6 +139,7 @@ void WaitMatrix::growTo(int height) {
   const int cell = std::clamp((height - heightOf(0)) / rows, 0, kTallestCell);
   if (cell == grownCell_) return;
   grownCell_ = cell;
+  arrange();
   updateGeometry();
   update();
 }
@@ -117,10 +152,7 @@ QSize WaitMatrix::minimumSizeHint() const {
 }
 
 QRect WaitMatrix::cellRect(int row, int column) const {
-  const int count = std::max(1, static_cast<int>(columns_.size())), names = nameWidth();
-  const int wide =
-      std::clamp((width() - names) / count, kNarrowCell, std::max(kWidestCell, kCellShape * cellHeight()));
-  return {names + column * wide, headHeight() + row * cellHeight(), wide, cellHeight()};
+  return {nameWidth_ + column * cellWidth_, head_ + row * cellHeight(), cellWidth_, cellHeight()};
 }
 
 const WaitCell* WaitMatrix::cellAt(const QPoint& position) const {
@@ -130,60 +162,99 @@ const WaitCell* WaitMatrix::cellAt(const QPoint& position) const {
   return nullptr;
 }
 
-void WaitMatrix::paintNames(QPainter& painter) const {
-  painter.setFont(font());
+void WaitMatrix::paintRowNames(QPainter& painter) const {
+  const QStringList& names = rowNames();
   const int tall = cellHeight(), line = fontMetrics().height();
   // Where there is no room for all names, every second, third … is drawn.
   const int every = std::max(1, (line + tall - 1) / tall);
-  for (int row = 0; row < rows_.size(); ++row) {
+  for (int row = 0; row < names.size(); ++row) {
     if (row == marked_) painter.fillRect(0, cellRect(row, 0).y(), width(), tall, palette_.ui(Ui::selection));
     if (row % every != 0) continue;
-    const QRect box(0, cellRect(row, 0).y() - (every > 1 ? (line - tall) / 2 : 0), nameWidth() - kMatrixPad,
+    const QRect box(0, cellRect(row, 0).y() - (every > 1 ? (line - tall) / 2 : 0), nameWidth_ - kMatrixPad,
                     std::max(tall, line));
     painter.setPen(palette_.ui(Ui::text));
     painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
-                     fontMetrics().elidedText(rows_[row], Qt::ElideMiddle, box.width()));
+                     fontMetrics().elidedText(names[row], Qt::ElideMiddle, box.width()));
   }
-  painter.setPen(palette_.ui(Ui::muted));
-  for (const int column : namedColumns())
-    painter.drawText(headRect(column),
-                     static_cast<int>(Qt::AlignHCenter | Qt::AlignBottom) | Qt::TextDontClip, heads_[column]);
 }
 
-/// The name of the last column may lie to its left.
-QRect WaitMatrix::headRect(int column) const {
-  constexpr int kBelow = 4;
-  const int wide = fontMetrics().size(0, heads_[column]).width();
-  QRect box(cellRect(0, column).center().x() - wide / 2, 0, wide, headHeight() - kBelow);
-  if (box.right() >= width()) box.moveRight(width() - 1);
-  return box;
-}
-
-std::vector<int> WaitMatrix::namedColumns() const {
-  constexpr int kApart = 2;
-  // The devices are numbered, so that some of their names may be left out. Others explain themselves only.
-  const auto isOther = [&](int column) {
+/// Some of the numbers may be left out. Words explain themselves only.
+std::vector<std::pair<int, QRect>> WaitMatrix::numberedBoxes() const {
+  constexpr int kBelow = 4, kApart = 2;
+  const auto isWord = [&](int column) {
     return heads_[column].contains(QLatin1Char('\n')) || column + 1 == columns_.size();
   };
   int widest = 0;
   for (int column = 0; column < columns_.size(); ++column) {
-    if (!isOther(column)) widest = std::max(widest, fontMetrics().size(0, heads_[column]).width());
+    if (!isWord(column)) widest = std::max(widest, fontMetrics().horizontalAdvance(heads_[column]));
   }
-  const int every = everyOf(widest + kMatrixPad, std::max(1, cellRect(0, 0).width()));
-  std::vector<int> named;
+  const int every = everyOf(widest + kMatrixPad, std::max(1, cellWidth_));
+  std::vector<std::pair<int, QRect>> boxes;
   const auto add = [&](int column) {
-    const QRect box = headRect(column).adjusted(-kApart, 0, kApart, 0);
-    if (std::none_of(named.begin(), named.end(), [&](int other) { return box.intersects(headRect(other)); }))
-      named.push_back(column);
+    const int wide = fontMetrics().size(0, heads_[column]).width();
+    QRect box(cellRect(0, column).center().x() - wide / 2, 0, wide, head_ - kBelow);
+    if (box.right() >= width()) box.moveRight(width() - 1);
+    const QRect around = box.adjusted(-kApart, 0, kApart, 0);
+    const bool covers = std::any_of(boxes.begin(), boxes.end(),
+                                    [&](const auto& other) { return around.intersects(other.second); });
+    if (!covers) boxes.emplace_back(column, box);
   };
   for (int column = static_cast<int>(columns_.size()) - 1; column >= 0; --column) {
-    if (isOther(column)) add(column);
+    if (isWord(column)) add(column);
   }
   for (int column = 0; column < columns_.size(); column += every) {
-    if (!isOther(column)) add(column);
+    if (!isWord(column)) add(column);
   }
-  std::sort(named.begin(), named.end());
-  return named;
+  std::sort(boxes.begin(), boxes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return boxes;
+}
+
+std::vector<std::pair<int, QRect>> WaitMatrix::columnBoxes() const {
+  if (heading_ == Heading::numbered) return numberedBoxes();
+  const QStringList& names = columnNames();
+  std::vector<std::pair<int, QRect>> boxes;
+  const bool upright = heading_ == Heading::upright;
+  const int each = upright ? fontMetrics().height() : widthOf(names) + kMatrixPad;
+  const int every = everyOf(each, cellWidth_);
+  int free = 0;
+  for (int column = 0; column < names.size(); ++column) {
+    // The last column may be the host.
+    if (column % every != 0 && column + 1 < names.size()) continue;
+    const QRect cell = cellRect(0, column);
+    const int wide = upright ? fontMetrics().height() : fontMetrics().horizontalAdvance(names[column]);
+    QRect box(cell.center().x() - wide / 2, 0, wide, head_);
+    if (box.right() >= width()) box.moveRight(width() - 1);
+    if (box.x() < free) continue;  // the last one, moved to the left, would lie on the name before it
+    free = box.right() + (upright ? 1 : kMatrixPad);
+    boxes.emplace_back(column, box);
+  }
+  return boxes;
+}
+
+QStringList WaitMatrix::drawnColumns() const {
+  QStringList drawn;
+  for (const auto& [column, box] : columnBoxes()) drawn << columnNames()[column];
+  return drawn;
+}
+
+void WaitMatrix::paintColumnNames(QPainter& painter) const {
+  const QStringList& names = columnNames();
+  const bool upright = heading_ == Heading::upright;
+  painter.setPen(palette_.ui(Ui::muted));
+  for (const auto& [column, box] : columnBoxes()) {
+    if (!upright) {
+      const Qt::Alignment vertical = heading_ == Heading::numbered ? Qt::AlignBottom : Qt::AlignVCenter;
+      painter.drawText(box, static_cast<int>(Qt::AlignHCenter | vertical) | Qt::TextDontClip, names[column]);
+      continue;
+    }
+    painter.save();
+    painter.translate(box.left(), box.bottom());
+    painter.rotate(-90);
+    const QRect line(kMatrixPad / 2, 0, head_ - kMatrixPad, box.width());
+    painter.drawText(line, static_cast<int>(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip,
+                     fontMetrics().elidedText(names[column], Qt::ElideMiddle, line.width()));
+    painter.restore();
+  }
 }
 
 void WaitMatrix::paintCell(QPainter& painter, const WaitCell& cell) const {
@@ -193,14 +264,16 @@ void WaitMatrix::paintCell(QPainter& painter, const WaitCell& cell) const {
   const QColor colour = shell::Palette::mixed(palette_.colour(cell.role), palette_.ui(Ui::surface), strength);
   painter.fillRect(box, colour);
   const QFontMetrics metrics(labels_.font());
-  if (metrics.height() > box.height() || metrics.horizontalAdvance(cell.label) + 4 > box.width()) return;
+  if (metrics.height() > box.height() || metrics.horizontalAdvance(cell.label) + 8 > box.width()) return;
   painter.setPen(shell::Palette::textOn(colour));
   labels_.draw(painter, box, cell.label.toStdString(), false);
 }
 
 void WaitMatrix::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  paintNames(painter);
+  painter.setFont(font());
+  paintRowNames(painter);
+  paintColumnNames(painter);
   if (rows_.isEmpty() || columns_.isEmpty()) return;
   const QRect first = cellRect(0, 0),
               last = cellRect(static_cast<int>(rows_.size()) - 1, static_cast<int>(columns_.size()) - 1);

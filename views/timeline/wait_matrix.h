@@ -1,6 +1,7 @@
 #pragma once
 #include <QStringList>
 #include <QWidget>
+#include <utility>
 #include <vector>
 
 #include "profiler/geometry/colour_role.h"
@@ -25,23 +26,27 @@ class WaitMatrix : public QWidget, public shell::Growing {
  public:
   explicit WaitMatrix(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// Longer names of rows are shortened in their middle.
-  void setMostNameWidth(int pixels) { mostNameWidth_ = pixels; }
+  /// Where longer names of rows would take more than a third of the width, they are shown without what they
+  /// have in common.
+  void setMostNameWidth(int pixels) {
+    mostNameWidth_ = pixels;
+    arrange();
+  }
   void setMatrix(QStringList rows, QStringList columns, std::vector<WaitCell> cells);
   const QStringList& rows() const { return rows_; }
   const QStringList& columns() const { return columns_; }
   const std::vector<WaitCell>& cells() const { return cells_; }
-  /// Which columns have their names above them.
-  std::vector<int> namedColumns() const;
+  /// The names of columns that are drawn.
+  QStringList drawnColumns() const;
   /// Where a cell is drawn.
   QRect cellRect(int row, int column) const;
   /// Highlights a row; −1: none.
   void setMarked(int row);
   int marked() const { return marked_; }
-  Heights heights() const override;
-  void growTo(int height) override;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
+  Heights heights() const override;
+  void growTo(int height) override;
 
  Q_SIGNALS:
   void clicked(int row, int column);
@@ -51,26 +56,37 @@ class WaitMatrix : public QWidget, public shell::Growing {
   void mouseReleaseEvent(QMouseEvent* event) override;
   bool event(QEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void measureNames();
-  int nameWidth() const;
-  int headHeight() const;
+  /// How the names of the columns are drawn. Numbered columns have words only for what is no device.
+  enum class Heading { numbered, across, acrossShort, upright };
+  /// What is drawn as the names of the rows and columns.
+  const QStringList& rowNames() const;
+  const QStringList& columnNames() const;
+  int widthOf(const QStringList& names) const;
+  void arrange();
+  void paintRowNames(QPainter& painter) const;
+  void paintColumnNames(QPainter& painter) const;
+  /// The columns whose names are drawn, and where.
+  std::vector<std::pair<int, QRect>> columnBoxes() const;
   int leastCell() const;
   int cellHeight() const;
   int heightOf(int cell) const;
+  std::vector<std::pair<int, QRect>> numberedBoxes() const;
   const WaitCell* cellAt(const QPoint& position) const;
-  void paintNames(QPainter& painter) const;
-  QRect headRect(int column) const;
   void paintCell(QPainter& painter, const WaitCell& cell) const;
 
   const shell::Palette& palette_;
   LabelFont labels_;
-  QStringList rows_, columns_;
+  QStringList rows_, columns_, shortRows_, shortColumns_;
   QStringList heads_;  ///< the names of the columns, those of several words on two lines
   std::vector<WaitCell> cells_;
   double largest_ = 0;
-  int marked_ = -1, mostNameWidth_ = 160, widestName_ = 0, grownCell_ = 0;
+  int marked_ = -1, mostNameWidth_ = 160;
+  Heading heading_ = Heading::across;
+  bool hasShortRows_ = false;
+  int nameWidth_ = 0, cellWidth_ = 1, head_ = 0, grownCell_ = 0;
 };
 
 }  // namespace pipescope::timeline

@@ -179,21 +179,22 @@ std::vector<FormSetting> settingsOfRun(const std::vector<model::ConfigurationEnt
   const auto strength = [&](const char* path) {
     for (const model::ConfigurationEntry& row : options) {
       if (row.path != path) continue;
-      return QStringList({QStringLiteral("default"), QStringLiteral("model"), QStringLiteral("file"),
-                          QStringLiteral("environment"), QStringLiteral("flag")})
+      return QStringList({QStringLiteral("default"), QStringLiteral("derived"), QStringLiteral("model"),
+                          QStringLiteral("file"), QStringLiteral("environment"), QStringLiteral("flag")})
           .indexOf(QString::fromStdString(row.origin));
     }
     return 0;
   };
   // In a file all keys are equally strong, so a key that a stronger one had replaced must go.
   QStringList replaced{QStringLiteral("execution.instances")};  // the launcher of several processes sets it
-  if (strength("system.accelerator") > strength("system.name")) replaced << QStringLiteral("system.name");
   if (strength("execution.strategy") > strength("execution.schedule"))
     replaced << QStringLiteral("execution.schedule");
+  // The program derives its values again.
+  static const QStringList own{QStringLiteral("default"), QStringLiteral("derived"), QStringLiteral("model")};
   std::vector<FormSetting> settings;
   for (const model::ConfigurationEntry& row : options) {
     const QString path = QString::fromStdString(row.path);
-    if (row.origin == "default" || row.origin == "model" || replaced.contains(path)) continue;
+    if (own.contains(QString::fromStdString(row.origin)) || replaced.contains(path)) continue;
     const KeyRow* key = keys.of(path);
     const QString value = QString::fromStdString(row.value);
     settings.push_back({path, key == nullptr ? value : asInFiles(*key, value)});

@@ -14,7 +14,7 @@ namespace {
 QString shownFact(const sections::Section& section, const char* key) {
   const sections::Fact* fact = pages::factNamed(section, key);
   if (fact == nullptr) return {};
-  return QString::fromStdString(sections::formatCell(fact->value, fact->format, section.ticksPerShownUnit));
+  return QString::fromStdString(sections::factText(section, *fact));
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ base::Result<RunFigures> readFigures(const shell::Opener& open, const QString& p
   PIPESCOPE_ASSIGN(const sections::Section stages, pages::sectionNamed("stages", context));
   figures.stepTime = shownFact(stages, "step_cycles");
   if (const sections::Fact* step = pages::factNamed(stages, "step_cycles");
-      step != nullptr && !std::holds_alternative<std::monostate>(step->value))
-    figures.stepTime += QLatin1Char(' ') + QString::fromUtf8(sections::wordsOf(*catalog).time.unit);
+      step != nullptr && !std::holds_alternative<std::monostate>(step->value) && stages.time().isCycles())
+    figures.stepTime += QLatin1Char(' ') + QString::fromUtf8(stages.timeUnit);
   figures.samplesPerSecond = shownFact(summary, "samples_per_second");
   figures.bubble = shownFact(summary, "bubble_fraction");
   figures.imbalance = shownFact(summary, "imbalance");

@@ -40,6 +40,9 @@ RunList::RunList(shell::Opener open, QWidget* parent)
   table_->setFrameShape(QFrame::NoFrame);
   table_->setAccessibleName(tr("Runs"));
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  // The header's own stretching would give the last column a little more than its room.
+  table_->header()->setStretchLastSection(false);
+  table_->header()->setSectionResizeMode(table_->columnCount() - 1, QHeaderView::Stretch);
   log_->setReadOnly(true);
   log_->setFrameShape(QFrame::NoFrame);
   log_->setAccessibleName(tr("Log"));

@@ -39,7 +39,7 @@ base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
   if (asked == "auto" && !counts) return chosen;
   const std::string usual = usualSystem(asked), named = c.text("system.name");
   if (asked != "auto" && !c.given("system.name") && usual != named)
-    PIPESCOPE_TRY(c.set("system.name", usual, config::Origin::flag));
+    PIPESCOPE_TRY(c.replace("system.name", usual));
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
   if (devices::hasGivenCosts(c.text("system.name"), options.userFolder)) return refuseGivenCosts(c);
@@ -51,14 +51,12 @@ base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
                       "one of them out, or choose a system such as {}.",
                       asked, named, own, usual));
     }
-    PIPESCOPE_TRY(c.set("system.name", usual, config::Origin::flag));
+    PIPESCOPE_TRY(c.replace("system.name", usual));
     chosen.notice =
         fmt::format("The system is {} instead of {}, because system.accelerator is {}.", usual, named, asked);
     PIPESCOPE_ASSIGN(system, devices::makeSystem(usual, options));
   }
-  if (counts)
-    PIPESCOPE_TRY(
-        c.set("system.devices", static_cast<std::int64_t>(system->devices().size()), config::Origin::flag));
+  if (counts) PIPESCOPE_TRY(c.resolve("system.devices", static_cast<std::int64_t>(system->devices().size())));
   return chosen;
 }
 

@@ -83,7 +83,7 @@ base::Result<config::Configuration> readConfiguration(const std::string& file) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, parseConfiguration("", file));
   PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
   const std::string name = std::filesystem::path(file).stem().string();
-  PIPESCOPE_TRY(configuration.set("model.name", name, config::Origin::file));
+  PIPESCOPE_TRY(configuration.set("model.name", name, config::Origin::derived));
   return configuration;
 }
 

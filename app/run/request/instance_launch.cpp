@@ -70,13 +70,13 @@ base::Status useLaunch(const Launch& launch, config::Configuration& configuratio
   }
   if (configuration.integer("execution.threads") == 0) {
     const std::int64_t cores = std::thread::hardware_concurrency();
-    PIPESCOPE_TRY(configuration.set("execution.threads", std::max<std::int64_t>(1, cores / launch.onHost),
-                                    config::Origin::environment));
+    PIPESCOPE_TRY(
+        configuration.replace("execution.threads", std::max<std::int64_t>(1, cores / launch.onHost)));
   }
   for (const char* key : {"execution.metrics", "execution.metrics_prometheus",
                           "execution.metrics_tensorboard", "execution.save_weights"}) {
     if (launch.instance > 0 && configuration.given(key))
-      PIPESCOPE_TRY(configuration.set(key, std::string(), config::Origin::environment));
+      PIPESCOPE_TRY(configuration.replace(key, std::string()));
   }
   PIPESCOPE_TRY(
       configuration.set("execution.instances", std::int64_t{launch.instances}, config::Origin::environment));

@@ -45,7 +45,7 @@ base::Status fillStages(Configuration& c) {
   const std::int64_t stages = c.integer("execution.stages");
   if (stages < 2 || c.text("execution.strategy") != "pipelined") return {};
   for (const char* key : {"training.gradient_accumulation", "inference.device_iterations"}) {
-    if (!c.given(key)) PIPESCOPE_TRY(c.set(key, 2 * stages, config::Origin::model));
+    if (!c.given(key)) PIPESCOPE_TRY(c.set(key, 2 * stages, config::Origin::derived));
   }
   return {};
 }

@@ -22,12 +22,7 @@ bool saysStages(const std::string& path) {
 }
 
 std::string lineOf(const Key& key, const config::Value& value) {
-  std::string text = config::toToml(value);
-  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && *number < 0) {
-    const auto word = static_cast<std::size_t>(-1 - *number);
-    if (key.type == config::KeyType::integer && word < key.choices.size())
-      text = config::toToml(key.choices[word]);
-  }
+  std::string text = config::toToml(key, value);
   // A relative path would start at the folder of the new file.
   if (key.path == "model.onnx" || key.path == "data.directory")
     text = config::toToml(std::filesystem::absolute(std::get<std::string>(value)).string());

@@ -23,11 +23,11 @@ using config::Configuration;
 /// The configuration without what needs numbers, because a sweep computes none.
 base::Result<Configuration> withoutNumbers(const Configuration& given) {
   Configuration changed = given;
-  PIPESCOPE_TRY(changed.set("execution.numerics", false, config::Origin::flag));
+  PIPESCOPE_TRY(changed.replace("execution.numerics", false));
   for (const char* key :
        {"execution.metrics", "execution.metrics_prometheus", "execution.metrics_tensorboard",
         "execution.save_weights", "execution.load_weights"}) {
-    if (given.given(key)) PIPESCOPE_TRY(changed.set(key, std::string(), config::Origin::flag));
+    if (given.given(key)) PIPESCOPE_TRY(changed.replace(key, std::string()));
   }
   return changed;
 }

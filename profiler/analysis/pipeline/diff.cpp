@@ -235,6 +235,8 @@ std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog&
 }
 
 std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after) {
+  // A recorded trace has no options. All those of the other profile would be listed as changes.
+  if (before.configuration.empty() || after.configuration.empty()) return {};
   return changes(optionsOf(before), optionsOf(after));
 }
 

@@ -9,6 +9,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/pipeline/bubble.h"
 #include "profiler/analysis/pipeline/waits.h"
+#include "profiler/base/short_names.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -68,8 +69,20 @@ class Builder {
       const model::Device* device = catalog_.device(stage->device);
       if (device == nullptr) continue;
       rowOf_[stage->device].number = static_cast<std::int32_t>(grid_.rows.size());
-      grid_.rows.push_back({stage->device, device->name, {stage->index}, {}, {}});
+      grid_.rows.push_back({stage->device, device->name, {}, {stage->index}, {}, {}});
     }
+    nameShortly();
+  }
+
+  void nameShortly() {
+    std::vector<std::string> names;
+    std::map<model::DeviceId, std::size_t> at;
+    for (const model::Device& device : catalog_.devices) {
+      at[device.id] = names.size();
+      names.push_back(device.name);
+    }
+    names = base::shortNames(names);
+    for (PipelineRow& row : grid_.rows) row.shortName = names[at[row.device]];
   }
 
   bool mayHold(const std::vector<model::ColumnRange>& ranges, model::RunId run) const {

@@ -28,7 +28,7 @@ struct PipelineCell {
 
 struct PipelineRow {
   model::DeviceId device;
-  std::string name;
+  std::string name, shortName;  ///< the short one leaves out what all names have in common
   std::vector<std::int32_t> stages;
   std::vector<std::int32_t> cells;  ///< indices into PipelineGrid::cells, by start
   Ticks busy;                       ///< time of its passes in the flush

@@ -1,10 +1,11 @@
 #include "profiler/analysis/timeline/trace.h"
-#include "profiler/analysis/timeline/alike_devices.h"
 
 #include <algorithm>
 
 #include "profiler/analysis/device_places.h"
+#include "profiler/analysis/timeline/alike_devices.h"
 #include "profiler/analysis/timeline/trace_draft.h"
+#include "profiler/base/short_names.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -51,6 +52,10 @@ class Loader {
     }
   }
 
+  std::string laneNameOf(const model::Lane& lane, const DeviceTrace& device) const {
+    return draft_.catalog.measured() ? base::withoutPartsOf(device.name, lane.name) : laneTitle(lane.role);
+  }
+
   void takeDevices() {
     if (!draft_.catalog.devices.empty())
       draft_.trace->ticksPerSecond = std::max<std::int64_t>(1, draft_.catalog.devices.front().ticksPerSecond);
@@ -68,6 +73,10 @@ class Loader {
       draft_.deviceIndex[row.id] = static_cast<std::int32_t>(draft_.trace->devices.size());
       draft_.trace->devices.push_back(std::move(device));
     }
+    std::vector<std::string> names;
+    for (const DeviceTrace& each : draft_.trace->devices) names.push_back(each.name);
+    names = base::shortNames(names);
+    for (std::size_t d = 0; d < names.size(); ++d) draft_.trace->devices[d].shortName = names[d];
     auto device = draft_.trace->devices.begin();
     for (const DevicePlace& place : devicePlaces(draft_.catalog, draft_.request.executable)) {
       device->stages = place.stages;
@@ -81,7 +90,8 @@ class Loader {
       const auto found = draft_.deviceIndex.find(lane.device);
       if (found == draft_.deviceIndex.end()) continue;
       draft_.trace->lanes[lane.id] = found->second;
-      draft_.trace->laneNames[lane.id] = draft_.catalog.measured() ? lane.name : laneTitle(lane.role);
+      draft_.trace->laneNames[lane.id] =
+          laneNameOf(lane, draft_.trace->devices[static_cast<std::size_t>(found->second)]);
     }
     draft_.placements.resize(draft_.trace->devices.size());
     draft_.waits.resize(draft_.trace->devices.size());

@@ -119,6 +119,7 @@ struct TransferLane {
 struct DeviceTrace {
   model::DeviceId id;
   std::string name, kind, unitName;
+  std::string shortName;  ///< without what the names of all devices have in common
   std::int64_t units = 1, ticksPerSecond = 1'000'000;
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;

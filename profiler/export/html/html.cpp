@@ -40,7 +40,7 @@ const sections::Fact* factOf(const Section& section, std::string_view key) {
 std::string shown(const Section& section, std::string_view key) {
   const sections::Fact* fact = factOf(section, key);
   if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) return {};
-  return formatCell(fact->value, fact->format, section.ticksPerShownUnit);
+  return factText(section, *fact);
 }
 
 /// What the devices do for most of their time, by the name of the largest share.

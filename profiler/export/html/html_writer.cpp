@@ -109,7 +109,7 @@ void HtmlWriter::paragraph(const std::string& text, const char* style) {
 void HtmlWriter::cards(const sections::Section& section) {
   body_ += "<div class=\"cards\">\n";
   for (const sections::Fact& fact : section.facts) {
-    const std::string value = formatCell(fact.value, fact.format, section.ticksPerShownUnit);
+    const std::string value = factText(section, fact);
     if (!fact.inText || value == "–" || value.empty()) continue;
     body_ += fmt::format("<div class=\"card\" title=\"{}\"><span class=\"quiet\">{}</span><b>{}</b></div>\n",
                          htmlText(fact.doc), htmlText(fact.label), htmlText(value));

@@ -20,6 +20,15 @@ Diff diffOf(const TraceFixture& a, const TraceFixture& b) {
   return found.ok() ? *found : Diff();
 }
 
+TEST(Diff, ARecordedTraceHasNoOptionsToCompare) {
+  Catalog run, trace;
+  run.configuration.push_back({"training.epochs", "3", "file"});
+  EXPECT_TRUE(changedOptions(run, trace).empty());
+  EXPECT_TRUE(changedOptions(trace, run).empty());
+  trace.configuration.push_back({"training.epochs", "5", "file"});
+  EXPECT_EQ(changedOptions(run, trace).size(), 1U);
+}
+
 TEST(Diff, PartsAddUpToTheWholeExactly) {
   const TraceFixture quick(20), slow(20, 5);
   const Diff found = diffOf(quick, slow);

@@ -98,18 +98,67 @@ TEST(FormatCell, AZeroHasNoSign) {
   EXPECT_EQ(formatCell(std::string("-0"), Format::plain), "-0") << "words stay as they are";
 }
 
+TEST(ColumnText, ColumnsWithoutAnyFigureAreLeftOutOfText) {
+  SectionTable table{"stages", "Stages", "", {}, {}};
+  table.columns = {{"stage", "Stage", Format::index, ""},
+                   {"forward_cycles", "Forward", Format::ticks, ""},
+                   {"backward_cycles", "Backward", Format::ticks, ""},
+                   {"update_cycles", "Update", Format::ticks, ""},
+                   {"shape", "Shape", Format::plain, ""}};
+  table.rows = {{std::int64_t{0}, 7.5, 0.0, 0.0, {}}, {std::int64_t{1}, 2.5, std::int64_t{0}, 1.0, {}}};
+  hideUnused(table, {"forward_cycles", "backward_cycles", "update_cycles", "shape"});
+  const Section section{"stages", "Stages", {}, {table}, {}};
+  const std::string text = toText(section);
+  EXPECT_NE(text.find("Forward"), std::string::npos);
+  EXPECT_NE(text.find("Update"), std::string::npos) << "one stage has an update";
+  EXPECT_EQ(text.find("Backward"), std::string::npos);
+  EXPECT_EQ(text.find("Shape"), std::string::npos);
+  EXPECT_NE(toCsv(section, "stages").value().find("backward_cycles"), std::string::npos)
+      << "programs read the same columns of every profile";
+  EXPECT_NE(toJson(section).find("backward_cycles"), std::string::npos);
+}
+
+TEST(ColumnText, PlainNumbersHaveThousandsSeparatorsInTextOnly) {
+  EXPECT_EQ(formatCell(843962.0, Format::number), "843,962");
+  EXPECT_EQ(formatCell(12345.6, Format::number), "12,345.6");
+  EXPECT_EQ(formatCell(72.22391, Format::fraction), "7,222 %");
+  EXPECT_EQ(formatCell(0.0269, Format::number), "0.0269");
+  EXPECT_EQ(formatCell(2.52e8, Format::number), "2.52e+08");
+  EXPECT_EQ(plainNumber(843962), "843962");
+}
+
+TEST(Words, SentencesAndFactsWriteTimesInTheUnitThatSuitsThem) {
+  const ShownTime cycles, micros{1e6, "µs"}, costs{1e6, "cost units"};
+  EXPECT_EQ(timeText(1'169'615e6, micros), "1.17 s");
+  EXPECT_EQ(timeText(412'300e6, micros), "412 ms");
+  EXPECT_EQ(timeText(3.24e6, micros), "3.24 µs");
+  EXPECT_EQ(timeText(281'400, cycles), "281,000 cycles");
+  EXPECT_EQ(timeText(1, cycles), "1 cycle");
+  EXPECT_EQ(timeText(2.5e6, costs), "2.5 cost units");
+  EXPECT_EQ(timeText(1e6, costs), "1 cost unit");
+  // Times that are compared keep more digits.
+  EXPECT_EQ(exactTimeText(2'002'638e6, micros), "2.0026 s");
+  EXPECT_EQ(exactTimeText(975.3e6, micros), "975.3 µs");
+  EXPECT_EQ(exactTimeText(0, micros), "0 s");
+  EXPECT_EQ(exactTimeText(772'675, cycles), "772,675 cycles");
+  Section section{"stages", "Stages", {}, {}, {}};
+  const Fact flush{"flush_cycles", "Flush", std::int64_t{2'428'977'000'000}, Format::ticks, ""};
+  EXPECT_EQ(factText(section, flush), "2,428,977,000,000");
+  showTimesIn(micros, section);
+  EXPECT_EQ(factText(section, flush), "2.429 s");
+  EXPECT_EQ(factText(section, {"flush_cycles", "Flush", {}, Format::ticks, ""}), "–");
+}
+
 TEST(Words, TimesAreReadAsTheDevicesCountThem) {
   const Words chip = wordsOf(*OneDevice(model::TickMeaning::clockCycle, 1'330'000'000, 1472).catalog);
   EXPECT_STREQ(chip.time.unit, "cycles");
   EXPECT_EQ(chip.time.ticks, 1);
-  EXPECT_EQ(chip.timed("Total"), "Total");
   EXPECT_EQ(chip.basis("last call"), "last call");
   EXPECT_EQ(chip.per("step"), "cycles per step");
   EXPECT_STREQ(chip.cycles(), "Cycles");
   const Words card = wordsOf(*OneDevice(model::TickMeaning::time, 1'000'000'000'000, 1).catalog);
   EXPECT_STREQ(card.time.unit, "µs");
   EXPECT_EQ(card.time.ticks, 1e6);
-  EXPECT_EQ(card.timed("Total"), "Total, µs");
   EXPECT_EQ(card.basis("last call"), "last call; times in µs");
   EXPECT_EQ(card.basis(""), "times in µs");
   EXPECT_STREQ(card.cycles(), "Time");
@@ -164,11 +213,11 @@ TEST(Section, TimesOfAColumnHaveAsManyDecimals) {
   EXPECT_EQ(toText(section),
             "S\n=\n"
             "\nT (times in µs)\n"
-            "  Name    Total    Part    Value\n"
-            "  a     5,864.6   0.226     0.75\n"
-            "  b       843.8  37.556     –\n"
-            "  c     1,512.0   0.000    12\n"
-            "  d           –   0.000  1407.86\n");
+            "  Name    Total    Part     Value\n"
+            "  a     5,864.6   0.226      0.75\n"
+            "  b       843.8  37.556      –\n"
+            "  c     1,512.0   0.000     12\n"
+            "  d           –   0.000  1,407.86\n");
   // Cost units are written as exactly as they need.
   section.tables[0].columns.resize(3);
   section.tables[0].rows = {{"a", std::int64_t{437'500}, std::int64_t{1'000'000}},

@@ -224,8 +224,9 @@ TEST(Stages, TheSectionNamesTheLimitingStage) {
   const std::string text = sections::toText(*section), json = sections::toJson(*section);
   EXPECT_NE(text.find("  Limiting stage" + std::string(20, ' ') + "stage 0\n"), std::string::npos) << text;
   EXPECT_NE(
-      text.find("Stage 2 computes longest, but stage 0 takes longer with its host copies and exchange: 7 "
-                "instead of 6 cycles per micro-batch. The other stages wait for it."),
+      text.find(
+          "Stage 2 computes longest, but stage 0 takes longer with its host copies and exchange: 7 cycles "
+          "instead of 6 cycles per micro-batch. The other stages wait for it."),
       std::string::npos)
       << text;
   EXPECT_NE(json.find("\"limiting_stage\": 0"), std::string::npos) << json;

@@ -237,6 +237,29 @@ TEST(Configuration, WordsOfANumberAreNotGivenAsNegativeNumbers) {
             "system.devices is -1, but it must be between 0 and 4096, or auto.");
 }
 
+TEST(Configuration, TheDumpKeepsWhatWasGivenAndSaysWhatTheProgramDerived) {
+  Configuration c(coreTable());
+  const auto row = [&](const std::string& path) {
+    for (const OptionRow& each : c.dump())
+      if (each.path == path) return each.value + " from " + each.origin;
+    return std::string("none");
+  };
+  EXPECT_TRUE(c.setText("system.devices", "auto", Origin::file).ok());
+  EXPECT_TRUE(c.resolve("system.devices", std::int64_t{8}).ok());
+  EXPECT_EQ(c.integer("system.devices"), 8);
+  EXPECT_EQ(row("system.devices"), "\"auto\" from file");
+  EXPECT_FALSE(c.resolve("system.devices", std::int64_t{5000}).ok());
+
+  EXPECT_TRUE(c.setText("system.name", "pod4", Origin::flag).ok());
+  EXPECT_TRUE(c.replace("system.name", std::string("hls-gaudi2")).ok());
+  EXPECT_EQ(row("system.name"), "\"hls-gaudi2\" from derived");
+
+  EXPECT_TRUE(c.set("training.epochs", std::int64_t{3}, Origin::derived).ok());
+  EXPECT_EQ(row("training.epochs"), "3 from derived");
+  EXPECT_TRUE(c.setText("training.epochs", "2", Origin::file).ok());
+  EXPECT_EQ(row("training.epochs"), "2 from file") << "what somebody gave is stronger";
+}
+
 TEST(Configuration, VariablesCloseToAKeysAreNoted) {
   const auto notes = misspeltVariables(
       coreTable(), {"PIPESCOPE_TRAINING_EPOCHS", "PIPESCOPE_TRAINNG_EPOCHS", "PIPESCOPE_EPOCHS",

@@ -87,11 +87,11 @@ TEST(TimeAxis, Durations) {
   EXPECT_EQ(formatDuration(Ticks(12'345'678), time), "12.3 ms");
   EXPECT_EQ(formatDuration(Ticks(2'500'000'000), time), "2.50 s");
   EXPECT_EQ(formatDuration(Ticks(3), time), "3.00 ns");
-  EXPECT_EQ(formatDuration(Ticks(3'500'000), cost), "3.5 units");
-  EXPECT_EQ(formatDuration(Ticks(1'000'000), cost), "1 unit");
-  EXPECT_EQ(formatDuration(Ticks(158'250'000), cost), "158.25 units");
-  EXPECT_EQ(formatDuration(Ticks(1'234'567'812'500), cost), "1,234,567.8125 units");
-  EXPECT_EQ(formatDuration(Ticks(0), cost), "0 units");
+  EXPECT_EQ(formatDuration(Ticks(3'500'000), cost), "3.5 cost units");
+  EXPECT_EQ(formatDuration(Ticks(1'000'000), cost), "1 cost unit");
+  EXPECT_EQ(formatDuration(Ticks(158'250'000), cost), "158.25 cost units");
+  EXPECT_EQ(formatDuration(Ticks(1'234'567'812'500), cost), "1,234,567.8125 cost units");
+  EXPECT_EQ(formatDuration(Ticks(0), cost), "0 cost units");
   EXPECT_EQ(groupedNumber(0), "0");
   EXPECT_EQ(groupedNumber(-1000), "-1,000");
 }
@@ -111,6 +111,7 @@ TEST(TimeAxis, TimesAsPeopleWriteThem) {
   EXPECT_EQ(ticks("7", {TimeUnit::time, 1'000'000'000}), 7);
   EXPECT_EQ(ticks("3.5", cost), 3'500'000);
   EXPECT_EQ(ticks("3 units", cost), 3'000'000);
+  EXPECT_EQ(ticks("3 cost units", cost), 3'000'000);
   for (const char* bad : {"", "soon", "-5", "1.2.3", ".", "5 fortnights", "99999999999999999999999"}) {
     const auto parsed = parseTime(bad, cycles);
     ASSERT_FALSE(parsed.ok()) << bad;

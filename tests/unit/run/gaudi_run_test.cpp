@@ -44,6 +44,11 @@ TEST_F(GaudiRunTest, AutoTakesWhatTheSystemHas) {
   EXPECT_EQ(profile.catalog->devices.front().clock, "MME 1.65 GHz, TPC 1.8 GHz");
   EXPECT_EQ(profile.catalog->target.devicesUsed, 8);
   EXPECT_EQ(profile.catalog->executables.front().replicas, 8);
+  for (const model::ConfigurationEntry& row : profile.catalog->configuration) {
+    if (row.path == "system.devices") {
+      EXPECT_EQ(row.value + " from " + row.origin, "\"auto\" from flag");
+    }
+  }
 }
 
 TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
@@ -178,6 +183,9 @@ TEST_F(GaudiRunTest, AnAcceleratorOfAStrongerOriginOutranksTheSystem) {
     EXPECT_TRUE(c.setText("system.accelerator", accelerator, from).ok());
     const auto result = chooseSystem(c);
     if (!result.ok()) return result.error().message;
+    if (result->notice) {
+      EXPECT_EQ(toString(result->configuration.origin("system.name")), "derived") << "nobody gave this name";
+    }
     return result->configuration.text("system.name") + (result->notice ? "; " + *result->notice : "");
   };
   EXPECT_EQ(chosen("pod16", Origin::file, "hpu", Origin::flag),

@@ -65,7 +65,7 @@ StepWaterfall::StepWaterfall(const shell::Palette& palette, QWidget* parent)
   connect(chart_, &ItemChart::clicked, chart_, &ItemChart::setMarked);
 }
 
-void StepWaterfall::setSection(const sections::Section& diff, const QString& unit, bool sameWork) {
+void StepWaterfall::setSection(const sections::Section& diff, bool sameWork) {
   const sections::SectionTable& step = *tableNamed(diff, "step");
   const auto* whole = rowNamed(step, "step_cycles");
   const std::size_t before = columnNamed(step, "before"), after = columnNamed(step, "after"),
@@ -82,14 +82,13 @@ void StepWaterfall::setSection(const sections::Section& diff, const QString& uni
   }
   columns.push_back({tr("target").toStdString(), numberIn((*whole)[after]), true});
   for (const auto& column : columns) values_.push_back(column.value);
-  const double perUnit = diff.ticksPerShownUnit;
-  const auto format = [perUnit](double value, bool change) {
-    return change ? sections::signedText(formatCell(value, Format::ticks, perUnit), value)
-                  : formatCell(value, Format::ticks, perUnit);
+  const auto format = [time = diff.time()](double value, bool change) {
+    const std::string shown = exactChartTime(value, time);
+    return change ? sections::signedText(shown, value) : shown;
   };
   auto tips = std::make_shared<QStringList>();
   for (const auto& column : columns)
-    *tips << tr("%1: %2 %3").arg(text(column.name), text(format(column.value, !column.total)), unit);
+    *tips << tr("%1: %2").arg(text(column.name), text(format(column.value, !column.total)));
   const auto at = [columns, format, sameWork](QSize size) {
     return geometry::Waterfall(columns, size.width(), size.height(), format, sameWork);
   };
@@ -99,7 +98,7 @@ void StepWaterfall::setSection(const sections::Section& diff, const QString& uni
            (sameWork ? tr("%1, mean of the last call's iterations; the changes add up to the difference")
                      : tr("%1, mean of the last call's iterations; the changes add up to the difference, and "
                           "since the two iterations do different work, less is not better"))
-               .arg(unit));
+               .arg(chartUnit(diff.time())));
 }
 
 TwoCurves::TwoCurves(const shell::Palette& palette, const QString& title, QWidget* parent)

@@ -19,7 +19,7 @@ class StepWaterfall : public Panel {
  public:
   explicit StepWaterfall(const shell::Palette& palette, QWidget* parent = nullptr);
   /// `sameWork`: a shorter step is a better one.
-  void setSection(const sections::Section& diff, const QString& unit, bool sameWork);
+  void setSection(const sections::Section& diff, bool sameWork);
   timeline::ItemChart* chart() const { return chart_; }
   /// The figures of the columns: source, the changes, target.
   const std::vector<double>& values() const { return values_; }

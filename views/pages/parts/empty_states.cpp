@@ -13,7 +13,7 @@ QString whyNoMemory(const analysis::Catalog& catalog) {
         "over time, such as allocated memory.");
   return catalog.memorySpaces.empty()
              ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate an "
-                  "IPU system to see memory by tile.")
+                  "IPU or a Gaudi system to see memory.")
              : tr("This profile holds no memory for the executable.");
 }
 
@@ -21,7 +21,7 @@ QString whyNoLiveness(const analysis::Catalog& catalog) {
   if (catalog.measured()) return tr("The imported trace does not say what is live when.");
   return catalog.memorySpaces.empty()
              ? tr("Liveness is not modelled for this system: its costs come from the configuration. Emulate "
-                  "an IPU system to see what is live when.")
+                  "an IPU or a Gaudi system to see what is live when.")
              : tr("This profile holds no liveness for the executable.");
 }
 

@@ -17,7 +17,8 @@ std::string graphBytes(base::Bytes bytes) {
 
 /// Three digits: a box has little room.
 std::string shortTime(base::Ticks ticks, const GraphData& data) {
-  return formatCell(static_cast<double>(ticks.count) / data.perUnit, Format::amount);
+  const auto all = static_cast<double>(ticks.count);
+  return data.time.isCycles() ? formatCell(all, Format::amount) + " cycles" : timeText(all, data.time);
 }
 
 }  // namespace
@@ -49,15 +50,14 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
                                         : geometry::seriesRole(kind);
     // The time comes first, because a narrow box cuts off the end.
     const std::string time = shortTime(box.ticks, data);
-    boxes.push_back({box.name, time + " " + data.unit.toStdString() + " · " + box.kind, role,
-                     box.outside ? -1 : box.stage, box.outside});
+    boxes.push_back({box.name, time + " · " + box.kind, role, box.outside ? -1 : box.stage, box.outside});
   }
   std::vector<geometry::SceneArc> arcs;
   for (const analysis::GraphLink& link : opened.view.links) {
     std::string label = link.label, amount;
     if (link.cut) {
       amount = graphBytes(link.bytes);
-      if (link.ticks.count > 0) amount += " · " + shortTime(link.ticks, data) + " " + data.unit.toStdString();
+      if (link.ticks.count > 0) amount += " · " + shortTime(link.ticks, data);
       label += " · " + amount;
     }
     arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});

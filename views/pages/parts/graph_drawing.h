@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/model/model_graph.h"
 #include "profiler/geometry/graph_scene.h"
+#include "profiler/sections/section.h"
 
 namespace pipescope::pages {
 
@@ -15,8 +16,7 @@ inline constexpr std::size_t kMostDotBoxes = 300;
 
 struct GraphData {
   analysis::ModelGraph graph;
-  double perUnit = 1;  ///< ticks in a unit of the times that are shown
-  QString unit;
+  sections::ShownTime time;
 };
 
 /// What the colour of a box stands for.

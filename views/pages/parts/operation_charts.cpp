@@ -87,13 +87,12 @@ void OperationCharts::setKind(Kind kind) {
 }
 
 QString OperationCharts::time(double ticks) const {
-  return text(formatCell(ticks, Format::ticks, perUnit_));
+  return text(chartTime(ticks, time_));
 }
 
 void OperationCharts::setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings,
-                               double perUnit, const QString& unit) {
-  perUnit_ = perUnit;
-  unit_ = unit;
+                               const sections::ShownTime& time) {
+  time_ = time;
   rows_ = &table;
   const std::size_t all = columnNamed(table, "cycles");
   longest_.clear();
@@ -134,7 +133,8 @@ void OperationCharts::applyBars(const sections::SectionTable& table) {
   }
   bars_->setParts(
       bars, [this](double ticks) { return time(ticks); }, names, notes);
-  const QString basis = tr("%1 in an iteration, one replica; on the right, the share of all").arg(unit_);
+  const QString basis =
+      tr("%1 in an iteration, one replica; on the right, the share of all").arg(chartUnit(time_));
   bars_->setTitle(tr("Time by pass"),
                   table.rows.size() > shown
                       ? tr("%1; the %2 longest of %3").arg(basis).arg(shown).arg(table.rows.size())
@@ -153,8 +153,8 @@ void OperationCharts::applyTreemap(const sections::SectionTable& table) {
   }
   const auto describe = [this, all, share](int row) {
     const auto& cells = rows_->rows[static_cast<std::size_t>(row)];
-    return tr("%1\n%2 %3, %4 of all")
-        .arg(wordsIn(cells[0]), time(numberIn(cells[all])), unit_,
+    return tr("%1\n%2, %3 of all")
+        .arg(wordsIn(cells[0]), text(exactTimeText(numberIn(cells[all]), time_)),
              text(formatCell(cells[share], Format::fraction)));
   };
   // The layout changes with the size only.
@@ -168,8 +168,7 @@ void OperationCharts::applyTreemap(const sections::SectionTable& table) {
     return kept->map;
   };
   treemap_->setFigure(mapAt, describe, std::move(order));
-  treemapPanel_->setTitle(tr("Share of the time"),
-                          tr("areas are times in %1; a colour stands for a stage").arg(unit_));
+  treemapPanel_->setTitle(tr("Share of the time"), tr("areas are times; a colour stands for a stage"));
 }
 
 void OperationCharts::applyRoofline(const sections::SectionTable& table,

@@ -19,10 +19,10 @@ class OperationCharts : public QWidget {
   enum class Kind { bars, treemap, roofline };
 
   explicit OperationCharts(const shell::Palette& palette, QWidget* parent = nullptr);
-  /// `table` must live as long as it is shown. `ceilings` is the section's table of that name. `perUnit` and
-  /// `unit` say how to show ticks.
-  void setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings, double perUnit,
-                const QString& unit);
+  /// `table` must live as long as it is shown. `ceilings` is the section's table of that name. `time`
+  /// says how to show ticks.
+  void setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings,
+                const sections::ShownTime& time);
   void setKind(Kind kind);
   void mark(int row);
   PartsChart* barChart() const { return bars_; }
@@ -48,8 +48,7 @@ class OperationCharts : public QWidget {
   timeline::Legend* rooflineLegend_;
   const sections::SectionTable* rows_ = nullptr;
   std::vector<int> longest_;  ///< rows with time, longest first
-  double perUnit_ = 1;
-  QString unit_;
+  sections::ShownTime time_;
 };
 
 }  // namespace pipescope::pages

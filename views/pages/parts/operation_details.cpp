@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "profiler/sections/column_text.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/debug_names.h"
 #include "views/pages/parts/facts.h"
@@ -83,8 +84,7 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
   std::vector<ShownFact> facts;
   if (chosen.title.isEmpty()) {
     for (const sections::Fact& fact : data_->section.facts)
-      facts.push_back(
-          {text(fact.label), text(formatCell(fact.value, fact.format, data_->perUnit())), text(fact.doc)});
+      facts.push_back({text(fact.label), text(factText(data_->section, fact)), text(fact.doc)});
     return facts_->setFacts(std::move(facts));
   }
   const SectionTable& table = data_->rows(chosen.kind);
@@ -92,8 +92,8 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
     const sections::SectionColumn& column = table.columns[c];
     const Cell& cell = chosen.cells[c];
     if (std::holds_alternative<std::monostate>(cell) || cell == Cell(std::string())) continue;
-    facts.push_back(
-        {text(column.heading), text(formatCell(cell, column.format, data_->perUnit())), text(column.doc)});
+    facts.push_back({text(column.heading), text(factText(data_->section, {"", "", cell, column.format, ""})),
+                     text(column.doc)});
   }
   facts_->setFacts(std::move(facts));
 }
@@ -156,6 +156,9 @@ void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::v
     std::vector<Cell>& cells = table.rows.emplace_back();
     for (const std::size_t place : places) cells.push_back(from.rows[static_cast<std::size_t>(row)][place]);
   }
+  sections::hideUnused(
+      table, {"flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte", "tile_balance",
+              "exchanged_bytes", "compute_cycles", "exchange_cycles", "sync_cycles", "other_cycles"});
   tab->setTable(std::move(table), data_->perUnit());
 }
 

@@ -17,7 +17,6 @@ struct ShownFact;
 struct OperationsData {
   sections::Section section;
   sections::OperationTables all;
-  QString timeUnit;
   const sections::SectionTable& rows(sections::OperationRows kind) const {
     return all.tables[static_cast<std::size_t>(kind)];
   }

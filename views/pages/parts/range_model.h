@@ -40,6 +40,8 @@ class RangeModel : public QAbstractTableModel {
   void setCompact(bool compact);
   /// False if no device has sent or received anything that the column would show.
   bool hasBytes(int column) const;
+  /// False where transfers have costs but no sizes.
+  bool countsBytes() const { return scale_.unit != geometry::TimeUnit::costUnits; }
   /// True where some device consists of units, which can be unequally busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 

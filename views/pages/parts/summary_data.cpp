@@ -29,8 +29,10 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
     const sections::Fact* fact = factNamed(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
-    table.rows.push_back(
-        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
+    // Without recompute the two are the same.
+    if (key == "flop_use_with_recompute" && fact->value == factNamed(section, "model_flop_use")->value)
+      continue;
+    table.rows.push_back({fact->label, factText(section, *fact), fact->doc});
   }
   for (const model::Outcome& row : catalog.outcomes)
     table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});

@@ -125,9 +125,10 @@ void TreeTable::activate(int row) {
 /// Shows the chosen figure of both profiles, and the columns that are not hidden.
 void TreeTable::applyFigure() {
   for (int c = 0; c < model_->columnCount(); ++c) {
-    const std::string& key = model_->rows().table.columns[static_cast<std::size_t>(c)].key;
+    const sections::SectionColumn& column = model_->rows().table.columns[static_cast<std::size_t>(c)];
+    const std::string& key = column.key;
     const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
-    view_->setColumnHidden(c, !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
+    view_->setColumnHidden(c, !column.inText || !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
   }
   fitName();
 }
