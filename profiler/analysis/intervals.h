@@ -13,17 +13,21 @@ class Intervals {
   using Interval = std::pair<base::Ticks, base::Ticks>;  ///< [start, end)
 
   Intervals() = default;
-  explicit Intervals(std::vector<Interval> all) : all_(std::move(all)) {}
+  explicit Intervals(std::vector<Interval> all) : all_(std::move(all)), apart_(all_.empty()) {}
 
-  /// Ignores an interval that does not end after its start. An interval that begins within the last one joins
-  /// it at once, so a device that never pauses costs one entry.
+  /// Ignores an interval that does not end after its start. An interval that touches the last ones joins them
+  /// at once, so a device that never pauses costs one entry.
   void add(base::Ticks start, base::Ticks end) {
     if (end <= start) return;
-    if (!all_.empty() && all_.back().first <= start && start <= all_.back().second) {
-      all_.back().second = std::max(all_.back().second, end);
-    } else {
+    if (all_.empty() || all_.back().second < start) {
       all_.emplace_back(start, end);
+      return;
     }
+    if (all_.back().first <= start) {
+      all_.back().second = std::max(all_.back().second, end);
+      return;
+    }
+    addEarlier(start, end);
   }
   void add(const Intervals& other) {
     for (const auto& [start, end] : other.all_) add(start, end);
@@ -33,6 +37,7 @@ class Intervals {
   /// Returns the union as ascending intervals that do not touch.
   std::vector<Interval> joined() const {
     std::vector<Interval> sorted, result;
+    if (apart_) return all_;
     const bool ascending = std::is_sorted(all_.begin(), all_.end());
     if (!ascending) {
       sorted = all_;
@@ -55,7 +60,35 @@ class Intervals {
   }
 
  private:
+  /// Adds what begins before the last interval. Rows come almost in the order of time, so the place is near
+  /// the end; what lies further back waits for joined().
+  void addEarlier(base::Ticks start, base::Ticks end) {
+    constexpr std::size_t kNear = 32;
+    if (!apart_) {
+      all_.emplace_back(start, end);
+      return;
+    }
+    const std::size_t least = all_.size() > kNear ? all_.size() - kNear : 0;
+    // [from, to) are the intervals that it touches; all after them begin later.
+    std::size_t to = all_.size();
+    while (to > least && end < all_[to - 1].first) --to;
+    std::size_t from = to;
+    while (from > least && start <= all_[from - 1].second) --from;
+    if (from == least && least > 0) {
+      apart_ = false;
+      all_.emplace_back(start, end);
+    } else if (from == to) {
+      all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(to), {start, end});
+    } else {
+      all_[from].first = std::min(all_[from].first, start);
+      all_[from].second = std::max(all_[to - 1].second, end);
+      all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+                 all_.begin() + static_cast<std::ptrdiff_t>(to));
+    }
+  }
+
   std::vector<Interval> all_;
+  bool apart_ = true;  ///< they ascend and do not touch each other
 };
 
 /// Calls part(from, to) for each part of [start, end) that `taken` leaves free. `taken` holds ascending

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "profiler/analysis/model/operations.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -224,8 +225,8 @@ base::Result<SectionTable> diffOperationTable(const Context& before, const Conte
                                               const analysis::Diff& diff, const Words& shown, int most) {
   std::map<std::string, OperationPart> byName;
   for (const Context* side : {&before, &after}) {
-    PIPESCOPE_ASSIGN(const analysis::Operations found,
-                     analysis::operations(side->source, side->catalog, side->executable));
+    PIPESCOPE_ASSIGN(const auto made, operationsOf(*side));
+    const analysis::Operations& found = *made;
     // An iteration of one side may have more micro-batches than one of the other side.
     const model::Executable* executable = side->catalog.executable(side->executable);
     const std::int64_t microBatches = executable == nullptr ? 1 : executable->microBatches;

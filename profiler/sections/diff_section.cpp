@@ -56,18 +56,18 @@ std::vector<Fact> diffFacts(const analysis::Diff& diff) {
 
 /// The reports of one profile, which live as long as this object.
 struct SideReports {
-  std::shared_ptr<const analysis::Execution> execution;
+  analysis::Execution call;  ///< without devices
   std::shared_ptr<const analysis::StagesReport> stages;
   std::shared_ptr<const analysis::Memory> memory;
   bool ran = false;
   double scale = 1;
 
-  ComparedSide side() const { return {*execution, *stages, *memory, ran, scale}; }
+  ComparedSide side() const { return {call, *stages, *memory, ran, scale}; }
 };
 
 base::Result<SideReports> sideReports(const Context& context, std::int64_t ticksPerSecond) {
   SideReports reports;
-  PIPESCOPE_ASSIGN(reports.execution, executionOf(context));
+  reports.call = analysis::callTotals(context.catalog, context.executable);
   PIPESCOPE_ASSIGN(reports.stages, stagesOf(context));
   PIPESCOPE_ASSIGN(reports.memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
@@ -131,43 +131,71 @@ std::vector<SectionTable> changedOptionTables(const analysis::Catalog& before,
           changedOptionTable("options", "Options", analysis::changedOptions(before, after))};
 }
 
-base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
-                                  const DiffChoice& choice) {
+namespace {
+
+/// The tables of the stages.
+void addDiffStages(const ComparedSide& one, const ComparedSide& other, const Words& shown,
+                   const DiffChoice& choice, Section& section) {
+  SectionTable split = diffSplitTable(one, other);
+  const bool sameSplit = std::all_of(split.rows.begin(), split.rows.end(), [](const std::vector<Cell>& row) {
+    return row[1] == row[2] && row[3] == row[4];
+  });
+  if (choice.all || !sameSplit) section.tables.push_back(std::move(split));
+  for (SectionTable& table :
+       choice.all ? diffStageTables(one, other, shown) : diffStageTexts(one, other, shown))
+    section.tables.push_back(std::move(table));
+}
+
+/// The section's beginning, which needs no more than the reports of the stages.
+Section diffHead(const Context& before, const Context& after, const analysis::Diff& diff,
+                 const ComparedSide& one, const ComparedSide& other, const Words& shown,
+                 const DiffChoice& choice) {
   Section section{"diff", "Difference", {}, {}, {}};
-  // Profiles with different timebases are compared in picoseconds.
-  const bool converted = diff.ticksPerSecond != after.catalog.timebase({}).ticksPerSecond;
-  const ShownTime time =
-      shownTime(converted ? model::TickMeaning::time : after.catalog.target.tickMeaning, diff.ticksPerSecond);
-  const Words shown = wordsFor(time);
-  showTimesIn(time, section);
-  PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
-  PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
+  showTimesIn(shown.time, section);
   section.facts = diffFacts(diff);
-  const std::string inShort = statesCosts(before) == statesCosts(after)
-                                  ? diffInShort(one.side(), other.side(), shown)
-                                  : notComparable(statesCosts(before));
+  const std::string inShort = statesCosts(before) == statesCosts(after) ? diffInShort(one, other, shown)
+                                                                        : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
   for (const auto& [key, label, side] : {std::tuple("before_hypothetical", "Hypothetical before", &one),
                                          std::tuple("after_hypothetical", "Hypothetical after", &other)}) {
-    const analysis::Memory& memory = *side->memory;
+    const analysis::Memory& memory = side->memory;
     section.facts.push_back({key, label, memory.devices.empty() ? Cell() : Cell(isHypothetical(memory)),
                              Format::truth,
                              "True if this model does not fit in memory: no real device could run it like "
                              "this.",
                              false});
   }
-  SectionTable split = diffSplitTable(one.side(), other.side());
-  const bool sameSplit = std::all_of(split.rows.begin(), split.rows.end(), [](const std::vector<Cell>& row) {
-    return row[1] == row[2] && row[3] == row[4];
-  });
   section.tables = {changedOptionTable("versions", "Versions", diff.versions),
-                    changedOptionTable("options", "Options", diff.options),
-                    diffStepTable(one.side(), other.side(), shown)};
-  if (choice.all || !sameSplit) section.tables.push_back(std::move(split));
-  for (SectionTable& table : choice.all ? diffStageTables(one.side(), other.side(), shown)
-                                        : diffStageTexts(one.side(), other.side(), shown))
-    section.tables.push_back(std::move(table));
+                    changedOptionTable("options", "Options", diff.options), diffStepTable(one, other, shown)};
+  addDiffStages(one, other, shown, choice, section);
+  return section;
+}
+
+/// The words for the times of a comparison. Profiles with different timebases are compared in picoseconds.
+Words diffWords(const Context& after, const analysis::Diff& diff) {
+  const bool converted = diff.ticksPerSecond != after.catalog.timebase({}).ticksPerSecond;
+  return wordsFor(shownTime(converted ? model::TickMeaning::time : after.catalog.target.tickMeaning,
+                            diff.ticksPerSecond));
+}
+
+}  // namespace
+
+base::Result<Section> diffFigures(const Context& before, const Context& after) {
+  PIPESCOPE_ASSIGN(const analysis::Diff diff,
+                   analysis::diffOfCalls({before.source, before.catalog, before.executable},
+                                         {after.source, after.catalog, after.executable}));
+  PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
+  PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
+  return diffHead(before, after, diff, one.side(), other.side(), diffWords(after, diff), {});
+}
+
+base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
+                                  const DiffChoice& choice) {
+  PIPESCOPE_ASSIGN(const SideReports one, sideReports(before, diff.ticksPerSecond));
+  PIPESCOPE_ASSIGN(const SideReports other, sideReports(after, diff.ticksPerSecond));
+  const Words shown = diffWords(after, diff);
+  Section section = diffHead(before, after, diff, one.side(), other.side(), shown, choice);
   PIPESCOPE_ASSIGN(SectionTable operations, diffOperationTable(before, after, diff, shown, choice.mostRows));
   section.tables.push_back(std::move(operations));
   addDiffTables(diff, shown, choice, section);

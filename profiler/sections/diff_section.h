@@ -18,6 +18,10 @@ struct DiffChoice {
 base::Result<Section> diffSection(const Context& before, const Context& after, const analysis::Diff& diff,
                                   const DiffChoice& choice);
 
+/// The facts and the first tables of that section, down to those of the stages: what needs no more than the
+/// reports of the stages.
+base::Result<Section> diffFigures(const Context& before, const Context& after);
+
 /// The tables of that section that need no rows of calls: the versions and options that differ.
 std::vector<SectionTable> changedOptionTables(const analysis::Catalog& before,
                                               const analysis::Catalog& after);

@@ -28,10 +28,7 @@ struct PassColumn {
   }
   std::int64_t of(const OperationCost& cost) const {
     std::int64_t sum = 0;
-    for (const Pass pass : passes) {
-      if (const auto found = cost.ticks.find(pass); found != cost.ticks.end())
-        base::addWrapped(sum, found->second.count);
-    }
+    for (const Pass pass : passes) base::addWrapped(sum, cost.ticks.at(pass).count);
     return sum;
   }
 };
@@ -297,14 +294,36 @@ base::Result<OperationTables> tablesOf(const analysis::Operations& all, const Co
 
 }  // namespace
 
-base::Result<OperationTables> operationTables(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto all, allOperationsOf(context));
-  return tablesOf(*all, context);
+base::Result<OperationTables> operationTables(const Context& context, bool programs) {
+  PIPESCOPE_ASSIGN(const analysis::Operations all,
+                   analysis::operations(context.source, context.catalog, context.executable,
+                                        {true, programs, {}, kMostPrograms}));
+  PIPESCOPE_ASSIGN(OperationTables made, tablesOf(all, context));
+  if (all.programs.size() < all.programCount)
+    made.tables[static_cast<std::size_t>(OperationRows::programs)].basis +=
+        fmt::format("; the {} longest of {}, an operator's programs are shown where it is selected",
+                    formatCell(static_cast<std::int64_t>(all.programs.size()), Format::count),
+                    formatCell(static_cast<std::int64_t>(all.programCount), Format::count));
+  return made;
 }
 
 base::Result<OperationTables> shortOperationTables(const Context& context) {
   PIPESCOPE_ASSIGN(const auto all, operationsOf(context));
   return tablesOf(*all, context);
+}
+
+base::Result<LongestPrograms> longestPrograms(const Context& context,
+                                              const std::set<model::OperatorId>& operators,
+                                              std::size_t most) {
+  PIPESCOPE_ASSIGN(const analysis::Operations all,
+                   analysis::operations(context.source, context.catalog, context.executable,
+                                        {false, true, operators, most}));
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
+  const RowsDefinition& kind = kOperationRowKinds[static_cast<std::size_t>(OperationRows::programs)];
+  return LongestPrograms{
+      OperationTable(kind, all, context, recorded.steps, peakOf(ceilings)).make(all.programs),
+      all.programCount};
 }
 
 }  // namespace pipescope::sections

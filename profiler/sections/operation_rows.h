@@ -1,6 +1,7 @@
 #pragma once
 // Tables of operations: what the operations section and the window's page show of layers, blocks, types,
 // single operators and programs.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,21 @@ struct OperationTables {
   std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
   std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
 };
-base::Result<OperationTables> operationTables(const Context& context);
+/// There can be half a million programs, so the table has the longest of them, and its basis says how many
+/// there are. `programs` = false: it has none.
+base::Result<OperationTables> operationTables(const Context& context, bool programs);
+constexpr std::size_t kMostPrograms = 10'000;
 /// The same without the rows of operators and programs, which take the longest to make: those tables are
 /// empty.
 base::Result<OperationTables> shortOperationTables(const Context& context);
+
+/// The longest programs.
+struct LongestPrograms {
+  SectionTable table;     ///< with the columns of the table of programs
+  std::size_t count = 0;  ///< of all programs of these operators
+};
+/// The programs that state one of these operators; without operators, all programs. At most `most` rows.
+base::Result<LongestPrograms> longestPrograms(const Context& context,
+                                              const std::set<model::OperatorId>& operators, std::size_t most);
 
 }  // namespace pipescope::sections

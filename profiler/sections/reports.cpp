@@ -24,7 +24,7 @@ struct ReportCache {
   Kept<analysis::Memory> memory;
   Kept<std::vector<analysis::WaitGroup>> waits;
   Kept<std::vector<analysis::CriticalLink>> path;
-  Kept<analysis::Operations> operations, allOperations;
+  Kept<analysis::Operations> operations;
   std::shared_ptr<const replay::PlannedOrder> plan;
 };
 
@@ -54,7 +54,6 @@ void forget(Kept<Report>& kept) {
 
 void forgetLargeReports(ReportCache& reports) {
   forget(reports.operations);
-  forget(reports.allOperations);
 }
 
 SharedReport<analysis::Execution> executionOf(const Context& context) {
@@ -109,19 +108,7 @@ base::Status readWaitsAndPath(const Context& context) {
   return {};
 }
 
-SharedReport<analysis::Operations> allOperationsOf(const Context& context) {
-  return onceMade(context.reports->allOperations, context,
-                  [](const auto& source, const auto& catalog, auto executable) {
-                    return analysis::operations(source, catalog, executable, {true, true});
-                  });
-}
-
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
-  {
-    Kept<analysis::Operations>& all = context.reports->allOperations;
-    const std::lock_guard lock(all.mutex);
-    if (all.report) return all.report;
-  }
   return onceMade(context.reports->operations, context,
                   [](const auto& source, const auto& catalog, auto executable) {
                     return analysis::operations(source, catalog, executable);

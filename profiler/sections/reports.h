@@ -35,8 +35,6 @@ base::Status readWaitsAndPath(const Context& context);
 /// The section "waits" without the facts and the table of the critical path, which take longer to find.
 base::Result<Section> waitsWithoutPath(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
-/// The same with the lists of single operators and programs. Call it first where both are needed.
-SharedReport<analysis::Operations> allOperationsOf(const Context& context);
 
 /// The plan that setPlan() chose; null: none.
 const replay::PlannedOrder* planOf(const Context& context);

@@ -130,23 +130,48 @@ TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
   openPage(QStringLiteral("operations"));
   for (const auto& [index, title] : {std::pair{3, "By operator"}, {4, "By program"}}) {
     chooseIn("Rows", index);
+    ASSERT_TRUE(settle());
     DataTable* rows = table(QLatin1String(title));
     ASSERT_NE(rows, nullptr) << title;
     EXPECT_GT(rows->model()->rowCount(), 10) << title;
   }
-  // Of the programs, only those of the selected operation are in its tab.
+  // The tab of all operations has the same programs as the table of programs, which lists each of them.
+  const auto linesOf = [&](const char* title) {
+    const sections::SectionTable& rows = table(QLatin1String(title))->model()->table();
+    std::multiset<std::pair<std::string, std::int64_t>> lines;
+    const auto place = [&](const char* key) {
+      return static_cast<std::size_t>(std::ranges::find(rows.columns, key, &sections::SectionColumn::key) -
+                                      rows.columns.begin());
+    };
+    for (const auto& row : rows.rows)
+      lines.emplace(std::get<std::string>(row[place("name")]), std::get<std::int64_t>(row[place("cycles")]));
+    return lines;
+  };
+  const auto all = linesOf("By program");
+  EXPECT_EQ(linesOf("Programs"), all);
   chooseIn("Rows", 0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(linesOf("Programs"), all);
+  // Of the programs, only those of the selected operation are in its tab. Together they take its time.
   DataTable* layers = table(QStringLiteral("By layer of origin"));
-  const int all = table(QStringLiteral("Programs"))->model()->rowCount();
+  const sections::SectionTable& rows = layers->model()->table();
+  const auto cycles = std::ranges::find(rows.columns, "cycles", &sections::SectionColumn::key);
+  const auto wanted =
+      std::get<std::int64_t>(rows.rows[0][static_cast<std::size_t>(cycles - rows.columns.begin())]);
   Q_EMIT layers->rowActivated(0);
-  const int own = table(QStringLiteral("Programs"))->model()->rowCount();
-  EXPECT_GT(own, 0);
-  EXPECT_LT(own, all);
+  ASSERT_TRUE(settle());
+  const auto own = linesOf("Programs");
+  EXPECT_LT(own.size(), all.size());
+  EXPECT_TRUE(std::ranges::includes(all, own));
+  std::int64_t sum = 0;
+  for (const auto& [name, ticks] : own) sum += ticks;
+  EXPECT_EQ(sum, wanted);
 }
 
 TEST_F(ModelPagesTest, AProgramShowsItsOperator) {
   openPage(QStringLiteral("operations"));
   chooseIn("Rows", 4);
+  ASSERT_TRUE(settle());
   DataTable* programs = table(QStringLiteral("By program"));
   ASSERT_NE(programs, nullptr);
   for (const int row : {0, programs->model()->rowCount() / 2}) {

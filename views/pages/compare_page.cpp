@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-#include "profiler/sections/reports.h"
+#include "profiler/sections/report_cache.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/compare_charts.h"
@@ -104,15 +104,6 @@ class ComparePage : public shell::Page {
     const shell::ProfileSnapshot* other = context_.comparison.snapshot();
     const model::ExecutableId counterpart = sourceExecutable();
     const auto reports = context_.comparison.reports(counterpart);
-    // The two sides are read at the same time; each then finds the other's reports made.
-    if (other != nullptr && counterpart.valid()) {
-      readInBackground(
-          [held = *other, counterpart, reports] {
-            const sections::Context context{*held.source, *held.catalog, counterpart, -1, reports};
-            return executionOf(context).ok() && stagesOf(context).ok();
-          },
-          [](bool) {});
-    }
     return [this, source = other == nullptr ? shell::ProfileSnapshot() : *other, counterpart, reports,
             opening = context_.comparison.isOpening(), error = context_.comparison.error(),
             device = std::max(0, device_->currentIndex())](const Job& job) -> base::Result<Apply> {
@@ -131,10 +122,15 @@ class ComparePage : public shell::Page {
       const model::ExecutableId executable = counterpart;
       // Which settings differ is known at once; the rest is read meanwhile.
       job.begin([this, tables = comparedOptions(*source.catalog, job.catalog)] { applyFirst(tables); });
+      const sections::Context before{*source.source, *source.catalog, executable, -1, reports},
+          after{job.source, job.catalog, job.executable, -1, job.reports};
+      PIPESCOPE_ASSIGN(sections::Section figures, comparedFigures(before, after));
+      job.begin([this, figures = std::make_shared<const sections::Section>(std::move(figures))] {
+        if (!complete_) applyFigures(*figures);
+      });
       PIPESCOPE_ASSIGN(CompareData made,
-                       collectComparison({*source.source, *source.catalog, executable, -1, reports},
-                                         {job.source, job.catalog, job.executable, -1, job.reports},
-                                         static_cast<std::size_t>(device), job.progress));
+                       collectComparison(before, after, static_cast<std::size_t>(device), job.progress));
+      forgetLargeReports(*reports);
       auto content = std::make_shared<const CompareData>(std::move(made));
       return Apply([this, content, source, executable] {
         apply(*content);
@@ -202,10 +198,9 @@ class ComparePage : public shell::Page {
     options_->parentWidget()->setVisible(!table.rows.empty());
   }
 
-  void apply(const CompareData& content) {
-    complete_ = true;
+  /// Shows the figures of the step and of the stages.
+  void applyFigures(const sections::Section& diff) {
     applySource();
-    const sections::Section& diff = content.diff;
     const sections::Fact* inShort = factNamed(diff, "in_short");
     QStringList sentences;
     if (inShort != nullptr && !wordsIn(inShort->value).isEmpty()) sentences << wordsIn(inShort->value);
@@ -217,9 +212,14 @@ class ComparePage : public shell::Page {
     step_->model()->setCostsJudged(sameWork_);
     step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
     waterfall_->setSection(diff, sameWork_);
+    applyTabs(diff.tables, diff.ticksPerShownUnit);
+  }
+
+  void apply(const CompareData& content) {
+    complete_ = true;
+    applyFigures(content.diff);
     applyMemory(content);
     pipelines_->setSides(content.source, content.target);
-    applyTabs(diff.tables, diff.ticksPerShownUnit);
   }
 
   /// False if an iteration of one profile has more micro-batches or samples than one of the other: it may

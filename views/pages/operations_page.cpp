@@ -101,22 +101,23 @@ class OperationsPage : public shell::Page {
 
  protected:
   Load load() override {
-    return [this, isShort = kind() <= OperationRows::kinds](const Job& job) -> base::Result<Apply> {
+    return [this, wanted = wantedKind()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       auto first = std::make_shared<OperationsData>();
       PIPESCOPE_ASSIGN(first->all, sections::shortOperationTables(context));
       PIPESCOPE_ASSIGN(first->section, sectionNamed("operations", context));
-      if (isShort) job.begin([this, first] { beginWith(first); });
+      if (wanted <= OperationRows::kinds) job.begin([this, first] { beginWith(first); });
       auto content = std::make_shared<OperationsData>();
       content->section = first->section;
-      PIPESCOPE_ASSIGN(content->all, sections::operationTables(context));
-      content->findGroups();
+      content->programsRead = wanted == OperationRows::programs;
+      content->operatorsRead = true;
+      PIPESCOPE_ASSIGN(content->all, sections::operationTables(context, content->programsRead));
       return Apply([this, content, first] {
-        const bool begun = data_ == first && kind() <= OperationRows::kinds && first->section.lacks.empty();
-        shell::dropInBackground(std::exchange(data_, content));
+        const bool begun = data_ == first && kind() == wantedKind() && first->section.lacks.empty();
         details_->setData(content);
+        shell::dropInBackground(std::exchange(data_, content));
         begun ? completeDetails() : apply();
       });
     };
@@ -131,7 +132,7 @@ class OperationsPage : public shell::Page {
     connect(box, QOverload<int>::of(&QComboBox::activated), this, [this, key](int index) {
       context_.settings.setValue(key, index);
       applyChoices();
-      if (data_ && key == kOperationsLayerKey) apply();
+      if (data_ && key == kOperationsLayerKey) applyLayer();
     });
     return box;
   }
@@ -170,7 +171,15 @@ class OperationsPage : public shell::Page {
     return panel;
   }
 
-  OperationRows kind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
+  OperationRows wantedKind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
+  /// What the rows shown stand for, until those that the user chose are read.
+  OperationRows kind() const { return shownKind_; }
+
+  /// Shows the chosen rows, and lets go of the programs where they are no longer shown.
+  void applyLayer() {
+    if (data_->holds(wantedKind())) apply();
+    if (data_->programsRead != (wantedKind() == OperationRows::programs)) reload();
+  }
   const sections::SectionTable& rows() const { return data_->rows(kind()); }
 
   void applyChoices() {
@@ -181,8 +190,8 @@ class OperationsPage : public shell::Page {
 
   /// Shows layers, blocks and types while operators and programs are being read.
   void beginWith(const std::shared_ptr<OperationsData>& first) {
-    shell::dropInBackground(std::exchange(data_, first));
     details_->setData(first);
+    shell::dropInBackground(std::exchange(data_, first));
     apply();
   }
 
@@ -191,6 +200,7 @@ class OperationsPage : public shell::Page {
     showChart();  // it draws the rows of the data
     if (selected_ >= 0) charts_->mark(selected_);
     details_->show(chosen_);
+    readPrograms();
     if (chosen_.row >= 0) readNames(chosen_.row);
     if (treePending_) treeOf_.reset(), makeTree();
   }
@@ -201,6 +211,11 @@ class OperationsPage : public shell::Page {
 
   void apply() {
     if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
+    if (data_->holds(wantedKind())) {
+      shownKind_ = wantedKind();
+    } else if (!data_->holds(shownKind_)) {
+      shownKind_ = OperationRows::layers;
+    }
     sections::SectionTable table = rows();
     showChart();
     for (sections::SectionColumn& column : table.columns) column.inText = true;
@@ -297,6 +312,7 @@ class OperationsPage : public shell::Page {
     own.kind = kind();
     chosen_ = own;
     details_->show(own);
+    readPrograms();
     if (chosen.row >= 0) readNames(chosen.row);
   }
 
@@ -323,6 +339,24 @@ class OperationsPage : public shell::Page {
     chosen.cells.assign(data_->rows(chosen.kind).columns.size(), {});
     chosen_ = chosen;
     details_->show(chosen);
+    readPrograms();
+  }
+
+  /// Reads the programs of what the details show. The last selection counts.
+  void readPrograms() {
+    const int asked = ++programsAsked_;
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (!details_->wantedPrograms() || snapshot == nullptr) return;
+    readInBackground(
+        [held = *snapshot, executable = context_.session.executable(), reports = context_.session.reports(),
+         operators = *details_->wantedPrograms()] {
+          const sections::Context context{*held.source, *held.catalog, executable, -1, reports};
+          const auto found = longestPrograms(context, operators, OperationDetails::kMostRows);
+          return found.ok() ? std::make_shared<const sections::LongestPrograms>(*found) : nullptr;
+        },
+        [this, asked](const std::shared_ptr<const sections::LongestPrograms>& found) {
+          if (asked == programsAsked_ && found) details_->setPrograms(*found);
+        });
   }
 
   void readNames(int row) {
@@ -382,7 +416,9 @@ class OperationsPage : public shell::Page {
   TreeTable* tree_ = nullptr;
   QLabel* totals_ = nullptr;
   ChosenOperations chosen_;  ///< what the details show
-  int selected_ = -1;        ///< row of the table
+  OperationRows shownKind_ = OperationRows::layers;
+  int programsAsked_ = 0;  ///< counts the questions for programs
+  int selected_ = -1;      ///< row of the table
   bool treePending_ = false;
   using Mirrored =
       std::tuple<QString, int, std::shared_ptr<const OperationsData>, std::shared_ptr<const OperationsData>>;

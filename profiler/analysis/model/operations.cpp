@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/origins.h"
 #include "profiler/analysis/model/segment_runs.h"
 #include "profiler/analysis/step_operators.h"
@@ -12,20 +13,49 @@
 
 namespace pipescope::analysis {
 
-Ticks OperationCost::total() const {
+namespace {
+
+void divideRounded(std::int64_t& sum, std::int64_t by) {
+  sum = std::llround(static_cast<double>(sum) / static_cast<double>(by));
+}
+
+}  // namespace
+
+void PassTicks::add(model::Pass pass, Ticks ticks) {
+  base::addWrapped(ticks_[indexOf(pass)].count, ticks.count);
+  seen_ |= 1U << indexOf(pass);
+}
+
+void PassTicks::add(const PassTicks& other) {
+  for (std::size_t i = 0; i < kPasses; ++i) base::addWrapped(ticks_[i].count, other.ticks_[i].count);
+  seen_ |= other.seen_;
+}
+
+Ticks PassTicks::total() const {
   Ticks sum;
-  for (const auto& [pass, own] : ticks) sum += own;
+  for (const Ticks own : ticks_) sum += own;
   return sum;
 }
 
+void PassTicks::divide(std::int64_t by) {
+  for (Ticks& own : ticks_) divideRounded(own.count, by);
+}
+
+void OperationCost::addSteps(const OperationCost& steps) {
+  ticks.add(steps.ticks);
+  for (Ticks OperationCost::*part : {&OperationCost::compute, &OperationCost::exchange, &OperationCost::sync,
+                                     &OperationCost::other, &OperationCost::slowestUnit})
+    base::addWrapped((this->*part).count, (steps.*part).count);
+  base::addWrapped(exchanged.count, steps.exchanged.count);
+  programs += steps.programs;
+  unitTicks += steps.unitTicks;
+}
+
 void OperationCost::divideRuns(std::int64_t by) {
-  const auto divide = [by](std::int64_t& sum) {
-    sum = std::llround(static_cast<double>(sum) / static_cast<double>(by));
-  };
   if (by == 1) return;
-  for (auto& [pass, own] : ticks) divide(own.count);
-  for (Ticks* own : {&compute, &exchange, &sync, &other, &slowestUnit}) divide(own->count);
-  for (Bytes* own : {&operands, &exchanged}) divide(own->count);
+  ticks.divide(by);
+  for (Ticks* own : {&compute, &exchange, &sync, &other, &slowestUnit}) divideRounded(own->count, by);
+  for (Bytes* own : {&operands, &exchanged}) divideRounded(own->count, by);
   flops /= static_cast<double>(by);
   unitTicks /= static_cast<double>(by);
 }
@@ -37,10 +67,21 @@ std::optional<double> OperationCost::tileBalance() const {
 
 namespace {
 
+/// The costs of the steps of a program.
+struct ProgramSum {
+  model::ProgramId id;
+  std::size_t place = 0;
+  OperationCost cost;
+};
+
+bool longerThan(const Operation& a, const Operation& b) {
+  return a.cost.total() > b.cost.total();
+}
+
 class Aggregation {
  public:
   Aggregation(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-              const Origins& origins, const SegmentRuns& runs, LongLists lists)
+              const Origins& origins, const SegmentRuns& runs, const LongLists& lists)
       : source_(source),
         catalog_(catalog),
         executable_(executable),
@@ -50,112 +91,122 @@ class Aggregation {
     for (const model::Stage* stage : catalog.stagesOf(executable)) devices_.insert(stage->device);
     for (const model::Segment& segment : catalog.segments) {
       if (segment.executable == executable && devices_.contains(segment.device))
-        passOf_.emplace(segment.id, segment.pass);
+        segments_.emplace(segment.id, OwnSegment{segment.pass, runs.of(segment.id)});
     }
   }
 
   Result<Operations> run() {
     PIPESCOPE_TRY(addOperators());
     PIPESCOPE_TRY(addSteps());
+    for (const Place& place : places_) addTo(place, [&](OperationCost& cost) { cost.addSteps(place.steps); });
     PIPESCOPE_TRY(addVariables());
-    divideRuns();
     Operations result;
     result.iterations = runs_.iterations;
+    takePrograms(result);
+    whole_.divideRuns(runs_.iterations);
     result.whole = whole_;
-    result.operators = longestFirst(std::move(operators_), lists_.operators);
-    result.programs = longestFirst(std::move(programs_), lists_.programs);
-    for (Group* group : {&layers_, &blocks_, &kinds_}) {
-      std::vector<Operation>& list = group == &layers_   ? result.operations
-                                     : group == &blocks_ ? result.blocks
-                                                         : result.kinds;
-      list = std::move(group->list);
-      if (group != &blocks_) {
-        std::ranges::stable_sort(
-            list, [](const Operation& a, const Operation& b) { return a.cost.total() > b.cost.total(); });
-      }
+    result.operators = std::move(operators_);
+    result.operations = std::move(layers_.list);
+    result.blocks = std::move(blocks_.list);
+    result.kinds = std::move(kinds_.list);
+    for (std::vector<Operation>* list :
+         {&result.operators, &result.operations, &result.blocks, &result.kinds}) {
+      for (Operation& row : *list) row.cost.divideRuns(runs_.iterations);
+      if (list != &result.blocks) std::ranges::stable_sort(*list, longerThan);
     }
     return result;
   }
 
  private:
-  /// Makes figures of one iteration out of those of the call.
-  void divideRuns() {
-    for (std::vector<Operation>* list :
-         {&operators_, &programs_, &layers_.list, &blocks_.list, &kinds_.list}) {
-      for (Operation& row : *list) row.cost.divideRuns(runs_.iterations);
-    }
-    whole_.divideRuns(runs_.iterations);
-  }
-
-  static std::vector<Operation> longestFirst(std::vector<Operation> list, bool wanted) {
-    if (!wanted) return {};
-    std::ranges::stable_sort(
-        list, [](const Operation& a, const Operation& b) { return a.cost.total() > b.cost.total(); });
-    return list;
-  }
-
   struct Group {
     std::vector<Operation> list;
     std::unordered_map<std::string, std::size_t> index;
 
-    OperationCost& at(const std::string& name, const Operation& first) {
+    std::size_t at(const std::string& name, const Operation& first) {
       const auto [known, isNew] = index.try_emplace(name, list.size());
       if (isNew) {
         list.push_back(first);
         list.back().name = name;
       }
-      return list[known->second].cost;
+      return known->second;
     }
+  };
+  struct OwnSegment {
+    model::Pass pass = model::Pass::forward;
+    std::int64_t runs = 0;
   };
   /// The layer, block and kind that an operator's figures are added to.
   struct Place {
-    std::string origin, block, kind, originKind;
+    std::size_t layer = 0, kind = 0;       ///< in these lists
+    std::optional<std::size_t> block, op;  ///< in the lists of blocks and of operators
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::forward;
-    model::DebugContextId context = {};     ///< of the layer itself
-    std::optional<std::size_t> index = {};  ///< in the list of operators
+    OperationCost steps = {};  ///< of the operator's steps
   };
+  /// What the name of a debug context says. Several operators and many variables share a context.
+  struct Named {
+    std::string name;
+    OperatorOrigin origin;
+  };
+
+  const Named& named(model::DebugContextId id) {
+    const auto [known, isNew] = names_.try_emplace(id);
+    if (isNew) {
+      known->second.name = catalog_.namePath(id);
+      known->second.origin = origins_.of(known->second.name);
+    }
+    return known->second;
+  }
+
+  Place placeOf(const Operation& layer, const std::string& kind) {
+    Place place;
+    place.layer = layers_.at(layer.name, layer);
+    if (!layer.block.empty()) place.block = blocks_.at(layer.block, {"", "", layer.block, layer.stage, {}});
+    place.kind = kinds_.at(kind, {"", kind, "", -1, {}});
+    place.stage = layer.stage;
+    return place;
+  }
 
   template <class Add>
   void addTo(const Place& place, Add add) {
-    if (place.index) add(operators_[*place.index].cost);
-    add(layers_.at(place.origin,
-                   {"", place.originKind, place.block, place.stage, {}, "", {}, place.context}));
-    if (!place.block.empty()) add(blocks_.at(place.block, {"", "", place.block, place.stage, {}}));
-    add(kinds_.at(place.kind, {"", place.kind, "", -1, {}}));
+    if (place.op) add(operators_[*place.op].cost);
+    add(layers_.list[place.layer].cost);
+    if (place.block) add(blocks_.list[*place.block].cost);
+    add(kinds_.list[place.kind].cost);
     add(whole_);
   }
 
   base::Status addOperators() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Operator>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Operator> rows, source_.block<model::Operator>(b));
-      for (const model::Operator& row : *rows) {
-        if (row.executable != executable_) continue;
-        const std::string name = catalog_.namePath(row.debugContext);
-        const OperatorOrigin origin = origins_.of(name);
-        Place place{origin.name.empty() ? name : origin.name,
-                    row.block.empty() ? origin.block : row.block,
-                    row.kind,
-                    origin.name.empty() ? row.kind : origin.kind,
-                    row.stage,
-                    row.pass,
-                    name == origin.name ? row.debugContext : model::DebugContextId()};
-        if (lists_.operators) {
-          place.index = operators_.size();
-          operators_.push_back(
-              {name, row.kind, place.block, row.stage, {}, place.origin, row.pass, row.debugContext, row.id});
-        }
-        const std::int64_t runs = runs_.iterations * passRuns(catalog_.executable(executable_), row.pass);
-        addTo(place, [&](OperationCost& cost) {
-          cost.flops += static_cast<double>(runs) * row.flops;
-          base::addWrapped(cost.operands.count, base::wrappedProduct(runs, row.bytes.count));
-          ++cost.operators;
-        });
-        places_.emplace(row.id, std::move(place));
+    return forAllRows<model::Operator>(source_, [&](const model::Operator& row) {
+      if (row.executable != executable_) return;
+      const Named& own = named(row.debugContext);
+      const OperatorOrigin& origin = own.origin;
+      const std::string& layer = origin.name.empty() ? own.name : origin.name;
+      const std::string& block = row.block.empty() ? origin.block : row.block;
+      const std::string& kind = origin.name.empty() ? row.kind : origin.kind;
+      Place place = placeOf({layer,
+                             kind,
+                             block,
+                             row.stage,
+                             {},
+                             "",
+                             {},
+                             own.name == origin.name ? row.debugContext : model::DebugContextId()},
+                            row.kind);
+      place.pass = row.pass;
+      if (lists_.operators) {
+        place.op = operators_.size();
+        operators_.push_back(
+            {own.name, row.kind, block, row.stage, {}, layer, row.pass, row.debugContext, row.id});
       }
-    }
-    return {};
+      const std::int64_t runs = runs_.iterations * passRuns(catalog_.executable(executable_), row.pass);
+      addTo(place, [&](OperationCost& cost) {
+        cost.flops += static_cast<double>(runs) * row.flops;
+        base::addWrapped(cost.operands.count, base::wrappedProduct(runs, row.bytes.count));
+        ++cost.operators;
+      });
+      if (placeOfOperator_.emplace(row.id, places_.size()).second) places_.push_back(std::move(place));
+    });
   }
 
   base::Status addSteps() {
@@ -164,56 +215,80 @@ class Aggregation {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
       for (const model::Step& row : *rows) {
-        const auto pass = passOf_.find(row.segment);
-        if (pass == passOf_.end()) continue;
-        PIPESCOPE_ASSIGN(const model::OperatorId op, operators.of(row.program));
-        addStep(row, op, pass->second);
+        const OwnSegment* segment = segmentOf(row.segment);
+        if (segment == nullptr) continue;
+        PIPESCOPE_ASSIGN(const StepOperators::Found op, operators.of(row.program));
+        addStep(row, op, *segment);
       }
     }
     return {};
   }
 
-  void addStep(const model::Step& step, model::OperatorId op, model::Pass ofSegment) {
-    const auto place = places_.find(op);
-    if (place == places_.end()) return;
-    // Gradients are packed in the backward pass, though this works for the collective.
-    const bool own = catalog_.programs[step.program].op.valid();
-    const model::Pass pass = own ? place->second.pass : ofSegment;
-    const std::int64_t runs = runs_.of(step.segment);
-    const Ticks ticks(base::wrappedProduct(runs, step.ticks.count));
-    const bool moves = step.kind == model::StepKind::exchange || step.kind == model::StepKind::globalExchange;
-    const auto add = [&](OperationCost& cost) {
-      base::addWrapped(cost.ticks[pass].count, ticks.count);
-      Ticks& kind = step.kind == model::StepKind::compute ? cost.compute
-                    : moves                               ? cost.exchange
-                    : step.kind == model::StepKind::sync  ? cost.sync
-                                                          : cost.other;
-      base::addWrapped(kind.count, ticks.count);
-      ++cost.programs;
-      if (moves) base::addWrapped(cost.exchanged.count, base::wrappedProduct(runs, step.bytesIn.count));
-      if (step.kind != model::StepKind::compute) return;
-      cost.unitTicks += static_cast<double>(runs) * step.meanTicks;
-      base::addWrapped(cost.slowestUnit.count, base::wrappedProduct(runs, step.maxTicks.count));
-    };
-    addTo(place->second, add);
-    if (lists_.programs) add(programOf(step.program, place->second));
+  /// The steps of a segment follow each other.
+  const OwnSegment* segmentOf(model::SegmentId id) {
+    if (id != lastSegment_ || lastFound_ == nullptr) {
+      const auto found = segments_.find(id);
+      lastSegment_ = id;
+      lastFound_ = found == segments_.end() ? nullptr : &found->second;
+    }
+    return lastFound_;
   }
 
-  OperationCost& programOf(model::ProgramId id, const Place& place) {
+  void addStep(const model::Step& step, const StepOperators::Found& op, const OwnSegment& segment) {
+    const auto known = placeOfOperator_.find(op.id);
+    if (known == placeOfOperator_.end()) return;
+    Place& place = places_[known->second];
+    // Gradients are packed in the backward pass, though this works for the collective.
+    const model::Pass pass = op.stated ? place.pass : segment.pass;
+    addStep(step, pass, segment.runs, place.steps);
+    if (!lists_.programs) return;
+    const bool wanted = lists_.programsOf.empty() || (op.stated && lists_.programsOf.contains(op.id));
+    if (wanted) addStep(step, pass, segment.runs, programOf(step.program, known->second));
+  }
+
+  static void addStep(const model::Step& step, model::Pass pass, std::int64_t runs, OperationCost& cost) {
+    const Ticks ticks(base::wrappedProduct(runs, step.ticks.count));
+    const bool moves = step.kind == model::StepKind::exchange || step.kind == model::StepKind::globalExchange;
+    cost.ticks.add(pass, ticks);
+    Ticks& kind = step.kind == model::StepKind::compute ? cost.compute
+                  : moves                               ? cost.exchange
+                  : step.kind == model::StepKind::sync  ? cost.sync
+                                                        : cost.other;
+    base::addWrapped(kind.count, ticks.count);
+    ++cost.programs;
+    if (moves) base::addWrapped(cost.exchanged.count, base::wrappedProduct(runs, step.bytesIn.count));
+    if (step.kind != model::StepKind::compute) return;
+    cost.unitTicks += static_cast<double>(runs) * step.meanTicks;
+    base::addWrapped(cost.slowestUnit.count, base::wrappedProduct(runs, step.maxTicks.count));
+  }
+
+  OperationCost& programOf(model::ProgramId id, std::size_t place) {
     const auto [known, isNew] = programIndex_.try_emplace(id, programs_.size());
-    if (isNew) {
-      const model::Program program = catalog_.programs[id];
-      programs_.push_back({catalog_.namePath(program.debugContext),
-                           program.kind,
-                           place.block,
-                           place.stage,
-                           {},
-                           place.origin,
-                           place.pass,
-                           program.debugContext,
-                           program.op});
-    }
+    if (isNew) programs_.push_back({id, place, {}});
     return programs_[known->second].cost;
+  }
+
+  /// Sorts the programs and describes those that are wanted.
+  void takePrograms(Operations& result) {
+    std::vector<std::pair<Ticks, const ProgramSum*>> order;
+    order.reserve(programs_.size());
+    for (ProgramSum& program : programs_) {
+      program.cost.divideRuns(runs_.iterations);
+      order.emplace_back(program.cost.total(), &program);
+    }
+    const auto longer = [](const auto& a, const auto& b) { return a.first > b.first; };
+    std::ranges::stable_sort(order, longer);
+    result.programCount = order.size();
+    if (lists_.mostPrograms > 0 && order.size() > lists_.mostPrograms) order.resize(lists_.mostPrograms);
+    result.programs.reserve(order.size());
+    for (const auto& [ticks, sum] : order) {
+      const Place& place = places_[sum->place];
+      const Operation& layer = layers_.list[place.layer];
+      const model::Program program = catalog_.programs[sum->id];
+      result.programs.push_back({catalog_.namePath(program.debugContext), program.kind,
+                                 place.block ? blocks_.list[*place.block].name : std::string(), place.stage,
+                                 sum->cost, layer.name, place.pass, program.debugContext, program.op});
+    }
   }
 
   base::Status addVariables() {
@@ -221,21 +296,17 @@ class Aggregation {
     for (const model::MemorySpace& space : catalog_.memorySpaces) {
       if (devices_.contains(space.device)) spaces.insert(space.id);
     }
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Variable>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Variable> rows, source_.block<model::Variable>(b));
-      for (const model::Variable& row : *rows) {
-        if (row.executable != executable_ || !row.alwaysLive || !spaces.contains(row.space)) continue;
-        const OperatorOrigin origin = origins_.of(catalog_.namePath(row.debugContext));
-        if (origin.name.empty()) continue;
-        const Bytes bytes = row.bytes;
-        addTo({origin.name, origin.block, origin.kind, origin.kind, row.stage, {}}, [&](OperationCost& cost) {
-          (isCode(row.category) ? cost.code : cost.weights) += bytes;
-          if (isCode(row.category)) cost.codeByCategory[row.category] += bytes;
-        });
-      }
-    }
-    return {};
+    return forAllRows<model::Variable>(source_, [&](const model::Variable& row) {
+      if (row.executable != executable_ || !row.alwaysLive || !spaces.contains(row.space)) return;
+      const OperatorOrigin& origin = named(row.debugContext).origin;
+      if (origin.name.empty()) return;
+      const bool code = isCode(row.category);
+      addTo(placeOf({origin.name, origin.kind, origin.block, row.stage, {}}, origin.kind),
+            [&](OperationCost& cost) {
+              (code ? cost.code : cost.weights) += row.bytes;
+              if (code) cost.codeByCategory[row.category] += row.bytes;
+            });
+    });
   }
 
   const model::ProfileSource& source_;
@@ -243,12 +314,17 @@ class Aggregation {
   model::ExecutableId executable_;
   const Origins& origins_;
   const SegmentRuns& runs_;
-  std::set<model::DeviceId> devices_;                         ///< of the first replica
-  std::unordered_map<model::SegmentId, model::Pass> passOf_;  ///< of their segments
-  std::unordered_map<model::OperatorId, Place> places_;
-  LongLists lists_;
+  std::set<model::DeviceId> devices_;  ///< of the first replica
+  std::unordered_map<model::SegmentId, OwnSegment> segments_;
+  model::SegmentId lastSegment_;
+  const OwnSegment* lastFound_ = nullptr;
+  std::unordered_map<model::DebugContextId, Named> names_;
+  std::vector<Place> places_;
+  std::unordered_map<model::OperatorId, std::size_t> placeOfOperator_;
+  const LongLists& lists_;
   Group layers_, blocks_, kinds_;
-  std::vector<Operation> operators_, programs_;
+  std::vector<Operation> operators_;
+  std::vector<ProgramSum> programs_;
   std::unordered_map<model::ProgramId, std::size_t> programIndex_;
   OperationCost whole_;
 };
@@ -256,7 +332,7 @@ class Aggregation {
 }  // namespace
 
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
-                              model::ExecutableId executable, LongLists lists) {
+                              model::ExecutableId executable, const LongLists& lists) {
   PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));
   PIPESCOPE_ASSIGN(const SegmentRuns runs, segmentRuns(source, catalog, executable));
   return Aggregation(source, catalog, executable, origins, runs, lists).run();

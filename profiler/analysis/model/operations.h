@@ -1,7 +1,10 @@
 #pragma once
 // Computes what each layer of a model costs. Adds up the operators of all passes by the layer they come from.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,9 +12,32 @@
 
 namespace pipescope::analysis {
 
+/// Ticks by the pass in which something runs. There can be one for each program, so it takes no memory of its
+/// own.
+class PassTicks {
+ public:
+  void add(model::Pass pass, Ticks ticks);
+  void add(const PassTicks& other);
+  /// True if something was added for the pass, even if it takes no time.
+  bool contains(model::Pass pass) const { return (seen_ >> indexOf(pass) & 1U) != 0; }
+  Ticks at(model::Pass pass) const { return ticks_[indexOf(pass)]; }
+  Ticks total() const;
+  void divide(std::int64_t by);
+
+ private:
+  static constexpr std::size_t kPasses = static_cast<std::size_t>(model::Pass::other) + 1;
+  /// A pass that only a later version knows counts as another one.
+  static std::size_t indexOf(model::Pass pass) {
+    return std::min(static_cast<std::size_t>(pass), kPasses - 1);
+  }
+
+  std::array<Ticks, kPasses> ticks_{};
+  std::uint32_t seen_ = 0;
+};
+
 /// The costs of an operation in one iteration, which are those of all micro-batches and of the weight update.
 struct OperationCost {
-  std::map<model::Pass, Ticks> ticks;    ///< by the pass in which it runs
+  PassTicks ticks;
   Ticks compute, exchange, sync, other;  ///< the same time by kind of step; exchange has that between chips
   double flops = 0;                      ///< over all passes
   std::int64_t operators = 0, programs = 0;  ///< however often they run
@@ -22,7 +48,9 @@ struct OperationCost {
   Bytes exchanged;  ///< received by the units in steps of exchange, over all passes
   double unitTicks = 0;  ///< of compute steps: the mean over all units of the device, summed over steps
   Ticks slowestUnit;     ///< of the same steps: the slowest unit's ticks, summed over steps
-  Ticks total() const;
+  Ticks total() const { return ticks.total(); }
+  /// Adds what is known of steps: times, bytes received, the number of programs and the balance of units.
+  void addSteps(const OperationCost& steps);
   /// Divides what counts each run of a step: time, FLOP, operands and bytes received.
   void divideRuns(std::int64_t by);
   /// Mean ÷ slowest unit over the compute steps, weighted by their ticks; none without compute.
@@ -47,7 +75,8 @@ struct Operations {
   std::vector<Operation> blocks;      ///< by block of the model, in the model's order
   std::vector<Operation> kinds;       ///< by operator type, most ticks first
   std::vector<Operation> operators;   ///< every operator of every pass, most ticks first; if asked for
-  std::vector<Operation> programs;    ///< every program that has a step, most ticks first; if asked for
+  std::vector<Operation> programs;    ///< programs that have a step, most ticks first; if asked for
+  std::size_t programCount = 0;       ///< of all programs that were asked for
   OperationCost whole;
   std::int64_t iterations = 1;  ///< of the last call
 };
@@ -55,10 +84,12 @@ struct Operations {
 /// The lists that are as long as the program, which not every caller needs.
 struct LongLists {
   bool operators = false, programs = false;
+  std::set<model::OperatorId> programsOf = {};  ///< only programs of these operators; empty: all
+  std::size_t mostPrograms = 0;                 ///< only the longest of them; 0: all
 };
 
 /// Computes the costs of one replica in an iteration of the last call (see segmentRuns).
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
-                              model::ExecutableId executable, LongLists lists = {});
+                              model::ExecutableId executable, const LongLists& lists = {});
 
 }  // namespace pipescope::analysis

@@ -32,25 +32,11 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
                      const Catalog& catalog) {
   result_.placed = true;
   computes_ = computes_ || (placement.stage >= 0 && model::isComputePass(placement.pass));
-  // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
-  const bool beside = placement.pass == model::Pass::other && placement.stage < 0;
-  // Threads of the host only start what an accelerator does.
-  const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
-  (host     ? hosts_
-   : beside ? others_
-            : placements_)[segment.lane]
-      .push_back({placement.start, placement.end, &use, segment.id});
-  Intervals& work = host                                        ? hostWork_
-                    : beside                                    ? otherWork_
-                    : placement.pass == model::Pass::collective ? collectives_
-                                                                : working_;
-  work.add(placement.start, placement.end);
-  for (const auto& [lane, ticks] : use.byLane) {
-    const model::LaneRole role = catalog.roleOf(lane);
-    result_.byLane[role] += ticks;
-    used_[role].lanes.insert(lane);
-    used_[role].placements.add(placement.start, placement.end);
-  }
+  const Target& target = targetOf(placement, segment, use, catalog);
+  target.placed->push_back({placement.start, placement.end, &use, segment.id});
+  target.work->add(placement.start, placement.end);
+  for (const auto& [sum, ticks] : target.byLane) *sum += ticks;
+  for (Intervals* used : target.used) used->add(placement.start, placement.end);
   result_.streamIn += use.streamIn;
   result_.streamOut += use.streamOut;
   result_.exchangeIn += use.exchangeIn;
@@ -60,6 +46,35 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
   balanceSum_ += use.balanceSum;
   computeMean_ += use.computeMean;
   computeSteps_ += use.computeSteps;
+}
+
+const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement,
+                                               const model::Segment& segment, const SegmentUse& use,
+                                               const Catalog& catalog) {
+  // A device repeats few segments, in turns.
+  const bool staged = placement.stage >= 0;
+  for (const Target& known : targets_)
+    if (known.use == &use && known.pass == placement.pass && known.staged == staged) return known;
+  // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
+  const bool beside = placement.pass == model::Pass::other && !staged;
+  // Threads of the host only start what an accelerator does.
+  const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
+  Target& target = targets_[nextTarget_++ % targets_.size()];
+  target = {&use, placement.pass, staged, nullptr, nullptr, {}, {}};
+  target.placed = &(host ? hosts_ : beside ? others_ : placements_)[segment.lane];
+  target.work = host                                        ? &hostWork_
+                : beside                                    ? &otherWork_
+                : placement.pass == model::Pass::collective ? &collectives_
+                                                            : &working_;
+  for (const auto& [lane, ticks] : use.byLane) {
+    const model::LaneRole role = catalog.roleOf(lane);
+    target.byLane.emplace_back(&result_.byLane[role], ticks);
+    Used& used = used_[role];
+    used.lanes.insert(lane);
+    if (std::ranges::find(target.used, &used.placements) == target.used.end())
+      target.used.push_back(&used.placements);
+  }
+  return target;
 }
 
 void DeviceSums::add(const model::Transfer& transfer, bool incoming, model::LaneRole role) {

@@ -1,8 +1,10 @@
 #pragma once
 // Sums up what one device does in a run. Its rows are added in any order; then place() and finish() follow.
+#include <array>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler/analysis/intervals.h"
@@ -75,7 +77,22 @@ class DeviceSums {
   /// placements last that use them.
   void limitLanes();
 
+  /// Where the placements of a segment are added.
+  struct Target {
+    const SegmentUse* use = nullptr;
+    model::Pass pass = model::Pass::forward;
+    bool staged = false;
+    std::vector<Placed>* placed = nullptr;
+    Intervals* work = nullptr;
+    std::vector<std::pair<Ticks*, Ticks>> byLane;  ///< a sum, and what each placement adds to it
+    std::vector<Intervals*> used;
+  };
+  const Target& targetOf(const model::Placement& placement, const model::Segment& segment,
+                         const SegmentUse& use, const Catalog& catalog);
+
   DeviceExecution result_;
+  std::array<Target, 8> targets_;  ///< of the last segments that differ
+  std::size_t nextTarget_ = 0;
   std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;

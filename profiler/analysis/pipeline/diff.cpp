@@ -13,6 +13,13 @@ namespace {
 
 __extension__ using Wide = __int128;  // products of ticks and clocks
 
+/// Ticks of a profile in the timebase of the comparison, rounded down.
+std::int64_t scaled(std::int64_t ticks, const Catalog& catalog, std::int64_t ticksPerSecond) {
+  const std::int64_t own = catalog.timebase({}).ticksPerSecond;
+  if (own == ticksPerSecond) return ticks;
+  return static_cast<std::int64_t>(static_cast<Wide>(ticks) * ticksPerSecond / own);
+}
+
 using DiffKey = std::tuple<std::string, std::string, std::string, std::int32_t, std::int64_t>;
 struct Sum {
   std::int64_t ticks = 0;
@@ -42,7 +49,11 @@ class PathParts {
   }
 
   Result<Parts> make(const model::Run& run) {
-    PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
+    std::vector<CriticalLink> found;
+    if (side_.path == nullptr) {
+      PIPESCOPE_ASSIGN(found, criticalPath(side_.source, side_.catalog, run.id));
+    }
+    const std::vector<CriticalLink>& path = side_.path == nullptr ? found : *side_.path;
     PIPESCOPE_TRY(readShares(path));
     std::int64_t total = 0;
     for (const CriticalLink& link : path) {
@@ -57,11 +68,7 @@ class PathParts {
   }
 
  private:
-  std::int64_t scale(std::int64_t ticks) const {
-    const std::int64_t own = side_.catalog.timebase({}).ticksPerSecond;
-    if (own == ticksPerSecond_) return ticks;
-    return static_cast<std::int64_t>(static_cast<Wide>(ticks) * ticksPerSecond_ / own);
-  }
+  std::int64_t scale(std::int64_t ticks) const { return scaled(ticks, side_.catalog, ticksPerSecond_); }
 
   /// Adds a part for the ticks that the other parts lost by rounding.
   void settle(std::int64_t span) {
@@ -240,7 +247,7 @@ std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& 
   return changes(optionsOf(before), optionsOf(after));
 }
 
-Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
+Result<Diff> diffOfCalls(const DiffSide& before, const DiffSide& after) {
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
   Diff result;
   result.versions = changedVersions(before.catalog, after.catalog);
@@ -250,19 +257,30 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
   result.ticksPerSecond = first == second ? first : kPicoseconds;
   result.families = before.catalog.target.family != after.catalog.target.family;
   result.splits = splitOf(before) != splitOf(after);
+  for (const bool isAfter : {false, true}) {
+    const Catalog& catalog = (isAfter ? after : before).catalog;
+    const model::Run* run = catalog.lastRunOf((isAfter ? after : before).executable);
+    if (run == nullptr) {
+      return base::badInput(std::string("The ") + (isAfter ? "second" : "first") +
+                            " profile has no call of this executable: there is no time to compare.");
+    }
+    (isAfter ? result.after : result.before) =
+        scaled((run->end - run->start).count, catalog, result.ticksPerSecond);
+    (isAfter ? result.samplesAfter : result.samplesBefore) = run->samples;
+    (isAfter ? result.devicesAfter : result.devicesBefore) = catalog.target.devicesUsed;
+  }
+  return result;
+}
+
+Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
+  PIPESCOPE_ASSIGN(Diff result, diffOfCalls(before, after));
   std::map<DiffKey, TimePart> time;
   std::map<std::string, PassPart> passes;
   std::map<std::int32_t, MicroBatchPart> microBatches;
   for (const bool isAfter : {false, true}) {
     const DiffSide& side = isAfter ? after : before;
-    const model::Run* run = side.catalog.lastRunOf(side.executable);
-    if (run == nullptr) {
-      return base::badInput(std::string("The ") + (isAfter ? "second" : "first") +
-                            " profile has no call of this executable: there is no time to compare.");
-    }
-    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result).make(*run));
-    (isAfter ? result.samplesAfter : result.samplesBefore) = run->samples;
-    (isAfter ? result.devicesAfter : result.devicesBefore) = side.catalog.target.devicesUsed;
+    PIPESCOPE_ASSIGN(const Parts parts,
+                     PathParts(side, result).make(*side.catalog.lastRunOf(side.executable)));
     for (const auto& [key, sum] : parts) {
       const std::string pass = std::get<2>(key).empty() ? std::get<0>(key) : std::get<2>(key);
       passes[pass].kind = pass;
@@ -276,7 +294,6 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
         microBatches[microBatch].microBatch = microBatch;
         base::addWrapped(isAfter ? microBatches[microBatch].after : microBatches[microBatch].before, ticks);
       }
-      base::addWrapped(isAfter ? result.after : result.before, sum.ticks);
     }
   }
   for (auto& [key, part] : time) result.time.push_back(std::move(part));

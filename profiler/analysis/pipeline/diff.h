@@ -84,15 +84,21 @@ struct Diff {
   }
 };
 
-/// What needs no rows of calls: the versions and options that differ.
+/// The versions and options that differ.
 std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog& after);
 std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after);
+
+struct CriticalLink;  // waits.h
 
 struct DiffSide {
   const model::ProfileSource& source;
   const Catalog& catalog;
   model::ExecutableId executable;
+  const std::vector<CriticalLink>* path = nullptr;  ///< of the last call, if it is known already
 };
+
+/// What needs no rows of calls: all but the parts of time and memory.
+Result<Diff> diffOfCalls(const DiffSide& before, const DiffSide& after);
 
 /// Compares the last calls of two executables. Parts are matched by kind, name path of the operation, pass,
 /// stage and device; without stage and device if the splits differ, and devices of different families only by

@@ -89,9 +89,20 @@ base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog
 
 }  // namespace
 
+Execution callTotals(const Catalog& catalog, model::ExecutableId executable) {
+  Execution result;
+  const model::Run* run = catalog.lastRunOf(executable);
+  if (run == nullptr) return result;
+  result.total = run->end - run->start;
+  result.seconds = base::toSeconds(result.total, catalog.timebase({}));
+  result.samples = run->samples;
+  if (result.seconds > 0) result.samplesPerSecond = static_cast<double>(run->samples) / result.seconds;
+  return result;
+}
+
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable) {
-  Execution result;
+  Execution result = callTotals(catalog, executable);
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return result;
   SumsByDevice sums;
@@ -114,10 +125,6 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
     result.devices.back().holdsStage = place.replica == 0 && !place.stages.empty();
   }
   result.replicasNotRecorded = static_cast<int>(left.size());
-  result.total = run->end - run->start;
-  result.seconds = base::toSeconds(result.total, catalog.timebase({}));
-  result.samples = run->samples;
-  if (result.seconds > 0) result.samplesPerSecond = static_cast<double>(run->samples) / result.seconds;
   return result;
 }
 

@@ -53,6 +53,9 @@ struct Execution {
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable);
 
+/// The same without the devices, which needs no rows of the run.
+Execution callTotals(const Catalog& catalog, model::ExecutableId executable);
+
 /// Shares of the time of all devices that hold a stage. They add up to 1.
 struct TimeShares {
   double compute = 0, control = 0;

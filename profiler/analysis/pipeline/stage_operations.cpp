@@ -68,19 +68,24 @@ base::Status addStageOperations(const model::ProfileSource& source, const Catalo
                                 const ReplicaRows& rows, std::vector<StageReport>& stages) {
   if (rows.run == nullptr) return {};
   std::map<model::SegmentId, StageSegment> wanted = computeSegments(catalog, rows);
-  std::map<std::tuple<int, model::OperatorId, model::Pass>, double> ticks;
+  using Key = std::tuple<int, model::OperatorId, model::Pass>;
+  std::map<Key, double> ticks;
   StepOperators operators(source, catalog, rows.executable->id);
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Step>());
+  // The steps of a segment follow each other, and so do those of an operator.
+  auto found = wanted.end();
+  std::pair<Key, double*> last{{}, nullptr};
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     PIPESCOPE_ASSIGN(const model::Rows<model::Step> steps, source.block<model::Step>(b));
     for (const model::Step& step : *steps) {
-      const auto found = wanted.find(step.segment);
+      if (found == wanted.end() || found->first != step.segment) found = wanted.find(step.segment);
       if (found == wanted.end()) continue;
       found->second.add(step);
-      PIPESCOPE_ASSIGN(const model::OperatorId op, operators.of(step.program));
-      if (catalog.operators.contains(op))
-        ticks[{found->second.stage, op, found->second.pass}] +=
-            found->second.runs * static_cast<double>(step.ticks.count);
+      PIPESCOPE_ASSIGN(const StepOperators::Found op, operators.of(step.program));
+      if (!catalog.operators.contains(op.id)) continue;
+      const Key key{found->second.stage, op.id, found->second.pass};
+      if (last.second == nullptr || last.first != key) last = {key, &ticks[key]};
+      *last.second += found->second.runs * static_cast<double>(step.ticks.count);
     }
   }
   std::map<int, double> launching;

@@ -32,6 +32,27 @@ TEST(Intervals, CountEveryMomentOnce) {
   }
 }
 
+TEST(Intervals, ComeInAnyOrder) {
+  std::mt19937 random(7);
+  const auto pick = [&](std::uint32_t below) { return static_cast<std::int64_t>(random() % below); };
+  // Most begin near the last one, as rows of a device do; some far back, before many others.
+  for (int round = 0; round < 40; ++round) {
+    Intervals all;
+    std::set<std::int64_t> covered;
+    for (int i = 0; i < 400; ++i) {
+      const std::int64_t late = pick(round % 2 == 0 ? 20 : 2'000);
+      const std::int64_t start = 6 * i - (pick(40) == 0 ? late : pick(30)), end = start + pick(8);
+      all.add(Ticks(start), Ticks(end));
+      for (std::int64_t t = start; t < end; ++t) covered.insert(t);
+      if (i % 100 == 99) {
+        ASSERT_EQ(all.unionLength(), Ticks(static_cast<std::int64_t>(covered.size()))) << round << " " << i;
+      }
+    }
+    const auto joined = all.joined();
+    for (std::size_t i = 1; i < joined.size(); ++i) EXPECT_GT(joined[i].first, joined[i - 1].second);
+  }
+}
+
 TEST(Intervals, ThatFollowEachOtherAreOne) {
   Intervals intervals;
   for (int i = 0; i < 1000; ++i) intervals.add(Ticks(10 * i), Ticks(10 * i + 10));

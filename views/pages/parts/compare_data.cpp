@@ -1,5 +1,6 @@
 #include "views/pages/parts/compare_data.h"
 
+#include <QtConcurrent/QtConcurrentRun>
 #include <algorithm>
 
 #include "profiler/analysis/memory/memory.h"
@@ -51,6 +52,16 @@ base::Status addGrid(const sections::Context& context, base::Progress& progress,
   return {};
 }
 
+/// Asks both profiles at the same time. Returns the first error, the source's before the target's.
+template <class Ask>
+base::Status forBothSides(const sections::Context& source, const sections::Context& target, Ask ask) {
+  base::Status other;
+  QFuture<void> reading = QtConcurrent::run([&] { other = ask(source); });
+  const base::Status own = ask(target);
+  reading.waitForFinished();  // where no worker is free, this thread does it
+  return other.ok() ? own : other;
+}
+
 /// Names the two profiles as the window does.
 void nameSides(sections::SectionTable& table) {
   for (sections::SectionColumn& column : table.columns) {
@@ -81,12 +92,14 @@ std::vector<sections::SectionTable> comparedOptions(const analysis::Catalog& sou
   return tables;
 }
 
-base::Result<sections::Section> comparedSections(const sections::Context& source,
-                                                 const sections::Context& target) {
-  PIPESCOPE_ASSIGN(const analysis::Diff diff,
-                   analysis::diff({source.source, source.catalog, source.executable},
-                                  {target.source, target.catalog, target.executable}));
-  PIPESCOPE_ASSIGN(sections::Section section, sections::diffSection(source, target, diff, {0, true}));
+base::Result<sections::Section> comparedFigures(const sections::Context& source,
+                                                const sections::Context& target) {
+  const auto readStages = [](const sections::Context& side) -> base::Status {
+    PIPESCOPE_ASSIGN(const auto stages, sections::stagesOf(side));
+    return {};
+  };
+  PIPESCOPE_TRY(forBothSides(source, target, readStages));
+  PIPESCOPE_ASSIGN(sections::Section section, sections::diffFigures(source, target));
   std::ranges::for_each(section.tables, nameSides);
   std::ranges::for_each(section.remarks, nameSidesIn);
   return section;
@@ -95,11 +108,24 @@ base::Result<sections::Section> comparedSections(const sections::Context& source
 base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
                                             std::size_t device, base::Progress& progress) {
   CompareData data;
-  PIPESCOPE_ASSIGN(data.diff, comparedSections(source, target));
-  PIPESCOPE_TRY(addMemory(source, device, data.source));
-  PIPESCOPE_TRY(addMemory(target, device, data.target));
-  PIPESCOPE_TRY(addGrid(source, progress, data.source));
-  PIPESCOPE_TRY(addGrid(target, progress, data.target));
+  const auto readSide = [&](const sections::Context& side) -> base::Status {
+    ComparedSideData& own = &side == &source ? data.source : data.target;
+    PIPESCOPE_ASSIGN(const auto stages, sections::stagesOf(side));
+    if (progress.cancelled()) return base::cancelled("Comparing was stopped.");
+    PIPESCOPE_TRY(addGrid(side, progress, own));
+    PIPESCOPE_ASSIGN(const auto path, sections::criticalPathOf(side));
+    if (progress.cancelled()) return base::cancelled("Comparing was stopped.");
+    PIPESCOPE_ASSIGN(const auto operations, sections::operationsOf(side));
+    return addMemory(side, device, own);
+  };
+  PIPESCOPE_TRY(forBothSides(source, target, readSide));
+  PIPESCOPE_ASSIGN(const auto before, sections::criticalPathOf(source));
+  PIPESCOPE_ASSIGN(const auto after, sections::criticalPathOf(target));
+  PIPESCOPE_ASSIGN(const analysis::Diff diff,
+                   analysis::diff({source.source, source.catalog, source.executable, before.get()},
+                                  {target.source, target.catalog, target.executable, after.get()}));
+  PIPESCOPE_ASSIGN(data.diff, sections::diffSection(source, target, diff, {0, true}));
+  std::ranges::for_each(data.diff.tables, nameSides);
   return data;
 }
 

@@ -35,11 +35,13 @@ model::ExecutableId counterpartOf(const analysis::Catalog& source, const model::
 std::vector<sections::SectionTable> comparedOptions(const analysis::Catalog& source,
                                                     const analysis::Catalog& target);
 
-/// The section of the differences, with the headings of the window: source and target.
-base::Result<sections::Section> comparedSections(const sections::Context& source,
-                                                 const sections::Context& target);
+/// The figures of the step and of the stages, with the headings of the window: source and target. Reads both
+/// profiles at the same time.
+base::Result<sections::Section> comparedFigures(const sections::Context& source,
+                                                const sections::Context& target);
 
-/// Compares two executables; `device` is the position of the shown device among those with memory.
+/// Compares two executables; `device` is the position of the shown device among those with memory. Reads both
+/// profiles at the same time.
 base::Result<CompareData> collectComparison(const sections::Context& source, const sections::Context& target,
                                             std::size_t device, base::Progress& progress);
 

@@ -22,6 +22,7 @@
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
+#include "views/shell/background.h"
 
 namespace pipescope::pages {
 
@@ -221,7 +222,25 @@ void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
   ++revision_;
   if (!own_.rows.empty()) shownForSource_ = false;
   if (hides_) hidden_ = hides_(own_);
-  showTable(source_ && source_->key == own_.key ? sections::withSource(own_, *source_, sourceTicks_) : own_);
+  ++merges_;
+  source_ && source_->key == own_.key ? merge() : showTable(own_);
+}
+
+/// Shows the rows with the figures of the other profile. A worker matches those of long tables, and the own
+/// rows are shown until then.
+void DataTable::merge() {
+  constexpr std::size_t kMatchedAtOnce = 2'000;
+  if (own_.rows.size() + source_->rows.size() <= kMatchedAtOnce)
+    return showTable(sections::withSource(own_, *source_, sourceTicks_));
+  showTable(own_);
+  shell::inBackground(
+      this,
+      [own = own_, source = *source_, ticks = sourceTicks_] {
+        return sections::withSource(own, source, ticks);
+      },
+      [this, asked = merges_](sections::SectionTable&& merged) {
+        if (asked == merges_) showTable(std::move(merged));
+      });
 }
 
 QString DataTable::besideName() const {
@@ -241,7 +260,8 @@ void DataTable::showBeside(const shell::Beside* source, const shell::BesideTerms
     sourceRevision_ = other->revision_;
   }
   sourceTicks_ = terms.ticks;
-  showTable(source_ ? sections::withSource(own_, *source_, terms.ticks) : own_);
+  ++merges_;
+  source_ ? merge() : showTable(own_);
   showPanel();
 }
 

@@ -72,6 +72,7 @@ class DataTable : public QWidget, public shell::Beside {
 
  private:
   void showTable(sections::SectionTable table);
+  void merge();
   void showPanel();
   void applyFigure();
   void chooseColumns();
@@ -106,6 +107,7 @@ class DataTable : public QWidget, public shell::Beside {
   std::optional<geometry::TimeScale> times_;
   std::optional<sections::SectionTable> source_;  ///< of the other profile
   double sourceTicks_ = 1;
+  int merges_ = 0;                                   ///< counts what outdates a match that a worker makes
   std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< of own_, and that of the other table in source_
   HiddenColumns hides_;
   std::set<std::string> hidden_;  ///< keys of columns

@@ -3,7 +3,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 #include "profiler/sections/column_text.h"
 #include "views/pages/parts/data_table.h"
@@ -21,7 +20,8 @@ using sections::OperationRows;
 using sections::SectionTable;
 
 constexpr int kDetailRows = 11, kFactWidth = 250;
-constexpr std::size_t kMostDetailRows = 1'000;
+const std::vector<const char*> kProgramColumns = {"name",   "kind",         "pass",           "device",
+                                                  "cycles", "tile_balance", "exchanged_bytes"};
 
 const std::string& wordOf(const SectionTable& table, int row, std::size_t column) {
   static const std::string kNothing;
@@ -34,21 +34,6 @@ bool isBelow(const std::string& path, const std::string& prefix) {
 }
 
 }  // namespace
-
-void OperationsData::findGroups() {
-  std::unordered_map<model::OperatorId, int> known;
-  const auto groupsOf = [&](OperationRows kind) {
-    std::vector<int> found;
-    for (const model::OperatorId op : all.operators[static_cast<std::size_t>(kind)]) {
-      const auto [place, isNew] = known.try_emplace(op, groups);
-      if (isNew) ++groups;
-      found.push_back(place->second);
-    }
-    return found;
-  };
-  operatorGroups = groupsOf(OperationRows::operators);
-  programGroups = groupsOf(OperationRows::programs);
-}
 
 OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* parent) : QTabWidget(parent) {
   facts_ = new FactGrid(palette, this);
@@ -100,7 +85,10 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
 
 std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) const {
   const SectionTable& operators = data_->rows(OperationRows::operators);
-  const bool programs = chosen.kind == OperationRows::programs && chosen.prefix.empty();
+  const auto idOf = [&](OperationRows kind, int row) {
+    return data_->all.operators[static_cast<std::size_t>(kind)][static_cast<std::size_t>(row)];
+  };
+  const bool programs = chosen.kind == OperationRows::programs && chosen.prefix.empty() && chosen.row >= 0;
   const std::size_t column =
       columnNamed(operators, chosen.kind == OperationRows::blocks && chosen.prefix.empty()  ? "block"
                              : chosen.kind == OperationRows::kinds && chosen.prefix.empty() ? "kind"
@@ -109,9 +97,7 @@ std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) c
     if (chosen.title.isEmpty()) return true;
     if (!chosen.prefix.empty()) return isBelow(wordOf(operators, row, column), chosen.prefix);
     if (chosen.kind == OperationRows::operators) return row == chosen.row;
-    if (programs)
-      return data_->operatorGroups[static_cast<std::size_t>(row)] ==
-             data_->programGroups[static_cast<std::size_t>(chosen.row)];
+    if (programs) return idOf(OperationRows::operators, row) == idOf(OperationRows::programs, chosen.row);
     return wordOf(operators, row, column) == chosen.name;
   };
   std::vector<int> rows;
@@ -121,24 +107,37 @@ std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) c
   return rows;
 }
 
-std::vector<int> OperationDetails::programsOf(const ChosenOperations& chosen,
-                                              const std::vector<int>& operators) const {
-  if (chosen.kind == OperationRows::programs && chosen.prefix.empty() && chosen.row >= 0) return {chosen.row};
-  std::vector<char> wanted(static_cast<std::size_t>(data_->groups), 0);
-  for (const int row : operators) {
-    wanted[static_cast<std::size_t>(data_->operatorGroups[static_cast<std::size_t>(row)])] = 1;
+void OperationDetails::showPrograms(const ChosenOperations& chosen, const std::vector<int>& operators) {
+  wantedPrograms_.reset();
+  if (chosen.kind == OperationRows::programs && chosen.prefix.empty() && chosen.row >= 0) {
+    return showRows(programs_, data_->rows(OperationRows::programs), {chosen.row}, tr("Programs"),
+                    kProgramColumns);
   }
-  std::vector<int> rows;
-  for (std::size_t i = 0; i < data_->programGroups.size(); ++i) {
-    if (chosen.title.isEmpty() || wanted[static_cast<std::size_t>(data_->programGroups[i])] != 0)
-      rows.push_back(static_cast<int>(i));
+  SectionTable none = data_->rows(OperationRows::programs);
+  none.rows.clear();
+  const bool all = chosen.title.isEmpty();
+  if (data_->operatorsRead && (all || !operators.empty())) {
+    none.basis = tr("Reading…").toStdString();
+    wantedPrograms_.emplace();
+    const auto& ids = data_->all.operators[static_cast<std::size_t>(OperationRows::operators)];
+    if (!all)
+      for (const int row : operators) wantedPrograms_->insert(ids[static_cast<std::size_t>(row)]);
   }
-  return rows;
+  showRows(programs_, none, {}, tr("Programs"), kProgramColumns);
 }
 
-void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::vector<int>& rows,
-                                const QString& title, const std::vector<const char*>& columns) {
-  const SectionTable& from = data_->rows(kind);
+void OperationDetails::setPrograms(const sections::LongestPrograms& programs) {
+  wantedPrograms_.reset();
+  std::vector<int> rows(programs.table.rows.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  showRows(programs_, programs.table, rows, tr("Programs"), kProgramColumns, programs.count);
+  programs_->setRowsShown(kDetailRows);
+}
+
+/// `count`: of all rows of which `rows` are the longest; 0: there are no others.
+void OperationDetails::showRows(DataTable* tab, const SectionTable& from, const std::vector<int>& rows,
+                                const QString& title, const std::vector<const char*>& columns,
+                                std::size_t count) {
   SectionTable table{from.key, title.toStdString(), from.basis, {}, {}};
   std::vector<std::size_t> places;
   for (const char* column : columns) {
@@ -147,10 +146,10 @@ void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::v
     table.columns.back().inText = true;
   }
   // The rows are sorted, the longest first.
-  const std::size_t shown = std::min(rows.size(), kMostDetailRows);
-  if (shown < rows.size())
+  const std::size_t shown = std::min(rows.size(), kMostRows), all = std::max(count, rows.size());
+  if (shown < all)
     table.basis += "; the " + std::to_string(shown) + " longest of " +
-                   formatCell(static_cast<std::int64_t>(rows.size()), Format::count);
+                   formatCell(static_cast<std::int64_t>(all), Format::count);
   for (std::size_t i = 0; i < shown; ++i) {
     const int row = rows[i];
     std::vector<Cell>& cells = table.rows.emplace_back();
@@ -164,26 +163,25 @@ void OperationDetails::showRows(DataTable* tab, OperationRows kind, const std::v
 
 void OperationDetails::show(const ChosenOperations& chosen) {
   showFacts(chosen);
-  const std::vector<int> operators = operatorsOf(chosen), programs = programsOf(chosen, operators);
+  const std::vector<int> operators = operatorsOf(chosen);
   // All operations are told apart by type, a selected one by what it consists of.
   const bool all = chosen.title.isEmpty();
   std::vector<int> kinds(data_->rows(OperationRows::kinds).rows.size());
   std::iota(kinds.begin(), kinds.end(), 0);
-  showRows(parts_, all ? OperationRows::kinds : OperationRows::operators, all ? kinds : operators,
-           all ? tr("By type") : tr("Operators in it"),
+  showRows(parts_, data_->rows(all ? OperationRows::kinds : OperationRows::operators),
+           all ? kinds : operators, all ? tr("By type") : tr("Operators in it"),
            all ? std::vector<const char*>{"name", "cycles", "share", "flops", "peak_share", "tile_balance"}
                : std::vector<const char*>{"name", "pass", "device", "cycles", "share"});
-  showRows(programs_, OperationRows::programs, programs, tr("Programs"),
-           {"name", "kind", "pass", "device", "cycles", "tile_balance", "exchanged_bytes"});
-  showRows(cycles_, OperationRows::operators, operators, tr("Time by operator and pass"),
+  showPrograms(chosen, operators);
+  showRows(cycles_, data_->rows(OperationRows::operators), operators, tr("Time by operator and pass"),
            {"name", "pass", "device", "cycles", "compute_cycles", "exchange_cycles", "sync_cycles",
             "other_cycles", "tile_balance"});
-  showRows(flops_, OperationRows::operators, operators, tr("FLOP by operator and pass"),
+  showRows(flops_, data_->rows(OperationRows::operators), operators, tr("FLOP by operator and pass"),
            {"name", "pass", "flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte"});
   const SectionTable& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
   SectionTable shown{code.key, code.title, code.basis, code.columns, {}};
   shown.columns.front().inText = chosen.title.isEmpty() || !chosen.prefix.empty();
-  for (std::size_t i = 0; i < code.rows.size() && shown.rows.size() < kMostDetailRows; ++i) {
+  for (std::size_t i = 0; i < code.rows.size() && shown.rows.size() < kMostRows; ++i) {
     const auto& row = code.rows[i];
     const std::string& name = wordOf(code, static_cast<int>(i), 0);
     const bool own = chosen.prefix.empty() ? name == chosen.name : isBelow(name, chosen.prefix);

@@ -2,6 +2,8 @@
 #include <QTabWidget>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "profiler/analysis/catalog.h"
 #include "profiler/sections/operation_rows.h"
@@ -21,13 +23,13 @@ struct OperationsData {
     return all.tables[static_cast<std::size_t>(kind)];
   }
   double perUnit() const { return section.ticksPerShownUnit; }
-
-  /// Finds which programs belong to which operators. For workers.
-  void findGroups();
-  /// By row of the operators and of the programs: a number that an operator in a pass shares with its
-  /// programs.
-  std::vector<int> operatorGroups, programGroups;
-  int groups = 0;
+  /// There can be half a million programs, so they are read only where the table shows them.
+  bool operatorsRead = false, programsRead = false;
+  bool holds(sections::OperationRows kind) const {
+    return kind == sections::OperationRows::programs    ? programsRead
+           : kind == sections::OperationRows::operators ? operatorsRead
+                                                        : true;
+  }
 };
 
 /// The operations that a selected row of any table stands for.
@@ -48,6 +50,11 @@ class OperationDetails : public QTabWidget {
   explicit OperationDetails(const shell::Palette& palette, QWidget* parent = nullptr);
   void setData(std::shared_ptr<const OperationsData> data);
   void show(const ChosenOperations& chosen);
+  /// The operators whose programs the details lack; nothing: show() has shown them, or there are none. An
+  /// empty set stands for all operators.
+  const std::optional<std::set<model::OperatorId>>& wantedPrograms() const { return wantedPrograms_; }
+  void setPrograms(const sections::LongestPrograms& programs);
+  static constexpr std::size_t kMostRows = 1'000;
   /// Shows the chain of names from the model down to the row, first to last, with the layer of each.
   void setNames(const std::vector<model::DebugContext>& chain);
   FactGrid* facts() const { return facts_; }
@@ -55,11 +62,12 @@ class OperationDetails : public QTabWidget {
  private:
   void showFacts(const ChosenOperations& chosen);
   std::vector<int> operatorsOf(const ChosenOperations& chosen) const;
-  std::vector<int> programsOf(const ChosenOperations& chosen, const std::vector<int>& operators) const;
-  void showRows(DataTable* tab, sections::OperationRows kind, const std::vector<int>& rows,
-                const QString& title, const std::vector<const char*>& columns);
+  void showPrograms(const ChosenOperations& chosen, const std::vector<int>& operators);
+  void showRows(DataTable* tab, const sections::SectionTable& from, const std::vector<int>& rows,
+                const QString& title, const std::vector<const char*>& columns, std::size_t count = 0);
 
   std::shared_ptr<const OperationsData> data_;
+  std::optional<std::set<model::OperatorId>> wantedPrograms_;
   FactGrid* facts_;
   DataTable *parts_, *programs_, *code_, *cycles_, *flops_, *names_;
 };

@@ -38,7 +38,7 @@ base::Status addCompared(const shell::ProfileSnapshot& source, const sections::C
   if (executable == nullptr || source.catalog->executables.empty()) return {};
   PIPESCOPE_ASSIGN(
       sections::Section diff,
-      comparedSections({*source.source, *source.catalog, counterpartOf(*source.catalog, *executable)}, own));
+      comparedFigures({*source.source, *source.catalog, counterpartOf(*source.catalog, *executable)}, own));
   data.comparedPerUnit = diff.ticksPerShownUnit;
   for (sections::SectionTable& table : diff.tables) {
     if (table.key == "stages" || table.key == "stage_memory") data.compared.push_back(std::move(table));

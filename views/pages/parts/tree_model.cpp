@@ -186,12 +186,16 @@ std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {
   return shape;
 }
 
-void TreeModel::setRows(TreeRows rows, double ticksPerShownUnit) {
+std::shared_ptr<const TreeRows> withShape(TreeRows rows) {
+  if (!rows.shape) rows.shape = shapeOf(rows);
+  return std::make_shared<const TreeRows>(std::move(rows));
+}
+
+void TreeModel::setRows(std::shared_ptr<const TreeRows> rows, double ticksPerShownUnit, bool sameMarks) {
   beginResetModel();
   shell::dropInBackground(std::exchange(rows_, std::move(rows)));
-  if (!rows_.shape) rows_.shape = shapeOf(rows_);
   ticksPerShownUnit_ = ticksPerShownUnit;
-  marks_.reset();
+  if (!sameMarks) marks_.reset();
   endResetModel();
 }
 
@@ -216,7 +220,7 @@ QModelIndex TreeModel::index(int row, int column, const QModelIndex& parent) con
 }
 
 QModelIndex TreeModel::parent(const QModelIndex& child) const {
-  return child.isValid() ? indexOf(rows_.parents[static_cast<std::size_t>(rowOf(child))]) : QModelIndex();
+  return child.isValid() ? indexOf(rows_->parents[static_cast<std::size_t>(rowOf(child))]) : QModelIndex();
 }
 
 int TreeModel::rowCount(const QModelIndex& parent) const {
@@ -224,18 +228,18 @@ int TreeModel::rowCount(const QModelIndex& parent) const {
 }
 
 int TreeModel::columnCount(const QModelIndex&) const {
-  return static_cast<int>(rows_.table.columns.size());
+  return static_cast<int>(rows_->table.columns.size());
 }
 
 QVariant TreeModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const auto row = static_cast<std::size_t>(rowOf(index));
-  const sections::SectionColumn& column = rows_.table.columns[static_cast<std::size_t>(index.column())];
-  const Cell& cell = rows_.table.rows[row][static_cast<std::size_t>(index.column())];
+  const sections::SectionColumn& column = rows_->table.columns[static_cast<std::size_t>(index.column())];
+  const Cell& cell = rows_->table.rows[row][static_cast<std::size_t>(index.column())];
   const bool none = std::holds_alternative<std::monostate>(cell);
   switch (role) {
     case Qt::DisplayRole:
-      if (none && rows_.sources[row] == -1) return QString();
+      if (none && rows_->sources[row] == -1) return QString();
       return text(sections::changeText(column.key, column.format,
                                        formatCell(cell, column.format, ticksPerShownUnit_), cell));
     case Qt::TextAlignmentRole:
@@ -263,7 +267,7 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant TreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-  const sections::SectionColumn& column = rows_.table.columns[static_cast<std::size_t>(section)];
+  const sections::SectionColumn& column = rows_->table.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return text(column.heading);
   if (role == Qt::ToolTipRole) return text(column.doc);
   if (role == Qt::TextAlignmentRole)

@@ -24,11 +24,13 @@ struct TreeRows {
       parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
   std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree,
                              ///< −2: only the other profile of a comparison has it
-  std::shared_ptr<const TreeShape> shape = {};  ///< null: the model finds it
+  std::shared_ptr<const TreeShape> shape = {};  ///< null: withShape() finds it
 };
 /// By row: the number of its picture.
 using RowMarks = std::shared_ptr<const std::vector<int>>;
 std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows);
+/// The rows with their shape.
+std::shared_ptr<const TreeRows> withShape(TreeRows rows);
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
@@ -44,11 +46,12 @@ class TreeModel : public QAbstractItemModel {
 
  public:
   using QAbstractItemModel::QAbstractItemModel;
-  void setRows(TreeRows rows, double ticksPerShownUnit = 1);
+  /// The rows have their shape. `sameMarks`: they are the rows before, with others after them.
+  void setRows(std::shared_ptr<const TreeRows> rows, double ticksPerShownUnit = 1, bool sameMarks = false);
   /// Sets the pictures, and which of them each row has. Views must be painted again.
   void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
-  const TreeRows& rows() const { return rows_; }
-  const TreeShape& shape() const { return *rows_.shape; }
+  const TreeRows& rows() const { return *rows_; }
+  const TreeShape& shape() const { return *rows_->shape; }
   int rowOf(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
   QModelIndex indexOf(int row, int column = 0) const;
 
@@ -62,7 +65,7 @@ class TreeModel : public QAbstractItemModel {
  private:
   const std::vector<int>& childrenOf(const QModelIndex& parent) const;
 
-  TreeRows rows_{{}, {}, {}, std::make_shared<TreeShape>()};
+  std::shared_ptr<const TreeRows> rows_ = withShape({});
   std::vector<QPixmap> pictures_;
   RowMarks marks_;  ///< null: rows have no pictures
   double ticksPerShownUnit_ = 1;

@@ -19,6 +19,7 @@
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
+#include "views/shell/background.h"
 
 namespace pipescope::pages {
 namespace {
@@ -89,10 +90,10 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
 void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   perUnit_ = ticksPerShownUnit;
   ++revision_;
-  own_.reset();
-  if (!source_ || source_->table.key != rows.table.key) return showRows(std::move(rows));
-  own_ = std::move(rows);
-  showRows(treeWithSource(*own_, *source_, sourceTicks_));
+  ++merges_;
+  shell::dropInBackground(std::exchange(own_, withShape(std::move(rows))));
+  showRows(own_, false);
+  if (source_ && source_->table.key == own_->table.key) merge();
 }
 
 void TreeTable::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
@@ -101,21 +102,31 @@ void TreeTable::showBeside(const shell::Beside* source, const shell::BesideTerms
   if (other == nullptr && !source_) return;
   if (other != nullptr && source_ && other->revision_ == sourceRevision_ && terms.ticks == sourceTicks_)
     return;
-  if (!own_) own_ = model_->rows();
-  source_.reset();
-  sourceRevision_ = -1;
-  if (other != nullptr) {
-    source_ = other->ownRows();
-    sourceRevision_ = other->revision_;
-  }
+  ++merges_;
+  shell::dropInBackground(std::exchange(source_, other != nullptr ? other->own_ : nullptr));
+  sourceRevision_ = other != nullptr ? other->revision_ : -1;
   sourceTicks_ = terms.ticks;
+  if (source_) return merge();
   const int depth = depth_;
-  if (source_) {
-    showRows(treeWithSource(*own_, *source_, terms.ticks));
-  } else {
-    showRows(std::move(*std::exchange(own_, std::nullopt)));
-  }
+  showRows(own_, true);
   openTo(depth, most_);
+}
+
+/// Shows the rows with the figures of the other profile. A worker matches those of long trees, and the own
+/// rows are shown until then.
+void TreeTable::merge() {
+  constexpr std::size_t kMatchedAtOnce = 2'000;
+  const auto match = [own = own_, source = source_, ticks = sourceTicks_] {
+    return withShape(treeWithSource(*own, *source, ticks));
+  };
+  const auto show = [this, asked = merges_](const std::shared_ptr<const TreeRows>& merged) {
+    if (asked != merges_) return;
+    const int depth = depth_;
+    showRows(merged, true);
+    openTo(depth, most_);
+  };
+  if (own_->parents.size() + source_->parents.size() <= kMatchedAtOnce) return show(match());
+  shell::inBackground(this, match, show);
 }
 
 void TreeTable::activate(int row) {
@@ -133,13 +144,13 @@ void TreeTable::applyFigure() {
   fitName();
 }
 
-void TreeTable::showRows(TreeRows rows) {
-  title_->setText(text(rows.table.title));
-  basis_->setText(text(rows.table.basis));
+void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameMarks) {
+  title_->setText(text(rows->table.title));
+  basis_->setText(text(rows->table.basis));
   view_->setAccessibleName(title_->text());
-  const bool another = rows.table.key != model_->rows().table.key;
+  const bool another = rows->table.key != model_->rows().table.key;
   if (another) hidden_.clear();
-  model_->setRows(std::move(rows), perUnit_);
+  model_->setRows(rows, perUnit_, sameMarks);
   figure_->setTable(model_->rows().table, [this](const std::string& key) { return hidden_.contains(key); });
   view_->header()->setMinimumSectionSize(kTreeColumnRoom);
   setCompact(false);

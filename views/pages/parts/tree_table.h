@@ -1,6 +1,6 @@
 #pragma once
 #include <QWidget>
-#include <optional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ class TreeTable : public QWidget, public shell::Beside {
 
   TreeModel* model() const { return model_; }
   /// The rows that were set, without the figures of another profile.
-  const TreeRows& ownRows() const { return own_ ? *own_ : model_->rows(); }
+  const TreeRows& ownRows() const { return *own_; }
   QSortFilterProxyModel* shown() const { return proxy_; }
   QTreeView* view() const { return view_; }
   QLineEdit* filter() const { return filter_; }
@@ -61,7 +61,8 @@ class TreeTable : public QWidget, public shell::Beside {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  void showRows(TreeRows rows);
+  void showRows(const std::shared_ptr<const TreeRows>& rows, bool sameMarks);
+  void merge();
   void applyFigure();
   void activate(int row);
   void applyFilter(const QString& text);
@@ -81,9 +82,10 @@ class TreeTable : public QWidget, public shell::Beside {
   QLineEdit* filter_;
   QTreeView* view_;
   ComparedColumns* figure_;
-  std::optional<TreeRows> own_;  ///< where the model has the other profile's figures, too
+  std::shared_ptr<const TreeRows> own_ = withShape({});
   double perUnit_ = 1, sourceTicks_ = 1;
-  std::optional<TreeRows> source_;  ///< of the other profile
+  std::shared_ptr<const TreeRows> source_;  ///< of the other profile
+  int merges_ = 0;                          ///< counts what outdates a match that a worker makes
   std::int64_t revision_ = 0, sourceRevision_ = -1;
   std::set<std::string> hidden_;  ///< keys of columns
   int depth_ = 0, most_ = kMostOpen;
