@@ -126,6 +126,7 @@ base::Result<CompareData> collectComparison(const sections::Context& source, con
                                   {target.source, target.catalog, target.executable, after.get()}));
   PIPESCOPE_ASSIGN(data.diff, sections::diffSection(source, target, diff, {0, true}));
   std::ranges::for_each(data.diff.tables, nameSides);
+  std::ranges::for_each(data.diff.remarks, nameSidesIn);
   return data;
 }
 
