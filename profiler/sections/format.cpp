@@ -273,9 +273,21 @@ std::string loneText(const Cell& value, Format format, const ShownTime& time) {
   return exactTimeText(whole != nullptr ? static_cast<double>(*whole) : *mean, time);
 }
 
+std::string withoutUnitOf(const std::string& other, const std::string& text) {
+  const auto unitOf = [](const std::string& words) {
+    const std::size_t blank = words.rfind(' ');
+    return blank == std::string::npos ? std::string() : words.substr(blank);
+  };
+  const std::string unit = unitOf(text);
+  return unit.empty() || unit != unitOf(other) ? text : text.substr(0, text.size() - unit.size());
+}
+
+std::string fromToText(const std::string& from, const std::string& to) {
+  return withoutUnitOf(to, from) + " → " + to;
+}
+
 std::string factText(const Section& section, const Fact& fact) {
-  return section.time().isCycles() ? formatCell(fact.value, fact.format)
-                                   : loneText(fact.value, fact.format, section.time());
+  return loneText(fact.value, fact.format, section.time());
 }
 
 bool countsBefore(const std::string& a, const std::string& b) {

@@ -23,14 +23,13 @@ base::Result<Section> makeOperations(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, operationsOf(context));
   const analysis::Operations& all = *made;
   Section section{"operations", "Operations", {}, {}, {}};
-  const Words words = wordsOf(context.catalog);
   const bool any = !all.operations.empty();
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   section.facts = {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
-      {"cycles", words.cycles(), any && recorded.steps ? Cell(all.whole.total().count) : Cell(),
-       Format::ticks, "Of all operations of one replica in an iteration."},
+      {"cycles", "Time", any && recorded.steps ? Cell(all.whole.total().count) : Cell(), Format::ticks,
+       "Of all operations of one replica in an iteration."},
       {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::amount,
        "Of all operations of one replica in an iteration; a multiply-add counts 2."},
   };

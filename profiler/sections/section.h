@@ -164,6 +164,10 @@ std::string timeText(double ticks, const ShownTime& time);
 std::string exactTimeText(double ticks, const ShownTime& time);
 /// A value that stands alone, so that a time needs its unit.
 std::string loneText(const Cell& value, Format format, const ShownTime& time);
+/// Two texts of loneText() with their unit once: "1,160,126 → 835,653 cycles". Different units stay.
+std::string fromToText(const std::string& from, const std::string& to);
+/// The text without its unit, if that is the unit of `other`.
+std::string withoutUnitOf(const std::string& other, const std::string& text);
 /// A time in a bar of a chart whose title says what `chartUnit` returns: cycles and cost units have no unit
 /// beside the number.
 std::string chartTime(double ticks, const ShownTime& time);
@@ -172,7 +176,7 @@ std::string exactChartTime(double ticks, const ShownTime& time);
 inline const char* chartUnit(const ShownTime& time) {
   return time.isCycles() || time.isCosts() ? time.unit : "time";
 }
-/// The value of a fact. Times have five significant digits and, unless they are in cycles, their unit.
+/// The value of a fact. Times have their unit, and but for cycles five significant digits.
 std::string factText(const Section& section, const Fact& fact);
 
 /// Shortens a list of words that are separated by blanks. Consecutively numbered words become one, as in

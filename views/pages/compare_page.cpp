@@ -249,9 +249,7 @@ class ComparePage : public shell::Page {
         const auto& row = step.rows[r];
         if (wordsIn(row[key]) != QLatin1String(card.key)) continue;
         const Format format = step.rowFormats[r];
-        const auto shown = [&](const sections::Cell& cell) {
-          return text(loneText(cell, format, diff.time()));
-        };
+        const auto shown = [&](const sections::Cell& cell) { return loneText(cell, format, diff.time()); };
         const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
         const bool known = !std::holds_alternative<std::monostate>(row[delta]);
         const bool unchanged = known && shown(row[delta]) == shown(sections::Cell(0.0));
@@ -266,19 +264,22 @@ class ComparePage : public shell::Page {
         const bool other = (format == Format::ticks || format == Format::bytes) && !sameWork_;
         // Two shares need no difference beside them: it would be read as a third share. That of figures for
         // different work says little.
-        const QString difference = format == Format::fraction || unchanged || other
-                                       ? QString()
-                                       : QStringLiteral(", ") + sign + shown(row[delta]);
+        const QString difference =
+            format == Format::fraction || unchanged || other
+                ? QString()
+                : QStringLiteral(", ") + sign +
+                      text(sections::withoutUnitOf(shown(row[after]), shown(row[delta])));
         const bool better = (change > 0) == card.moreIsBetter;
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
                                                                          : tr(card.caption);
         cards_[i]->setFigure(caption, large,
-                             known ? tr("%1 → %2%3").arg(shown(row[before]), shown(row[after]), difference) +
+                             known ? text(sections::fromToText(shown(row[before]), shown(row[after]))) +
+                                         difference +
                                          (other && !unchanged ? tr("; for different work") : QString())
                              : shown(row[before]) == shown(row[after])
                                  ? tr("neither profile records it")
-                                 : tr("%1 → %2").arg(shown(row[before]), shown(row[after])),
+                                 : text(sections::fromToText(shown(row[before]), shown(row[after]))),
                              {},
                              !known || unchanged || other ? Ui::text
                              : better                     ? Ui::good

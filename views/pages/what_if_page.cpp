@@ -234,7 +234,7 @@ class WhatIfPage : public shell::Page {
                    from == 0 && !isShare
                        ? shown(after)
                        : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),
-                   tr("%1 → %2").arg(shown(before), shown(after)), {},
+                   text(sections::fromToText(shown(before).toStdString(), shown(after).toStdString())), {},
                    !judged  ? Ui::text
                    : better ? Ui::good
                             : Ui::error);

@@ -90,6 +90,14 @@ TEST(FormatCell, ManyPercentHaveNoTenths) {
   EXPECT_EQ(formatCell(-285.397, Format::fraction), "-28,540 %");
 }
 
+TEST(FromToText, NamesAUnitOnceWhereItIsTheSame) {
+  EXPECT_EQ(fromToText("1,160,126 cycles", "835,653 cycles"), "1,160,126 → 835,653 cycles");
+  EXPECT_EQ(fromToText("1.2 MiB", "840 KiB"), "1.2 MiB → 840 KiB");
+  EXPECT_EQ(fromToText("1.466", "1.528"), "1.466 → 1.528");
+  EXPECT_EQ(withoutUnitOf("636,628 /s", "178,057 /s"), "178,057");
+  EXPECT_EQ(withoutUnitOf("840 KiB", "-4 MiB"), "-4 MiB");
+}
+
 TEST(FormatCell, AZeroHasNoSign) {
   EXPECT_EQ(formatCell(-0.0001, Format::ratio), "0.000");
   EXPECT_EQ(formatCell(-0.0001, Format::fraction), "0.0 %");
@@ -143,7 +151,7 @@ TEST(Words, SentencesAndFactsWriteTimesInTheUnitThatSuitsThem) {
   EXPECT_EQ(exactTimeText(772'675, cycles), "772,675 cycles");
   Section section{"stages", "Stages", {}, {}, {}};
   const Fact flush{"flush_cycles", "Flush", std::int64_t{2'428'977'000'000}, Format::ticks, ""};
-  EXPECT_EQ(factText(section, flush), "2,428,977,000,000");
+  EXPECT_EQ(factText(section, flush), "2,428,977,000,000 cycles");
   showTimesIn(micros, section);
   EXPECT_EQ(factText(section, flush), "2.429 s");
   EXPECT_EQ(factText(section, {"flush_cycles", "Flush", {}, Format::ticks, ""}), "–");
@@ -195,7 +203,7 @@ TEST(Words, DevicesInOnePieceHaveNoTiles) {
 
 TEST(Section, TextHasTitleUnitsAndRemarks) {
   EXPECT_EQ(toText(small()),
-            "Small\n=====\n  Total     1,500\n  Nothing   –\n  Infinite  infinite\n"
+            "Small\n=====\n  Total     1,500 cycles\n  Nothing   –\n  Infinite  infinite\n"
             "\nDevices (per call)\n  Name           By kind\n  IPU0, \"first\"  sync 12\n\nA remark.\n");
 }
 
@@ -251,7 +259,7 @@ TEST(Section, ChangesHaveASign) {
   table.rowFormats = {Format::ratio, Format::ratio, Format::ratio};
   section.tables = {table};
   EXPECT_EQ(toText(section),
-            "S\n=\n  Change  +12\n  Cycles  12\n"
+            "S\n=\n  Change  +12 cycles\n  Cycles  12 cycles\n"
             "\nT\n"
             "  After     Change     Any  ÷ before\n"
             "    2 B  +1.00 KiB  +0.500     0.0 %\n"
