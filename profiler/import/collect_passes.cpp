@@ -6,6 +6,7 @@
 
 #include "profiler/import/backward_kernels.h"
 #include "profiler/import/complete_passes.h"
+#include "profiler/import/launched_passes.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -153,6 +154,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   RuleMatcher matcher(rules, trace.tables);
   PassFilter filter(trace);
   BackwardKernels kernels(trace);
+  LaunchedPasses launched(trace);
   RecordedEvents events;
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -162,6 +164,8 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
     if (filter.accelerated()) {
       kernels.add(event, meaning, {process, start, end});
+      launched.add(event, filter.kindOf(meaning, event) == model::StepKind::globalExchange,
+                   {process, model::LaneId(event.thread.value), start, end});
     } else if (meaning.marksBackward) {
       events.backwardOperators.push_back({process, start, end});
     }
@@ -175,6 +179,10 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
     const model::LaneId thread(event.thread.value);
     for (auto& [row, sends] :
          filter.rowsOf(meaning, filter.row(meaning, event, process, thread, start, end))) {
+      if (pass && !message && filter.accelerated() && launched.holds(event)) {
+        launched.hold(std::move(row), event);
+        continue;
+      }
       if (!message && !pass) row.pass = model::Pass::collective;
       (!message ? events.passes : sends ? events.sends : events.receives).push_back(std::move(row));
     }
@@ -183,6 +191,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
+  for (RecordedPass& pass : launched.take()) events.passes.push_back(std::move(pass));
   std::vector<model::DeviceId> accelerators;
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
   for (ProcessId id(0); id.value < count; ++id.value)

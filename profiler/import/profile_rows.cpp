@@ -11,6 +11,7 @@
 #include "profiler/import/collect_passes.h"
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/flow_pairs.h"
+#include "profiler/import/launched_passes.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -48,6 +49,7 @@ struct ProfileRows::TraceRows {
         rules(all.rules_, of.tables),
         filter(of),
         backwardKernels(of),
+        launched(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
         flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
@@ -73,6 +75,7 @@ struct ProfileRows::TraceRows {
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   PassFilter filter;
   BackwardKernels backwardKernels;
+  LaunchedPasses launched;
   FlowPairs flows;
   /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
   /// only when it ends.
@@ -285,6 +288,8 @@ struct ProfileRows::TraceRows {
     if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
     if (filter.accelerated()) {
       if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
+      launched.add(event, filter.kindOf(meaning, event) == model::StepKind::globalExchange,
+                   {device, lane.lane, from, to});
     } else if (meaning.marksBackward) {
       rows.passes_.addBackwardOperator({device, from, to});
     }
@@ -296,8 +301,10 @@ struct ProfileRows::TraceRows {
       const bool collective = *meaning.pass == model::Pass::collective;
       first.kind =
           meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
-      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(first))) rows.passes_.add(std::move(row));
-      return {};
+      const bool held = filter.accelerated() && launched.holds(event);
+      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(first)))
+        held ? launched.hold(std::move(row), event) : rows.passes_.add(std::move(row));
+      if (!held) return {};
     }
     if (filter.takesMessage(meaning, event)) {
       RecordedPass side = filter.row(meaning, event, device, lane.lane, from, to);
@@ -426,6 +433,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   rows.addSteps();
+  for (RecordedPass& pass : rows.launched.take()) passes_.add(std::move(pass));
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);
   return rows.pairFlows();

@@ -6,6 +6,7 @@ imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
 - the launches are not stated, and the same holds;
 - two processes of one file drive two GPUs each and mark steps of their own;
 - one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step;
+- passes are marked on the host alone, which launches their kernels in a short time and goes on;
 traces of ranks whose dates are seconds apart though they meet in collectives; and traces of XLA, of Ascend devices, and of an
 accelerator whose collectives are told by an argument alone, whose devices are busy and communicate as long as the events say.
 """
@@ -32,11 +33,11 @@ class Trace:
         self.steps.setdefault(host, {})[number] = (start, end)
         self.add(host, host, f"ProfilerStep#{number}", "user_annotation", start, end)
 
-    def kernel(self, host, gpu, name, launch, start, end):
+    def kernel(self, host, gpu, name, launch, start, end, thread=None):
         number = len(self.events) + 1
         self.kernels.setdefault(gpu, []).append((start, end))
         args = {"correlation": number} if self.states_launches else {}
-        self.add(host, host, "cudaLaunchKernel", "cuda_runtime", launch, launch + 1, **args)
+        self.add(host, thread or host, "cudaLaunchKernel", "cuda_runtime", launch, launch + 1, **args)
         self.add(gpu, 7, name, "kernel", start, end, device=gpu, stream=7, **args)
 
     def write(self, path):
@@ -127,6 +128,37 @@ def check_pipeline(program, folder):
         sys.exit(f"the forward passes take {costs} µs")
 
 
+def check_launched(program, folder, gpus_of, name):
+    """Passes are marked on the host alone, which launches their kernels in 20 µs: they last as long as these kernels. Another
+    thread launches those of backward passes."""
+    run_folder, profile = os.path.join(folder, name), os.path.join(folder, "t.pop")
+    os.makedirs(run_folder)
+    for rank, gpus in enumerate(gpus_of):
+        trace, host, at, free = Trace(), 100 + rank, 0, {gpu: 0 for gpu in gpus}
+        for mb in range(5):
+            for gpu in gpus:
+                for kind, length in (("forward", 100), ("backward", 240)):
+                    trace.add(host, host, f"stage{gpu}/{kind} mb{mb}", "user_annotation", at, at + 20)
+                    for i in range(2):
+                        start = max(free[gpu], at + 12)
+                        free[gpu] = start + length // 2 * (1 + gpu)
+                        trace.kernel(host, gpu, "gemm", at + 2 + 8 * i, start, free[gpu], 7 if kind == "backward" else None)
+                    at += 30
+        meta = [{"ph": "M", "name": "process_labels", "pid": gpu, "tid": 0, "ts": 0, "args": {"labels": f"GPU {gpu}"}}
+                for gpu in gpus]
+        with open(os.path.join(run_folder, f"rank{rank}.json"), "w", encoding="utf-8") as file:
+            json.dump({"distributedInfo": {"rank": rank, "world_size": len(gpus_of)}, "traceEvents": meta + trace.events}, file)
+    run(program, "import", run_folder, "-o", profile, "--progress", "off", "--overwrite")
+    stages = report(program, profile, "stages")
+    found = [(row["index"], round(row["forward_cycles"] / 1e6, 6), round(row["backward_cycles"] / 1e6, 6))
+             for row in stages["stages"]]
+    wanted = [(stage, 100 * (1 + stage), 240 * (1 + stage)) for stage in range(3)]
+    if found != wanted:
+        sys.exit(f"{name}: the passes of the stages take {found} µs instead of {wanted}")
+    if stages["limiting_stage"] != 2:
+        sys.exit(f"{name}: stage {stages['limiting_stage']} limits instead of stage 2")
+
+
 def check_dates(program, folder):
     """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
     run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
@@ -211,6 +243,8 @@ def main():
         work(trace, 501, (2, 3), 7, 2)
         check_steps(program, folder, "two processes", trace, {0: 500, 1: 500, 2: 501, 3: 501})
         check_pipeline(program, folder)
+        check_launched(program, folder, [[0, 1, 2]], "one process")
+        check_launched(program, folder, [[0], [1], [2]], "a process for each GPU")
         check_devices(program, folder)
         check_dates(program, folder)
     print("as written")

@@ -30,7 +30,7 @@ namespace {
 using sections::Format;
 using shell::Ui;
 
-constexpr int kComparedRows = 14, kChangedOptionRows = 8, kOptionsShare = 5;
+constexpr int kComparedRows = 14, kChangedOptionRows = 8, kChangedOptionsShare = 5;
 constexpr double kManyTimes = 900;  ///< a change in percent above which a card says how many times as much
 
 /// A card: a row of the table of the iteration, and whether more of it is better.
@@ -65,7 +65,7 @@ class ComparePage : public shell::Page {
     arrangeCards(static_cast<int>(cards_.size()));
     area->top()->addLayout(grid_);
     options_ = addTable(area->left(), kChangedOptionRows);
-    options_->setRowsShown(kChangedOptionRows, kOptionsShare);
+    options_->setRowsShown(kChangedOptionRows, kChangedOptionsShare);
     step_ = addTable(area->left(), kComparedRows);
     area->left()->addStretch(1);
     waterfall_ = new StepWaterfall(context.palette, this);
