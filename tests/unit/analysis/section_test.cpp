@@ -90,6 +90,17 @@ TEST(FormatCell, ManyPercentHaveNoTenths) {
   EXPECT_EQ(formatCell(-285.397, Format::fraction), "-28,540 %");
 }
 
+TEST(OutcomeValue, KeepsDigitsOfSlowRates) {
+  model::Outcome rate;
+  rate.name = "host_samples_per_second";
+  rate.unit = "samples/s";
+  for (const auto& [value, text] :
+       {std::pair(0.2345, "0.234 samples/s"), {12.0, "12 samples/s"}, {45678.4, "45,678 samples/s"}}) {
+    rate.value = value;
+    EXPECT_EQ(outcomeValue(rate), text);
+  }
+}
+
 TEST(FromToText, NamesAUnitOnceWhereItIsTheSame) {
   EXPECT_EQ(fromToText("1,160,126 cycles", "835,653 cycles"), "1,160,126 → 835,653 cycles");
   EXPECT_EQ(fromToText("1.2 MiB", "840 KiB"), "1.2 MiB → 840 KiB");
