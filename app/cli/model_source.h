@@ -20,11 +20,12 @@ struct ModelSource {
   std::vector<std::string> settings;  ///< --set KEY=VALUE
 
   bool empty() const { return file.empty() && builder.empty(); }
-  /// What reports call it.
+  /// The name that reports show: that of the file, or else of the builder.
   const std::string& name() const { return file.empty() ? builder : file; }
 };
 
-/// Declares --builder and its kin, but not the file, whose place differs between commands.
+/// Declares --builder, --system and --set. Each command declares the file itself, with a help text of its
+/// own.
 void addModelOptions(CLI::App& command, ModelSource& source);
 
 /// Reads a configuration or an ONNX file. Without a file it is empty.

@@ -23,7 +23,7 @@ using sections::Format;
 constexpr double kEqualPlans = 0.01;
 
 /// A list of many elements without those in the middle: `["a", …, "f"] (6 in all)`.
-std::string shortList(const std::string& value) {
+std::string withoutMiddle(const std::string& value) {
   constexpr std::ptrdiff_t kMost = 3;
   const std::ptrdiff_t count = std::ranges::count(value, ',') + 1;
   if (!value.starts_with('[') || count <= kMost) return value;
@@ -34,7 +34,7 @@ std::string shortList(const std::string& value) {
 std::string settingsText(const std::vector<app::PlanSetting>& settings) {
   std::string text;
   for (const auto& [key, value] : settings)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, shortList(value));
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, withoutMiddle(value));
   return text;
 }
 

@@ -39,8 +39,8 @@ std::string typedName(const std::string& name, const CLI::App& command, const Wo
   return typed;
 }
 
-/// The key that --set takes for an option which other commands have: "training.epochs" for --epochs. Empty:
-/// the command has no --set, or there is no such key.
+/// Finds the key that an unknown option means, so that the message can name it for --set: "training.epochs"
+/// for --epochs. Empty if the command has no --set, or if no key has this name.
 std::string settingNamed(const std::string& option, const CLI::App& command) {
   const CLI::Option* set = command.get_option_no_throw("--set");
   std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));

@@ -138,7 +138,8 @@ bool RecordedPasses::add(model::DeviceId device, const StatedStep& step) {
   return true;
 }
 
-/// Where it is not known what a pass consists of, it is one step. `statedSteps_` are ordered by placement.
+/// Writes the steps of a pass. A pass of which the trace states no steps is written as one step.
+/// `statedSteps_` must be ordered by placement.
 void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segment,
                                 record::Recorder& recorder) const {
   model::Step step;

@@ -166,12 +166,12 @@ std::string exactTimeText(double ticks, const ShownTime& time);
 std::string loneText(const Cell& value, Format format, const ShownTime& time);
 /// Two texts of loneText() with their unit once: "1,160,126 → 835,653 cycles". Different units stay.
 std::string fromToText(const std::string& from, const std::string& to);
-/// The text without its unit, if that is the unit of `other`.
+/// Removes the unit from the end of `text` if `other` ends with the same unit.
 std::string withoutUnitOf(const std::string& other, const std::string& text);
 /// A time in a bar of a chart whose title says what `chartUnit` returns: cycles and cost units have no unit
 /// beside the number.
 std::string chartTime(double ticks, const ShownTime& time);
-/// The same for times of which the chart shows that they add up.
+/// The same with more digits, for a chart in which the bars add up to a total that it shows.
 std::string exactChartTime(double ticks, const ShownTime& time);
 inline const char* chartUnit(const ShownTime& time) {
   return time.isCycles() || time.isCosts() ? time.unit : "time";

@@ -60,7 +60,7 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
 /// Stages that Pipescope divides itself can be more: twice, four and eight times as many.
 void addStages(const Configuration& c, const compile::Compilation& compilation,
                std::vector<Change>& changes) {
-  // Without a number, each block of [[model.layers]] is a stage.
+  // A model of [[model.layers]] that states no number of stages has a stage for each block.
   const bool blocks = !c.tables("model.layers").empty() && !c.given("execution.stages");
   const bool divides = !blocks && c.tables("stages").empty() && c.texts("execution.cuts").empty() &&
                        c.integers("execution.layers_per_stage").empty();

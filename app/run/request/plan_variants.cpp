@@ -127,7 +127,7 @@ bool asksForStages(const Configuration& given, const std::vector<PlanChoice>& ch
                           "system.devices", "training.replication_factor", "inference.replication_factor"}) {
     if (given.given(key)) return false;
   }
-  // Each block of [[model.layers]] is a stage.
+  // A model of [[model.layers]] that states no number of stages has a stage for each block.
   return given.tables("stages").empty() && given.tables("model.layers").empty() &&
          std::ranges::find(choices, "execution.stages", &PlanChoice::key) == choices.end();
 }

@@ -14,7 +14,8 @@ using compile::PlanTensorId;
 using graph::ElementType;
 using Phase = ops::Contraction::Phase;
 
-/// An operator as a user's model has it.
+/// An operator of the standard set, as the compiler gets it from a user's model: its cost is that of the
+/// user.
 struct OctaveOperator {
   std::string op;
   graph::Attributes attributes;

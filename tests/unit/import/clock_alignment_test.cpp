@@ -132,7 +132,7 @@ TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
   EXPECT_EQ(alignClocks(traces, ClockFacts::messages).groupCount(), 3);
 }
 
-/// Three ranks that meet in four collectives of 900, of which each enters later or earlier.
+/// Three ranks meet in four collectives that last 900 ticks. Each rank enters them at another time.
 std::vector<RecordedEvents> meeting(const std::vector<std::int64_t>& moved) {
   std::vector<RecordedEvents> traces(moved.size());
   for (std::size_t t = 0; t < moved.size(); ++t) {
@@ -157,7 +157,7 @@ TEST(ClockAlignment, NoticesDatesByWhichCollectivesAreApart) {
   auto traces = meeting({0, 0, 0});
   traces[0].passes[1].end = traces[0].passes[1].start + Ticks(10);
   EXPECT_FALSE(collectivesAreApart(traces, {0, 0, 0}));
-  // Other steps have other collectives.
+  // A rank that recorded another training step took part in other collectives.
   traces = meeting({0, 0, 5000});
   traces[2].steps[0].step = 13;
   EXPECT_FALSE(collectivesAreApart(traces, {0, 0, 0}));

@@ -1,6 +1,5 @@
 #include "views/pages/parts/data_table.h"
 
-#include <QApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -9,8 +8,6 @@
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
-#include <QSortFilterProxyModel>
-#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -18,6 +15,7 @@
 
 #include "profiler/sections/table_beside.h"
 #include "views/pages/parts/compared_columns.h"
+#include "views/pages/parts/data_table_cells.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/table_menu.h"
@@ -30,91 +28,9 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110,
-              kMark = 20, kTelling = 180, kPadding = 3, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120,
-              kWrappedRows = 60, kMostLines = 4, kWrappedRoom = 4;
-
-/// Draws a bar behind fractions.
-class ShareDelegate : public QStyledItemDelegate {
- public:
-  ShareDelegate(const shell::Palette& palette, QObject* parent)
-      : QStyledItemDelegate(parent), palette_(palette) {}
-
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, palette_.ui(Ui::selection));
-    const QVariant share = index.data(SectionTableModel::kShareRole);
-    if (share.isValid()) {
-      QRect bar = option.rect.adjusted(4, 4, -4, -4);
-      bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
-      painter->fillRect(bar, shell::Palette::mixed(palette_.ui(Ui::accent), palette_.ui(Ui::surface), 0.28));
-    }
-    QStyleOptionViewItem plain = option;
-    plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
-    plain.rect.adjust(kPadding, 0, -kPadding, 0);
-    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > kDataTableRow);
-    // Names that are alike differ at their ends.
-    const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
-    if (!wraps) plain.textElideMode = Qt::ElideMiddle;
-    if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
-      plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? Ui::error : Ui::good));
-    QStyledItemDelegate::paint(painter, plain, index);
-  }
-
-  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
-    const bool wraps = option->features.testFlag(QStyleOptionViewItem::WrapText);
-    QStyledItemDelegate::initStyleOption(option, index);
-    option->features.setFlag(QStyleOptionViewItem::WrapText, wraps);
-    if (wraps) option->text = unbroken(option->text);
-  }
-
-  /// Thousands of cells are measured while the user waits, and laying out their texts, as the style does,
-  /// takes several times longer than finding how wide they are.
-  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    if (index.data(Qt::DecorationRole).isValid())
-      return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kPadding, 0);
-    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
-    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
-    return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
-                2 * (margin + kPadding),
-            kDataTableRow};
-  }
-
- private:
-  const shell::Palette& palette_;
-};
-
-/// Makes headings as wide as their names. The arrow of a sorted column is drawn above the name, not beside
-/// it.
-class Header : public QHeaderView {
- public:
-  explicit Header(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) { setSectionsClickable(true); }
-
- protected:
-  QSize sectionSizeFromContents(int section) const override {
-    constexpr int kMargins = 13, kOneLine = 25;
-    int wide = 0, lines = 0;
-    for (const QString& line :
-         model()->headerData(section, Qt::Horizontal).toString().split(QLatin1Char('\n'))) {
-      wide = std::max(wide, fontMetrics().horizontalAdvance(line));
-      ++lines;
-    }
-    const int tall = QHeaderView::sectionSizeFromContents(section).height();
-    return {wide + kMargins, std::max(tall, (lines - 1) * fontMetrics().lineSpacing() + kOneLine)};
-  }
-};
-
-/// Rows without a value come last, in whichever order the others are.
-class EmptyLast : public QSortFilterProxyModel {
- public:
-  using QSortFilterProxyModel::QSortFilterProxyModel;
-
- protected:
-  bool lessThan(const QModelIndex& left, const QModelIndex& right) const override {
-    const bool hasLeft = left.data(sortRole()).isValid(), hasRight = right.data(sortRole()).isValid();
-    if (hasLeft != hasRight) return (sortOrder() == Qt::AscendingOrder) == hasLeft;
-    return QSortFilterProxyModel::lessThan(left, right);
-  }
-};
+constexpr int kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110, kMark = 20,
+              kTelling = 180, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120, kWrappedRows = 60,
+              kMostLines = 4, kWrappedRoom = 4;
 
 }  // namespace
 
@@ -159,7 +75,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(more_, &QToolButton::clicked, this, [this, popUp] {
     popUp(more_->mapToGlobal({0, more_->height()}));
   });
-  view_->setHorizontalHeader(new Header(view_));
+  view_->setHorizontalHeader(new TableHeader(view_));
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   view_->horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(view_, &QWidget::customContextMenuRequested, this,
@@ -537,7 +453,7 @@ int DataTable::linesOf(int row) const {
     const QModelIndex index = proxy_->index(row, c);
     const QString text = unbroken(index.data(Qt::DisplayRole).toString());
     const int mark = index.data(Qt::DecorationRole).isNull() ? 0 : kMark;
-    const int room = view_->columnWidth(c) - 2 * (kPadding + margin) - mark;
+    const int room = view_->columnWidth(c) - 2 * (kCellPadding + margin) - mark;
     if (!text.contains(QLatin1Char(' ')) || room <= 0 || metrics.horizontalAdvance(text) <= room) continue;
     const int height =
         metrics.boundingRect(QRect(0, 0, room, 10'000), Qt::TextWordWrap, text).height() + metrics.leading();

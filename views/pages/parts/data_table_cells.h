@@ -1,0 +1,102 @@
+#pragma once
+// How a DataTable draws its cells and headings, and how it sorts its rows.
+#include <QApplication>
+#include <QHeaderView>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
+#include <algorithm>
+
+#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/text.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::pages {
+
+inline constexpr int kDataTableRow = 25, kCellPadding = 3;
+
+/// Draws a bar behind fractions.
+class ShareDelegate : public QStyledItemDelegate {
+ public:
+  ShareDelegate(const shell::Palette& palette, QObject* parent)
+      : QStyledItemDelegate(parent), palette_(palette) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (option.state & QStyle::State_Selected)
+      painter->fillRect(option.rect, palette_.ui(shell::Ui::selection));
+    const QVariant share = index.data(SectionTableModel::kShareRole);
+    if (share.isValid()) {
+      QRect bar = option.rect.adjusted(4, 4, -4, -4);
+      bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
+      painter->fillRect(
+          bar, shell::Palette::mixed(palette_.ui(shell::Ui::accent), palette_.ui(shell::Ui::surface), 0.28));
+    }
+    QStyleOptionViewItem plain = option;
+    plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
+    plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
+    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > kDataTableRow);
+    // Names that are alike differ at their ends.
+    const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
+    if (!wraps) plain.textElideMode = Qt::ElideMiddle;
+    if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
+      plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? shell::Ui::error : shell::Ui::good));
+    QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    const bool wraps = option->features.testFlag(QStyleOptionViewItem::WrapText);
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->features.setFlag(QStyleOptionViewItem::WrapText, wraps);
+    if (wraps) option->text = unbroken(option->text);
+  }
+
+  /// Thousands of cells are measured while the user waits, and laying out their texts, as the style does,
+  /// takes several times longer than finding how wide they are.
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (index.data(Qt::DecorationRole).isValid())
+      return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kCellPadding, 0);
+    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
+    return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
+                2 * (margin + kCellPadding),
+            kDataTableRow};
+  }
+
+ private:
+  const shell::Palette& palette_;
+};
+
+/// Makes headings as wide as their names. The arrow of a sorted column is drawn above the name, not beside
+/// it.
+class TableHeader : public QHeaderView {
+ public:
+  explicit TableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) { setSectionsClickable(true); }
+
+ protected:
+  QSize sectionSizeFromContents(int section) const override {
+    constexpr int kMargins = 13, kOneLine = 25;
+    int wide = 0, lines = 0;
+    for (const QString& line :
+         model()->headerData(section, Qt::Horizontal).toString().split(QLatin1Char('\n'))) {
+      wide = std::max(wide, fontMetrics().horizontalAdvance(line));
+      ++lines;
+    }
+    const int tall = QHeaderView::sectionSizeFromContents(section).height();
+    return {wide + kMargins, std::max(tall, (lines - 1) * fontMetrics().lineSpacing() + kOneLine)};
+  }
+};
+
+/// Rows without a value come last, in whichever order the others are.
+class EmptyLast : public QSortFilterProxyModel {
+ public:
+  using QSortFilterProxyModel::QSortFilterProxyModel;
+
+ protected:
+  bool lessThan(const QModelIndex& left, const QModelIndex& right) const override {
+    const bool hasLeft = left.data(sortRole()).isValid(), hasRight = right.data(sortRole()).isValid();
+    if (hasLeft != hasRight) return (sortOrder() == Qt::AscendingOrder) == hasLeft;
+    return QSortFilterProxyModel::lessThan(left, right);
+  }
+};
+
+}  // namespace pipescope::pages
