@@ -475,6 +475,25 @@ TEST_F(LayoutTest, FewStagesFillALargeScreen) {
   EXPECT_EQ(area->verticalScrollBar()->maximum(), 0);
 }
 
+TEST_F(LayoutTest, TheShorterColumnTakesTheHeightOfTheLongerOne) {
+  openAt({1600, 700}, QStringLiteral("stages"));
+  const auto* area = child<pages::ColumnsArea>();
+  ASSERT_GT(area->verticalScrollBar()->maximum(), 0);
+  const auto endOf = [&](const char* name) {
+    const QWidget* panel = child<timeline::BarChart>(QLatin1String(name))->parentWidget();
+    return panel->mapTo(area->widget(), QPoint(0, panel->height())).y();
+  };
+  int right = 0;
+  for (const auto* table : window->currentPage()->findChildren<pages::DataTable*>()) {
+    if (table->isVisible() && table->mapTo(area->widget(), QPoint()).x() > area->width() / 2)
+      right = std::max(right, table->mapTo(area->widget(), QPoint(0, table->height())).y());
+  }
+  const auto* memory = child<timeline::BarChart>(QStringLiteral("Memory per stage"));
+  const auto [least, most, now] = memory->heights();
+  EXPECT_GT(now, least);
+  EXPECT_TRUE(now == most || endOf("Memory per stage") > right - 60) << now << " of " << most;
+}
+
 TEST_F(LayoutTest, ChartsWithABarForEachDeviceStandBesideEachOther) {
   openAt({1600, 900}, QStringLiteral("engines"));
   const auto* whole = child<timeline::BarChart>(QStringLiteral("What each device does"));

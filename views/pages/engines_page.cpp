@@ -176,8 +176,7 @@ class EnginesPage : public shell::Page {
         notes);
     communication_->setTitle(
         tr("Communication"),
-        limited(tr("%1 of the last call in which a transfer or collective goes on; on the right, the "
-                   "share of the call in which the device waits for it")
+        limited(tr("%1 of the last call; on the right, the share in which the device waits for it")
                     .arg(chartUnit(data_->section.time())),
                 shown, table.rows.size(), tr("devices")));
   }

@@ -37,7 +37,8 @@ class HeightSharing {
     }
   }
 
-  /// Everything in these parts whose turn it is takes the same share of what it may grow by.
+  /// Everything in these parts whose turn it is takes the same share of what it may grow by. A column alone
+  /// may also become as tall as the other one, which makes the page no taller.
   void give(shell::Growing::Turn turn, std::initializer_list<Part> parts) {
     Heights wanted{};
     for (const Part part : parts) {
@@ -47,7 +48,10 @@ class HeightSharing {
     double share = 1;
     for (const Part column : {kLeft, kRight}) {
       const int all = sumBeside(wanted, column);
-      if (all > 0) share = std::min(share, std::max(0, room_ - sumBeside(heights_, column)) / double(all));
+      int free = room_ - sumBeside(heights_, column);
+      if (parts.size() == 1)
+        free = std::max(free, heights_[column == kLeft ? kRight : kLeft] - heights_[column]);
+      if (all > 0) share = std::min(share, std::max(0, free) / double(all));
     }
     for (const Part part : parts) {
       for (auto& [one, height] : grown_[part]) {
