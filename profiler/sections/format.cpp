@@ -46,6 +46,7 @@ std::string seconds(double value) {
 }
 
 std::string formatBytes(double value) {
+  if (value > 0 && value < 1) return "< 1 B";  // a mean; there are no parts of a byte
   static constexpr const char* binary[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   static constexpr const char* decimal[] = {"B", "kB", "MB", "GB", "TB"};
   switch (byteUnits.load()) {

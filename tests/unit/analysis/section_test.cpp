@@ -24,6 +24,7 @@ TEST(FormatCell, ShowsNumbersAsPeopleReadThem) {
   EXPECT_EQ(formatCell(std::int64_t{0}, Format::bytes), "0 B");
   EXPECT_EQ(formatCell(std::int64_t{1023}, Format::bytes), "1,023 B");
   EXPECT_EQ(formatCell(std::int64_t{6}, Format::bytes), "6 B") << "there are no parts of a byte";
+  EXPECT_EQ(formatCell(0.031, Format::bytes), "< 1 B");
   EXPECT_EQ(formatCell(0.831, Format::amount), "0.831") << "small amounts are not rounded to 0";
   EXPECT_EQ(formatCell(12.0, Format::amount), "12");
   EXPECT_EQ(formatCell(12.34, Format::amount), "12.3");
