@@ -30,6 +30,7 @@
 #include "views/pages/parts/insight_card.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
+#include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/tree_table.h"
 #include "views/shell/growing.h"
 #include "views/shell/sidebar.h"
@@ -513,6 +514,23 @@ TEST_F(LayoutTest, ACurveThatIsLeftOverIsAsWideAsThePage) {
   }
   ASSERT_EQ(charts.size(), 1U);
   EXPECT_GT(charts[0]->width(), child<pages::ColumnsArea>()->viewport()->width() * 9 / 10);
+}
+
+TEST_F(LayoutTest, OnlySharesHaveBars) {
+  pages::DataTable table(*palette);
+  table.setTable({"checks",
+                  "Checks",
+                  "",
+                  {{"share", "Share", sections::Format::fraction, ""},
+                   {"bias", "Bias", sections::Format::fraction, ""},
+                   {"delta_share", "Change", sections::Format::fraction, ""}},
+                  {{0.2, 0.1, 0.3}, {0.3, -0.1, 0.4}}});
+  const auto bar = [&](int column) {
+    return table.model()->index(0, column).data(pages::SectionTableModel::kShareRole);
+  };
+  EXPECT_EQ(bar(0), QVariant(0.2));
+  EXPECT_FALSE(bar(1).isValid()) << "a bias may be negative";
+  EXPECT_FALSE(bar(2).isValid()) << "so may a change";
 }
 
 TEST_F(LayoutTest, ATableOfFewOperationsHasNoEmptyRoom) {
