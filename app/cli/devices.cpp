@@ -13,7 +13,9 @@ namespace pipescope::cli {
 namespace {
 
 /// A figure as a number, so that JSON holds one. Figures that are words stay words.
-sections::Cell figureCell(const std::string& text) {
+sections::Cell figureCell(const std::string& figure) {
+  std::string text = figure;
+  std::erase(text, ',');
   const char *begin = text.data(), *end = begin + text.size();
   std::int64_t whole = 0;
   double value = 0;
@@ -21,7 +23,7 @@ sections::Cell figureCell(const std::string& text) {
     return whole;
   const auto read = std::from_chars(begin, end, value);
   if (read.ec == std::errc() && read.ptr == end && std::isfinite(value)) return value;
-  return text;
+  return figure;
 }
 
 base::Result<sections::Section> describe(const std::string& name) {

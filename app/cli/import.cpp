@@ -12,6 +12,7 @@
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
 #include "engine/numerics/thread_pool.h"
+#include "profiler/base/number_text.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/file_sink.h"
@@ -112,9 +113,9 @@ base::Status runImport(const ImportOptions& options) {
   finishProgress(*progress);
   if (!imported.ok()) return imported.error();
   for (const std::string& finding : imported->findings) fmt::print(stderr, "note: {}\n", finding);
-  const int status =
-      print(fmt::format("{}: {} events of {} {}, {} slices\n", options.output, imported->events,
-                        imported->files, imported->files == 1 ? "trace" : "traces", imported->slices));
+  const int status = print(fmt::format(
+      "{}: {} events of {} {}, {} slices\n", options.output, base::groupedText(imported->events),
+      imported->files, imported->files == 1 ? "trace" : "traces", base::groupedText(imported->slices)));
   return status == kDone ? base::Status() : base::ioError("Standard output is closed.");
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "profiler/base/number_text.h"
 #include "profiler/sections/column_text.h"
 #include "profiler/sections/section.h"
 
@@ -61,7 +62,7 @@ std::string scheduleText(const TriedPlan& tried) {
 }
 
 std::size_t longestStage(const TriedPlan& tried) {
-  const auto longest = std::ranges::max_element(tried.stages, {}, &TriedStage::time);
+  const auto longest = std::ranges::max_element(tried.stages, {}, &TriedStage::occupied);
   return static_cast<std::size_t>(longest - tried.stages.begin());
 }
 
@@ -161,7 +162,7 @@ std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
         fmt::format("training.gradient_accumulation is not given, so that a weight update of every variant "
                     "has {} samples: "
                     "two micro-batches for each device. Give it to plan for another number of samples.",
-                    best.microBatches * best.microBatchSize * best.replicas));
+                    base::groupedText(best.microBatches * best.microBatchSize * best.replicas)));
   }
   if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
     remarks.push_back(equal);
@@ -187,6 +188,7 @@ sections::SectionTable planTable(const char* key, const char* title, const Tried
       {"blocks", "Blocks", Format::list, ""},         {"operators", "Operators", Format::count, ""},
       {"forward", "Forward", Format::seconds, ""},    {"recompute", "Recompute", Format::seconds, ""},
       {"backward", "Backward", Format::seconds, ""},  {"host", "Host", Format::seconds, ""},
+      {"exchange", "Exchange", Format::seconds, ""},  {"occupied", "Occupied", Format::seconds, ""},
       {"parameters", "Parameters", Format::bytes, ""}};
   const bool missing = tried.value.missing > 0;
   if (missing) table.columns.push_back({"missing", "Lacks", Format::bytes, ""});
@@ -198,10 +200,10 @@ sections::SectionTable planTable(const char* key, const char* title, const Tried
     table.rows.push_back({static_cast<std::int64_t>(s), static_cast<std::int64_t>(stage.device),
                           blocksText(stage), stage.operators, seconds(stage.forward),
                           seconds(stage.recompute), seconds(stage.backward), seconds(stage.host),
-                          stage.parameters});
+                          seconds(stage.exchange), seconds(stage.occupied), stage.parameters});
     if (missing) table.rows.back().emplace_back(stage.missing);
   }
-  sections::hideUnused(table, {"recompute", "backward", "host"});
+  sections::hideUnused(table, {"recompute", "backward", "host", "exchange"});
   return table;
 }
 
@@ -294,6 +296,8 @@ Json stagesJson(const TriedPlan& tried) {
     json["recompute_ms"] = ms(stage.recompute);
     json["backward_ms"] = ms(stage.backward);
     json["host_ms"] = ms(stage.host);
+    json["exchange_ms"] = ms(stage.exchange);
+    json["occupied_ms"] = ms(stage.occupied);
     json["activation_bytes"] = stage.activations;
     json["parameter_bytes"] = stage.parameters;
     json["largest_span_bytes"] = stage.used;
@@ -307,7 +311,7 @@ Json stagesJson(const TriedPlan& tried) {
 Json triedJson(const TriedPlan& tried) {
   Json json;
   const TriedStage& longest = tried.stages[longestStage(tried)];
-  json["largest_stage_ms"] = modelNumber(static_cast<double>(longest.time()) / tried.ticksPerSecond * 1e3);
+  json["largest_stage_ms"] = modelNumber(static_cast<double>(longest.occupied) / tried.ticksPerSecond * 1e3);
   json["stages"] = stagesJson(tried);
   json["samples_per_second"] = modelNumber(tried.samplesPerSecond);
   json["fits"] = tried.value.missing == 0;

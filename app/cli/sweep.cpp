@@ -17,6 +17,7 @@
 #include "app/run/request/instance_launch.h"
 #include "app/run/sweep/questions.h"
 #include "engine/numerics/instance_module.h"
+#include "profiler/sections/sweep_file.h"
 
 namespace pipescope::cli {
 namespace {
@@ -114,14 +115,18 @@ base::Result<std::string> render(const SweepOptions& options, const app::SweepTa
                                  const std::vector<app::SweepAnswer>& asked) {
   if (options.format == "json") return sections::toJson(app::sweepSection(table)) + "\n";
   if (options.format == "csv") return sections::toCsv(app::sweepSection(table), "sweep");
-  if (asked.empty()) return options.output.empty() ? sections::toText(app::sweepSection(table)) : "";
+  const auto textOf = [](sections::Section section) {
+    sections::showCostUnits(section.tables.front());
+    return sections::toText(section);
+  };
+  if (asked.empty()) return options.output.empty() ? textOf(app::sweepSection(table)) : "";
   std::string text;
   for (const app::SweepAnswer& answer : asked) {
     text += (text.empty() ? "" : "\n") + answer.sentence + "\n";
     if (answer.rows.empty()) continue;
     sections::Section rows = app::sweepSection(table, answer.rows);
     rows.facts.clear();
-    const std::string shown = sections::toText(rows);
+    const std::string shown = textOf(std::move(rows));
     text += shown.substr(shown.find("Combinations"));
   }
   return text;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::cli {
 namespace {
@@ -37,8 +38,8 @@ std::string json(const store::Verification& v) {
 std::string text(const store::Verification& v) {
   std::string state = model::toString(v.state.state);
   if (!v.state.reason.empty()) state += ": " + v.state.reason;
-  std::string lines =
-      fmt::format("{}: {} rows in {} tables, state {}\n", verdict(v), v.rows, v.tables, state);
+  std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n", verdict(v),
+                                  base::groupedText(v.rows), v.tables, state);
   for (const std::string& hole : v.holes) lines += "hole: " + withTypedPaths(hole) + "\n";
   if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
   return lines;

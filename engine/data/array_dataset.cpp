@@ -12,6 +12,7 @@
 #include "engine/onnx/reader.h"
 #include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 namespace {
@@ -65,7 +66,8 @@ class ArrayDataset : public Dataset {
       dataset->names_.push_back(name);
       dataset->arrays_.push_back(std::move(array));
     }
-    dataset->description_ = fmt::format("{} samples of {}", dataset->size(), dataset->description_);
+    dataset->description_ =
+        fmt::format("{} samples of {}", base::groupedText(dataset->size()), dataset->description_);
     return std::unique_ptr<Dataset>(std::move(dataset));
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/data/data_random.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 
@@ -27,7 +28,8 @@ base::Status checkBatchShape(const BatchShape& shape) {
       return base::badInput(fmt::format(
           "one call would take more than {} samples ({} micro-batch size × {} device iterations × {} "
           "gradient accumulation × {} replicas); make one of them smaller",
-          mostRows, shape.microBatch, shape.deviceIterations, shape.accumulation, shape.replicas));
+          base::groupedText(mostRows), shape.microBatch, shape.deviceIterations, shape.accumulation,
+          shape.replicas));
     }
     rows *= value;
   }

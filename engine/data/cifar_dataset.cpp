@@ -10,6 +10,7 @@
 #include "engine/data/labelled_images.h"
 #include "engine/data/npy_file.h"
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 namespace {
@@ -40,7 +41,8 @@ base::Status checkRecords(const CifarKind& kind, const fs::path& file, std::uint
   const std::size_t record = kind.labels + kPixels;
   if (bytes > 0 && bytes % record == 0) return {};
   return base::badInput(fmt::format("'{}' has {} bytes, which are not whole {} records of {}; fetch it again",
-                                    file.string(), bytes, kind.name, record));
+                                    file.string(), base::groupedText(static_cast<std::int64_t>(bytes)),
+                                    kind.name, base::groupedText(static_cast<std::int64_t>(record))));
 }
 
 class CifarDataset : public LabelledImages {
@@ -64,7 +66,7 @@ class CifarDataset : public LabelledImages {
   }
 
   std::string description() const override {
-    return fmt::format("{} {} images of {}", size(), kind_.name, description_);
+    return fmt::format("{} {} images of {}", base::groupedText(size()), kind_.name, description_);
   }
   std::int64_t size() const override {
     return static_cast<std::int64_t>(records_.size() / (kind_.labels + kPixels));

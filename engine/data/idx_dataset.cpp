@@ -9,6 +9,7 @@
 #include "engine/data/dataset_registry.h"
 #include "engine/data/mnist_files.h"
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 
@@ -21,9 +22,9 @@ base::Status checkIdxExtents(const fs::path& imageFile, const std::vector<std::i
                              const fs::path& labelFile, const std::vector<std::int64_t>& labels,
                              const graph::Shape& sampleShape) {
   if (images[0] != labels[0]) {
-    return base::badInput(
-        fmt::format("'{}' holds {} images but '{}' holds {} labels; use two files of the same data set",
-                    imageFile.string(), images[0], labelFile.string(), labels[0]));
+    return base::badInput(fmt::format(
+        "'{}' holds {} images but '{}' holds {} labels; use two files of the same data set",
+        imageFile.string(), base::groupedText(images[0]), labelFile.string(), base::groupedText(labels[0])));
   }
   const graph::Shape shape = {1, images[1], images[2]};
   if (!sampleShape.empty() && graph::elementCount(sampleShape) != graph::elementCount(shape)) {
@@ -80,8 +81,8 @@ base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& direc
   }
   const graph::Shape shape = {1, images.extents[1], images.extents[2]};
   std::unique_ptr<IdxDataset> dataset(new IdxDataset);
-  dataset->description_ = fmt::format("{} {} images of '{}'", images.extents[0], toString(split),
-                                      imageFile.parent_path().string());
+  dataset->description_ = fmt::format("{} {} images of '{}'", base::groupedText(images.extents[0]),
+                                      toString(split), imageFile.parent_path().string());
   dataset->images_ = std::move(images);
   dataset->labels_ = std::move(labels.values);
   dataset->shape_ = options.sampleShape.empty() ? shape : options.sampleShape;

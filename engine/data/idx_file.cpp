@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 
@@ -170,7 +171,7 @@ Result<std::int64_t> checkedSize(const std::vector<std::int64_t>& extents, const
       return base::badInput(
           fmt::format("'{}' says that it holds {} items, more than {} bytes; the file is damaged, or must be "
                       "split into smaller ones",
-                      name, extents[0], maximumIdxBytes));
+                      name, base::groupedText(extents[0]), base::groupedText(maximumIdxBytes)));
     }
     total *= extents[i];
   }
@@ -180,13 +181,14 @@ Result<std::int64_t> checkedSize(const std::vector<std::int64_t>& extents, const
 base::Error idxTruncated(const std::string& name, std::size_t total, std::size_t have) {
   return base::badInput(fmt::format(
       "'{}' is truncated: its header promises {} bytes of data, it holds {}; download or copy it anew", name,
-      total, have));
+      base::groupedText(static_cast<std::int64_t>(total)),
+      base::groupedText(static_cast<std::int64_t>(have))));
 }
 
 base::Error idxTooLong(const std::string& name, std::size_t total) {
   return base::badInput(fmt::format(
       "'{}' is longer than the {} bytes of data that its header promises; download or copy it anew", name,
-      total));
+      base::groupedText(static_cast<std::int64_t>(total))));
 }
 
 Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, const std::string& name) {
@@ -202,7 +204,7 @@ Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, 
   } catch (const std::bad_alloc&) {
     return base::ioError(fmt::format(
         "not enough memory to read '{}' ({} bytes); close other programs or use a smaller data set", name,
-        total));
+        base::groupedText(size)));
   }
   std::array<std::uint8_t, 1> extra{};
   // This read also makes zlib verify the checksum.

@@ -8,6 +8,7 @@
 #include "engine/data/image_file.h"
 #include "engine/data/labelled_images.h"
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::data {
@@ -68,8 +69,9 @@ class ImageFolder : public LabelledImages {
       return badInput(fmt::format(
           "'{}' has no images: it needs a folder for each class, with .png or .jpg files", folder.string()));
     }
-    dataset->description_ = fmt::format("{} images of {} classes in '{}'", dataset->files_.size(),
-                                        dataset->classes_, folder.string());
+    dataset->description_ =
+        fmt::format("{} images of {} classes in '{}'", base::groupedText(std::ssize(dataset->files_)),
+                    dataset->classes_, folder.string());
     return std::unique_ptr<Dataset>(std::move(dataset));
   }
 

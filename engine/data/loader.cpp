@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::data {
@@ -92,7 +93,7 @@ class Loader::Worker {
     return base::ioError(
         fmt::format("not enough memory for a call of {} samples of {}; make the micro-batch size or the "
                     "device iterations smaller",
-                    options_.shape.rows(), toString(fields_)));
+                    base::groupedText(options_.shape.rows()), toString(fields_)));
   }
 
   void produce() {
@@ -196,14 +197,14 @@ base::Result<std::unique_ptr<Loader>> Loader::create(std::shared_ptr<const Datas
   if (part.instances > 1 && options.shape.rows() > dataset->size() / part.instances) {
     return base::badInput(fmt::format(
         "one call takes {} samples in each of {} instances, but there are only {}: make one of them smaller",
-        options.shape.rows(), part.instances, dataset->description()));
+        base::groupedText(options.shape.rows()), part.instances, dataset->description()));
   }
   if (options.shape.rows() > dataset->size()) {
-    return base::badInput(
-        fmt::format("one call takes {} samples ({} micro-batch size × {} device iterations × {} gradient "
-                    "accumulation × {} replicas) but there are only {}: make one of them smaller",
-                    options.shape.rows(), options.shape.microBatch, options.shape.deviceIterations,
-                    options.shape.accumulation, options.shape.replicas, dataset->description()));
+    return base::badInput(fmt::format(
+        "one call takes {} samples ({} micro-batch size × {} device iterations × {} gradient "
+        "accumulation × {} replicas) but there are only {}: make one of them smaller",
+        base::groupedText(options.shape.rows()), options.shape.microBatch, options.shape.deviceIterations,
+        options.shape.accumulation, options.shape.replicas, dataset->description()));
   }
   auto worker = std::make_unique<Worker>(std::move(dataset), options);
   PIPESCOPE_TRY(worker->start());

@@ -11,6 +11,7 @@
 #include "engine/data/data_random.h"
 #include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::data {
 
@@ -104,8 +105,8 @@ void fill(const FieldRequest& field, DataRandom& random, std::span<std::byte> ro
 base::Result<std::unique_ptr<SyntheticDataset>> SyntheticDataset::create(const Options& options) {
   if (options.count < 1 || options.count > mostSamples) {
     return base::badInput(
-        fmt::format("a synthetic data set of {} samples cannot be made; give a count of 1…{}", options.count,
-                    mostSamples));
+        fmt::format("a synthetic data set of {} samples cannot be made; give a count of 1…{}",
+                    base::groupedText(options.count), base::groupedText(mostSamples)));
   }
   if (options.fields.empty())
     return base::badInput("synthetic data takes its fields from the model, but there is none");
@@ -114,8 +115,8 @@ base::Result<std::unique_ptr<SyntheticDataset>> SyntheticDataset::create(const O
 }
 
 std::string SyntheticDataset::description() const {
-  return fmt::format("{} synthetic {} samples (seed {})", options_.count, toString(options_.split),
-                     options_.seed);
+  return fmt::format("{} synthetic {} samples (seed {})", base::groupedText(options_.count),
+                     toString(options_.split), options_.seed);
 }
 
 std::vector<Field> SyntheticDataset::fields() const {

@@ -1,11 +1,29 @@
 #pragma once
 // What the emulator says that a compiled run takes, without a record of it.
+#include <vector>
+
 #include "engine/compile/model/compilation.h"
 #include "engine/compile/model/fixed_compiler.h"
 #include "profiler/base/result.h"
 #include "profiler/base/units.h"
 
 namespace pipescope::plan {
+
+/// What keeps the device of a stage busy for a micro-batch, in ticks.
+struct StageOccupancy {
+  /// Time in which no pass or host copy runs and a transfer of the device keeps it from computing, divided
+  /// between the stages of the device. 0 where passes start as soon as their inputs are there, because
+  /// transfers then run beside them.
+  std::int64_t exchange = 0;
+  std::int64_t occupied = 0;  ///< passes and host copies, without counting a moment twice, and `exchange`
+};
+
+struct EmulatedCall {
+  base::Ticks ticks;
+  std::vector<StageOccupancy> stages;  ///< of the first replica
+};
+/// The first call of an executable. The figures of its stages are those that a profile of it shows.
+EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t executable = 0);
 
 /// Ticks of one call of the run. Errors: those of compileFixed.
 base::Result<base::Ticks> callTicks(const compile::FixedRun& run);

@@ -100,7 +100,12 @@ TriedPlan tryOut(const compile::Compilation& compilation) {
   }
   tried.overflow = compilation.overflow();
   const emulate::ExecutableFacts& facts = executable.facts;
-  tried.value.time = callTicks(compilation).count;
+  const EmulatedCall call = emulatedCall(compilation);
+  for (std::size_t s = 0; s < tried.stages.size(); ++s) {
+    tried.stages[s].exchange = call.stages[s].exchange;
+    tried.stages[s].occupied = call.stages[s].occupied;
+  }
+  tried.value.time = call.ticks.count;
   tried.ticksPerSecond = static_cast<double>(compilation.system->devices().front().ticksPerSecond);
   const double seconds = static_cast<double>(tried.value.time) / tried.ticksPerSecond;
   const auto samples = static_cast<double>(facts.rows() * facts.iterations);

@@ -15,14 +15,17 @@ struct TriedStage {
   std::int64_t operators = 0;  ///< of the forward pass
   int device = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
-  std::int64_t host = 0;         ///< copies from and to the host
+  std::int64_t host = 0;      ///< copies from and to the host
+  std::int64_t exchange = 0;  ///< in which transfers keep its device from computing
+  /// What keeps its device busy: passes, host copies and exchange. The limiting stage is the one where this
+  /// is longest.
+  std::int64_t occupied = 0;
   std::int64_t parameters = 0;   ///< bytes of its weights
   std::int64_t activations = 0;  ///< bytes of the results of its forward operators
   /// Bytes of the fullest unit (for example tile) of its device's memories, and what the unit has room for.
   /// Several memories: of the one that is filled most.
   std::int64_t used = 0, room = 0;
   std::int64_t missing = 0;  ///< bytes that its device lacks
-  std::int64_t time() const { return forward + recompute + backward + host; }
 };
 
 struct TriedPlan {

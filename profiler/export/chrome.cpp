@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/base/number_text.h"
 #include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
 
@@ -120,7 +121,8 @@ class Chrome {
     return base::badInput(
         fmt::format("These are {} steps once segments are expanded, more than the {} that a Chrome trace can "
                     "sensibly hold. Export {}without steps (--no-steps).",
-                    events, kMostChromeEvents, request_.run ? "" : "a single call (--call 1), or "));
+                    base::groupedText(events), base::groupedText(kMostChromeEvents),
+                    request_.run ? "" : "a single call (--call 1), or "));
   }
 
   base::Status names() {

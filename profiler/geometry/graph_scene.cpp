@@ -141,6 +141,32 @@ std::vector<Box> GraphScene::groundsOf(int region) const {
   return grounds;
 }
 
+/// A place at the top of a ground that no line crosses: on the left, on the right, between them, or beside
+/// the ground. On the left where all are crossed.
+Box GraphScene::regionLabelPlace(const GraphPlace& place, const Box& ground, int width, int height,
+                                 const Shapes& shapes) const {
+  constexpr int kStep = 4, kEdge = 2;
+  const int first = ground.x + kEdge, last = ground.right() - kEdge - width, y = ground.y + 1;
+  const auto isFree = [&](int x) {
+    const Box box{x, y, width, height};
+    return std::ranges::none_of(shapes.lines, [&](const Line& line) { return crosses(line, box); });
+  };
+  if (isFree(first)) return {first, y, width, height};
+  for (int x = last; x > first; x -= kStep) {
+    if (isFree(x)) return {x, y, width, height};
+  }
+  const auto isEmpty = [&](int x) {
+    const Box box{x, y, width, height};
+    return isFree(x) && std::ranges::none_of(layout_.boxes, [&](const Box& other) {
+             return overlaps(box, placed(place, withMargins(other)));
+           });
+  };
+  for (const int x : {ground.right() + kEdge, ground.x - kEdge - width}) {
+    if (isEmpty(x)) return {x, y, width, height};
+  }
+  return {first, y, width, height};
+}
+
 void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
   std::set<int> regions;
   for (const SceneBox& box : boxes_) {
@@ -154,12 +180,8 @@ void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure
       const int room = pixel((kRegionTop - 2) * place.scale);
       const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
       if (room < kLowestText || name.empty()) continue;
-      const Box left{ground.x + 2, ground.y + 1, measure.width(name) + 8, room};
-      const Box right{ground.right() - 2 - left.width, left.y, left.width, left.height};
-      const auto isFree = [&](const Box& box) {
-        return std::ranges::none_of(shapes.lines, [&](const Line& line) { return crosses(line, box); });
-      };
-      shapes.labels.push_back({isFree(left) || !isFree(right) ? left : right, name, ColourRole::dimmed});
+      const Box at = regionLabelPlace(place, ground, measure.width(name) + 8, room, shapes);
+      shapes.labels.push_back({at, name, ColourRole::dimmed});
     }
   }
 }

@@ -50,6 +50,8 @@ class GraphScene {
   void fold();
   /// The grounds of a region. There are several if boxes of other regions lie between its own.
   std::vector<Box> groundsOf(int region) const;
+  Box regionLabelPlace(const GraphPlace& place, const Box& ground, int width, int height,
+                       const Shapes& shapes) const;
   void drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const;
   void drawArcs(const GraphPlace& place, const Box& canvas, Shapes& shapes) const;
   void drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,

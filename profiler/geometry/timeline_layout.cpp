@@ -43,7 +43,7 @@ class Builder {
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
       if (isEmpty(device, t)) continue;
-      const bool needed = group.collapsed ? t == 0 : showsPasses(device.tracks[t]);
+      const bool needed = group.collapsed ? t == 0 : showsPasses(device.tracks[t], options_.steps);
       if (needed)
         add({.kind = RowKind::activity,
              .device = index,
@@ -61,16 +61,6 @@ class Builder {
     group.height = y_ - metrics_.rowGap - group.y;
     y_ += metrics_.groupGap - metrics_.rowGap;
     layout_.groups.push_back(std::move(group));
-  }
-
-  /// False if a track holds nothing but steps of which it is not known what they belong to. Its rows of steps
-  /// show all of them.
-  bool showsPasses(const analysis::TraceTrack& track) const {
-    if (options_.steps == StepRows::none || !track.waits.empty()) return true;
-    const auto known = [](const auto& row) { return row.pass != model::Pass::other; };
-    return std::any_of(track.placements.begin(), track.placements.end(), known) ||
-           std::any_of(track.far.begin(), track.far.end(), known) ||
-           (track.placements.empty() && track.far.empty());
   }
 
   /// A lane on which nothing happens has no row, unless the device has no other.
@@ -198,7 +188,7 @@ class Builder {
             level == 0 && name != trace_.laneNames.end() && (track == 0 || name->second != from.name);
         std::string label = named ? laneName(device, name->second) : std::string();
         // Without a row of passes, the first row of steps carries the name of the track.
-        if (level == 0 && lane == 0 && !showsPasses(from)) label = from.name;
+        if (level == 0 && lane == 0 && !showsPasses(from, options_.steps)) label = from.name;
         add({.kind = RowKind::flame,
              .device = device,
              .track = track,
@@ -297,6 +287,14 @@ std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOption
   }
   for (int d = 0; d < count; ++d) take(d);
   return devices;
+}
+
+bool showsPasses(const analysis::TraceTrack& track, StepRows steps) {
+  if (steps == StepRows::none || !track.waits.empty()) return true;
+  const auto known = [](const auto& row) { return row.pass != model::Pass::other; };
+  return std::any_of(track.placements.begin(), track.placements.end(), known) ||
+         std::any_of(track.far.begin(), track.far.end(), known) ||
+         (track.placements.empty() && track.far.empty());
 }
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,

@@ -94,6 +94,10 @@ std::vector<int> foldedDevices(const analysis::Trace& trace, const TimelineOptio
 /// The visible devices in their order.
 std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
+/// False if a track holds nothing but steps of which it is not known what they belong to. Its rows of steps
+/// show all of them, so it has no row of passes.
+bool showsPasses(const analysis::TraceTrack& track, StepRows steps);
+
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
                               const RowMetrics& metrics = {});
 

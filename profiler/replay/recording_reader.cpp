@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "profiler/analysis/rows_of_run.h"
+#include "profiler/base/number_text.h"
 #include "profiler/replay/flow_reader.h"
 #include "profiler/replay/work_reader.h"
 
@@ -120,7 +121,7 @@ base::Result<CallRows> readRows(const model::ProfileSource& source, const model:
     return base::badInput(
         fmt::format("The call has {} placements; a replay takes at most {}. Record a call with fewer "
                     "iterations or micro-batches.",
-                    rows.placements.size(), kMostPlacements));
+                    base::groupedText(std::ssize(rows.placements)), base::groupedText(kMostPlacements)));
   PIPESCOPE_ASSIGN(rows.transfers, analysis::rowsOfRun<model::Transfer>(source, run));
   PIPESCOPE_ASSIGN(rows.waits, analysis::rowsOfRun<model::Wait>(source, run));
   return rows;

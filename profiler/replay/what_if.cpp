@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/base/byte_text.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
 
@@ -65,8 +66,8 @@ void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
                           std::max<std::int64_t>(fit.stashAfter.value_or(1), 1))
             : fmt::format("its stash would hold {} micro-batches instead of {}", fit.stashAfter.value_or(0),
                           fit.stashBefore.value_or(0));
-    remarks.push_back(fmt::format("Stage {} would not fit: {}, which adds {} bytes to its device.", fit.stage,
-                                  why, fit.added.count));
+    remarks.push_back(fmt::format("Stage {} would not fit: {}, which adds {} to its device.", fit.stage, why,
+                                  base::byteText(fit.added.count)));
   }
 }
 

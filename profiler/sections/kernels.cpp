@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "profiler/base/number_text.h"
 #include "profiler/sections/kernel_names.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -177,7 +178,7 @@ base::Result<Section> makeKernels(const Context& context) {
     section.remarks.push_back(
         fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "
                     "host count only these.",
-                    launched, count));
+                    base::groupedText(launched), base::groupedText(count)));
   return section;
 }
 

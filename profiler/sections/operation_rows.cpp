@@ -123,8 +123,8 @@ class OperationTable {
                              "all iterations of a call", false});
     for (const SectionColumn& column :
          {SectionColumn{"compute_cycles", "Compute", Format::ticks, ""},
-          SectionColumn{"exchange_cycles", words_.exchange, Format::ticks,
-                        "within the chip, and collectives"},
+          SectionColumn{"exchange_cycles", words_.exchange, Format::ticks, "within the chip, and collectives",
+                        isShownSum(words_, whole_.exchange.count)},
           SectionColumn{"sync_cycles", "Sync", Format::ticks, "", isShownSum(words_, whole_.sync.count)},
           SectionColumn{"other_cycles", "Other", Format::ticks,
                         "copies from and to the host, and other steps", false},
@@ -143,7 +143,8 @@ class OperationTable {
           SectionColumn{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
                         isShownSum(words_, whole_.code.count)},
           SectionColumn{"always_live_bytes", "Tensors", Format::bytes,
-                        "weights, optimizer state, accumulators, stashes"}})
+                        "weights, optimizer state, accumulators, stashes",
+                        isShownSum(words_, whole_.weights.count)}})
       table.columns.push_back(column);
   }
 

@@ -158,7 +158,27 @@ base::Result<SweepFile> readSweepFile(const std::string& path) {
     const std::string own = profile == none ? "" : wordsOfCell(row[profile]);
     file.profiles.push_back(own.empty() ? "" : (folder / own).lexically_normal().string());
   }
+  showCostUnits(file.table);
   return file;
+}
+
+void showCostUnits(SectionTable& table) {
+  constexpr double kMicrosecondsPerUnit = 1e6;
+  std::optional<std::size_t> step;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string& key = table.columns[c].key;
+    if (key == "step_time_us") step = c;
+    const bool any = std::ranges::any_of(
+        table.rows, [c](const auto& row) { return !std::holds_alternative<std::monostate>(row[c]); });
+    if (key == "samples_per_second" && any) return;
+  }
+  if (!step) return;
+  table.columns[*step].heading = "Step time, cost units";
+  table.columns[*step].doc = "mean length of an iteration";
+  table.columns[*step].format = Format::number;
+  for (std::vector<Cell>& row : table.rows) {
+    if (const auto value = numberOfCell(row[*step])) row[*step] = *value / kMicrosecondsPerUnit;
+  }
 }
 
 bool isSweepFile(const std::string& path) {

@@ -20,6 +20,10 @@ inline constexpr const char *kSweepHash = "configuration_hash", *kSweepProfile =
 /// The property of a profile that names the table of the sweep from which it comes.
 inline constexpr const char* kSweepTableProperty = "sweep_table";
 
+/// Writes step times in cost units where they are costs: no row has a rate of samples then, though steps have
+/// lengths. For text and window; programs read microseconds, in which a cost unit counts as a second.
+void showCostUnits(SectionTable& table);
+
 struct SweepFile {
   std::string name;                   ///< of the model, or else of the file
   SectionTable table;                 ///< varied keys, figures that some row has, remarks

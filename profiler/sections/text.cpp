@@ -65,7 +65,20 @@ std::vector<std::string> columnTexts(const SectionTable& table, std::size_t colu
   return texts;
 }
 
+/// A column that this profile cannot fill is left out, as in the window.
+bool isShown(const SectionTable& table, std::size_t column) {
+  return table.columns[column].inText && !std::ranges::all_of(table.rows, [column](const auto& row) {
+           return std::holds_alternative<std::monostate>(row[column]);
+         });
+}
+
+/// Empty where the table has names but no figures.
 std::string tableText(const SectionTable& table, double ticksPerShownUnit) {
+  std::vector<bool> isColumnShown;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) isColumnShown.push_back(isShown(table, c));
+  const auto shownColumns = std::ranges::count(isColumnShown, true);
+  if (shownColumns < 2 && shownColumns < std::ranges::count_if(table.columns, &SectionColumn::inText))
+    return {};
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   std::vector<std::vector<std::string>> texts;
@@ -79,7 +92,7 @@ std::string tableText(const SectionTable& table, double ticksPerShownUnit) {
   const auto line = [&](auto textOfColumn) {
     std::string text = " ";
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (table.columns[c].inText) text += " " + padded(textOfColumn(c), widths[c], right[c]) + " ";
+      if (isColumnShown[c]) text += " " + padded(textOfColumn(c), widths[c], right[c]) + " ";
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";

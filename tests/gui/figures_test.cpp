@@ -316,5 +316,22 @@ TEST_F(FigureTest, AStepIsFoundAgainFromItsMenu) {
   EXPECT_TRUE(canvas->scene().found() != nullptr);
 }
 
+TEST(ChartBands, AMarkCoversNoPartOfAName) {
+  const QRect strip(100, 5, 200, 16);
+  const auto covered = [&](int mark, int width) {
+    const QRect place = pages::bandTextPlace(strip, width, mark);
+    EXPECT_TRUE(strip.contains(place) || place.isEmpty()) << mark;
+    // The name is written in the middle of its place.
+    const int written = std::min(width, place.width()), left = place.center().x() - written / 2;
+    return mark >= left - 1 && mark <= left + written + 1;
+  };
+  for (int mark = 90; mark < 310; ++mark) {
+    for (const int width : {20, 60, 150, 190}) EXPECT_FALSE(covered(mark, width)) << mark << ", " << width;
+  }
+  EXPECT_NEAR(pages::bandTextPlace(strip, 60, -1).center().x(), strip.center().x(), 1);
+  EXPECT_NEAR(pages::bandTextPlace(strip, 60, 110).center().x(), strip.center().x(), 1) << "the mark is far";
+  EXPECT_EQ(pages::bandTextPlace(strip, 60, 200).width(), 60) << "there is room for all of it";
+}
+
 }  // namespace
 }  // namespace pipescope::testing

@@ -230,5 +230,38 @@ TEST_F(TracePageTest, TheTableSortsFiltersAndCopies) {
   EXPECT_EQ(QApplication::clipboard()->text().count(QLatin1Char('\n')), 5) << "headings and four devices";
 }
 
+TEST_F(TracePageTest, ColumnsThatNoTimeOfTheTraceFillsAreLeftOut) {
+  using Model = pages::RangeModel;
+  for (const FixtureOptions& options :
+       {FixtureOptions{}, FixtureOptions{.fixed = true}, FixtureOptions{.imported = true}}) {
+    openTrace(options);
+    auto* table = child<pages::RangeTable>();
+    ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() > 0; }));
+    std::set<int> filled;
+    for (const analysis::RangeStatistics& row :
+         analysis::rangeStatistics(trace(), trace().start, trace().end)) {
+      for (const auto& [column, bytes] :
+           {std::pair(Model::streamIn, row.streamIn), std::pair(Model::streamOut, row.streamOut),
+            std::pair(Model::globalIn, row.globalIn), std::pair(Model::globalOut, row.globalOut)}) {
+        if (bytes.count > 0 && !options.fixed) filled.insert(column);
+      }
+    }
+    const auto shown = [&] {
+      std::set<int> columns;
+      for (const int column : {Model::streamIn, Model::streamOut, Model::globalIn, Model::globalOut}) {
+        if (!table->isColumnHidden(column)) columns.insert(column);
+      }
+      return columns;
+    };
+    EXPECT_EQ(shown(), filled);
+    EXPECT_EQ(filled.size(), options.fixed ? 0U : 3U) << "one has nothing to show";
+    // A column does not come and go with what is in view.
+    geometry::TimeView view(trace().start, trace().start + base::Ticks(10), range().view().width());
+    window->timeRange().show(view);
+    ASSERT_TRUE(waitFor([&] { return table->ranges()->rows().front().total == base::Ticks(10); }));
+    EXPECT_EQ(shown(), filled);
+  }
+}
+
 }  // namespace
 }  // namespace pipescope::testing

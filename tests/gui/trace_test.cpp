@@ -45,9 +45,10 @@ TEST_F(TracePageTest, ShowsPassesByNameAndWaitsHatched) {
 }
 
 TEST_F(TracePageTest, TheLegendHasEveryColourOnce) {
-  openTrace({.slowHost = true});
-  canvas->zoomToAll();
-  for (int rows = 0; rows < 3; ++rows) {
+  for (int which = 0; which < 6; ++which) {
+    const int rows = which % 3;
+    openTrace(which < 3 ? FixtureOptions{.slowHost = true} : FixtureOptions{.imported = true});
+    canvas->zoomToAll();
     for (int colours = 0; colours < 2; ++colours) {
       choose(child<QComboBox>(QStringLiteral("Rows")), rows);
       choose(child<QComboBox>(QStringLiteral("Colours")), colours);
@@ -65,6 +66,8 @@ TEST_F(TracePageTest, TheLegendHasEveryColourOnce) {
         EXPECT_TRUE(shapes.fills[i].empty() || named.contains(role))
             << geometry::roleKey(role) << " " << rows << colours;
       }
+      constexpr auto kOther = geometry::ColourRole::otherPass;
+      EXPECT_EQ(named.contains(kOther), !shapes.fills[static_cast<std::size_t>(kOther)].empty());
       for (const geometry::Hatch& hatch : shapes.hatches)
         EXPECT_TRUE(hatched.contains(hatch.role)) << geometry::roleKey(hatch.role);
       for (const geometry::Label& label : shapes.labels) {

@@ -178,9 +178,9 @@ TEST(WorkbenchDraft, BlocksMoveBetweenStages) {
 TEST(WorkbenchPrediction, StagesWithinAPercentLimitTogether) {
   const auto sentenceOf = [](double first, double second, double third) {
     workbench::Prediction prediction;
-    for (const double forward : {first, second, third}) {
+    for (const double occupied : {first, second, third}) {
       prediction.stages.emplace_back();
-      prediction.stages.back().forwardMs = forward;
+      prediction.stages.back().occupiedMs = occupied;
     }
     return workbench::predictionSentence(prediction, {});
   };
@@ -189,6 +189,24 @@ TEST(WorkbenchPrediction, StagesWithinAPercentLimitTogether) {
   EXPECT_TRUE(sentenceOf(1, 0.98, 0.5).contains(QStringLiteral(" · stage 0 limits · ")));
   EXPECT_TRUE(sentenceOf(1, 1, 1).contains(QStringLiteral(" · all stages take equally long · ")));
   EXPECT_FALSE(sentenceOf(0, 0, 0).contains(QStringLiteral("stage")));
+}
+
+TEST(WorkbenchPrediction, OneSentenceSaysWhereMemoryIsMissing) {
+  workbench::Prediction prediction;
+  prediction.stages.resize(4);
+  EXPECT_TRUE(workbench::shortageSentence(prediction).isEmpty());
+  prediction.fits = false;
+  prediction.missingBytes = prediction.stages[2].missingBytes = 84'275;  // 82.3 × 1,024 is 84,275.2
+  EXPECT_EQ(workbench::shortageSentence(prediction),
+            QStringLiteral("The device of stage 2 lacks 82.3 KiB on its fullest tile or card."));
+  prediction.stages[1].missingBytes = 1024;
+  EXPECT_EQ(workbench::shortageSentence(prediction),
+            QStringLiteral("The devices of stages 1 and 2 lack memory: that of stage 2 lacks most, 82.3 KiB "
+                           "on its fullest tile or card."));
+  prediction.stages[1].missingBytes = prediction.stages[2].missingBytes = 0;
+  EXPECT_EQ(workbench::shortageSentence(prediction), QStringLiteral("A device lacks 82.3 KiB."));
+  prediction.remarks = QStringList{QStringLiteral("IPU1: 1,472 of 1,472 tiles need more")};
+  EXPECT_FALSE(workbench::predictionSentence(prediction, {}).contains(QStringLiteral("1,472")));
 }
 
 TEST(WorkbenchDraft, FilesAreNamedAfterTheModelOrElseTheSystem) {

@@ -25,6 +25,8 @@ PredictedStage stageIn(const QJsonObject& json) {
   stage.recomputeMs = number("recompute_ms");
   stage.backwardMs = number("backward_ms");
   stage.hostMs = number("host_ms");
+  stage.exchangeMs = number("exchange_ms");
+  stage.occupiedMs = number("occupied_ms");
   stage.usedBytes = static_cast<qint64>(number("largest_span_bytes"));
   stage.roomBytes = static_cast<qint64>(number("unit_capacity_bytes"));
   stage.missingBytes = static_cast<qint64>(number("missing_bytes"));
@@ -53,10 +55,10 @@ base::Result<Prediction> parsePrediction(const QByteArray& bytes) {
 
 std::vector<int> Prediction::limitingStages() const {
   double longest = 0;
-  for (const PredictedStage& stage : stages) longest = std::max(longest, stage.milliseconds());
+  for (const PredictedStage& stage : stages) longest = std::max(longest, stage.occupiedMs);
   std::vector<int> limiting;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (longest > 0 && stages[s].milliseconds() >= longest * (1 - analysis::kEqualStages))
+    if (longest > 0 && stages[s].occupiedMs >= longest * (1 - analysis::kEqualStages))
       limiting.push_back(static_cast<int>(s));
   }
   return limiting;

@@ -15,9 +15,9 @@ namespace pipescope::workbench {
 struct PredictedStage {
   QStringList blocks;
   int device = 0;
-  double forwardMs = 0, recomputeMs = 0, backwardMs = 0, hostMs = 0;
+  double forwardMs = 0, recomputeMs = 0, backwardMs = 0, hostMs = 0, exchangeMs = 0;
+  double occupiedMs = 0;  ///< passes, host copies and exchange; copies may run beside the passes
   qint64 usedBytes = 0, roomBytes = 0, missingBytes = 0;
-  double milliseconds() const { return forwardMs + recomputeMs + backwardMs + hostMs; }
 };
 
 struct Prediction {

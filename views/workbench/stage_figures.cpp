@@ -24,6 +24,10 @@ QString bytesText(qint64 bytes) {
   return QString::fromStdString(sections::formatCell(std::int64_t{bytes}, sections::Format::bytes));
 }
 
+QString shareText(double share) {
+  return QString::fromStdString(sections::formatCell(share, sections::Format::fraction));
+}
+
 /// "+12.0" or "-3.1"; empty where too little has changed.
 QString signedText(double change) {
   if (std::abs(change) < kLeastChange) return {};
@@ -48,15 +52,15 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
   const auto index = static_cast<std::size_t>(stage);
   if (!prediction || stage < 0 || index >= prediction->stages.size()) return {};
   const PredictedStage& now = prediction->stages[index];
-  QStringList lines = {timeText(now.milliseconds()),
+  QStringList lines = {timeText(now.occupiedMs),
                        now.missingBytes > 0 ? tr("lacks %1").arg(bytesText(now.missingBytes))
-                       : now.roomBytes > 0  ? tr("address span %1 %").arg(100 * fillOf(now), 0, 'f', 1)
+                       : now.roomBytes > 0  ? tr("address span %1").arg(shareText(fillOf(now)))
                                             : tr("memory unknown")};
   if (!before || index >= before->stages.size()) return lines;
   const PredictedStage& old = before->stages[index];
-  if (const QString change = changeText(now.milliseconds(), old.milliseconds()); !change.isEmpty())
+  if (const QString change = changeText(now.occupiedMs, old.occupiedMs); !change.isEmpty())
     lines[0] += QStringLiteral("  ") + change;
-  const QString was = tr("%1 %").arg(100 * fillOf(old), 0, 'f', 1);
+  const QString was = shareText(fillOf(old));
   if (now.missingBytes <= 0 && !signedText(100 * (fillOf(now) - fillOf(old))).isEmpty())
     lines[1] += tr("  (was %1)").arg(was);
   return lines;
@@ -70,13 +74,36 @@ QString stageTip(const StagePlace& place, int stage, const std::optional<Predict
   if (!prediction || stage >= static_cast<int>(prediction->stages.size())) return tip;
   const PredictedStage& predicted = prediction->stages[static_cast<std::size_t>(stage)];
   tip += tr("\nPer micro-batch: forward %1, recompute %2, backward %3, host "
-            "copies %4")
+            "copies %4, exchange %5")
              .arg(timeText(predicted.forwardMs), timeText(predicted.recomputeMs),
-                  timeText(predicted.backwardMs), timeText(predicted.hostMs));
+                  timeText(predicted.backwardMs), timeText(predicted.hostMs), timeText(predicted.exchangeMs));
   if (predicted.roomBytes > 0)
     tip += tr("\nLargest address span on a tile or card of the device: %1 of %2")
                .arg(bytesText(predicted.usedBytes), bytesText(predicted.roomBytes));
   return tip;
+}
+
+QString shortageSentence(const Prediction& prediction) {
+  if (prediction.fits) return {};
+  std::vector<int> lacking;
+  int most = -1;
+  for (std::size_t s = 0; s < prediction.stages.size(); ++s) {
+    const qint64 missing = prediction.stages[s].missingBytes;
+    if (missing <= 0) continue;
+    lacking.push_back(static_cast<int>(s));
+    if (most < 0 || missing > prediction.stages[static_cast<std::size_t>(most)].missingBytes)
+      most = lacking.back();
+  }
+  // Another executable may need more than the one whose stages are shown.
+  if (most < 0) return tr("A device lacks %1.").arg(bytesText(prediction.missingBytes));
+  const QString bytes = bytesText(prediction.stages[static_cast<std::size_t>(most)].missingBytes);
+  if (lacking.size() == 1)
+    return tr("The device of stage %1 lacks %2 on its fullest tile or card.").arg(most).arg(bytes);
+  const QString names = QString::fromStdString(sections::stageNames(lacking, prediction.stages.size()));
+  return tr("The devices of %1 lack memory: that of stage %2 lacks most, %3 on its fullest tile or card.")
+      .arg(names)
+      .arg(most)
+      .arg(bytes);
 }
 
 QString predictionSentence(const Prediction& prediction, std::optional<double> start) {
@@ -96,8 +123,6 @@ QString predictionSentence(const Prediction& prediction, std::optional<double> s
   sentence += tr(" · %1 · %2")
                   .arg(prediction.schedule,
                        prediction.devices == 1 ? tr("1 device") : tr("%1 devices").arg(prediction.devices));
-  if (!prediction.fits && !prediction.remarks.isEmpty())
-    sentence += QLatin1Char('\n') + prediction.remarks.front().section(QLatin1Char('\n'), 0, 0);
   return sentence;
 }
 

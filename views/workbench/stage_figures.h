@@ -16,5 +16,7 @@ double fillOf(const PredictedStage& stage);
 QString stageTip(const StagePlace& place, int stage, const std::optional<Prediction>& prediction);
 /// The whole configuration in one line. `start`: the samples per second with which changes are compared.
 QString predictionSentence(const Prediction& prediction, std::optional<double> start);
+/// Which stages' devices lack memory, and how much the fullest lacks; empty where the model fits.
+QString shortageSentence(const Prediction& prediction);
 
 }  // namespace pipescope::workbench

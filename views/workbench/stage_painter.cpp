@@ -15,7 +15,7 @@ constexpr int kRadius = 5, kTextLeft = 8;
 
 double longestOf(const Prediction& prediction) {
   double longest = 0;
-  for (const PredictedStage& stage : prediction.stages) longest = std::max(longest, stage.milliseconds());
+  for (const PredictedStage& stage : prediction.stages) longest = std::max(longest, stage.occupiedMs);
   return longest;
 }
 
@@ -88,7 +88,7 @@ void StagePainter::paintFigures(const StageBox& box, const PredictedStage& stage
     Ui words;
   };
   const Bar bars[] = {
-      {longest > 0 ? stage.milliseconds() / longest : 0, palette_.colour(geometry::ColourRole::forward),
+      {longest > 0 ? stage.occupiedMs / longest : 0, palette_.colour(geometry::ColourRole::forward),
        Ui::text},
       {lacks ? 1 : fillOf(stage), palette_.ui(lacks ? Ui::error : Ui::good), lacks ? Ui::error : Ui::text}};
   int y = box.head.bottom() + 1 + 4;

@@ -129,13 +129,18 @@ void Workbench::makeLayout() {
 QWidget* Workbench::makeStages() {
   auto* panel = new pages::Panel(palette_, {}, this);
   panel->setTitle(tr("Stages"),
-                  tr("time of a micro-batch with host copies, without exchange; drag blocks to other "
+                  tr("time of a micro-batch with host copies and exchange; drag blocks to other "
                      "stages, and stages to other devices"));
   summary_ = new QLabel(panel);
-  summary_->setWordWrap(true);
-  summary_->setTextFormat(Qt::PlainText);
+  shortage_ = new QLabel(panel);
+  for (QLabel* label : {summary_, shortage_}) {
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    panel->body()->addWidget(label);
+  }
   summary_->setAccessibleName(tr("Prediction"));
-  panel->body()->addWidget(summary_);
+  shortage_->setAccessibleName(tr("What is wrong"));
+  shortage_->setProperty("colour", QStringLiteral("error"));
   auto* area = new QScrollArea(panel);
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
@@ -270,11 +275,11 @@ void Workbench::applyCheck(const std::vector<Problem>& problems) {
   QStringList said = others;
   if (said.isEmpty()) said << tr("A setting is wrong: see its sentence on the left.");
   if (draft_->settings().empty()) {
-    say(tr("There are no settings yet: choose a sample, open a configuration, "
-           "or add settings on the left."),
-        false);
+    say(
+        tr("There are no settings yet: choose a sample, open a configuration, "
+           "or add settings on the left."));
   } else {
-    say(said.join(QLatin1Char(' ')), true);
+    say({}, said.join(QLatin1Char(' ')));
   }
 }
 
@@ -282,9 +287,9 @@ void Workbench::predict() {
   if (board_->isDragging()) return;  // a drag asks for itself, and its end asks again
   if (draft_->count(QStringLiteral("fixed.stages")) > 0) {
     board_->clear();
-    return say(tr("The costs of the stages are given as settings, so there is "
-                  "nothing to predict."),
-               false);
+    return say(
+        tr("The costs of the stages are given as settings, so there is "
+           "nothing to predict."));
   }
   board_->setPending(true);
   predictor_->predict(draft_->toml());
@@ -304,12 +309,13 @@ void Workbench::showPrediction(const QString& toml, const Prediction& prediction
   } else {
     return;
   }
-  say(predictionSentence(prediction, startingRate_), !prediction.fits);
+  say(predictionSentence(prediction, startingRate_), shortageSentence(prediction),
+      prediction.remarks.join(QStringLiteral("\n\n")));
 }
 
 void Workbench::showFailure(const QString& toml, const QString& sentence) {
   if (board_->isDragging() ? toml != trialToml_ : toml != draft_->toml()) return;
-  say(sentence, true);
+  say({}, sentence);
 }
 
 /// The user has dropped a block or a stage.
@@ -320,11 +326,12 @@ void Workbench::takeStages(const StagePlaces& places) {
   settingsChanged();
 }
 
-void Workbench::say(const QString& sentence, bool isError) {
+void Workbench::say(const QString& sentence, const QString& wrong, const QString& details) {
   summary_->setText(sentence);
-  summary_->setProperty("colour", isError ? QStringLiteral("error") : QString());
-  summary_->style()->unpolish(summary_);  // a changed property takes effect with the next polish
-  summary_->style()->polish(summary_);
+  summary_->setVisible(!sentence.isEmpty());
+  shortage_->setText(wrong);
+  shortage_->setToolTip(details);
+  shortage_->setVisible(!wrong.isEmpty());
 }
 
 void Workbench::startRun() {
@@ -350,7 +357,9 @@ QString Workbench::notice() const {
 }
 
 QString Workbench::summary() const {
-  return summary_->text();
+  return summary_->text().isEmpty() || shortage_->text().isEmpty()
+             ? summary_->text() + shortage_->text()
+             : summary_->text() + QLatin1Char('\n') + shortage_->text();
 }
 
 bool Workbench::isSettled() const {

@@ -75,7 +75,8 @@ class Workbench : public QMainWindow {
   void showPrediction(const QString& toml, const Prediction& prediction);
   void showFailure(const QString& toml, const QString& sentence);
   void takeStages(const StagePlaces& places);
-  void say(const QString& sentence, bool isError);
+  /// `details` is the tool tip of what is wrong.
+  void say(const QString& sentence, const QString& wrong = {}, const QString& details = {});
   void followPalette();
 
   shell::Palette& palette_;
@@ -89,7 +90,7 @@ class Workbench : public QMainWindow {
   shell::NoticeBar* notice_ = nullptr;
   WorkbenchTools* tools_ = nullptr;
   SettingsForm* form_ = nullptr;
-  QLabel* summary_ = nullptr;
+  QLabel *summary_ = nullptr, *shortage_ = nullptr;  ///< the prediction, and what is wrong with it
   StageBoard* board_ = nullptr;
   Predictor* predictor_ = nullptr;
   RunList* runs_ = nullptr;

@@ -7,6 +7,7 @@
 #include "app/run/io/metrics_file.h"
 #include "engine/data/batch_order.h"
 #include "engine/numerics/aligned_buffer.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::app {
@@ -45,9 +46,9 @@ base::Status InferenceRunner::checkCalls() const {
   return base::badInput(fmt::format(
       "One inference call takes {} samples (micro-batch {} × device iterations {}{}){}, but there "
       "are only {}{}. Lower one of these numbers, or give more test samples.",
-      shape().rows(), facts_.microBatchSize, facts_.microBatches,
+      base::groupedText(shape().rows()), facts_.microBatchSize, facts_.microBatches,
       facts_.replicas > 1 ? fmt::format(" × {} replicas", facts_.replicas) : "",
-      parts > 1 ? fmt::format(" in each of {} instances", parts) : "", samples_,
+      parts > 1 ? fmt::format(" in each of {} instances", parts) : "", base::groupedText(samples_),
       dataset_ ? ": " + dataset_->description() : ""));
 }
 

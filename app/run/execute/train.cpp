@@ -9,6 +9,7 @@
 #include "app/run/io/data_source.h"
 #include "app/run/request/training_options.h"
 #include "engine/data/batch_order.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::app {
@@ -117,13 +118,13 @@ class Training : public ExecutableRun {
     const std::int64_t parts = configuration().integer("data.instances");
     calls_ = samples / (shape().rows() * parts);
     if (calls_ > 0) return {};
-    return base::badInput(
-        fmt::format("One training call takes {} samples (micro-batch {} × accumulation {} × device "
-                    "iterations {}{}){}, but "
-                    "there are only {}{}. Lower one of these numbers, or give more samples.",
-                    shape().rows(), facts_.microBatchSize, facts_.microBatches, facts_.iterations,
-                    shape().replicas > 1 ? fmt::format(" × {} replicas", shape().replicas) : "",
-                    parts > 1 ? fmt::format(" in each of {} instances", parts) : "", samples, from));
+    return base::badInput(fmt::format(
+        "One training call takes {} samples (micro-batch {} × accumulation {} × device "
+        "iterations {}{}){}, but "
+        "there are only {}{}. Lower one of these numbers, or give more samples.",
+        base::groupedText(shape().rows()), facts_.microBatchSize, facts_.microBatches, facts_.iterations,
+        shape().replicas > 1 ? fmt::format(" × {} replicas", shape().replicas) : "",
+        parts > 1 ? fmt::format(" in each of {} instances", parts) : "", base::groupedText(samples), from));
   }
 
   base::Status makeExecutable(const data::Dataset& dataset) {

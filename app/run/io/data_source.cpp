@@ -8,6 +8,7 @@
 #include "engine/data/dataset_registry.h"
 #include "engine/data/digit_cache.h"
 #include "engine/data/prefix_dataset.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::app {
@@ -63,7 +64,8 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
   if (limit == 0 || limit == whole->size()) return whole;
   if (limit > whole->size()) {
     return base::badInput(fmt::format("{} asks for {} samples, but there are only {}: {}.", limitKey(split),
-                                      limit, whole->size(), whole->description()));
+                                      base::groupedText(limit), base::groupedText(whole->size()),
+                                      whole->description()));
   }
   return std::shared_ptr<const data::Dataset>(std::make_shared<data::PrefixDataset>(std::move(whole), limit));
 }

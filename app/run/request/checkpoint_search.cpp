@@ -107,7 +107,7 @@ class CheckpointSearch {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t s) {
-      return std::pair(best_.stages[s].missing, best_.stages[s].time());
+      return std::pair(best_.stages[s].missing, best_.stages[s].occupied);
     });
     return order;
   }
@@ -160,7 +160,7 @@ class CheckpointSearch {
     plan::TriedPlan tried = plan::tryOut(*compilation);
     const auto ofStage = [&](const plan::TriedPlan& plan) {
       return stage && *stage < plan.stages.size()
-                 ? std::pair(plan.stages[*stage].missing, plan.stages[*stage].time())
+                 ? std::pair(plan.stages[*stage].missing, plan.stages[*stage].occupied)
                  : std::pair(std::int64_t{0}, std::int64_t{0});
     };
     const bool better =

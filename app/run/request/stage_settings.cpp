@@ -68,7 +68,7 @@ base::Status chooseProportions(const std::vector<std::string>& values, const com
         kStageProportion, stages, values.size(), trials, kMostTrials));
   std::vector<std::size_t> order(stages);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t s) { return best.stages[s].time(); });
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t s) { return best.stages[s].occupied; });
   planned.proportions.resize(stages);
   const compile::ModelRequest plain = withSplit(request, planned.plan.best);
   const std::vector<int> devices = devicesOf(best);

@@ -113,7 +113,8 @@ std::string ratesOf(const SweepRow& row) {
   if (rate)
     return fmt::format(" with {} samples per second",
                        sections::formatCell(std::round(*rate), sections::Format::count));
-  return step ? fmt::format(" with a step time of {:.6g} µs", *step) : "";
+  // Steps without a rate are costs, of which a unit counts as a second.
+  return step ? fmt::format(" with a step time of {:.6g} cost units", *step / 1e6) : "";
 }
 
 SweepAnswer noneFits(const SweepTable& table) {

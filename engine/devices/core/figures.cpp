@@ -1,5 +1,6 @@
 #include "engine/devices/core/figures.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/number_text.h"
 
 #include <fmt/format.h>
 
@@ -96,13 +97,7 @@ struct Scale {
 };
 
 std::string significant(double value) {
-  if (value == std::floor(value) && std::abs(value) < 1e9) {
-    std::string digits = fmt::format("{:.0f}", value);
-    for (int i = static_cast<int>(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3) {
-      digits.insert(static_cast<std::size_t>(i), ",");
-    }
-    return digits;
-  }
+  if (value == std::floor(value) && std::abs(value) < 1e9) return base::groupedText(std::llround(value));
   return fmt::format("{:.4g}", value);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/devices/core/family.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::devices {
 namespace {
@@ -42,7 +43,7 @@ class FixedSystem : public System {
 
   std::vector<Figure> figures() const override {
     return {
-        {"timebase", fmt::format("{}", kFixedTicksPerUnit), "ticks per cost unit", "exact", "definition"}};
+        {"timebase", base::groupedText(kFixedTicksPerUnit), "ticks per cost unit", "exact", "definition"}};
   }
 
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "profiler/base/byte_text.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -26,7 +27,7 @@ enum Kind : std::size_t {
 constexpr std::array<const char*, kinds> kGroups{"weights and accumulated gradients",
                                                  "optimizer state",
                                                  "stash of the pipeline",
-                                                 "activations",
+                                                 "activations and inputs",
                                                  "gradients",
                                                  "temporaries of products",
                                                  "buffers for input and output",
@@ -89,10 +90,11 @@ std::string overflowText(const Chip& chip, const std::string& deviceName, const 
       "{}: {} of {} tiles need more than their {}, {} too much in all: tile{} {}. The most needs tile {}: "
       "{}, {} too "
       "much, at {}. It holds {}. Largest there: {}.",
-      deviceName, layout.overflowingTiles, chip.tiles, base::byteText(chip.bytesPerTile),
-      base::byteText(layout.overflowBytes), layout.overflowingTiles == 1 ? "" : "s",
-      tilesText(layout.overflowing), layout.worstTile, base::byteText(layout.worstBytes),
-      base::byteText(tooMuch), fullest.empty() ? "all times" : fullest, held, largest);
+      deviceName, base::groupedText(layout.overflowingTiles), base::groupedText(chip.tiles),
+      base::byteText(chip.bytesPerTile), base::byteText(layout.overflowBytes),
+      layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
+      base::byteText(layout.worstBytes), base::byteText(tooMuch), fullest.empty() ? "all times" : fullest,
+      held, largest);
 }
 
 }  // namespace pipescope::devices::ipu

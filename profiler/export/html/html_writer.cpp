@@ -8,6 +8,7 @@
 
 #include "profiler/base/check.h"
 #include "profiler/base/file_kind.h"
+#include "profiler/base/number_text.h"
 #include "profiler/sections/column_text.h"
 
 namespace pipescope::exporting {
@@ -151,8 +152,9 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
   }
   body_ += "</tbody></table></div>\n";
   if (shown < table.rows.size())
-    paragraph(fmt::format("The first {} of {} rows; `pipescope report --format json` prints all.", shown,
-                          table.rows.size()),
+    paragraph(fmt::format("The first {} of {} rows; `pipescope report --format json` prints all.",
+                          base::groupedText(static_cast<std::int64_t>(shown)),
+                          base::groupedText(std::ssize(table.rows))),
               "quiet");
 }
 

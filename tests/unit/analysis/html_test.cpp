@@ -136,7 +136,7 @@ TEST(HtmlReport, HasVerdictTimelineAndSections) {
 TEST(HtmlReport, LongTablesAreCutAndSaySo) {
   const std::string page = HostileProfile(5'000, 50'000).page();
   EXPECT_LT(page.size(), kMostReportBytes);
-  EXPECT_NE(page.find("of 5000 rows"), std::string::npos);
+  EXPECT_NE(page.find("of 5,000 rows"), std::string::npos);
 }
 
 TEST(HtmlReport, WithoutARunItSaysWhy) {

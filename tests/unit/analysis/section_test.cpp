@@ -155,6 +155,20 @@ TEST(ColumnText, ColumnsWithoutAnyFigureAreLeftOutOfText) {
   EXPECT_NE(toJson(section).find("backward_cycles"), std::string::npos);
 }
 
+TEST(ColumnText, TextLeavesOutWhatAProfileCannotFill) {
+  SectionTable traffic{"traffic", "Traffic", "", {}, {}};
+  traffic.columns = {{"index", "Device", Format::index, ""},
+                     {"in_bytes", "Received", Format::bytes, ""},
+                     {"out_bytes", "Sent", Format::bytes, ""}};
+  traffic.rows = {{std::int64_t{0}, {}, {}}, {std::int64_t{1}, {}, {}}};
+  const auto textOf = [&] { return toText({"execution", "Execution", {}, {traffic}, {}}); };
+  EXPECT_EQ(textOf().find("Traffic"), std::string::npos) << "names alone say nothing";
+  traffic.rows[1][2] = std::int64_t{0};
+  EXPECT_NE(textOf().find("Device  Sent"), std::string::npos) << "0 is a figure";
+  EXPECT_EQ(textOf().find("Received"), std::string::npos);
+  EXPECT_NE(toJson({"execution", "Execution", {}, {traffic}, {}}).find("in_bytes"), std::string::npos);
+}
+
 TEST(ColumnText, PlainNumbersHaveThousandsSeparatorsInTextOnly) {
   EXPECT_EQ(formatCell(843962.0, Format::number), "843,962");
   EXPECT_EQ(formatCell(12345.6, Format::number), "12,345.6");

@@ -41,7 +41,7 @@ TEST(BatchShape, RefusesFactorsBelowOneAndHugeProducts) {
   expectError(checkBatchShape({.accumulation = 0}), ErrorKind::badInput, {"gradient accumulation of 0"});
   expectError(checkBatchShape({.replicas = 0}), ErrorKind::badInput, {"number of replicas of 0"});
   expectError(checkBatchShape({.microBatch = 1 << 16, .deviceIterations = 1 << 15}), ErrorKind::badInput,
-              {"more than 2147483647 samples", "65536 micro-batch size × 32768 device"});
+              {"more than 2,147,483,647 samples", "65536 micro-batch size × 32768 device"});
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   EXPECT_FALSE(checkBatchShape({huge, huge, huge, huge}).ok());
 }

@@ -87,7 +87,7 @@ TEST(Cifar, RefusesBadFiles) {
   cut.pop_back();
   folder.write("test_batch.bin", cut);
   expectError(openDataset("cifar10", request(folder.path(), DataSplit::test)), ErrorKind::badInput,
-              {"3072 bytes", "whole CIFAR-10 records of 3073"});
+              {"3,072 bytes", "whole CIFAR-10 records of 3,073"});
   folder.write("test_batch.bin", record(1, 0) + record(10, 0));
   expectError(openDataset("cifar10", request(folder.path(), DataSplit::test)), ErrorKind::badInput,
               {"label 10 of item 1", "0…9"});

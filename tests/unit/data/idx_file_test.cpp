@@ -178,12 +178,13 @@ TEST(IdxFile, ExtraBytes) {
 TEST(IdxFile, AbsurdSizesAreRefusedBeforeMemoryIsTaken) {
   const Folder folder;
   expectError(readIdx(folder.write("a", {0, 0, 8, 1, 0xff, 0xff, 0xff, 0xff, 1}), IdxKind::labels),
-              ErrorKind::badInput, {"a' says that it holds 4294967295 items, more than 1073741824 bytes"});
+              ErrorKind::badInput,
+              {"a' says that it holds 4,294,967,295 items, more than 1,073,741,824 bytes"});
   expectError(
       readIdx(folder.write("b", {0, 0, 8, 3, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 28, 1}), IdxKind::images),
       ErrorKind::badInput, {"b' says that its images are 65536 × 28 pixels", "4096"});
   expectError(readIdx(folder.write("c", {0, 0, 8, 3, 0, 1, 0, 0, 0, 0, 16, 0, 0, 0, 16, 0}), IdxKind::images),
-              ErrorKind::badInput, {"c' says that it holds 65536 items, more than"});
+              ErrorKind::badInput, {"c' says that it holds 65,536 items, more than"});
   expectError(readIdx(folder.write("d", {0, 0, 8, 1, 0, 0, 0, 0}), IdxKind::labels), ErrorKind::badInput,
               {"d' says that it is empty"});
   expectError(readIdx(folder.write("e", {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 28}), IdxKind::images),
@@ -238,7 +239,7 @@ TEST(IdxFileDeathTest, NotEnoughMemory) {
     std::_Exit(0);
   };
   EXPECT_EXIT(tryIt(), ::testing::ExitedWithCode(0),
-              "not enough memory to read '.*labels' \\(134217728 bytes\\)");
+              "not enough memory to read '.*labels' \\(134,217,728 bytes\\)");
 #endif
 }
 

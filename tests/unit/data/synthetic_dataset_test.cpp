@@ -42,7 +42,7 @@ TEST(SyntheticDataset, TypesAreThoseAskedFor) {
   EXPECT_EQ(testing::typeOf(**dataset, "samples"), (graph::TensorType{graph::ElementType::float32, {2, 3}}));
   EXPECT_EQ(testing::typeOf(**dataset, "labels"), (graph::TensorType{graph::ElementType::int32, {5}}));
   EXPECT_EQ((*dataset)->classes(), 4);
-  EXPECT_EQ((*dataset)->description(), "1000 synthetic training samples (seed 11)");
+  EXPECT_EQ((*dataset)->description(), "1,000 synthetic training samples (seed 11)");
 }
 
 TEST(SyntheticDataset, SampleDependsOnSeedSplitAndIndexOnly) {
@@ -96,8 +96,8 @@ TEST(SyntheticDataset, RefusesWhatItCannotMake) {
     change(options);
     return SyntheticDataset::create(options);
   };
-  expectError(with([](auto& o) { o.count = 0; }), ErrorKind::badInput, {"of 0 samples", "1…100000000"});
-  expectError(with([](auto& o) { o.count = 100'000'001; }), ErrorKind::badInput, {"of 100000001 samples"});
+  expectError(with([](auto& o) { o.count = 0; }), ErrorKind::badInput, {"of 0 samples", "1…100,000,000"});
+  expectError(with([](auto& o) { o.count = 100'000'001; }), ErrorKind::badInput, {"of 100,000,001 samples"});
   expectError(with([](auto& o) {
                 o.fields[kSamples].type.shape = {3, 0};
               }),
@@ -143,7 +143,7 @@ TEST(PrefixDataset, IsTheBeginningOfAnother) {
   EXPECT_EQ(prefix.size(), 9);
   EXPECT_EQ(toString(prefix.fields()), "samples (2x3 float32) and labels (5 int32)");
   EXPECT_EQ(prefix.classes(), 4);
-  EXPECT_EQ(prefix.description(), "the first 9 of 1000 synthetic training samples (seed 11)");
+  EXPECT_EQ(prefix.description(), "the first 9 of 1,000 synthetic training samples (seed 11)");
   EXPECT_EQ(testing::readRows(prefix, {8}), readRows(options, {8}));
 }
 

@@ -324,7 +324,7 @@ TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
   ASSERT_EQ(device.memory[0].overflow.size(), 1u);
   const std::string& sentence = device.memory[0].overflow[0];
-  EXPECT_THAT(sentence, ::testing::StartsWith("IPU1: 1472 of 1472 tiles need more than their 624.0 KiB, "));
+  EXPECT_THAT(sentence, ::testing::StartsWith("IPU1: 1,472 of 1,472 tiles need more than their 624.0 KiB, "));
   EXPECT_THAT(sentence, HasSubstr(" GiB too much in all: tiles 0–1471. The most needs tile "));
   EXPECT_THAT(sentence, HasSubstr(" too much, at fc/"));
   EXPECT_THAT(sentence, HasSubstr("It holds weights and accumulated gradients "));

@@ -432,8 +432,7 @@ TEST(GraphScene, LabelsAndNamesOfStagesAreNotCrossedByLinesThatLean) {
     int labels = 0;
     for (const Label& label : shapes.labels) {
       const bool ofArc = label.on == ColourRole::idle;
-      // In a small drawing, lines may enter a stage on both sides of its name.
-      if (!ofArc && (scale < 0.7 || !label.text.starts_with("stage "))) continue;
+      if (!ofArc && !label.text.starts_with("stage ")) continue;
       labels += ofArc ? 1 : 0;
       for (const Line& line : shapes.lines) {
         for (int i = 0; i <= 1'000; ++i) {

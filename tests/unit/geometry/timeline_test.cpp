@@ -370,5 +370,49 @@ TEST(TimelineScene, OverviewHasALanePerDevice) {
   EXPECT_TRUE(shapes.hatches.empty());
 }
 
+/// The strip of a trace, half a pixel a tick.
+Shapes stripOf(SmallProfile& small) {
+  const auto model = TimelineModel::make(small.trace());
+  return overview(*model, TimeView(Ticks(0), Ticks(800), 400), 40, false);
+}
+
+TEST(TimelineScene, OverviewShowsTheStepsOfADeviceWithoutKnownPasses) {
+  SmallProfile small;
+  const auto kernels = small.segment(0, Pass::other, 100);
+  small.step(kernels, 0, model::StepKind::compute, "kernel", 0, 20);
+  const auto copies = small.segment(0, Pass::other, 100, small.exchange[0]);
+  small.step(copies, 0, model::StepKind::exchange, "copy", 60, 40, small.exchange[0]);
+  // They overlap, so each has a track of its own.
+  small.place(kernels, 0, 100, 200, Pass::other, -1, -1);
+  small.place(copies, 0, 150, 250, Pass::other, -1, -1);
+  small.addRun(0, 800);
+  const Shapes shapes = stripOf(small);
+  const auto fills = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
+  ASSERT_EQ(fills(ColourRole::compute).size(), 1U);
+  EXPECT_EQ(fills(ColourRole::compute)[0].x, 50);
+  EXPECT_EQ(fills(ColourRole::compute)[0].width, 10);
+  ASSERT_EQ(fills(ColourRole::exchange).size(), 1U);
+  EXPECT_EQ(fills(ColourRole::exchange)[0].x, 105);
+  EXPECT_EQ(fills(ColourRole::exchange)[0].width, 20);
+  EXPECT_TRUE(fills(ColourRole::otherPass).empty());
+}
+
+TEST(TimelineScene, OverviewShowsThePassesOfAllTracksAndTheFirstOneOnTop) {
+  SmallProfile small;
+  small.place(small.forward0, 0, 100, 160, Pass::forward, 0, 0);
+  small.place(small.segment(0, Pass::collective, 100, small.exchange[0]), 0, 140, 240, Pass::collective, -1,
+              0);
+  small.addRun(0, 800);
+  const Shapes shapes = stripOf(small);
+  const auto& forwards = shapes.fills[static_cast<std::size_t>(ColourRole::forward)];
+  const auto& collectives = shapes.fills[static_cast<std::size_t>(ColourRole::collectivePass)];
+  ASSERT_EQ(forwards.size(), 1U);
+  EXPECT_EQ(forwards[0].x, 50);
+  EXPECT_EQ(forwards[0].right(), 80);
+  ASSERT_EQ(collectives.size(), 1U);
+  EXPECT_EQ(collectives[0].x, 80);
+  EXPECT_EQ(collectives[0].right(), 120);
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

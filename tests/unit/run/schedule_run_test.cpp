@@ -3,6 +3,8 @@
 #include <sstream>
 
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/plan_request.h"
+#include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/section.h"
 #include "run_fixture.h"
 
@@ -231,6 +233,37 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   EXPECT_NEAR(facts.at("bubble_fraction_limit"), 1 - 15 / 25.0, 1e-12);
   EXPECT_LT(facts.at("bubble_fraction_4g"), facts.at("bubble_fraction_2g"));
   EXPECT_LT(facts.at("bubble_fraction_2g"), facts.at("bubble_fraction"));
+}
+
+/// What a plan says of each stage is what a profile of the run shows, whatever keeps the devices busy.
+TEST_F(ScheduleRunTest, APlanHasTheStageTimesOfTheRun) {
+  base::SerialExecutor executor;
+  for (const auto& [schedule, system] : {std::pair("popart", "pod4"),
+                                         {"tf-grouped", "pod4"},
+                                         {"tf-sequential", "pod4"},
+                                         {"1f1b", "pod4"},
+                                         {"dualpipe", "pod4"},
+                                         {"popart", "hls-gaudi2"},
+                                         {"zb-v", "hls-gaudi2"}}) {
+    SCOPED_TRACE(std::string(schedule) + " on " + system);
+    config::Configuration configuration = laidOut((folder() / "digits").string(), schedule);
+    for (const auto& [key, value] : {std::pair("system.name", system), {"execution.numerics", "false"}})
+      ASSERT_TRUE(configuration.setText(key, value, config::Origin::flag).ok());
+    const auto plan = presentPlan(configuration, executor);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_TRUE(run(configuration).ok());
+    const Read profile = read();
+    const auto report = analysis::stagesReport(*profile.source, *profile.catalog, model::ExecutableId(0));
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    ASSERT_LE(plan->stages.size(), report->stages.size()) << "with two pipes, each stage exists once more";
+    for (std::size_t s = 0; s < plan->stages.size(); ++s) {
+      EXPECT_NEAR(static_cast<double>(plan->stages[s].exchange), report->stages[s].exchange, 1) << s;
+      EXPECT_NEAR(static_cast<double>(plan->stages[s].occupied), report->stages[s].occupied, 2) << s;
+      EXPECT_GT(plan->stages[s].occupied, 0);
+    }
+    const auto longest = std::ranges::max_element(plan->stages, {}, &plan::TriedStage::occupied);
+    EXPECT_EQ(longest - plan->stages.begin(), report->limitingStage % std::ssize(plan->stages));
+  }
 }
 
 }  // namespace

@@ -44,6 +44,18 @@ class IndexScale : public QwtScaleDraw {
 
 }  // namespace
 
+QRect bandTextPlace(const QRect& strip, int width, int mark) {
+  constexpr int kEdge = 3, kMarkRoom = 4;
+  const QRect room = strip.adjusted(kEdge, 0, -kEdge, 0);
+  const int half = (std::min(width, room.width()) + 1) / 2 + kMarkRoom;
+  if (std::abs(mark - room.center().x()) > half || !strip.contains(mark, strip.top())) return room;
+  // Beside the mark, as near to the middle as it can be.
+  const int before = mark - kMarkRoom - room.left(), after = room.right() - mark - kMarkRoom;
+  const int taken = std::clamp(std::max(before, after), 0, width);
+  const int left = before > after ? mark - kMarkRoom - taken : mark + kMarkRoom;
+  return {left, room.top(), taken, room.height()};
+}
+
 /// Draws the layers column by column.
 class Chart::StackItem : public QwtPlotItem {
  public:
@@ -130,9 +142,12 @@ class Chart::BandItem : public QwtPlotItem {
         painter->fillRect(strip.adjusted(1, 1, -1, -2), ground);
       }
       painter->setPen(band.tinted || lit ? shell::Palette::textOn(ground) : chart_.palette_.ui(Ui::muted));
-      const QString text = QString::fromStdString(
-          geometry::fitText(band.name.toStdString(), strip.width() - 6, labels.measure()));
-      painter->drawText(strip, Qt::AlignCenter, text);
+      const std::string name = band.name.toStdString();
+      const int mark =
+          chart_.mark_ < 0 ? -1 : static_cast<int>(std::lround(xMap.transform(chart_.mark_ + 0.5)));
+      const QRect place = bandTextPlace(strip, labels.measure().width(name), mark);
+      painter->drawText(place, Qt::AlignCenter,
+                        QString::fromStdString(geometry::fitText(name, place.width(), labels.measure())));
       if (!band.tinted && band.from > 0)
         painter->fillRect(left, top, 1, bottom - top, chart_.palette_.ui(Ui::muted));
     }

@@ -35,6 +35,10 @@ struct ChartBand {
   geometry::ColourRole role = geometry::ColourRole::forward;  ///< gives the tint
 };
 
+/// Where the name of a band is written, centred: in the middle of its strip, or beside a mark (a column; −1:
+/// none) that would cover a part of it.
+QRect bandTextPlace(const QRect& strip, int width, int mark);
+
 /// Bytes by index (tile or program step) as stacked layers. A column of pixels that covers several indices
 /// shows the one with the largest sum, so that peaks are never averaged away. The cost of painting depends on
 /// pixels, not on indices. In a comparison, a line over the layers is the sum of the other profile.

@@ -55,6 +55,20 @@ std::int64_t microBatchesOf(const analysis::Trace& trace) {
   return most + 1;
 }
 
+/// Whether a row of passes shows work of which it is not known what it belongs to.
+bool showsOther(const analysis::Trace& trace, const geometry::TimelineOptions& options) {
+  const auto isOther = [](const auto& row) { return row.pass == model::Pass::other; };
+  for (std::size_t d = 0; d < trace.devices.size(); ++d) {
+    const bool collapsed = options.collapsed.contains(static_cast<int>(d));
+    for (const analysis::TraceTrack& track : trace.devices[d].tracks) {
+      if (!collapsed && !showsPasses(track, options.steps)) continue;
+      if (std::ranges::any_of(track.placements, isOther) || std::ranges::any_of(track.far, isOther))
+        return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
@@ -67,6 +81,7 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
   for (const model::Pass pass : model.passes) {
     // From afar, passes have the colours of their kind.
     if (options.byMicroBatch && model::isComputePass(pass) && !model.trace->far) continue;
+    if (pass == model::Pass::other && !showsOther(*model.trace, options)) continue;
     entries.push_back({named(model::toString(pass)), geometry::roleOf(pass)});
   }
   // Where a device only sends or receives, its row of passes says so.

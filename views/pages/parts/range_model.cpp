@@ -45,6 +45,9 @@ QString rangeText(const std::string& text) {
 void RangeModel::setRows(std::shared_ptr<const analysis::Trace> trace,
                          std::vector<analysis::RangeStatistics> rows, const geometry::TimeScale& scale) {
   const bool same = rows.size() == rows_.size() && trace == trace_;
+  const bool parts = trace && trace_ && trace->large && trace_->large && trace->start == trace_->start &&
+                     trace->end == trace_->end;
+  const bool anew = trace != trace_ && !parts;
   if (!same) beginResetModel();
   trace_ = std::move(trace);
   rows_ = std::move(rows);
@@ -53,10 +56,39 @@ void RangeModel::setRows(std::shared_ptr<const analysis::Trace> trace,
   for (const analysis::DeviceTrace& each : trace_ ? trace_->devices : std::vector<analysis::DeviceTrace>()) {
     if (each.units > 1) unit_ = rangeText(each.unitName.empty() ? "unit" : each.unitName);
   }
-  if (!same) {
-    endResetModel();
-  } else if (!rows_.empty()) {
+  const std::set<int> before = filled_;
+  findFilled(anew);
+  if (!same) endResetModel();
+  if (before != filled_) Q_EMIT headerDataChanged(Qt::Horizontal, streamIn, globalOut);
+  if (!same) return;
+  if (!rows_.empty()) {
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+  }
+}
+
+void RangeModel::findFilled(bool anew) {
+  if (anew) filled_.clear();
+  if (scale_.unit == geometry::TimeUnit::costUnits) return;  // Transfers have costs there and no sizes.
+  for (const int column : {streamIn, streamOut, globalIn, globalOut}) {
+    if (hasBytes(column)) filled_.insert(column);
+  }
+  if (!anew || !trace_) return;
+  const auto note = [&](int column, base::Bytes bytes) {
+    if (bytes.count > 0) filled_.insert(column);
+  };
+  for (const analysis::TraceSegment& segment : trace_->segments) {
+    note(streamIn, segment.use.streamIn);
+    note(streamOut, segment.use.streamOut);
+    note(globalIn, segment.use.globalIn);
+    note(globalOut, segment.use.globalOut);
+  }
+  for (const analysis::DeviceTrace& each : trace_->devices) {
+    for (const analysis::TransferLane& lane : each.transferLanes) {
+      const bool host = !lane.peer.valid();
+      const int column = host ? (lane.outgoing ? streamOut : streamIn) : lane.outgoing ? globalOut : globalIn;
+      for (std::size_t i = 0; i < lane.transfers.size() && !fills(column); ++i)
+        note(column, trace_->transfers[static_cast<std::size_t>(lane.transfers[i])].bytes);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <QAbstractTableModel>
+#include <set>
 
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/time_axis.h"
@@ -40,8 +41,9 @@ class RangeModel : public QAbstractTableModel {
   void setCompact(bool compact);
   /// False if no device has sent or received anything that the column would show.
   bool hasBytes(int column) const;
-  /// False where transfers have costs but no sizes.
-  bool countsBytes() const { return scale_.unit != geometry::TimeUnit::costUnits; }
+  /// False if the trace has nothing that the column of bytes would show at any time, for example because it
+  /// was recorded without sizes.
+  bool fills(int column) const { return filled_.contains(column); }
   /// True where some device consists of units, which can be unequally busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 
@@ -56,10 +58,14 @@ class RangeModel : public QAbstractTableModel {
   QStringList proportionsText(const analysis::RangeStatistics& row) const;
   QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
   QVariantList parts(const analysis::RangeStatistics& row) const;
+  /// Finds the columns of bytes that the trace or the rows fill. Of a trace that is read in parts, a column
+  /// that was filled once stays.
+  void findFilled(bool anew);
 
   std::shared_ptr<const analysis::Trace> trace_;
   std::vector<analysis::RangeStatistics> rows_;
   geometry::TimeScale scale_;
+  std::set<int> filled_;  ///< columns of bytes
   bool compact_ = false;
   QString unit_;  ///< name of the units of devices that have several, such as tile
 };

@@ -106,6 +106,7 @@ RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
   horizontalHeader()->setMinimumSectionSize(60);
   setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   setAccessibleName(tr("What each device does in view"));
+  connect(model_, &QAbstractItemModel::headerDataChanged, this, [this] { fitColumns(); });
 }
 
 int RangeTable::fitOthers(bool compact) {
@@ -124,7 +125,7 @@ int RangeTable::fitOthers(bool compact) {
   for (const int c :
        {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut}) {
     // A column that the user has hidden stays so.
-    const bool empty = !model_->countsBytes() || (compact && !model_->hasBytes(c));
+    const bool empty = !model_->fills(c) || (compact && !model_->hasBytes(c));
     if (empty && !isColumnHidden(c)) hidden_.insert(c), setColumnHidden(c, true);
     if (!empty && hidden_.erase(c) > 0) setColumnHidden(c, false);
     setColumnWidth(c, std::max(compact ? heading(c) : 0, wide(QStringLiteral("123.4 MiB")) + room));
