@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "profiler/export/writer.h"
 
@@ -8,8 +9,8 @@ namespace pipescope::exporting {
 /// Compresses what it is given in gzip's format (RFC 1952) and passes it on, piece by piece.
 class GzipWriter {
  public:
-  /// `next` takes the compressed pieces.
-  explicit GzipWriter(Writer next);
+  /// `next` takes the compressed pieces. The comment stands in the file's header; it holds no null character.
+  GzipWriter(std::string comment, Writer next);
   ~GzipWriter();
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
