@@ -13,6 +13,7 @@
 namespace pipescope::devices::ipu {
 
 using ops::ceilDiv;
+using ops::roundUp;
 namespace {
 
 using Place = Temporary::Place;
@@ -161,6 +162,18 @@ class Builder {
     // Operands that lie on the tile already are used in place.
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
     work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
+    if (form.vertex.method == ConvVertex::Method::slic) {
+      work_.hold("OutFieldBuffer", runs([&](const ConvCosts& c) { return slicBufferBytes(c); }), convolve_,
+                 convolve_ + 1, Place::interleaved);
+    }
+  }
+
+  /// SLIC adds into a second buffer by turns, which is as large as the sums of one group of groups, and keeps
+  /// rearranged weights beside it (C: PopLibs, ConvVertices.cpp, outFieldBuffer and extraBytes).
+  std::int64_t slicBufferBytes(const ConvCosts& costs) const {
+    constexpr std::int64_t kRearrangedWeights = 200, kAlignment = 16;
+    const std::int64_t sums = costs.partialBytes / std::max<std::int64_t>(1, plan_.tile.groups);
+    return roundUp(sums + kRearrangedWeights, kAlignment);
   }
 
   void reduce() {
