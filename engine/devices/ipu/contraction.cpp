@@ -26,6 +26,8 @@ std::int64_t codeBytesOf(const ConvVertex& vertex, bool oneByOne) {
       return kCodeSlic;
     case ConvVertex::Method::horizontalMac:
       return kCodeHorizontalMac;
+    case ConvVertex::Method::verticalMac:
+      return kCodeVerticalMac;
     case ConvVertex::Method::outerProduct:
       return kCodeOuterProduct;
   }
@@ -165,6 +167,13 @@ class Builder {
     if (form.vertex.method == ConvVertex::Method::slic) {
       work_.hold("OutFieldBuffer", runs([&](const ConvCosts& c) { return slicBufferBytes(c); }), convolve_,
                  convolve_ + 1, Place::interleaved);
+    }
+    // Each worker adds into sums of its own (C: PopLibs, ConvVertices.cpp, partials of the vertical MAC).
+    if (form.vertex.method == ConvVertex::Method::verticalMac) {
+      work_.hold("WorkerSums", runs([&](const ConvCosts& c) {
+                   return chip_.workers * c.partialBytes / std::max<std::int64_t>(1, plan_.tile.groups);
+                 }),
+                 convolve_, convolve_ + 1);
     }
   }
 
