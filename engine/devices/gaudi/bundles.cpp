@@ -70,21 +70,18 @@ class Bundler {
     takers_[maker].push_back(taker);
   }
 
-  /// Whether the later kernel needs what the earlier one makes, over any number of kernels.
-  bool needs(std::size_t later, std::size_t earlier) const {
-    std::vector<bool> seen(later + 1, false);
-    Kernels open{earlier};
+  /// Marks all kernels that need what this one makes, over any number of kernels.
+  void markAfter(std::size_t kernel, std::vector<bool>& marked) const {
+    Kernels open{kernel};
     while (!open.empty()) {
       const std::size_t at = open.back();
       open.pop_back();
       for (const std::size_t next : after_[at]) {
-        if (next == later) return true;
-        if (next > later || seen[next]) continue;
-        seen[next] = true;
+        if (marked[next]) continue;
+        marked[next] = true;
         open.push_back(next);
       }
     }
-    return false;
   }
 
   std::int64_t largest(const Kernels& tensors) const {
@@ -134,14 +131,20 @@ class Bundler {
     seeds_.push_back(std::move(products));
   }
 
+  /// The product, and free ones behind it that read the operand and need nothing of each other.
   Kernels sharingWith(std::size_t kernel, std::size_t operand) const {
     Kernels sharing{kernel};
+    std::vector<bool> after;
     for (const std::size_t other : readers_.at(operand)) {
       if (sharing.size() == kMostProducts) break;
       if (other <= kernel || !isFree(other, Engine::mme)) continue;
-      if (std::none_of(sharing.begin(), sharing.end(),
-                       [&](std::size_t before) { return needs(other, before); }))
-        sharing.push_back(other);
+      if (after.empty()) {
+        after.resize(bundle_.size());
+        markAfter(kernel, after);
+      }
+      if (after[other]) continue;
+      sharing.push_back(other);
+      markAfter(other, after);
     }
     return sharing;
   }
