@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "profiler/export/writer.h"
 
@@ -23,5 +24,8 @@ class GzipWriter {
   base::Status pump(int flush);
   std::unique_ptr<State> state_;
 };
+
+/// The bytes in zlib's format (RFC 1950).
+std::string compressedByZlib(const std::string& bytes);
 
 }  // namespace pipescope::exporting
