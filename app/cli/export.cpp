@@ -127,12 +127,15 @@ std::function<int()> setUpExport(CLI::App& command) {
   auto options = std::make_shared<ExportOptions>();
   command.add_option("profile", options->profile, "Profile to export")->required();
   command
-      .add_option("--to", options->format,
-                  "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
-                  "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
-                  "and counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and "
-                  "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
-                  "no steps within passes, no counters and no waits")
+      .add_option(
+          "--to", options->format,
+          "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
+          "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
+          "and counters; perfetto rounds times to nanoseconds. Of an emulated run they also hold all else "
+          "that the profile says of the executable, and import restores it. chakra holds passes, collectives "
+          "and "
+          "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
+          "no steps within passes, no counters and no waits")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto", "chakra", "csv", "sqlite", "svg"}));
   command
