@@ -73,7 +73,7 @@ TEST_F(RefusalTest, LeavesAnOlderProfileAndNoOtherFile) {
       {{{"data.test_samples", "5"}}, "One inference call takes 80 samples"},
       {{{"data.test_samples", "5"}, {"execution.numerics", "false"}}, "One inference call takes 80 samples"},
       {{{"data.test_samples", "5"}, {"execution.mode", "inference"}}, "One inference call takes 80 samples"},
-      {{{"data.samples", "99999"}}, "data.samples asks for 99999 samples"},
+      {{{"data.samples", "99999"}}, "data.samples asks for 99,999 samples"},
       {{{"data.instances", "5"}}, "One training call takes 800 samples"},
       {{{"data.directory", at("empty")}}, "no training images in"},
       {{{"data.directory", at("empty")}, {"execution.mode", "inference"}}, "no test images in"},
