@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "agreement_figures.h"
+#include "app/run/orders/replay_schedules.h"
+#include "profiler/replay/what_if.h"
+
+namespace pipescope::testing {
+
+using base::Ticks;
+using model::StepKind;
+using nlohmann::json;
+
+/// What is shown of the recorded step before its replay is what the replay gives.
+void expectRecordedStepAgrees(const Figures& of) {
+  const replay::Schedules schedules = app::replaySchedules();
+  const replay::ChangeContext context{of.context().source, of.catalog(), &schedules};
+  const model::ExecutableId executable = of.context().executable;
+  const auto first = replay::recordedAnswer(context, executable, of.stages());
+  const auto recording = replay::readRecording(context.source, context.catalog, executable, &schedules);
+  ASSERT_EQ(first.has_value(), recording.ok());
+  if (!first) return;
+  const auto replayed = replay::whatIf(context, *recording, {});
+  ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+  const sections::Section before = sections::whatIfSection(of.catalog(), *first),
+                          after = sections::whatIfSection(of.catalog(), *replayed);
+  EXPECT_EQ(before.remarks, after.remarks);
+  ASSERT_EQ(before.facts.size(), after.facts.size());
+  for (std::size_t i = 0; i < before.facts.size(); ++i) {
+    const auto shown = [](const sections::Fact& fact) { return formatCell(fact.value, fact.format); };
+    EXPECT_EQ(shown(before.facts[i]), shown(after.facts[i])) << before.facts[i].key;
+  }
+  for (std::size_t t = 0; t < after.tables.size(); ++t) {
+    const sections::SectionTable &own = before.tables[t], &other = after.tables[t];
+    if (other.key == "memory") continue;  // it is shown once the stashes are known
+    ASSERT_EQ(own.rows.size(), other.rows.size()) << other.key;
+    for (std::size_t r = 0; r < other.rows.size(); ++r) {
+      for (std::size_t c = 0; c < other.columns.size(); ++c)
+        EXPECT_EQ(formatCell(own.rows[r][c], own.columns[c].format),
+                  formatCell(other.rows[r][c], other.columns[c].format))
+            << other.key << " " << r << " " << other.columns[c].key;
+    }
+  }
+}
+
+void expectInsightsAgree(const Figures& of) {
+  const json& stages = of["stages"];
+  for (const json& finding : of["insights"]["insights"]) {
+    const std::string reason =
+        finding["gain_reason"].is_null() ? "" : finding["gain_reason"].get<std::string>();
+    if (reason.find("but it is") != std::string::npos) {
+      EXPECT_TRUE(reason.starts_with("A run with ")) << "a value that the run does not have: " << reason;
+    }
+    const double figure = finding["figure"].get<double>();
+    if (finding["rule"] == "imbalance") {
+      EXPECT_NEAR(figure, stages["imbalance"].get<double>(), 1e-9);
+    }
+    if (finding["rule"] == "fill_and_drain") {
+      EXPECT_NEAR(figure,
+                  stages["lost_fill_and_drain_cycles"].get<double>() / stages["step_cycles"].get<double>(),
+                  1e-6);
+    }
+    if (finding["rule"] == "memory_overflow") {
+      EXPECT_GT(figure, 1);
+      EXPECT_FALSE(of["summary"]["fits"].get<bool>());
+    }
+  }
+}
+
+}  // namespace pipescope::testing
