@@ -97,7 +97,7 @@ SectionTable waitTable(const Context& context, const std::vector<analysis::WaitG
       {"stage", "Stage", Format::index, "stage waited for"},
       {"cause", "Cause", Format::plain, ""},
       {"cycles", words.cycles(), Format::ticks, ""},
-      {"count", "Count", Format::number, "waits per iteration"},
+      {"count", "Count", Format::amount, "waits per iteration"},
       {"share", "Share", Format::fraction, "of the call's time"},
       {"reason", "Reason", Format::plain, "of a recorded run", catalog.measured()},
       {"blocked_cycles", "Blocks ready work", Format::ticks,

@@ -448,6 +448,24 @@ TEST_F(LayoutTest, InAWideWindowFindingsStandSideBySide) {
   EXPECT_EQ(textSize(), usual);
 }
 
+TEST_F(LayoutTest, AColumnInWhichNothingIsShownTakesNoWidth) {
+  pages::ColumnsArea area;
+  auto *left = new QLabel(QStringLiteral("left")), *right = new QLabel(QStringLiteral("right"));
+  area.left()->addWidget(left);
+  area.right()->addWidget(right);
+  area.resize(1600, 600);
+  area.show();
+  const auto width = [&] {
+    QCoreApplication::processEvents();
+    return left->width();
+  };
+  EXPECT_LT(width(), 800);
+  right->hide();
+  EXPECT_GT(width(), 1500);
+  right->show();
+  EXPECT_LT(width(), 800);
+}
+
 TEST_F(LayoutTest, RowsOfTablesTakeWhatChartsLeave) {
   openAt({1600, 900}, QStringLiteral("engines"));
   const auto rowHeight = [&] {

@@ -113,8 +113,17 @@ ColumnsArea::ColumnsArea(QWidget* parent) : QScrollArea(parent) {
 }
 
 void ColumnsArea::setStretch(int left, int right) {
-  columns_->setStretch(0, left);
-  columns_->setStretch(1, right);
+  stretches_ = {left, right};
+  shareWidth();
+}
+
+/// A column in which nothing is shown takes no width.
+void ColumnsArea::shareWidth() {
+  for (int i = 0; i < columns_->count(); ++i) {
+    const int stretch = columns_->itemAt(i)->isEmpty() ? 0 : stretches_.at(static_cast<std::size_t>(i));
+    if (columns_->stretch(i) != stretch) columns_->setStretch(i, stretch);
+  }
+  widget()->layout()->activate();
 }
 
 void ColumnsArea::resizeEvent(QResizeEvent* event) {
@@ -125,7 +134,10 @@ void ColumnsArea::resizeEvent(QResizeEvent* event) {
 
 bool ColumnsArea::eventFilter(QObject* watched, QEvent* event) {
   const bool done = QScrollArea::eventFilter(watched, event);
-  if (watched == widget() && event->type() == QEvent::LayoutRequest) grow();
+  if (watched == widget() && event->type() == QEvent::LayoutRequest) {
+    shareWidth();
+    grow();
+  }
   return done;
 }
 

@@ -36,10 +36,12 @@ class ColumnsArea : public QScrollArea {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void shareWidth();
   int heightOf(QLayout* part) const;
   Grown growing() const;
   void grow();
 
+  std::array<int, 2> stretches_{1, 1};  ///< of the columns, as far as they show something
   QBoxLayout* columns_;
   QVBoxLayout *top_, *left_, *right_, *bottom_;
 };
