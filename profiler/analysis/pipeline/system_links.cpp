@@ -97,11 +97,12 @@ class UseReader {
   }
 
   /// The link from one device to another. Without a direct link, one entry stands for the way over several
-  /// links.
+  /// links. A trace of another tool does not say which links there are.
   std::size_t between(model::DeviceId from, model::DeviceId to) {
     const auto [place, isNew] = direct_.try_emplace({from, to}, use_.links.size());
     const bool host = !from.valid() || !to.valid();
-    if (isNew) use_.links.push_back(emptyUse({}, host ? "host" : "several links", from, to, 0));
+    const char* const name = host ? "host" : measured_ ? "not recorded" : "several links";
+    if (isNew) use_.links.push_back(emptyUse({}, name, from, to, 0));
     return place->second;
   }
 

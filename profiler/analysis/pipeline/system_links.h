@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 
 struct LinkUse {
-  model::LinkId link;          ///< none: a route over several links
+  model::LinkId link;          ///< none: a route over several links, or over links that a trace does not name
   std::string name, from, to;  ///< devices by name; the host is "host"
   double bytesPerSecond = 0;   ///< capacity; 0: not modelled
   Bytes bytes;

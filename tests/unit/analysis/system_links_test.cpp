@@ -151,6 +151,14 @@ TEST(SystemUse, NamesThePairWhereATransferTakesSeveralLinks) {
   EXPECT_EQ(use.links[6].from, "D2");
 }
 
+TEST(SystemUse, SaysThatATraceOfAnotherToolNamesNoLinks) {
+  Wired wired;
+  wired.recorder.add(model::Property{"imported_from", "trace.json"});
+  wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
+  wired.transfer(0, 2, -1, 70, 0, 10);
+  EXPECT_EQ(wired.use().links[5].name, "not recorded");
+}
+
 TEST(SystemUse, CountsStreamCopiesForTheHostsLink) {
   Wired wired;
   wired.copies(1, model::StepKind::streamCopy, 500, 20, 50, {0, 100, 200});
