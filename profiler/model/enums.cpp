@@ -48,7 +48,7 @@ std::string toString(TickMeaning meaning) {
   return nameOf(meaning, {"clock cycle", "time", "cost"});
 }
 std::string toString(MemoryPlace place) {
-  return nameOf(place, {"anywhere", "interleaved", "own element"});
+  return nameOf(place, {"anywhere", "interleaved", "own element", "another element"});
 }
 std::string toString(LevelContent content) {
   return nameOf(content, {"placements", "waits", "transfers", "steps"});

@@ -93,8 +93,9 @@ enum class TickMeaning : std::uint8_t {
 /// The part of a unit's memory that a variable needs.
 enum class MemoryPlace : std::uint8_t {
   anywhere = 0,
-  interleaved = 1,  ///< loads of 128 bits read it
-  ownElement = 2,   ///< it is written while a variable in another memory element is read
+  interleaved = 1,     ///< loads of 128 bits read it
+  ownElement = 2,      ///< it is written while a variable in another memory element is read
+  anotherElement = 3,  ///< it is read or written together with variables in two other memory elements
 };
 
 /// The kind of rows that a LevelNode summarises.

@@ -33,6 +33,26 @@ class PoolDivision {
   std::vector<UnitPool> pools_;
 };
 
+constexpr UnitRegion kLow = UnitRegion::nonInterleaved, kHigh = UnitRegion::interleaved;
+
+/// Takes room from the next memory element on, if there is so much below interleaved memory.
+void takeElement(PoolDivision& division, const UnitShape& shape, std::int64_t bytes, Use use) {
+  const std::int64_t beyond = division.used(kLow) % shape.elementBytes;
+  const std::int64_t skip = beyond == 0 ? 0 : shape.elementBytes - beyond;
+  if (bytes > 0 && skip + bytes <= division.left(kLow)) division.take(skip, kLow, Use::gap);
+  division.take(bytes, kLow, use);
+}
+
+/// Takes room for all that does not need interleaved memory.
+void takeOthers(PoolDivision& division, const UnitShape& shape, const UnitDemand& demand) {
+  for (std::size_t i = 0; i < demand.alwaysLive.size(); ++i)
+    division.take(demand.alwaysLive[i], kLow, Use::alwaysLive, i);
+  const std::int64_t others = demand.all - demand.interleaved - demand.ownElement - demand.anotherElement;
+  division.take(std::max<std::int64_t>(0, others), kLow, Use::anywhere);
+  takeElement(division, shape, demand.ownElement, Use::ownElement);
+  takeElement(division, shape, demand.anotherElement, Use::anotherElement);
+}
+
 }  // namespace
 
 const char* nameOf(UnitRegion region) {
@@ -41,18 +61,20 @@ const char* nameOf(UnitRegion region) {
 }
 
 std::vector<UnitPool> unitPools(const UnitShape& shape, const UnitDemand& demand) {
-  constexpr UnitRegion kLow = UnitRegion::nonInterleaved, kHigh = UnitRegion::interleaved;
   PoolDivision division(shape);
   division.take(demand.interleaved, kHigh, Use::interleaved);
-  for (std::size_t i = 0; i < demand.alwaysLive.size(); ++i)
-    division.take(demand.alwaysLive[i], kLow, Use::alwaysLive, i);
-  const std::int64_t others = demand.all - demand.interleaved - demand.ownElement;
-  division.take(std::max<std::int64_t>(0, others), kLow, Use::anywhere);
-  const std::int64_t beyond = division.used(kLow) % shape.elementBytes;
-  const std::int64_t skip = beyond == 0 ? 0 : shape.elementBytes - beyond;
-  if (demand.ownElement > 0 && skip + demand.ownElement <= division.left(kLow))
-    division.take(skip, kLow, Use::gap);
-  division.take(demand.ownElement, kLow, Use::ownElement);
+  takeOthers(division, shape, demand);
+  // The two halves of an interleaved element hold words by turns (X: in PopLibs' benchmark results, sums
+  // begin a multiple of 32 KiB behind the start of interleaved memory where operands lie there too).
+  const std::int64_t element = 2 * shape.elementBytes, spilled = division.used(kHigh) - demand.interleaved;
+  const std::int64_t from = (std::max<std::int64_t>(0, spilled) + element - 1) / element * element;
+  if (demand.interleaved > 0 && spilled > 0 &&
+      from + demand.interleaved <= shape.bytes - shape.interleavedStart) {
+    division = PoolDivision(shape);
+    takeOthers(division, shape, demand);
+    division.take(from - spilled, kHigh, Use::gap);
+    division.take(demand.interleaved, kHigh, Use::interleaved);
+  }
   if (division.used(kHigh) > 0) division.take(division.left(kLow), kLow, Use::gap);
   return std::move(division).pools();
 }

@@ -3,10 +3,12 @@
 // counts the bytes of each region with it, and readers of a profile find the same addresses again.
 //
 // From address 0 comes what is always live, in the given order, then what shares addresses. What needs a
-// memory element of its own begins at the next element. Interleaved memory begins with what needs it; what
-// finds no room below follows. What overflows lies behind the unit's end. While nothing that needs
-// interleaved memory is live, anything may use it, so a unit takes no more than the most that is live at
-// once.
+// memory element of its own begins at the next element, and what needs another one behind that. Interleaved
+// memory begins with what needs it. If something finds no room below, it comes first, and what needs
+// interleaved memory begins at the next of its elements, because a vertex writes it while it reads operands;
+// if that does not fit, what finds no room below follows. What overflows lies behind the unit's end. While
+// nothing that needs interleaved memory is live, anything may use it, so a unit takes no more than the most
+// that is live at once.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,9 +24,10 @@ struct UnitShape {
 struct UnitDemand {
   std::vector<std::int64_t> alwaysLive;
   // The most bytes that are live at once, of what is not always live.
-  std::int64_t all = 0;          ///< of everything together
-  std::int64_t interleaved = 0;  ///< of what must lie in interleaved memory
-  std::int64_t ownElement = 0;   ///< of what needs a memory element of its own
+  std::int64_t all = 0;             ///< of everything together
+  std::int64_t interleaved = 0;     ///< of what must lie in interleaved memory
+  std::int64_t ownElement = 0;      ///< of what needs a memory element of its own
+  std::int64_t anotherElement = 0;  ///< of what needs a memory element besides that
 };
 
 enum class UnitRegion : std::uint8_t { nonInterleaved = 0, interleaved = 1, overflowed = 2 };
@@ -33,7 +36,7 @@ const char* nameOf(UnitRegion region);
 
 /// A range of addresses, [from, from + bytes), which lies in one region.
 struct UnitPool {
-  enum class Use : std::uint8_t { alwaysLive, anywhere, interleaved, ownElement, gap };
+  enum class Use : std::uint8_t { alwaysLive, anywhere, interleaved, ownElement, anotherElement, gap };
   Use use = Use::gap;
   std::size_t index = 0;  ///< of what is always live: its index in the demand
   UnitRegion region = UnitRegion::nonInterleaved;

@@ -163,7 +163,10 @@ class Builder {
                                codeBytesOf(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
     // Operands that lie on the tile already are used in place.
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
-    work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
+    // Except in the AMP and SLIC, one operand must not lie in the memory element of the other or of the
+    // result (C: PopLibs, constraints of ConvPartialHorizontalMac, ConvPartialVerticalMac and OuterProduct).
+    work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1,
+               sumsAreWide() ? Place::anywhere : Place::anotherElement);
     if (form.vertex.method == ConvVertex::Method::slic) {
       work_.hold("OutFieldBuffer", runs([&](const ConvCosts& c) { return slicBufferBytes(c); }), convolve_,
                  convolve_ + 1, Place::interleaved);
@@ -185,13 +188,16 @@ class Builder {
     return roundUp(sums + kRearrangedWeights, kAlignment);
   }
 
+  /// The AMP loads and stores its sums 128 bits at a time, which needs interleaved memory.
+  bool sumsAreWide() const {
+    const ConvVertex::Method method = plan_.form.vertex.method;
+    return method == ConvVertex::Method::amp || method == ConvVertex::Method::slic;
+  }
+
   void reduce() {
     const ConvShape& shape = plan_.form.shape;
     const std::size_t count = costs_.stages.count;
-    const ConvVertex::Method method = plan_.form.vertex.method;
-    // The AMP loads and stores its sums 128 bits at a time, which needs interleaved memory.
-    const bool wide = method == ConvVertex::Method::amp || method == ConvVertex::Method::slic;
-    Place place = wide ? Place::interleaved : Place::ownElement;
+    Place place = sumsAreWide() ? Place::interleaved : Place::anywhere;
     const bool finalPartials = count == 0 && costs_.cast == 0;
     TileRuns partials = runs([](const ConvCosts& c) { return c.partialBytes; });
     std::size_t from = written_ = convolve_;
@@ -248,7 +254,9 @@ class Builder {
                          (plan_.form.arrangeWeights && costs_.movedWeightBytes < costs_.weightBytes);
     const std::size_t used = plan_.form.turned || inPlace ? convolve_ + 1 : convolve_;
     const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : used;
-    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
+    // A transposition reads and writes different memory elements (C: PopLibs, constraint of Transpose1D).
+    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo,
+               plan_.form.turned ? Place::ownElement : Place::anywhere);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];
       step.cycles =

@@ -70,7 +70,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
   // Reuses the last layout, because most tiles hold what their neighbour holds.
   const auto asBefore = [&](std::size_t i) {
     return i > 0 && peaks.all[i] == peaks.all[i - 1] && peaks.wide[i] == peaks.wide[i - 1] &&
-           peaks.own[i] == peaks.own[i - 1] &&
+           peaks.own[i] == peaks.own[i - 1] && peaks.another[i] == peaks.another[i - 1] &&
            std::all_of(amounts.begin(), amounts.end(),
                        [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
   };
@@ -85,7 +85,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
       if (over > 0) layout.addOverflow(tile, over);
       continue;
     }
-    model::UnitDemand demand{{}, peaks.all[i], peaks.wide[i], peaks.own[i]};
+    model::UnitDemand demand{{}, peaks.all[i], peaks.wide[i], peaks.own[i], peaks.another[i]};
     for (const auto* tiles : amounts) demand.alwaysLive.push_back((*tiles)[i]);
     std::vector<RegionBytes> here(categories.size());
     RegionBytes sharedHere{}, gaps{};

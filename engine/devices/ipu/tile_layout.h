@@ -13,10 +13,11 @@ namespace pipescope::devices::ipu {
 
 /// The most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
-  explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles) {}
-  std::vector<std::int64_t> all;   ///< of everything together
-  std::vector<std::int64_t> wide;  ///< of what must lie in interleaved memory
-  std::vector<std::int64_t> own;   ///< of what may lie anywhere but needs a memory element of its own
+  explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles), another(tiles) {}
+  std::vector<std::int64_t> all;      ///< of everything together
+  std::vector<std::int64_t> wide;     ///< of what must lie in interleaved memory
+  std::vector<std::int64_t> own;      ///< of what may lie anywhere but needs a memory element of its own
+  std::vector<std::int64_t> another;  ///< of what needs a memory element besides that
 };
 
 struct TileLayout {

@@ -154,7 +154,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     }
   }
   TilePeaks peaks(tiles);
-  std::vector<std::int64_t> low(tiles), wide(tiles), own(tiles);
+  std::vector<std::int64_t> low(tiles), wide(tiles), own(tiles), another(tiles);
   std::int64_t total = 0;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
     for (const Event& event : events[step]) {
@@ -162,6 +162,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
       total += event.sign * variable.row.bytes.count;
       addTo(variable.row.place == model::MemoryPlace::interleaved ? wide : low, variable.runs, event.sign);
       if (variable.row.place == model::MemoryPlace::ownElement) addTo(own, variable.runs, event.sign);
+      if (variable.row.place == model::MemoryPlace::anotherElement) addTo(another, variable.runs, event.sign);
     }
     std::int64_t most = 0;
     for (std::size_t tile = 0; tile < tiles; ++tile) {
@@ -169,6 +170,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
       peaks.all[tile] = std::max(peaks.all[tile], low[tile] + wide[tile]);
       peaks.wide[tile] = std::max(peaks.wide[tile], wide[tile]);
       peaks.own[tile] = std::max(peaks.own[tile], own[tile]);
+      peaks.another[tile] = std::max(peaks.another[tile], another[tile]);
     }
     memory.steps[step].notAlwaysLive = Bytes(total);
     memory.steps[step].maxUnitNotAlwaysLive = Bytes(most);

@@ -32,9 +32,10 @@ class PoolPlacer {
       : items_(items), order_(items.size()) {
     for (const model::UnitPool& pool : pools) {
       if (pool.use == Use::alwaysLive || pool.use == Use::gap) continue;
-      spansOf(pool.use == Use::interleaved  ? MemoryPlace::interleaved
-              : pool.use == Use::ownElement ? MemoryPlace::ownElement
-                                            : MemoryPlace::anywhere)
+      spansOf(pool.use == Use::interleaved      ? MemoryPlace::interleaved
+              : pool.use == Use::ownElement     ? MemoryPlace::ownElement
+              : pool.use == Use::anotherElement ? MemoryPlace::anotherElement
+                                                : MemoryPlace::anywhere)
           .push_back({pool.from, pool.from + pool.bytes});
     }
     std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -44,19 +45,22 @@ class PoolPlacer {
 
   SharedPlaces place() {
     constexpr MemoryPlace kAny = MemoryPlace::anywhere, kOwn = MemoryPlace::ownElement,
-                          kWide = MemoryPlace::interleaved;
-    for (const std::vector<MemoryPlace>& preferred : {std::vector{kAny, kOwn, kWide}, {kWide, kOwn, kAny}}) {
+                          kThird = MemoryPlace::anotherElement, kWide = MemoryPlace::interleaved;
+    for (const std::vector<MemoryPlace>& preferred :
+         {std::vector{kAny, kOwn, kThird, kWide}, {kWide, kThird, kOwn, kAny}}) {
       restart();
       const bool found = walk(ofPlace(kWide), {}, [](const SharedItem&) { return std::vector{kWide}; }) &&
                          walk(ofPlace(kOwn), {}, [](const SharedItem&) { return std::vector{kOwn}; }) &&
+                         walk(ofPlace(kThird), {}, [](const SharedItem&) { return std::vector{kThird}; }) &&
                          walk(ofPlace(kAny), demanding(), [&](const SharedItem&) { return preferred; });
       if (found) return std::move(places_);
     }
     restart();
     walk(order_, {}, [](const SharedItem& item) {
-      return item.place == kWide  ? std::vector{kWide, kAny, kOwn}
-             : item.place == kOwn ? std::vector{kOwn, kAny, kWide}
-                                  : std::vector{kAny, kOwn, kWide};
+      return item.place == kWide    ? std::vector{kWide, kAny, kOwn, kThird}
+             : item.place == kOwn   ? std::vector{kOwn, kAny, kThird, kWide}
+             : item.place == kThird ? std::vector{kThird, kAny, kOwn, kWide}
+                                    : std::vector{kAny, kOwn, kThird, kWide};
     });
     countMisplaced();
     return std::move(places_);
@@ -145,7 +149,7 @@ class PoolPlacer {
 
   const std::vector<SharedItem>& items_;
   std::vector<std::size_t> order_;  ///< by first step
-  Spans spans_[3];                  ///< by MemoryPlace
+  Spans spans_[4];                  ///< by MemoryPlace
   SharedPlaces places_;
 };
 
@@ -166,14 +170,16 @@ model::UnitDemand demandOf(const std::vector<SharedItem>& items) {
     return a.step != b.step ? a.step < b.step : a.bytes < b.bytes;
   });
   model::UnitDemand most;
-  std::int64_t all = 0, wide = 0, own = 0;
+  std::int64_t all = 0, wide = 0, own = 0, third = 0;
   for (const Change& change : changes) {
     all += change.bytes;
     if (change.place == MemoryPlace::interleaved) wide += change.bytes;
     if (change.place == MemoryPlace::ownElement) own += change.bytes;
+    if (change.place == MemoryPlace::anotherElement) third += change.bytes;
     most.all = std::max(most.all, all);
     most.interleaved = std::max(most.interleaved, wide);
     most.ownElement = std::max(most.ownElement, own);
+    most.anotherElement = std::max(most.anotherElement, third);
   }
   return most;
 }

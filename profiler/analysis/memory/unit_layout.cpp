@@ -134,7 +134,8 @@ class UnitLayouter {
         space == nullptr || space->interleavedStart.count <= 0 || space->interleavedStart.count > shape.bytes
             ? shape.bytes
             : space->interleavedStart.count;
-    if (space != nullptr && space->elementBytes.count > 0) shape.elementBytes = space->elementBytes.count;
+    if (space != nullptr && space->elementBytes.count > 0)
+      shape.elementBytes = std::min<std::int64_t>(space->elementBytes.count, kMostBytes);
     std::ranges::stable_sort(variables_, [&](const LayoutVariable& a, const LayoutVariable& b) {
       return categoryOf(a) < categoryOf(b);
     });
@@ -146,7 +147,10 @@ class UnitLayouter {
         layout_.variables.push_back(described(variable, -1, variable.bytes));
       for (const Life& life : variable.lives) {
         if (variable.row.alwaysLive) break;
-        items.push_back({life.first, life.end, variable.bytes, variable.row.place});
+        // A file may hold any number.
+        const bool known = variable.row.place <= model::MemoryPlace::anotherElement;
+        items.push_back({life.first, life.end, variable.bytes,
+                         known ? variable.row.place : model::MemoryPlace::anywhere});
         owners.push_back(&variable);
       }
     }

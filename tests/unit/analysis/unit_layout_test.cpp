@@ -96,7 +96,7 @@ TEST(PoolPlacer, PlacesWhateverComes) {
     std::vector<SharedItem> items;
     for (int i = 0, count = 1 + upTo(40); i < count; ++i) {
       const int first = upTo(20);
-      items.push_back({first, first + 1 + upTo(8), 1 + upTo(90), static_cast<MemoryPlace>(upTo(5) % 3)});
+      items.push_back({first, first + 1 + upTo(8), 1 + upTo(90), static_cast<MemoryPlace>(upTo(6) % 4)});
     }
     const model::UnitDemand demand = demandOf(items);
     std::int64_t most = 0;
@@ -178,6 +178,16 @@ std::string textOf(const UnitLayout& layout) {
     text += " " + v.region + "\n";
   }
   return text;
+}
+
+TEST(UnitLayout, PutsWhatAsksForAnUnknownPlaceAnywhere) {
+  LayoutProfile profile;
+  profile.variable("odd", 40, false, {{0, 1}}, "", static_cast<MemoryPlace>(9));
+  profile.variable("third", 30, false, {{0, 1}}, "", MemoryPlace::anotherElement);
+  profile.load();
+  EXPECT_EQ(textOf(profile.layout(1)),
+            "odd 0+40 [0, 1) non_interleaved\n"
+            "third 100+30 [0, 1) non_interleaved\n");
 }
 
 TEST(UnitLayout, GivesVariablesAddressesByCategoryAndLife) {

@@ -9,12 +9,13 @@
 namespace pipescope::model {
 namespace {
 
-/// "a0 0+50" is 50 bytes of the first always-live amount from address 0 on; s, i, o and g stand for what may
-/// lie anywhere, what needs interleaved memory, what needs its own element, and gaps.
+/// "a0 0+50" is 50 bytes of the first always-live amount from address 0 on; s, i, o, t and g stand for what
+/// may lie anywhere, what needs interleaved memory, what needs its own element, what needs another one, and
+/// gaps.
 std::string division(const UnitDemand& demand) {
   std::string text;
   for (const UnitPool& pool : unitPools({1000, 600, 100}, demand)) {
-    constexpr char kUses[] = {'a', 's', 'i', 'o', 'g'};
+    constexpr char kUses[] = {'a', 's', 'i', 'o', 't', 'g'};
     if (!text.empty()) text += ", ";
     text += kUses[static_cast<std::size_t>(pool.use)];
     if (pool.use == UnitPool::Use::alwaysLive) text += std::to_string(pool.index);
@@ -38,8 +39,19 @@ TEST(UnitPools, AnOwnElementBeginsAtTheNextElement) {
   EXPECT_EQ(division({{550}, 40, 0, 40}), "a0 0+550, o 550+40") << "no whole element is left below";
 }
 
-TEST(UnitPools, WhatFindsNoRoomBelowFollowsAndThenOverflows) {
-  EXPECT_EQ(division({{590, 30}, 50, 20, 0}), "i 600+20, a0 0+590, a1 590+10, a1 620+20, s 640+30");
+TEST(UnitPools, AnotherElementBeginsBehindTheOwnOne) {
+  EXPECT_EQ(division({{50}, 70, 0, 40, 30}), "a0 0+50, g 50+50, o 100+40, g 140+60, t 200+30");
+  EXPECT_EQ(division({{50}, 30, 0, 0, 30}), "a0 0+50, g 50+50, t 100+30");
+}
+
+TEST(UnitPools, WhatNeedsInterleavedMemoryBeginsAnElementOfItsOwnBehindOthers) {
+  // Two elements of 100 bytes are interleaved, so sums begin at 800 if 20 bytes of others find no room below.
+  EXPECT_EQ(division({{590, 30}, 50, 50, 0}), "a0 0+590, a1 590+10, a1 600+20, g 620+180, i 800+50");
+  EXPECT_EQ(division({{800}, 50, 50, 0}), "a0 0+600, a0 600+200, i 800+50") << "no gap at an element's end";
+  EXPECT_EQ(division({{590, 30}, 300, 300, 0}), "i 600+300, a0 0+590, a1 590+10, a1 900+20") << "no room";
+}
+
+TEST(UnitPools, WhatFindsNoRoomBelowThenOverflows) {
   EXPECT_EQ(division({{950}, 100, 0, 0}), "a0 0+600, a0 600+350, s 950+50, s 1000+50");
   EXPECT_EQ(division({{10}, 450, 450, 0}), "i 600+400, i 1000+50, a0 0+10, g 10+590");
 }
