@@ -78,13 +78,12 @@ accumulator = "float16"
 norm_replicas = 2
 )";
 
-/// The program calls the devices five times an epoch (logs_per_epoch in configs.yml of
-/// version 1.1; that of 2.0 is not published). Between two calls it
-/// averages the results over all processes with Horovod, computes means in Python and writes them down
-/// (training_step and train_process of train.py), while the devices wait. How long this takes is not
-/// published. POD128 and POD256 do the same in a weight update, but make a call for 50 and for 25 of them,
-/// and their weight updates take 27.57 and 29.44 ms: 93.5 ms for each call. These two points chose the host's
-/// time and are printed as such. The others did not.
+/// The program calls the devices five times an epoch (logs_per_epoch in configs.yml of version 1.1; that of
+/// 2.0 is not published). Between two calls it averages the results over all processes with Horovod,
+/// computes means in Python and writes them down (training_step and train_process of train.py), while the
+/// devices wait. How long this takes is not published. POD128 and POD256 do the same in a weight update, but
+/// make a call for 50 and for 25 of them, and their weight updates take 27.57 and 29.44 ms: 93.5 ms for each
+/// call. These two points chose the host's time and are printed as such. The others did not.
 constexpr double kSecondsPerCall = 0.0935;
 constexpr std::int64_t kImages = 1281167, kCallsPerEpoch = 5;
 
