@@ -58,6 +58,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.productsPerEngine = read.count("mme_products_per_engine", "products", 64);
   card.leastPackedSide = read.count("mme_least_packed_side", "MACs", kSide);
   card.mmeHz = read.positive("mme_clock", "Hz");
+  card.mmeSustainedHz = read.positiveOr("mme_sustained_clock", "Hz", card.mmeHz);
   card.rollUp = read.count("mme_rollup", "cycles", kSide);
   card.tpcs = read.count("tpcs", "TPCs", 4096);
   card.tpcHz = read.positive("tpc_clock", "Hz");

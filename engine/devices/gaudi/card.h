@@ -30,7 +30,8 @@ struct Card {
                mostRows =
                    1;       ///< sides of the possible geometries in multiply-adds; rows × columns = macsBf16
   std::int64_t rollUp = 0;  ///< cycles to read out the sums of a block
-  double mmeHz = 1;
+  double mmeHz = 1;         ///< the clock that the peak is stated for
+  double mmeSustainedHz = 1;  ///< to which the card lowers it while products run
   // Tensor processor cores (TPC).
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;

@@ -90,7 +90,7 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   kernel.engine = Engine::mme;
   kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";
   kernel.units = card.engines;
-  kernel.arithmetic = static_cast<double>(geometry.cycles) / card.mmeHz;
+  kernel.arithmetic = static_cast<double>(geometry.cycles) / card.mmeSustainedHz;
   const double size = static_cast<double>(graph::sizeOf(work.type));
   const double left = operands.left * unaligned(card, product.k * static_cast<std::int64_t>(size)),
                right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));

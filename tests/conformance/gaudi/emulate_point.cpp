@@ -43,11 +43,12 @@ base::Result<std::int64_t> size(const Point& point, const std::string& key) {
 }
 base::Result<graph::ElementType> typeOf(const Point& point) {
   PIPESCOPE_ASSIGN(const std::string text, parameter(point, "type"));
-  for (const auto type :
-       {graph::ElementType::float32, graph::ElementType::float16, graph::ElementType::bfloat16}) {
+  for (const auto type : {graph::ElementType::float32, graph::ElementType::float16,
+                          graph::ElementType::bfloat16, graph::ElementType::float8_143}) {
     if (toString(type) == text) return type;
   }
-  return base::badInput(fmt::format("type is \"{}\"; it may be float32, float16 or bfloat16.", text));
+  return base::badInput(
+      fmt::format("type is \"{}\"; it may be float32, float16, bfloat16 or float8_143.", text));
 }
 
 /// The full path of a key, for example model.layers for layers.
@@ -120,11 +121,13 @@ base::Result<double> gemm(const Point& point) {
   product.outputChannels = n;
   product.type = type;
   compile::StagePlan stage;
-  const auto tensor = [&](const char* name, graph::Shape shape) {
-    stage.tensors.push_back({name, {type, std::move(shape)}, compile::TensorUse::activation, 1});
+  const auto tensor = [&](const char* name, graph::ElementType element, graph::Shape shape) {
+    stage.tensors.push_back({name, {element, std::move(shape)}, compile::TensorUse::activation, 1});
     return compile::PlanTensorId(static_cast<int>(stage.tensors.size()) - 1);
   };
-  const auto a = tensor("a", {m, k}), b = tensor("b", {k, n}), c = tensor("c", {m, n});
+  // Products of float8 make 16-bit results.
+  const graph::ElementType result = graph::isFloat8(type) ? graph::ElementType::bfloat16 : type;
+  const auto a = tensor("a", type, {m, k}), b = tensor("b", type, {k, n}), c = tensor("c", result, {m, n});
   stage.passes.push_back({model::Pass::forward, {{"gemm", "MatMul", {{product, 1, ""}}, {a, b}, {c}}}});
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(point.device));
   PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
