@@ -70,13 +70,23 @@ class Columns {
     std::string text = fmt::format("{{\"table\":\"{}\",\"rows\":{},\"columns\":{{", Row::kTable, size_);
     for (std::size_t i = kFirst; i < columns.size(); ++i) {
       if (i > kFirst) text += ',';
-      text += jsonText(columns[i].name) + ':' + columnText(values_[i], needsArray && i == kFirst);
+      const std::size_t same = isConstant(values_[i]) ? i : firstLike(i, kFirst);
+      text += jsonText(columns[i].name) + ':' +
+              (same < i ? "{\"column\":" + jsonText(columns[same].name) + '}'
+                        : columnText(values_[i], needsArray && i == kFirst));
     }
     *this = Columns();
     return text + "}}";
   }
 
  private:
+  /// The first column that says the same as this one.
+  std::size_t firstLike(std::size_t column, std::size_t first) const {
+    std::size_t at = first;
+    while (at < column && !sayTheSame(values_[at], values_[column])) ++at;
+    return at;
+  }
+
   std::vector<ColumnValues> values_;
   std::size_t size_ = 0;
 };
