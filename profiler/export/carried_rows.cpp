@@ -94,7 +94,11 @@ class Columns {
 }  // namespace
 
 void CarriedRows::Kept::add(std::int64_t row) {
-  if (!ranges_.empty() && row == ranges_.back().first + ranges_.back().count) {
+  // Rows ascend from 0, but in a damaged profile there may be anything.
+  const bool any = !ranges_.empty();
+  if (row < 0 || (any && (row < ranges_.back().first || row - ranges_.back().first < ranges_.back().count)))
+    return;
+  if (any && row - ranges_.back().first == ranges_.back().count) {
     ++ranges_.back().count;
   } else {
     ranges_.push_back({row, 1, count_});
@@ -103,11 +107,12 @@ void CarriedRows::Kept::add(std::int64_t row) {
 }
 
 std::int64_t CarriedRows::Kept::numberOf(std::int64_t row) const {
+  if (row < 0) return -1;
   const auto after = std::partition_point(ranges_.begin(), ranges_.end(),
                                           [&](const Range& range) { return range.first <= row; });
   if (after == ranges_.begin()) return -1;
   const Range& range = *std::prev(after);
-  return row < range.first + range.count ? range.number + row - range.first : -1;
+  return row - range.first < range.count ? range.number + row - range.first : -1;
 }
 
 template <class Id>
