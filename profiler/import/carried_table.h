@@ -49,8 +49,7 @@ constexpr bool fitsField(std::int64_t number) {
     using Base = std::underlying_type_t<Field>;
     return number >= 0 && number <= std::numeric_limits<Base>::max();
   } else if constexpr (std::is_integral_v<Field>) {
-    return std::in_range<std::int64_t>(number) && number >= std::numeric_limits<Field>::min() &&
-           number <= std::numeric_limits<Field>::max();
+    return number >= std::numeric_limits<Field>::min() && number <= std::numeric_limits<Field>::max();
   } else {
     return number >= -kMostCarriedAmount && number <= kMostCarriedAmount;
   }
