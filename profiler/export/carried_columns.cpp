@@ -77,6 +77,19 @@ bool isConstant(const ColumnValues& column) {
       column);
 }
 
+bool sayTheSame(const ColumnValues& column, const ColumnValues& other) {
+  if (column.index() == other.index()) return column == other;
+  const auto* whole = std::get_if<std::vector<std::int64_t>>(&column);
+  const auto* real = std::get_if<std::vector<double>>(&other);
+  constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+  return whole != nullptr && real != nullptr &&
+         std::equal(whole->begin(), whole->end(), real->begin(), real->end(),
+                    [](std::int64_t number, double value) {
+                      return number > -kMostExact && number < kMostExact && number != 0 &&
+                             static_cast<double>(number) == value;
+                    });
+}
+
 std::string columnText(const ColumnValues& column, bool whole) {
   return std::visit(
       [&](const auto& values) {

@@ -11,6 +11,8 @@ using ColumnValues = std::variant<std::vector<std::int64_t>, std::vector<double>
 
 /// True if all values are the same.
 bool isConstant(const ColumnValues& column);
+/// True if both columns say the same. A whole number and a real one may.
+bool sayTheSame(const ColumnValues& column, const ColumnValues& other);
 /// The column as JSON, in the shortest of the forms that CarriedRows describes. `whole`: with a value for
 /// each row, even if all are the same.
 std::string columnText(const ColumnValues& column, bool whole);

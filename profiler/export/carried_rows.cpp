@@ -70,13 +70,23 @@ class Columns {
     std::string text = fmt::format("{{\"table\":\"{}\",\"rows\":{},\"columns\":{{", Row::kTable, size_);
     for (std::size_t i = kFirst; i < columns.size(); ++i) {
       if (i > kFirst) text += ',';
-      text += jsonText(columns[i].name) + ':' + columnText(values_[i], needsArray && i == kFirst);
+      const std::size_t same = isConstant(values_[i]) ? i : firstLike(i, kFirst);
+      text += jsonText(columns[i].name) + ':' +
+              (same < i ? "{\"column\":" + jsonText(columns[same].name) + '}'
+                        : columnText(values_[i], needsArray && i == kFirst));
     }
     *this = Columns();
     return text + "}}";
   }
 
  private:
+  /// The first column that says the same as this one.
+  std::size_t firstLike(std::size_t column, std::size_t first) const {
+    std::size_t at = first;
+    while (at < column && !sayTheSame(values_[at], values_[column])) ++at;
+    return at;
+  }
+
   std::vector<ColumnValues> values_;
   std::size_t size_ = 0;
 };
@@ -84,7 +94,11 @@ class Columns {
 }  // namespace
 
 void CarriedRows::Kept::add(std::int64_t row) {
-  if (!ranges_.empty() && row == ranges_.back().first + ranges_.back().count) {
+  // Rows ascend from 0, but in a damaged profile there may be anything.
+  const bool any = !ranges_.empty();
+  if (row < 0 || (any && (row < ranges_.back().first || row - ranges_.back().first < ranges_.back().count)))
+    return;
+  if (any && row - ranges_.back().first == ranges_.back().count) {
     ++ranges_.back().count;
   } else {
     ranges_.push_back({row, 1, count_});
@@ -93,11 +107,12 @@ void CarriedRows::Kept::add(std::int64_t row) {
 }
 
 std::int64_t CarriedRows::Kept::numberOf(std::int64_t row) const {
+  if (row < 0) return -1;
   const auto after = std::partition_point(ranges_.begin(), ranges_.end(),
                                           [&](const Range& range) { return range.first <= row; });
   if (after == ranges_.begin()) return -1;
   const Range& range = *std::prev(after);
-  return row < range.first + range.count ? range.number + row - range.first : -1;
+  return row - range.first < range.count ? range.number + row - range.first : -1;
 }
 
 template <class Id>

@@ -17,16 +17,17 @@ namespace pipescope::exporting {
 /// What metadata of a trace is called that holds rows of the profile.
 inline constexpr const char* kCarriedRows = "pipescope_rows";
 
-/// The rows of an emulated run as JSON, which an export carries as metadata beside its events. Viewers pass
-/// over it; `pipescope import` restores the profile from it, with all that events cannot say: blocks,
-/// operators, memory, settings. Rows of other executables, and what ran in calls that are not exported, are
+/// The rows of a run as JSON, which an export carries as metadata beside its events. Viewers pass over it;
+/// `pipescope import` restores the profile from it, with all that events cannot say: blocks, operators,
+/// memory, settings. Rows of other executables, and what ran in calls that are not exported, are
 /// left out, and ids are those that the rows will have then.
 ///
 /// A piece is an object: the table's name, the number of rows, and an object with their columns. A column is
 /// an array of values; a single value, if all rows have it; {"differences": […]}, of which each value is the
 /// sum so far; or
-/// {"texts": […], "indices": […]}. Ids of rows are not stated, because they count from 0. The last piece
-/// states how many pieces and events the trace has, so that a reader notices if some are missing.
+/// {"texts": […], "indices": […]}; or {"column": …}, if an earlier column has the same values. Ids of rows
+/// are not stated, because they count from 0. The last piece states how many pieces and events the trace has,
+/// so that a reader notices if some are missing.
 class CarriedRows {
  public:
   using Take = std::function<base::Status(std::string_view piece)>;

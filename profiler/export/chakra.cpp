@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,11 @@ chakra_wire::CollectiveType collectiveType(std::string_view name) {
   if (has("scatter") || has("Scatter")) return chakra_wire::REDUCE_SCATTER;
   if (has("all-to-all") || has("alltoall") || has("AllToAll")) return chakra_wire::ALL_TO_ALL;
   return has("broadcast") || has("Broadcast") ? chakra_wire::BROADCAST : chakra_wire::ALL_REDUCE;
+}
+
+std::int64_t wholeNumberOf(double value) {
+  constexpr double kMost = 9e18;
+  return value >= 0 && value < kMost ? static_cast<std::int64_t>(std::llround(value)) : 0;
 }
 
 class ChakraFile {
@@ -107,12 +113,28 @@ class ChakraFile {
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
+    PIPESCOPE_TRY(readWork());
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
       const model::Placement& from = placements_[*producerOf(transfers_[t])];
       const bool forward = transfers_[t].kind == model::TransferKind::activation;
       const auto to = byPass_.find(keyOf(from, from.stage + (forward ? 1 : -1)));
       if (to != byPass_.end()) inputs_.emplace(to->second, t);
+    }
+    return {};
+  }
+
+  /// What simulators need to know of a pass to estimate its time on other hardware.
+  base::Status readWork() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<model::Operator>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Operator> block, request_.source.block<model::Operator>(b));
+      for (const model::Operator& row : *block) {
+        if (row.executable != request_.executable || !model::isComputePass(row.pass)) continue;
+        PassWork& work = work_[{row.stage, row.pass}];
+        work.flops += row.flops;
+        work.bytes += static_cast<double>(row.bytes.count);
+      }
     }
     return {};
   }
@@ -162,6 +184,10 @@ class ChakraFile {
     if (p.replica >= 0) setNumber(node, "replica", p.replica);
     if (p.microBatch >= 0) setNumber(node, "micro_batch", p.microBatch);
     if (p.iteration >= 0) setNumber(node, "iteration", p.iteration);
+    if (const auto work = work_.find({p.stage, p.pass}); work != work_.end()) {
+      setNumber(node, "num_ops", wholeNumberOf(work->second.flops));
+      setNumber(node, "tensor_size", wholeNumberOf(work->second.bytes));
+    }
     if (collective) {
       const model::Segment* segment = catalog_.segments.find(p.segment);
       setNumber(node, "comm_type", collectiveType(segment == nullptr ? "" : segment->name));
@@ -246,6 +272,10 @@ class ChakraFile {
   std::string buffer_, packed_;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
+  struct PassWork {
+    double flops = 0, bytes = 0;
+  };
+  std::map<std::pair<std::int32_t, Pass>, PassWork> work_;  // of a micro-batch, by stage and pass
   /// Passes by device, iteration, micro-batch and pass, in the order of their starts.
   std::map<std::tuple<model::DeviceId, std::int32_t, std::int32_t, Pass>, std::vector<std::size_t>> byDevice_;
   std::map<PassKey, std::size_t> byPass_;

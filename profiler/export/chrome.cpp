@@ -44,14 +44,14 @@ class Chrome {
         jsonText(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
     CarriedRows carried(request_, rows_);
-    if (!catalog_.measured())
+    if (request_.carriesRows)
       PIPESCOPE_TRY(carried.each([&](std::string_view piece) { return carry(piece); }));
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
-    if (!catalog_.measured()) PIPESCOPE_TRY(carry(carried.end(events_)));
+    if (request_.carriesRows) PIPESCOPE_TRY(carry(carried.end(events_)));
     buffer_ += "\n]}\n";
     return flush(0);
   }

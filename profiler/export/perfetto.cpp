@@ -35,7 +35,7 @@ class PerfettoFile {
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
     PIPESCOPE_TRY(begin(host.size() > 0));
     CarriedRows carried(request_, rows_);
-    if (!catalog_.measured()) PIPESCOPE_TRY(carryAll(carried));
+    if (request_.carriesRows) PIPESCOPE_TRY(carryAll(carried));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
@@ -43,7 +43,7 @@ class PerfettoFile {
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
-    if (!catalog_.measured()) PIPESCOPE_TRY(carry(carried.end(events_)));
+    if (request_.carriesRows) PIPESCOPE_TRY(carry(carried.end(events_)));
     return flush(0);
   }
 

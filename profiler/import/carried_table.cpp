@@ -89,4 +89,18 @@ std::optional<CarriedColumn> readCarriedColumn(dom::element column, model::Colum
   return std::nullopt;
 }
 
+std::string_view carriedLike(dom::element column) {
+  std::string_view name;
+  const bool stated = column.is_object() && column["column"].get(name) == simdjson::SUCCESS;
+  return stated ? name : std::string_view();
+}
+
+std::optional<CarriedColumn> convertedColumn(const CarriedColumn& column, model::ColumnType type) {
+  const bool fits = column.values.index() == static_cast<std::size_t>(type);
+  if (fits) return column;
+  const auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values);
+  if (whole == nullptr || type != model::ColumnType::real) return std::nullopt;
+  return CarriedColumn{std::vector<double>(whole->begin(), whole->end()), column.isConstant};
+}
+
 }  // namespace pipescope::importing

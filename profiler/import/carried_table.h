@@ -32,6 +32,10 @@ struct CarriedColumn {
 
 /// Reads a column. Nothing if it has values of another type, or is in no form that exports write.
 std::optional<CarriedColumn> readCarriedColumn(simdjson::dom::element column, model::ColumnType type);
+/// The name of the column that has the same values; empty: the column states its own.
+std::string_view carriedLike(simdjson::dom::element column);
+/// The values of another column as values of this type. Nothing if they cannot be.
+std::optional<CarriedColumn> convertedColumn(const CarriedColumn& column, model::ColumnType type);
 
 /// Rows of a piece are at most so many, because exports write short pieces.
 constexpr std::size_t kMostCarriedRows = 1 << 16;
@@ -45,8 +49,7 @@ constexpr bool fitsField(std::int64_t number) {
     using Base = std::underlying_type_t<Field>;
     return number >= 0 && number <= std::numeric_limits<Base>::max();
   } else if constexpr (std::is_integral_v<Field>) {
-    return std::in_range<std::int64_t>(number) && number >= std::numeric_limits<Field>::min() &&
-           number <= std::numeric_limits<Field>::max();
+    return number >= std::numeric_limits<Field>::min() && number <= std::numeric_limits<Field>::max();
   } else {
     return number >= -kMostCarriedAmount && number <= kMostCarriedAmount;
   }
@@ -67,7 +70,13 @@ std::optional<std::vector<Row>> readCarriedRows(simdjson::dom::object columns) {
   for (std::size_t i = kFirst; i < wanted.size(); ++i) {
     simdjson::dom::element stated;
     if (columns[wanted[i].name].get(stated) != simdjson::SUCCESS) return std::nullopt;
-    auto column = readCarriedColumn(stated, wanted[i].type);
+    std::optional<CarriedColumn> column;
+    if (const std::string_view like = carriedLike(stated); like.empty()) {
+      column = readCarriedColumn(stated, wanted[i].type);
+    } else {
+      for (std::size_t before = kFirst; before < i && !column; ++before)
+        if (like == wanted[before].name) column = convertedColumn(read[before], wanted[i].type);
+    }
     if (!column) return std::nullopt;
     if (!column->isConstant) size = column->size();
     read.push_back(std::move(*column));

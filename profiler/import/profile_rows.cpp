@@ -215,6 +215,7 @@ struct ProfileRows::TraceRows {
     row.kind = text(event.category).empty() ? "event" : text(event.category);
     row.debugContext = recorder().add(model::DebugContext{{}, {}, name, layer.empty() ? "trace" : layer});
     if (!meaning.block.empty()) row.op = operatorOf(row, meaning);
+    if (statesWork(event, meaning)) row.op = workOf(event, meaning, row);
     return program = recorder().add(row);
   }
 
@@ -228,6 +229,27 @@ struct ProfileRows::TraceRows {
     row.pass = meaning.pass.value_or(model::Pass::other);
     row.block = meaning.block;
     return recorder().add(row);
+  }
+
+  static bool statesWork(const TraceEvent& event, const Meaning& meaning) {
+    return meaning.stage && meaning.pass && model::isComputePass(*meaning.pass) &&
+           event.numberOf(Argument::operations) > 0;
+  }
+
+  /// The operator that stands for the work of a stage's pass, which is the same for all micro-batches.
+  model::OperatorId workOf(const TraceEvent& event, const Meaning& meaning, const model::Program& program) {
+    model::OperatorId& known = rows.works_[{*meaning.stage, *meaning.pass}];
+    if (known.valid()) return known;
+    model::Operator row;
+    row.executable = kExecutable;
+    row.debugContext = program.debugContext;
+    row.kind = "pass";
+    row.stage = *meaning.stage;
+    row.pass = *meaning.pass;
+    row.block = meaning.block;
+    row.flops = static_cast<double>(event.numberOf(Argument::operations));
+    row.bytes = base::Bytes(std::max<std::int64_t>(event.numberOf(Argument::tensorBytes), 0));
+    return known = recorder().add(row);
   }
 
   /// The wait that an event of our own exports states; none: the event is something else.

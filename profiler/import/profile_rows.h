@@ -36,7 +36,8 @@ class ProfileRows {
   record::Recorder& recorder_;
   const Rules& rules_;
   RecordedPasses passes_;
-  std::map<std::string, model::DeviceId> named_;  // devices that rules name
+  std::map<std::string, model::DeviceId> named_;                             // devices that rules name
+  std::map<std::pair<std::int32_t, model::Pass>, model::OperatorId> works_;  // of passes, by stage
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
   base::Ticks last_;
 };

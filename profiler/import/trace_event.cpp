@@ -41,6 +41,8 @@ constexpr ArgumentName kArgumentNames[] = {
     {"schedule_kind", Argument::scheduleKind},
     {"bytes_in", Argument::bytesIn},
     {"bytes_out", Argument::bytesOut},
+    {"num_ops", Argument::operations},
+    {"tensor_size", Argument::tensorBytes},
 };
 
 constexpr std::size_t kLongestName = 24;

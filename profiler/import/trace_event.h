@@ -81,8 +81,10 @@ enum class Argument : std::uint8_t {
   bytesIn,        ///< of a step in our own exports: bytes that come in …
   bytesOut,       ///< … and go out
   scheduleKind,   ///< of a pass in our own exports: what holds the passes back (model::ScheduleKind)
+  operations,     ///< of a pass in Chakra's traces: its FLOP …
+  tensorBytes,    ///< … and the bytes of its operands and results
 };
-constexpr std::size_t kKnownArguments = 26;
+constexpr std::size_t kKnownArguments = 28;
 /// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
 constexpr std::size_t kMostOwnArguments = 8;
 constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;

@@ -327,6 +327,12 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
     PIPESCOPE_ASSIGN(const bool restored, restore(*traces.front(), recorder, summary, progress));
     if (restored) return summary;
   }
+  if (std::ranges::any_of(traces, [](const auto& trace) { return trace->carried.size() > 0; }) &&
+      (traces.size() > 1 || request.rules != &Rules::builtIn()))
+    summary.findings.push_back(
+        "A trace that pipescope exported holds a whole profile; it is restored only if it is imported alone "
+        "and "
+        "without --rules, and is made of its events here.");
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);

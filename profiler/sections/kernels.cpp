@@ -95,7 +95,7 @@ SectionTable kernelCategoryTable(const AcceleratorReport& report, const analysis
   SectionTable table{"categories", "Categories", words.basis(""), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
-                   {"category", "Category", Format::plain, "as the trace names it"},
+                   {"category", "Category", Format::plain, "as the trace names it; operation: it names none"},
                    {"count", "Count", Format::count, ""},
                    {"cycles", words.cycles(), Format::ticks, "sum of the lengths"},
                    {"active_cycles", "Active", Format::ticks, "at least one of them runs"}};

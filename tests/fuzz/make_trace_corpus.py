@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Makes the corpus of trace_fuzz: small traces, each for one special case. make_trace_corpus.py FOLDER"""
+"""Makes the corpus of trace_fuzz: small traces, each for one special case. make_trace_corpus.py FOLDER PIPESCOPE
+
+The program exports a small run in both formats that carry the rows of a profile."""
 import gzip
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden"))
@@ -133,6 +138,18 @@ corpus = {
     "empty": b"",
     "nothing.json": b"[]",
 }
+sample = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../samples/fixed/zero_bubble.toml")
+with tempfile.TemporaryDirectory(dir="/tmp") as own:
+    # The profile states paths: they should be those of no machine.
+    place = os.path.basename(own)
+    shutil.copy(sample, os.path.join(own, "run.toml"))
+    program = lambda *arguments: subprocess.run([sys.argv[2], *arguments], check=True, cwd="/tmp")
+    program("run", f"{place}/run.toml", "-o", f"{place}/a.pop", "--progress", "off", "--schedule", "1f1b",
+            "--gradient-accumulation", "4", "--device-iterations", "1", "--set", "fixed.calls=1")
+    for name, form in (("exported.json", "chrome"), ("exported.pb", "perfetto")):
+        program("export", f"{place}/a.pop", "--to", form, "--no-steps", "-o", f"{place}/{name}")
+        with open(os.path.join(own, name), "rb") as file:
+            corpus[name] = file.read()
 for name, content in corpus.items():
     with open(os.path.join(sys.argv[1], name), "wb") as file:
         file.write(content)

@@ -219,6 +219,15 @@ class Device:
                                     ("communicates alone", row["exposed_communication_cycles"], self.collectives)):
             if abs(cycles / 1e6 - covered(spans, 0, last)) > 1e-2:
                 sys.exit(f"{name}: the device {what} for {cycles / 1e6} µs instead of {covered(spans, 0, last)}")
+        kernels = report(program, profile, "kernels")
+        sums = {}
+        for event in self.events:
+            if event.get("ph") == "X" and (event["pid"], event["tid"]) == (3, 0):
+                count, length = sums.get(event["name"], (0, 0))
+                sums[event["name"]] = count + 1, length + event["dur"]
+        found = {row["name"]: (row["count"], round(row["cycles"] / 1e6)) for row in kernels["kernels"]}
+        if found != sums or kernels["kernels_and_copies"] != 60:
+            sys.exit(f"{name}: the kernels are {found} instead of {sums}")
 
 
 def check_devices(program, folder):

@@ -524,10 +524,10 @@ class Case:
                     2 * 2 * (pipe.stages - 1) * pipe.micro_batches * pipe.steps)
 
     def again(self, name, pipe, profile):
-        """What the profile exports can be imported with the same figures."""
+        """The events that the profile exports can be imported with the same figures."""
         for form in ("chrome", "perfetto"):
             trace, copy = f"{profile}.{form}", f"{profile}.{form}.pop"
-            for command in (["export", profile, "--to", form, "-o", trace],
+            for command in (["export", profile, "--to", form, "--events-only", "-o", trace],
                             ["import", trace, "-o", copy, "--progress", "off"]):
                 subprocess.run([self.program, *command], capture_output=True, text=True, check=True)
             self.figures(f"{name}, {form}", pipe, copy, 1, False)

@@ -24,6 +24,9 @@ bool categoryNames(std::string_view category, std::initializer_list<std::string_
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+/// What the importer writes for a slice whose trace states no category.
+constexpr std::string_view kNoCategory = "event";
+
 bool isCopy(std::string_view category) {
   return categoryNames(category, {"memcpy", "memset"});
 }
@@ -44,6 +47,13 @@ bool isWork(std::string_view category) {
   return isCopy(category) || categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
 }
 
+/// Some tools, such as XLA's and Ascend's profilers, state no category. A rule says then which lanes are an
+/// accelerator's, and what their slices do.
+bool isWorkByRule(const model::Lane& lane, model::StepKind kind) {
+  return lane.role == model::LaneRole::compute &&
+         (kind == model::StepKind::compute || kind == model::StepKind::globalExchange);
+}
+
 struct Work {
   Ticks start, end;
   model::LaneId lane;
@@ -57,6 +67,7 @@ struct ProgramNames {
   std::string group;                 // process group and operation of a collective; else empty
   std::optional<std::int64_t> step;  // number of the training step that it marks
   bool work = false, copy = false;
+  bool uncategorised = false;   // the trace states no category
   bool hostCollective = false;  // a collective that the host itself takes part in
 };
 
@@ -94,6 +105,8 @@ class AcceleratorReader {
                        {},
                        isWork(program.kind),
                        isCopy(program.kind)};
+      place->second.uncategorised = program.kind == kNoCategory;
+      if (place->second.uncategorised) place->second.category = "operation";
       if (catalog_.debugContexts.contains(program.debugContext)) {
         std::string layer = catalog_.debugContexts[program.debugContext].layer;
         place->second.step = markedStep(layer);
@@ -122,7 +135,7 @@ class AcceleratorReader {
           hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true, {}});
         return;
       }
-      if (!names.work) return;
+      if (!names.work && !(names.uncategorised && isWorkByRule(*lane, step.kind))) return;
       works_[lane->device].push_back({from,
                                       from + step.ticks,
                                       step.lane,

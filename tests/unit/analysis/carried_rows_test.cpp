@@ -44,23 +44,29 @@ struct Imported {
   model::RowSet rows;
   model::SourceState state;
 
+  explicit Imported(const fs::path& path) { read(path); }
   explicit Imported(const std::string& trace) {
     std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::ranges::replace(name, '/', '_');
     const fs::path file = fs::path(::testing::TempDir()) / (name + ".trace");
     std::ofstream(file, std::ios::binary) << trace;
+    read(file);
+    fs::remove(file);
+  }
+
+ private:
+  void read(const fs::path& path) {
     record::MemoryProfile profile;
     record::Recorder recorder(profile);
     base::SilentProgress progress;
     importing::ImportRequest request;
-    request.paths = {file};
+    request.paths = {path};
     request.temporaryFolder = ::testing::TempDir();
     const auto result = importing::importTraces(request, recorder, progress);
     EXPECT_TRUE(result.ok()) << result.error().message;
     if (result.ok()) summary = *result;
     rows = profile.everything().value();
     state = profile.state().value();
-    fs::remove(file);
   }
 };
 
@@ -291,6 +297,20 @@ TEST(CarriedRowsOfAChangedTrace, AreNotRestored) {
         std::string::npos)
         << after.summary.findings[0];
   }
+}
+
+TEST(CarriedRowsOfSeveralTraces, AreNotRestored) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "CarriedRowsOfSeveralTraces";
+  fs::create_directories(folder);
+  for (const int call : {1, 2})
+    std::ofstream(folder / ("rank" + std::to_string(call) + ".json"), std::ios::binary)
+        << exported(twoExecutables(), false, model::ExecutableId(1), model::RunId(call));
+  const Imported after(folder);
+  fs::remove_all(folder);
+  EXPECT_FALSE(after.summary.restored);
+  EXPECT_EQ(after.summary.ranks, 2);
+  ASSERT_FALSE(after.summary.findings.empty());
+  EXPECT_NE(after.summary.findings[0].find("only if it is imported alone"), std::string::npos);
 }
 
 }  // namespace
