@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -174,6 +175,8 @@ const std::string& commandLine() {
 
 int main(int argc, char** argv) {
   pipescope::base::setCheckHandler(pipescope::cli::onBrokenInvariant);
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // A file that reaches the limit of its size is then reported like a full disk.
   try {
     return pipescope::cli::runMain(argc, argv);
   } catch (const std::exception& error) {

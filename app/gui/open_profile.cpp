@@ -1,5 +1,8 @@
 #include "app/gui/open_profile.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -12,21 +15,33 @@
 
 namespace pipescope::gui {
 
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<fs::path> profilesIn(const std::string& folder) {
+  std::error_code failed;
+  std::vector<fs::path> profiles;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (entry->path().extension() == ".pop") profiles.push_back(entry->path());
+  }
+  std::sort(profiles.begin(), profiles.end());
+  return profiles;
+}
+
+}  // namespace
+
 base::Result<std::string> profileAt(const std::string& path) {
-  namespace fs = std::filesystem;
   std::error_code failed;
   if (!fs::is_directory(path, failed)) return path;
   const fs::path usual = fs::path(path) / "profile.pop";
   if (fs::is_regular_file(usual, failed)) return usual.string();
-  std::vector<fs::path> profiles;
-  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
-    if (entry->path().extension() == ".pop") profiles.push_back(entry->path());
-  }
+  const std::vector<fs::path> profiles = profilesIn(path);
   if (profiles.size() == 1) return profiles.front().string();
-  return base::badInput(path + (profiles.empty()
-                                    ? " is a folder without a profile: give a file that pipescope "
-                                      "run has written."
-                                    : " is a folder with several profiles: give one of its files."));
+  if (profiles.empty())
+    return base::badInput(path +
+                          " is a folder without a profile: give a file that pipescope run has written.");
+  return base::badInput(fmt::format("{} is a folder with {} profiles: give one of them, such as {}.", path,
+                                    profiles.size(), profiles.front().filename().string()));
 }
 
 base::Result<shell::OpenedSource> openProfile(const std::string& asked) {
@@ -59,6 +74,8 @@ base::Result<shell::OpenedSource> openOrImport(const std::string& path,
                                                const std::function<bool()>& stopped) {
   if (sections::isSweepFile(path)) return openSweepTable(path);
   const auto profile = profileAt(path);
+  // A folder with several profiles is no folder of traces.
+  if (!profile.ok() && !profilesIn(path).empty()) return profile.error();
   if (!mayBeTrace(profile.ok() ? *profile : path)) return openProfile(path);
   PIPESCOPE_ASSIGN(const std::string imported, importTrace(path, importPlaces(), tell, stopped));
   return openProfile(imported);

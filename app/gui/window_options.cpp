@@ -82,6 +82,7 @@ base::Status take(WindowOptions& options, const QString& name, const QString& va
 
 base::Result<WindowOptions> parseOptions(const QStringList& arguments) {
   WindowOptions options;
+  QStringList given;
   bool onlyFiles = false;
   for (int i = 0; i < arguments.size(); ++i) {
     const QString& argument = arguments[i];
@@ -109,6 +110,11 @@ base::Result<WindowOptions> parseOptions(const QStringList& arguments) {
     const QString value = !wantsValue ? QString()
                           : hasValue  ? argument.section(QLatin1Char('='), 1)
                                       : arguments[++i];
+    if (wantsValue && value.isEmpty())
+      return usage(QStringLiteral("--%1 names nothing: give it a value, or leave it out.").arg(name));
+    if (given.contains(name))
+      return usage(QStringLiteral("--%1 is given several times: leave all but one out.").arg(name));
+    given << name;
     PIPESCOPE_TRY(take(options, name, value));
   }
   if (!options.screenshot.isEmpty() && options.profiles.size() > 1)

@@ -7,6 +7,7 @@
 
 #include "profiler/store/batch.h"
 #include "profiler/store/format.h"
+#include "profiler/store/profile_path.h"
 #include "profiler/store/row_columns.h"
 #include "profiler/store/sqlite_database.h"
 
@@ -85,19 +86,23 @@ base::Status exportAll(Database& database, const model::ProfileSource& source, b
   return database.execute("COMMIT");
 }
 
+base::Status writeDatabase(const fs::path& path, const model::ProfileSource& source,
+                           base::Progress& progress) {
+  PIPESCOPE_ASSIGN(Database database,
+                   Database::open(path.string(), Database::Mode::create, std::chrono::milliseconds(0)));
+  // If exporting fails, the file is removed, so that its journal need not be on the disk.
+  PIPESCOPE_TRY(database.execute("PRAGMA journal_mode = MEMORY"));
+  return exportAll(database, source, progress);
+}
+
 }  // namespace
 
 base::Status exportSqlite(const model::ProfileSource& source, const fs::path& path, base::Progress& progress,
                           const base::OutputRules& rules) {
   PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::database, rules));
   PIPESCOPE_ASSIGN(base::PendingFile file, base::PendingFile::create(path));
-  {
-    PIPESCOPE_ASSIGN(Database database, Database::open(file.temporary().string(), Database::Mode::create,
-                                                       std::chrono::milliseconds(0)));
-    // If exporting fails, the file is removed, so that its journal need not be on the disk.
-    PIPESCOPE_TRY(database.execute("PRAGMA journal_mode = MEMORY"));
-    PIPESCOPE_TRY(exportAll(database, source, progress));
-  }
+  if (const base::Status written = writeDatabase(file.temporary(), source, progress); !written.ok())
+    return store::aboutNamedFile(written.error(), file.temporary(), path);
   return file.publish();
 }
 

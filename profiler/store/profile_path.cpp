@@ -106,6 +106,18 @@ base::Status moveInto(const fs::path& closed, const fs::path& path) {
   return {};
 }
 
+base::Error aboutNamedFile(const base::Error& error, const fs::path& temporary, const fs::path& path) {
+  std::string message = error.message;
+  const auto replace = [&message](std::string_view what, const std::string& by) {
+    if (const std::size_t at = message.find(what); at != std::string::npos)
+      message.replace(at, what.size(), by);
+  };
+  std::error_code failed;
+  replace(temporary.string(), path.string());
+  replace(kKeptSoFar, fs::exists(path, failed) ? "the older file there is untouched" : "nothing was written");
+  return {error.kind, message};
+}
+
 base::Status rollBack(const std::string& path, std::chrono::milliseconds patience) {
   PIPESCOPE_ASSIGN(Database file, Database::open(path, Database::Mode::readWrite, patience));
   return file.execute("SELECT count(*) FROM sqlite_schema");

@@ -33,4 +33,9 @@ base::Status moveInto(const std::filesystem::path& closed, const std::filesystem
 /// folder.
 base::Status rollBack(const std::string& path, std::chrono::milliseconds patience);
 
+/// An error of a database that is written to a temporary file, about the file that the user named: its path,
+/// and whether an older file is there.
+base::Error aboutNamedFile(const base::Error& error, const std::filesystem::path& temporary,
+                           const std::filesystem::path& path);
+
 }  // namespace pipescope::store

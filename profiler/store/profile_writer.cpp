@@ -164,17 +164,8 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& 
   });
 }
 
-/// An error of the temporary file, about the file that the user named.
 base::Error ProfileWriter::Impl::ofFirstCommit(const base::Error& error) const {
-  std::string message = error.message;
-  const auto replace = [&message](std::string_view what, const std::string& by) {
-    if (const std::size_t at = message.find(what); at != std::string::npos)
-      message.replace(at, what.size(), by);
-  };
-  std::error_code failed;
-  replace(temporary.string(), path.string());
-  replace(kKeptSoFar, fs::exists(path, failed) ? "the older file there is untouched" : "nothing was written");
-  return {error.kind, message};
+  return aboutNamedFile(error, temporary, path);
 }
 
 base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Totals& next) {

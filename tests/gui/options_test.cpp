@@ -54,6 +54,10 @@ TEST(GuiOptions, RefusesWithASentence) {
       {{"--compare", "a.pop"},
        "--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET. See pipescope-gui "
        "--help."},
+      {{"--screenshot", "", "a.pop"},
+       "--screenshot names nothing: give it a value, or leave it out. See pipescope-gui --help."},
+      {{"--page=trace", "--page", "memory"},
+       "--page is given several times: leave all but one out. See pipescope-gui --help."},
       {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
       {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},
       {{"--size", "big"},

@@ -130,7 +130,14 @@ TEST_F(WindowTest, TheFolderOfAProfileOpensIt) {
   EXPECT_EQ(*gui::profileAt(folder.path().toStdString()), one.toStdString()) << "the only profile";
   writeProfile(folder.filePath(QStringLiteral("two.pop")));
   EXPECT_EQ(sentence(),
-            folder.path().toStdString() + " is a folder with several profiles: give one of its files.");
+            folder.path().toStdString() + " is a folder with 2 profiles: give one of them, such as one.pop.");
+  // It is no folder of traces either, although it holds another file.
+  QFile settings(folder.filePath(QStringLiteral("run.toml")));
+  ASSERT_TRUE(settings.open(QIODevice::WriteOnly));
+  const auto opened = gui::openOrImport(
+      folder.path().toStdString(), [](const QString&) {}, [] { return false; });
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().message, sentence());
   writeProfile(usual);
   EXPECT_EQ(*gui::profileAt(folder.path().toStdString()), usual.toStdString()) << "its usual name";
   shell::MainWindow other(*registry, *palette, gui::openProfile);

@@ -1,6 +1,9 @@
 #include "profiler/export/chrome.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -378,6 +381,24 @@ TEST(Export, SqliteWritesADatabaseAndReplacesOnlyExports) {
                                        " exists and is not a database that pipescope exported; it is left "
                                        "untouched. Choose another name.");
   std::remove(path.c_str());
+}
+
+TEST(Export, ADatabaseThatCannotGrowIsToldByItsOwnName) {
+  const TraceFixture fixture(1);
+  base::SilentProgress progress;
+  const std::string path = ::testing::TempDir() + "export_small.sqlite";
+  std::remove(path.c_str());
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{4096, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const base::Status written = exportSqlite(*fixture.profile, path, progress);
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message.find(path), 0U) << written.error().message;
+  EXPECT_EQ(written.error().message.find(".partial"), std::string::npos) << written.error().message;
+  EXPECT_FALSE(std::ifstream(path).good());
 }
 
 TEST(Export, AWriterThatFailsEndsTheExport) {
