@@ -31,9 +31,8 @@ bool isGzip(const std::string& path) {
 
 base::FileKind kindOf(const ExportOptions& options) {
   if (options.format == "sqlite") return base::FileKind::database;
-  if (!isGzip(options.output) && options.format == "perfetto") return base::FileKind::perfettoTrace;
-  if (!isGzip(options.output) && options.format == "chakra") return base::FileKind::chakraTrace;
-  if (isGzip(options.output)) return base::FileKind::gzippedTrace;
+  if (options.format == "perfetto") return base::FileKind::perfettoTrace;
+  if (options.format == "chakra") return base::FileKind::chakraTrace;
   if (options.format == "chrome") return base::FileKind::chromeTrace;
   return options.format == "svg" ? base::FileKind::svg : base::FileKind::csv;
 }
@@ -83,7 +82,7 @@ base::Status exportText(const ExportOptions& options, const store::ProfileReader
                    base::OutputFile::create(options.output, kindOf(options), rulesOf(options)));
   const exporting::Writer write = [&](std::string_view text) { return file.write(text); };
   if (isGzip(options.output)) {
-    exporting::GzipWriter gzip(write);
+    exporting::GzipWriter gzip(base::gzipComment(kindOf(options)), write);
     PIPESCOPE_TRY(writeText(
         options, reader, [&](std::string_view text) { return gzip.write(text); }, progress));
     PIPESCOPE_TRY(gzip.finish());
@@ -128,12 +127,15 @@ std::function<int()> setUpExport(CLI::App& command) {
   auto options = std::make_shared<ExportOptions>();
   command.add_option("profile", options->profile, "Profile to export")->required();
   command
-      .add_option("--to", options->format,
-                  "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
-                  "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
-                  "and counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and "
-                  "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
-                  "no steps within passes, no counters and no waits")
+      .add_option(
+          "--to", options->format,
+          "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
+          "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
+          "and counters; perfetto rounds times to nanoseconds. Of an emulated run they also hold all else "
+          "that the profile says of the executable, and import restores it. chakra holds passes, collectives "
+          "and "
+          "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
+          "no steps within passes, no counters and no waits")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto", "chakra", "csv", "sqlite", "svg"}));
   command

@@ -2,6 +2,8 @@
 // completions of shells, which the build installs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/cli/command.h"
 #include "app/cli/documents.h"
 #include "app/run/request/configuration_keys.h"
@@ -21,9 +23,43 @@ std::vector<std::string> topics(const CLI::App& program) {
   std::vector<std::string> all = app::configurationKeys().paths();
   for (const config::Key& key : app::configurationKeys().all())
     all.insert(all.end(), key.flags.begin(), key.flags.end());
+  for (const CommandDocument& command : documentCommands(program)) {
+    for (const OptionDocument& option : command.options) {
+      if (!option.positional && option.names.back().starts_with("--"))
+        all.push_back(option.names.back().substr(2));
+    }
+  }
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
     all.push_back(command->get_name());
   return all;
+}
+
+/// The commands that have a flag of their own with this name, with what it does there.
+std::string helpOnCommandFlag(const CLI::App& program, const std::string& word) {
+  std::string text;
+  for (const CommandDocument& command : documentCommands(program)) {
+    for (const OptionDocument& option : command.options) {
+      if (option.positional || std::ranges::find(option.names, "--" + word) == option.names.end()) continue;
+      text += fmt::format("{}pipescope {} --{}{}{}\n{}", text.empty() ? "" : "\n", command.name, word,
+                          option.placeholder.empty() ? "" : " ", option.placeholder,
+                          config::wrapped(option.help, 90, "  "));
+    }
+  }
+  return text;
+}
+
+/// What the configuration knows about a word: keys, what a builder or optimizer can be told, a table, a
+/// value.
+std::string configurationHelpOn(const std::string& topic) {
+  const config::KeyTable& keys = app::configurationKeys();
+  if (topic.starts_with("[")) return config::tableHelp(keys, topic);
+  std::string text;
+  for (const config::Key* key : config::keysMeant(keys, topic))
+    text += (text.empty() ? "" : "\n") + config::keyHelp(*key);
+  for (const auto& more : {config::choiceHelp, config::tableHelp, config::valueHelp}) {
+    if (text.empty()) text = more(keys, topic);
+  }
+  return text;
 }
 
 base::Result<std::string> explain(const CLI::App& program, const std::string& topic) {
@@ -31,13 +67,11 @@ base::Result<std::string> explain(const CLI::App& program, const std::string& to
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_name() == topic) return command->help("pipescope");
   }
-  std::string text;
-  for (const config::Key* key : config::keysMeant(app::configurationKeys(), topic))
-    text += (text.empty() ? "" : "\n") + config::keyHelp(*key);
-  if (text.empty()) text = config::choiceHelp(app::configurationKeys(), topic);
-  if (!text.empty()) return text;
+  std::string text = configurationHelpOn(topic);
   std::string word = topic;
-  word.erase(0, word.find_first_not_of('-'));
+  word.erase(0, std::min(word.size(), word.find_first_not_of('-')));
+  if (text.empty()) text = helpOnCommandFlag(program, word);
+  if (!text.empty()) return text;
   const std::string near = config::nearest(word, topics(program));
   return base::badInput(fmt::format(
       "There is no command, configuration key or flag \"{}\"{} `pipescope run --help-keys` lists all keys.",
@@ -57,7 +91,8 @@ std::function<int()> setUpHelp(CLI::App& command) {
   command.add_option(
       "topic", options->topic,
       "A command, a configuration key such as training.epochs, its environment variable, a flag such as "
-      "--epochs, or a builder or optimizer such as decoder or adamw, whose keys are listed then");
+      "--epochs or --fail-if, a value such as popart, or a table such as training, or a builder or optimizer "
+      "such as decoder or adamw, whose keys are listed then");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

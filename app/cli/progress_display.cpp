@@ -88,6 +88,8 @@ class Bar : public Display {
 void catchInterrupts() {
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
+  // A terminal that is closed ends a run like Ctrl-C, unless the run was started by nohup.
+  if (std::signal(SIGHUP, onInterrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);  // the run continues if the reader of its progress has ended
 }
 

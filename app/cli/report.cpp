@@ -16,6 +16,7 @@
 #include "profiler/sections/planned.h"
 #include "profiler/sections/schema.h"
 #include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
@@ -83,14 +84,18 @@ base::Result<Section> makeNamed(const std::string& name, const sections::Context
   return sections::makeSection(*definition, context);
 }
 
+sections::CheckedSection checkedSection(const Section& section, const OpenReport& of) {
+  return {section, of.catalog->timebase({}).ticksPerSecond, sections::wordsOf(*of.catalog).time.isCosts()};
+}
+
 /// Sentences about the values that meet a check.
 base::Result<std::vector<std::string>> failuresOf(const Check& check, const OpenReport& profile,
                                                   const OpenReport& baseline) {
   PIPESCOPE_ASSIGN(const Section own, makeNamed(check.section, *profile.context));
-  const sections::CheckedSection checked{own, profile.catalog->timebase({}).ticksPerSecond};
+  const sections::CheckedSection checked = checkedSection(own, profile);
   if (!check.usesBaseline) return sections::checkFigures(check, checked, nullptr);
   PIPESCOPE_ASSIGN(const Section other, makeNamed(check.section, *baseline.context));
-  const sections::CheckedSection before{other, baseline.catalog->timebase({}).ticksPerSecond};
+  const sections::CheckedSection before = checkedSection(other, baseline);
   return sections::checkFigures(check, checked, &before);
 }
 

@@ -113,7 +113,9 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
       fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
   if (result.finalLoss) line += fmt::format(" · final loss {:.4f}", *result.finalLoss);
   if (result.testAccuracy) line += fmt::format(" · test accuracy {:.2f} %", *result.testAccuracy * 100);
-  if (result.emulatedUnits > 0) line += fmt::format(" · {:g} cost units emulated", result.emulatedUnits);
+  if (result.emulatedUnits > 0)
+    line += fmt::format(" · {:g} cost unit{} emulated", result.emulatedUnits,
+                        result.emulatedUnits == 1 ? "" : "s");
   if (result.emulatedSeconds > 0) line += fmt::format(" · {:.4g} s emulated", result.emulatedSeconds);
   if (!result.fits) line += " (hypothetical, because the model does not fit)";
   return line;

@@ -61,8 +61,13 @@ double leastOf(const Key& key) {
   return hasWords ? std::max(key.least, 0.0) : key.least;
 }
 
-Status checkNumber(const Key& key, double value) {
-  if (value >= leastOf(key) && value <= key.most) return {};
+/// A whole number of 64 bits is compared exactly, which a double could not do.
+template <class Number>
+Status checkNumber(const Key& key, Number value) {
+  using Exact = std::conditional_t<std::is_integral_v<Number>, long double, double>;
+  if (static_cast<Exact>(value) >= static_cast<Exact>(leastOf(key)) &&
+      static_cast<Exact>(value) <= static_cast<Exact>(key.most))
+    return {};
   const bool above = !std::isinf(key.least), below = !std::isinf(key.most);
   std::string range;
   if (above && below) {
@@ -73,7 +78,7 @@ Status checkNumber(const Key& key, double value) {
     range = below ? "at most " + number(key.most) : "a number";
   }
   if (!key.choices.empty()) range += fmt::format(", or {}", fmt::join(key.choices, ", "));
-  return base::badInput(fmt::format("{} is {}, but it must be {}.", key.path, number(value), range));
+  return base::badInput(fmt::format("{} is {}, but it must be {}.", key.path, value, range));
 }
 
 Status checkChoice(const Key& key, const std::string& value) {
@@ -92,11 +97,11 @@ Status checkValue(const Key& key, const Value& value) {
     return base::badInput(
         fmt::format("{} is {}, but it must be {}.", key.path, toToml(value), toString(key.type)));
   }
-  if (const auto* n = std::get_if<std::int64_t>(&value)) return checkNumber(key, static_cast<double>(*n));
+  if (const auto* n = std::get_if<std::int64_t>(&value)) return checkNumber(key, *n);
   if (const auto* x = std::get_if<double>(&value)) return checkNumber(key, *x);
   if (const auto* s = std::get_if<std::string>(&value)) return checkChoice(key, *s);
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
-    for (const std::int64_t n : *list) PIPESCOPE_TRY(checkNumber(key, static_cast<double>(n)));
+    for (const std::int64_t n : *list) PIPESCOPE_TRY(checkNumber(key, n));
   }
   return {};
 }

@@ -47,22 +47,6 @@ std::string withoutCode(std::string text) {
   return text;
 }
 
-/// Breaks a paragraph into lines of at most this many bytes, each with an indent.
-std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
-  std::string lines, line;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t space = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, space - at);
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      lines += indent + line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    at = space + 1;
-  }
-  return lines + indent + line + "\n";
-}
-
 std::string flagsOf(const Key& key) {
   std::string flags;
   for (const std::string& flag : key.flags) {
@@ -81,6 +65,21 @@ std::string inFile(const Key& key) {
 }
 
 }  // namespace
+
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::string lines, line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, space - at);
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines += indent + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    at = space + 1;
+  }
+  return lines + indent + line + "\n";
+}
 
 std::string keyFacts(const Key& key) {
   std::string facts = toString(key.type);
@@ -129,6 +128,32 @@ std::string choiceHelp(const KeyTable& keys, const std::string& choice) {
     const std::string unit = key.unit.empty() ? "" : " " + key.unit;
     page +=
         fmt::format("\n  {} = {}{}\n{}", key.path, toToml(fallback->second), unit, wrapped(own, 90, "    "));
+  }
+  return page;
+}
+
+std::string tableHelp(const KeyTable& keys, const std::string& table) {
+  std::string name = table;
+  std::erase_if(name, [](char c) { return c == '[' || c == ']'; });
+  std::string page, heading;
+  for (const Key& key : keys.all()) {
+    const std::string own = key.path.substr(0, key.path.rfind('.'));
+    const bool array = own == name + "[]";
+    if (own != name && !array) continue;
+    if (const std::string next = array ? "[[" + name + "]]" : "[" + name + "]"; next != heading) {
+      page += (page.empty() ? "" : "\n") + next + "\n";
+      heading = next;
+    }
+    page += fmt::format("\n  {}: {}\n{}", lastPart(key.path), keyFacts(key), wrapped(key.help, 90, "    "));
+  }
+  return page;
+}
+
+std::string valueHelp(const KeyTable& keys, const std::string& value) {
+  std::string page;
+  for (const Key& key : keys.all()) {
+    if (std::ranges::find(key.choices, value) == key.choices.end()) continue;
+    page += fmt::format("{}{} is a value of this key:\n\n{}", page.empty() ? "" : "\n", value, keyHelp(key));
   }
   return page;
 }

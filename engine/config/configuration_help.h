@@ -21,6 +21,16 @@ std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word);
 /// there: what a builder or an optimizer can be told. Empty if no key depends on such a value.
 std::string choiceHelp(const KeyTable& keys, const std::string& choice);
 
+/// The keys of a table with their defaults: "training", "[training]" or "[[stages]]". Empty if there is no
+/// such table.
+std::string tableHelp(const KeyTable& keys, const std::string& table);
+
+/// The keys that may have this value: "popart". Empty if there is none.
+std::string valueHelp(const KeyTable& keys, const std::string& value);
+
+/// Breaks a paragraph into lines of at most this many bytes, each with an indent.
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent);
+
 /// The text of resources/help/configuration.md.
 std::string configurationHelp(const KeyTable& keys);
 

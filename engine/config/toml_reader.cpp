@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -123,8 +124,33 @@ class TomlReader {
     return {};
   }
 
+  /// Names of tables as they stand in a file: [system], [[stages]].
+  std::vector<std::string> tables() const {
+    std::set<std::string> names;
+    for (const Key& key : keys_.all()) {
+      for (std::size_t dot = key.path.find('.'); dot != std::string::npos;
+           dot = key.path.find('.', dot + 1)) {
+        const std::string table = key.path.substr(0, dot);
+        names.insert(table.ends_with("[]") ? table.substr(0, table.size() - 2) : table);
+      }
+    }
+    return {names.begin(), names.end()};
+  }
+
+  std::string unknownTable(const std::string& path) const {
+    const std::string near = nearest(path, tables());
+    if (near.empty()) return unknownKey(keys_, path);
+    return fmt::format("unknown table {}; did you mean {}?", path,
+                       isArray(near) ? "[[" + near + "]]" : "[" + near + "]");
+  }
+
   Status readValue(const toml::node& node, Settings& settings, const std::string& full,
                    const std::string& inner) {
+    if (isTable(full))
+      return base::badInput(fmt::format("{}: {} is a table: write [{}] once, and its keys below it.",
+                                        place(file_, node), full, full));
+    if (keys_.find(full) == nullptr && (node.is_table() || node.is_array_of_tables()))
+      return base::badInput(fmt::format("{}: {}", place(file_, node), unknownTable(full)));
     if (keys_.find(full) == nullptr)
       return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(keys_, full)));
     std::optional<Value> value =
@@ -219,6 +245,21 @@ bool isDigits(std::string_view text) {
   return !text.empty() && text.size() <= kMost && text.find_first_not_of("0123456789") == text.npos;
 }
 
+/// A number that people type and TOML does not know: .5, 5., 007, and a whole number that is too large for
+/// one.
+std::optional<Value> typedNumber(const Key& key, std::string_view text) {
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  const char* const end = digits.data() + digits.size();
+  std::int64_t whole = 0;
+  const bool integer = key.type == KeyType::integer && isDigits(text);
+  if (integer && std::from_chars(digits.data(), end, whole).ec == std::errc()) return Value(whole);
+  if (!integer && (key.type != KeyType::real || digits.find_first_of(".0123456789") == digits.npos))
+    return std::nullopt;
+  double number = 0;
+  const auto [last, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc() && last == end ? std::optional(Value(number)) : std::nullopt;
+}
+
 /// The array of tables that a path such as "stages[0].device" or "stages[].device" leads into; empty if it
 /// leads into none.
 std::string arrayOf(const KeyTable& keys, std::string_view path) {
@@ -241,7 +282,9 @@ Status Configuration::setText(std::string_view path, std::string_view value, Ori
   const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
   if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
   std::optional<Value> parsed = valueOf(*key, value);
-  if (!parsed && key->type == KeyType::integer && isDigits(value)) parsed = std::stod(std::string(value));
+  if (!parsed || std::holds_alternative<double>(*parsed)) {
+    if (const std::optional<Value> typed = typedNumber(*key, value)) parsed = typed;
+  }
   if (!parsed) {
     return base::badInput(fmt::format("{} is \"{}\", but it must be {}.", path, value, toString(key->type)));
   }

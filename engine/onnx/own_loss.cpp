@@ -102,14 +102,67 @@ ValueId arrange(OnnxGraph& graph, ValueId predictions, ValueId loss, bool traini
   return {};
 }
 
-/// The first output that is no scalar. If there is none, what the first of several loss nodes scores.
+/// All elements of values that are computed from an input, including itself. What only depends on its shape
+/// is left out.
+std::set<ValueId> ahead(const OnnxGraph& graph, ValueId input) {
+  std::set<ValueId> found{input};
+  for (const OnnxNode& node : graph.nodes) {
+    if (node.op == "Shape" || node.op == "Size") continue;
+    if (std::ranges::any_of(node.inputs, [&](ValueId id) { return found.contains(id); }))
+      found.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return found;
+}
+
+/// The first value that meets something computed from this input, and is itself computed from another input
+/// and from weights; not valid: there is none.
+ValueId firstToMeet(const OnnxGraph& graph, ValueId labels, ValueId loss) {
+  const std::set<ValueId> ofLabels = ahead(graph, labels), ofLoss = behind(graph, loss);
+  if (!ofLabels.contains(loss)) return {};
+  std::set<ValueId> ofSamples;
+  for (const ValueId input : graph.inputs) {
+    if (input == labels) continue;
+    const std::set<ValueId> made = ahead(graph, input);
+    ofSamples.insert(made.begin(), made.end());
+  }
+  const auto isPrediction = [&](ValueId id) {
+    if (!ofSamples.contains(id) || ofLabels.contains(id) || !ofLoss.contains(id)) return false;
+    const std::set<ValueId> makers = behind(graph, id);
+    return std::ranges::any_of(graph.weights, [&](ValueId weight) { return makers.contains(weight); });
+  };
+  for (const OnnxNode& node : graph.nodes) {
+    if (std::ranges::none_of(node.inputs, [&](ValueId id) { return ofLabels.contains(id); })) continue;
+    const auto found = std::ranges::find_if(node.inputs, isPrediction);
+    if (found != node.inputs.end()) return *found;
+  }
+  return {};
+}
+
+/// The predictions of a loss that is written in plain operators, such as a product with a mask of classes:
+/// what meets the labels first. The labels are the input for which this takes the least to compute, because a
+/// mask of positions comes later, when the labels are already in.
+ValueId predictionsThatMeetLabels(const OnnxGraph& graph, ValueId loss) {
+  ValueId predictions;
+  std::size_t least = 0;
+  for (const ValueId input : graph.inputs) {
+    const ValueId met = firstToMeet(graph, input, loss);
+    if (!met.valid()) continue;
+    const std::size_t makers = behind(graph, met).size();
+    if (!predictions.valid() || makers < least) predictions = met, least = makers;
+  }
+  return predictions.valid() ? predictionsBehind(graph, predictions) : predictions;
+}
+
+/// The first output that is no scalar. If there is none, what the first of several loss nodes scores, or what
+/// meets the labels.
 ValueId predictionsBeside(const OnnxGraph& graph) {
   const auto output =
       std::ranges::find_if_not(graph.outputs, [&](ValueId id) { return isDeclaredScalar(graph, id); });
   if (output != graph.outputs.end()) return *output;
   const auto node = std::ranges::find_if(
       graph.nodes, [](const OnnxNode& each) { return isLossNode(each) && each.inputs.size() >= 2; });
-  return node == graph.nodes.end() ? ValueId() : predictionsBehind(graph, node->inputs[0]);
+  if (node != graph.nodes.end()) return predictionsBehind(graph, node->inputs[0]);
+  return graph.outputs.empty() ? ValueId() : predictionsThatMeetLabels(graph, graph.outputs.front());
 }
 
 }  // namespace
@@ -139,8 +192,8 @@ Status useOwnLoss(Model& model, bool training) {
   if (loss == graph.outputs.end() || !predictions.valid()) {
     return badInput(
         fmt::format("{}: none of its outputs is made by SoftmaxCrossEntropyLoss or "
-                    "NegativeLogLikelihoodLoss, or declared as one float32 beside an output of "
-                    "predictions, so it has no loss of its own: choose another training.loss.",
+                    "NegativeLogLikelihoodLoss, or declared as one float32 that predictions and labels "
+                    "make, so it has no loss of its own: choose another training.loss.",
                     model.file));
   }
   arrange(graph, predictions, ValueId(*loss), training);

@@ -192,13 +192,22 @@ bool isChakraTrace(std::string_view head) {
   return !second || isMessage(*second, node, 2);
 }
 
+/// The comment in the header of a gzip file whose only optional field it is (RFC 1952); otherwise empty.
+std::string_view commentOfGzip(std::string_view head) {
+  constexpr std::size_t kFlagsAt = 3, kCommentAt = 10;
+  constexpr unsigned kCommentOnly = 16;
+  if (!head.starts_with("\x1F\x8B\x08") || head.size() <= kCommentAt) return {};
+  const std::size_t end = head.find('\0', kCommentAt);
+  if (byteAt(head, kFlagsAt) != kCommentOnly || end == std::string_view::npos) return {};
+  return head.substr(kCommentAt, end - kCommentAt);
+}
+
 }  // namespace
 
 std::string_view nameOf(FileKind kind) {
   static constexpr std::string_view names[] = {"a Pipescope profile",
                                                "a database that pipescope exported",
                                                "a Chrome trace",
-                                               "a file compressed by gzip",
                                                "a table of comma-separated values",
                                                "an SVG drawing",
                                                "a PNG picture",
@@ -216,7 +225,13 @@ std::string_view nameOf(FileKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string gzipComment(FileKind kind) {
+  return "pipescope: " + std::string(nameOf(kind));
+}
+
 bool isOfKind(FileKind kind, std::string_view head) {
+  if (const std::string_view comment = commentOfGzip(head); !comment.empty())
+    return comment == gzipComment(kind);
   switch (kind) {
     case FileKind::profile:
       return isDatabase(head, kProfileId);
@@ -224,8 +239,6 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isDatabase(head, kExportId);
     case FileKind::chromeTrace:
       return isChromeTrace(head);
-    case FileKind::gzippedTrace:
-      return head.starts_with("\x1F\x8B\x08");
     case FileKind::csv:
       return isCsv(head);
     case FileKind::svg:

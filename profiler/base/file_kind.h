@@ -2,16 +2,16 @@
 // The kinds of files that the programs write, and how a file's first bytes tell its kind.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace pipescope::base {
 
 enum class FileKind {
-  profile,       ///< profile.pop
-  database,      ///< SQLite database of `export --to sqlite`
-  chromeTrace,   ///< JSON of Chrome's trace format
-  gzippedTrace,  ///< the same, compressed by gzip
-  csv,           ///< comma-separated values with a line of headings
+  profile,      ///< profile.pop
+  database,     ///< SQLite database of `export --to sqlite`
+  chromeTrace,  ///< JSON of Chrome's trace format
+  csv,          ///< comma-separated values with a line of headings
   svg,
   png,
   metrics,        ///< JSON lines of `run --metrics`
@@ -36,11 +36,16 @@ inline constexpr std::string_view kReportTitle = "<!DOCTYPE html>\n<!-- A report
 /// The kind with its article, for sentences: "a Pipescope profile".
 std::string_view nameOf(FileKind kind);
 
+/// The comment in gzip's header by which a compressed file says what it holds. Without it a file that is
+/// compressed by gzip is of no kind: it may be somebody's archive.
+std::string gzipComment(FileKind kind);
+
 /// Number of bytes at the beginning of a file that isOfKind() wants to see.
 inline constexpr std::size_t kHeadBytes = 65'536;
 
 /// True if a file is of the kind. `head` is its first kHeadBytes bytes, or the whole file if it is shorter.
-/// The kinds without a signature (CSV, ONNX) are told by the structure of the first lines or fields.
+/// A file that the programs compressed is of the kind that it holds. The kinds without a signature (CSV,
+/// ONNX) are told by the structure of the first lines or fields.
 bool isOfKind(FileKind kind, std::string_view head);
 
 /// True if a file of the kind can be written from its beginning to its end, and therefore to a pipe.

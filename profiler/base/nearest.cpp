@@ -1,8 +1,16 @@
 #include "profiler/base/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace pipescope::base {
+
+namespace {
+/// Capital letters are no edit: who types ADAM means adam.
+bool isSameLetter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+}  // namespace
 
 std::size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -12,7 +20,7 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (isSameLetter(a[i - 1], b[j - 1]) ? 0 : 1)});
       diagonal = above;
     }
   }

@@ -8,6 +8,7 @@
 namespace pipescope::base {
 
 /// The number of letters to insert, remove or replace to make one word of the other (Levenshtein).
+/// Capital letters count as small ones.
 std::size_t editDistance(std::string_view a, std::string_view b);
 
 /// The known key or word with the smallest edit distance to `word`; empty if none is near.

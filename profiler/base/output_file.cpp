@@ -62,13 +62,26 @@ bool isStandardOutput(const fs::path& path) {
   return path == "-";
 }
 
+Result<fs::path> followLinks(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel of Linux follows
+  std::error_code failed;
+  fs::path target = path;
+  for (int number = 0; number < kMostLinks; ++number) {
+    if (!fs::is_symlink(target, failed)) return target;
+    target = target.parent_path() / fs::read_symlink(target, failed);  // an absolute link takes it all
+  }
+  return ioError(path.string() + " is a link that leads to no file, because it leads back to itself. " +
+                 "Choose another name.");
+}
+
 bool isSameFile(const fs::path& a, const fs::path& b) {
   std::error_code failed;
   if (fs::equivalent(a, b, failed) && !failed) return true;
   // A path that cannot be resolved, for example because a name is too long, is compared as it is.
   const auto whole = [](const fs::path& path) {
     std::error_code unresolved;
-    const fs::path absolute = fs::absolute(path, unresolved).lexically_normal();
+    const Result<fs::path> target = followLinks(path);
+    const fs::path absolute = fs::absolute(target.ok() ? *target : path, unresolved).lexically_normal();
     const fs::path resolved = fs::weakly_canonical(absolute, unresolved);
     return unresolved ? absolute : resolved;
   };
@@ -95,24 +108,22 @@ Status checkOutput(const fs::path& path, FileKind kind, const OutputRules& rules
                     " cannot be written to standard output, because it is not written from its "
                     "beginning to its end: name a file.");
   }
+  PIPESCOPE_ASSIGN(const fs::path target, followLinks(path));
   std::error_code failed;
-  const fs::file_status status = fs::status(path, failed);
+  const fs::file_status status = fs::status(target, failed);
   if (fs::is_directory(status) || !path.has_filename()) {
     return ioError(path.string() + " is a folder; name a file in it.");
   }
-  PIPESCOPE_TRY(checkFolder(path));
+  PIPESCOPE_TRY(checkFolder(target));
   if (!fs::exists(status)) return {};
   PIPESCOPE_TRY(refuseInputs(path, rules));
   return checkReplaceable(path, status, kind, rules);
 }
 
 Result<PendingFile> PendingFile::create(const fs::path& path) {
-  std::error_code failed;
   PendingFile file;
   file.path_ = path;
-  // A link to a file stays a link. A link to nothing is replaced.
-  file.target_ =
-      fs::is_symlink(path, failed) && fs::exists(path, failed) ? fs::canonical(path, failed) : path;
+  PIPESCOPE_ASSIGN(file.target_, followLinks(path));
   const std::string prefix = "." + file.target_.filename().string() + "." + std::to_string(getpid()) + ".";
   constexpr int kMostTries = 100;  // another thread of this process, or a killed process that had its number
   for (int number = 0; number < kMostTries; ++number) {

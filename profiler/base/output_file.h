@@ -34,6 +34,10 @@ Status checkOutput(const std::filesystem::path& path, FileKind kind, const Outpu
 /// Error: the path names one of the inputs.
 Status refuseInputs(const std::filesystem::path& path, const OutputRules& rules);
 
+/// The path that a link leads to, through further links, whether or not a file stands there; other paths as
+/// they are. Error (io): links that lead in a circle.
+Result<std::filesystem::path> followLinks(const std::filesystem::path& path);
+
 /// True if two paths name the same file, or would if they existed.
 bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
 
@@ -41,7 +45,8 @@ bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
 /// called, the destructor removes the new file.
 class PendingFile {
  public:
-  /// Does not check what stands at the path; see checkOutput(). Follows links, so that a link stays a link.
+  /// Does not check what stands at the path; see checkOutput(). Follows links, so that a link stays a link,
+  /// and makes the file that a link to nothing names.
   static Result<PendingFile> create(const std::filesystem::path& path);
   PendingFile() = default;
   PendingFile(PendingFile&& other) noexcept;

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "profiler/base/number_text.h"
+#include "profiler/export/carried_rows.h"
+#include "profiler/export/json_text.h"
 #include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
 
@@ -23,21 +25,6 @@ using base::Result;
 using base::Ticks;
 
 __extension__ using Wide = __int128;  // products of ticks and clocks
-
-std::string jsonText(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 class Chrome {
  public:
@@ -56,11 +43,15 @@ class Chrome {
         jsonText(catalog_.property("times")), jsonText(catalog_.property("device_model")),
         jsonText(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
+    CarriedRows carried(request_, rows_);
+    if (!catalog_.measured())
+      PIPESCOPE_TRY(carried.each([&](std::string_view piece) { return carry(piece); }));
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
+    if (!catalog_.measured()) PIPESCOPE_TRY(carry(carried.end(events_)));
     buffer_ += "\n]}\n";
     return flush(0);
   }
@@ -74,6 +65,16 @@ class Chrome {
   }
 
   base::Status event(const std::string& text) {
+    ++events_;
+    return line(text);
+  }
+
+  base::Status carry(std::string_view piece) {
+    return line(fmt::format("{{\"ph\":\"M\",\"pid\":1,\"name\":\"{}\",\"args\":{}}}", kCarriedRows, piece));
+  }
+
+  /// An event, or metadata.
+  base::Status line(const std::string& text) {
     buffer_ += first_ ? "\n" : ",\n";
     first_ = false;
     buffer_ += text;
@@ -141,9 +142,9 @@ class Chrome {
 
   base::Status process(std::int64_t pid, const std::string& name) {
     PIPESCOPE_TRY(
-        event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
-                          pid, jsonText(name))));
-    return event(fmt::format(
+        line(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
+                         pid, jsonText(name))));
+    return line(fmt::format(
         "{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}", pid,
         pid));
   }
@@ -156,13 +157,13 @@ class Chrome {
     const auto [place, added] = threads_.try_emplace({pid, name}, next);
     if (!added) return place->second;
     const std::int64_t tid = place->second;
-    PIPESCOPE_TRY(event(fmt::format(
+    PIPESCOPE_TRY(line(fmt::format(
         "{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}", pid, tid,
         jsonText(name))));
     PIPESCOPE_TRY(
-        event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{"
-                          "\"sort_index\":{}}}}}",
-                          pid, tid, rank)));
+        line(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{"
+                         "\"sort_index\":{}}}}}",
+                         pid, tid, rank)));
     return tid;
   }
 
@@ -367,6 +368,7 @@ class Chrome {
   WantedRows rows_;
   std::string buffer_;
   bool first_ = true;
+  std::int64_t events_ = 0;  // without metadata
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
   RecordedLaunches launches_;

@@ -13,16 +13,23 @@ namespace pipescope::exporting {
 
 struct GzipWriter::State {
   Writer next;
+  std::string comment;
+  gz_header header{};
   z_stream stream{};
   std::array<Bytef, 1 << 16> buffer{};
 };
 
-GzipWriter::GzipWriter(Writer next) : state_(std::make_unique<State>()) {
+GzipWriter::GzipWriter(std::string comment, Writer next) : state_(std::make_unique<State>()) {
   constexpr int kGzipWindow = 15 + 16, kMemoryLevel = 8;  // zlib's defaults; 16 asks for gzip's header
   state_->next = std::move(next);
   const int made = deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, kMemoryLevel,
                                 Z_DEFAULT_STRATEGY);
   PIPESCOPE_CHECK(made == Z_OK, "zlib cannot start");
+  constexpr int kUnknownSystem = 255;  // RFC 1952, 2.3.1
+  state_->comment = std::move(comment);
+  state_->header.os = kUnknownSystem;
+  state_->header.comment = reinterpret_cast<Bytef*>(state_->comment.data());
+  deflateSetHeader(&state_->stream, &state_->header);
 }
 
 GzipWriter::~GzipWriter() {
@@ -56,6 +63,16 @@ base::Status GzipWriter::pump(int flush) {
     if (size > 0) PIPESCOPE_TRY(state_->next({reinterpret_cast<const char*>(state_->buffer.data()), size}));
   } while (stream.avail_out == 0);
   return {};
+}
+
+std::string compressedByZlib(const std::string& bytes) {
+  auto size = compressBound(static_cast<uLong>(bytes.size()));
+  std::string packed(size, '\0');
+  const int done = compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                            reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()));
+  PIPESCOPE_CHECK(done == Z_OK, "zlib has no memory");
+  packed.resize(size);
+  return packed;
 }
 
 }  // namespace pipescope::exporting

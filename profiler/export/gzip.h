@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "profiler/export/writer.h"
 
@@ -8,8 +9,8 @@ namespace pipescope::exporting {
 /// Compresses what it is given in gzip's format (RFC 1952) and passes it on, piece by piece.
 class GzipWriter {
  public:
-  /// `next` takes the compressed pieces.
-  explicit GzipWriter(Writer next);
+  /// `next` takes the compressed pieces. The comment stands in the file's header; it holds no null character.
+  GzipWriter(std::string comment, Writer next);
   ~GzipWriter();
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
@@ -23,5 +24,8 @@ class GzipWriter {
   base::Status pump(int flush);
   std::unique_ptr<State> state_;
 };
+
+/// The bytes in zlib's format (RFC 1950).
+std::string compressedByZlib(const std::string& bytes);
 
 }  // namespace pipescope::exporting

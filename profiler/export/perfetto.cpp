@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "perfetto.pb.h"
+#include "profiler/export/carried_rows.h"
+#include "profiler/export/gzip.h"
 #include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
 
@@ -32,6 +34,8 @@ class PerfettoFile {
   base::Status run() {
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
     PIPESCOPE_TRY(begin(host.size() > 0));
+    CarriedRows carried(request_, rows_);
+    if (!catalog_.measured()) PIPESCOPE_TRY(carryAll(carried));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
@@ -39,6 +43,7 @@ class PerfettoFile {
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
+    if (!catalog_.measured()) PIPESCOPE_TRY(carry(carried.end(events_)));
     return flush(0);
   }
 
@@ -51,18 +56,38 @@ class PerfettoFile {
   }
 
   base::Status add(perfetto_wire::TracePacket& packet) {
+    append(packet, buffer_);
+    return flush(std::size_t{1} << 20);
+  }
+
+  void append(perfetto_wire::TracePacket& packet, std::string& to) {
     packet.set_trusted_packet_sequence_id(kOurSequence);
     packet.SerializeToString(&packed_);
-    buffer_ += '\x0A';
+    to += '\x0A';
     for (std::size_t size = packed_.size();; size >>= 7U) {
       if (size < 0x80) {
-        buffer_ += static_cast<char>(size);
+        to += static_cast<char>(size);
         break;
       }
-      buffer_ += static_cast<char>((size & 0x7FU) | 0x80U);
+      to += static_cast<char>((size & 0x7FU) | 0x80U);
     }
-    buffer_ += packed_;
-    return flush(std::size_t{1} << 20);
+    to += packed_;
+  }
+
+  base::Status carryAll(CarriedRows& rows) {
+    return rows.each([&](std::string_view piece) { return carry(piece); });
+  }
+
+  /// The pieces are compressed, because they are text.
+  base::Status carry(std::string_view piece) {
+    perfetto_wire::TracePacket packet, outer;
+    perfetto_wire::ChromeMetadata& metadata = *packet.mutable_chrome_events()->add_metadata();
+    metadata.set_name(kCarriedRows);
+    metadata.set_json_value(std::string(piece));
+    std::string bytes;
+    append(packet, bytes);
+    outer.set_compressed_packets(compressedByZlib(bytes));
+    return add(outer);
   }
 
   /// The first packet begins the sequence; then come the processes.
@@ -191,6 +216,7 @@ class PerfettoFile {
     if (stated.event_names_size() + stated.event_categories_size() + stated.debug_annotation_names_size() > 0)
       *packet.mutable_interned_data() = stated;
     PIPESCOPE_TRY(add(packet));
+    events_ += of.flow != 0 ? 3 : 2;
     perfetto_wire::TracePacket close;
     close.set_timestamp(static_cast<std::uint64_t>(std::max(of.end, std::max<std::int64_t>(of.start, 0))));
     close.mutable_track_event()->set_type(perfetto_wire::TrackEvent::SLICE_END);
@@ -356,6 +382,7 @@ class PerfettoFile {
       packet.mutable_track_event()->set_type(perfetto_wire::TrackEvent::COUNTER);
       packet.mutable_track_event()->set_track_uuid(own);
       packet.mutable_track_event()->set_double_counter_value(row.value);
+      ++events_;
       return add(packet);
     });
   }
@@ -380,6 +407,7 @@ class PerfettoFile {
   const Writer& write_;
   WantedRows rows_;
   std::string buffer_, packed_;
+  std::int64_t events_ = 0;  // begins, ends, samples of counters and ends of arrows
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;

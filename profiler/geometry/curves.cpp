@@ -1,5 +1,6 @@
 #include "profiler/geometry/curves.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/geometry/time_axis.h"
@@ -36,7 +37,7 @@ std::int64_t StepCurves::indexAt(int x) const {
   return std::min(count_ - 1, (x - kCurvesLeft) * count_ / room);
 }
 
-void StepCurves::drawCurve(const StepCurve& curve, Shapes& shapes) const {
+void StepCurves::drawCurve(const StepCurve& curve, std::vector<int>& tops, Shapes& shapes) const {
   const std::int64_t room = width_ - kCurvesLeft - kCurvesRight;
   const auto size = static_cast<std::int64_t>(curve.values.size());
   int last = -1;
@@ -53,25 +54,39 @@ void StepCurves::drawCurve(const StepCurve& curve, Shapes& shapes) const {
     if (last >= 0) top = std::min(top, last), bottom = std::max(bottom, last);
     // An area lies behind the curves. Its column ends where its own values do, so that steps have straight
     // edges.
+    if (curve.filled) tops[static_cast<std::size_t>(px)] = yOf(high);
     curve.filled ? shapes.ground(curve.role, {x, yOf(high), 1, yOf(0) - yOf(high)})
                  : shapes.fill(curve.role, {x, top, 1, bottom - top + 2});
     last = yOf(curve.values[static_cast<std::size_t>(std::min(end, size) - 1)]);
   }
 }
 
+/// Lines are painted last, so the grid leaves out the columns whose areas it would cross.
+void StepCurves::drawGrid(int y, const std::vector<int>& tops, Shapes& shapes) const {
+  const auto isFree = [&](int top) { return top > y || y >= yOf(0); };
+  for (auto from = tops.begin(); from != tops.end();) {
+    from = std::find_if(from, tops.end(), isFree);
+    const auto to = std::find_if_not(from, tops.end(), isFree);
+    const auto xOf = [&](auto column) { return kCurvesLeft + static_cast<int>(column - tops.begin()); };
+    if (from != to) shapes.lines.push_back({xOf(from), y, xOf(to), y, ColourRole::dimmed});
+    from = to;
+  }
+}
+
 Shapes StepCurves::draw(const TextMeasure& measure) const {
   Shapes shapes;
+  std::vector<int> tops(static_cast<std::size_t>(width_ - kCurvesLeft - kCurvesRight), height_);
+  for (const StepCurve& curve : curves_) {
+    if (count_ > 0) drawCurve(curve, tops, shapes);
+  }
   const double step = niceBytesStep(most_, kCurveGrid);
   for (double value = 0; value <= most_; value += step) {
     const int y = yOf(value);
-    shapes.lines.push_back({kCurvesLeft, y, width_ - kCurvesRight, y, ColourRole::dimmed});
+    drawGrid(y, tops, shapes);
     const std::string text = fitText(format_(value), kCurvesLeft - 8, measure);
     const int wide = measure.width(text) + 4;
     const int top = std::clamp(y - kCurveText / 2, 0, height_ - kCurveText);
     shapes.labels.push_back({{kCurvesLeft - wide - 4, top, wide, kCurveText}, text, ColourRole::idle});
-  }
-  for (const StepCurve& curve : curves_) {
-    if (count_ > 0) drawCurve(curve, shapes);
   }
   return shapes;
 }

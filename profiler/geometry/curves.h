@@ -30,7 +30,9 @@ class StepCurves {
 
  private:
   int yOf(double value) const;
-  void drawCurve(const StepCurve& curve, Shapes& shapes) const;
+  /// `tops`: for each column of pixels, where the area that covers it begins.
+  void drawCurve(const StepCurve& curve, std::vector<int>& tops, Shapes& shapes) const;
+  void drawGrid(int y, const std::vector<int>& tops, Shapes& shapes) const;
 
   std::vector<StepCurve> curves_;
   int width_ = 0, height_ = 0;

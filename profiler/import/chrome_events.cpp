@@ -40,7 +40,7 @@ struct ChromeEvents::Parser {
   struct Members {
     char phase = 0;
     std::string_view time, duration;  // number texts
-    std::string_view name, category, metadataText;
+    std::string_view name, category, metadataText, carried;
     std::string_view process, thread, identity;
     bool hasProcess = false, hasThread = false, hasIdentity = false;
     std::vector<std::pair<std::string, double>> series;  // numbers among the arguments
@@ -158,6 +158,7 @@ struct ChromeEvents::Parser {
     if (type != od::json_type::object) return simdjson::SUCCESS;
     od::object all;
     if (const auto failed = value.get_object().get(all)) return failed;
+    if (members.phase == 'M' && members.name == kCarriedRows) return all.raw_json().get(members.carried);
     for (auto entry : all) {
       od::field field;
       if (const auto failed = std::move(entry).get(field)) return failed;
@@ -203,6 +204,7 @@ struct ChromeEvents::Parser {
   simdjson::error_code readMembers(od::object object) {
     members.phase = 0;
     members.time = members.duration = members.name = members.category = members.metadataText = {};
+    members.carried = {};
     members.hasProcess = members.hasThread = members.hasIdentity = false;
     members.series.clear();
     members.sortIndex.reset();
@@ -231,6 +233,7 @@ struct ChromeEvents::Parser {
                                                              {"process_sort_index", About::processOrder},
                                                              {"thread_name", About::threadName},
                                                              {"thread_sort_index", About::threadOrder}};
+    if (!members.carried.empty()) return window->carry(members.carried);
     TraceEvent& event = members.event;
     locate(event);
     for (const auto& [name, about] : kAbout)

@@ -1,14 +1,14 @@
 #include "profiler/import/event_sorter.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <tuple>
+
+#include "profiler/import/temporary_file.h"
 
 namespace pipescope::importing {
 namespace {
@@ -206,15 +206,9 @@ base::Status EventSorter::holdAtMost(std::size_t bytes) {
 }
 
 base::Status EventSorter::spill(Held& held) {
-  const auto failure = [&] {
-    return base::ioError(
-        fmt::format("Temporary data cannot be written to {}: {}; choose an output on a disk "
-                    "with more room.",
-                    folder_.string(), std::strerror(errno)));
-  };
+  const auto failure = [&] { return temporaryFileFailure(folder_); };
   held.sort();
-  const int descriptor = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  std::FILE* const file = descriptor >= 0 ? fdopen(descriptor, "w+b") : std::tmpfile();
+  std::FILE* const file = openTemporaryFile(folder_);
   if (file == nullptr) return failure();
   runs_.push_back(std::make_unique<Run>(file));
   std::vector<char> sorted;

@@ -13,6 +13,7 @@
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/profile_rows.h"
 #include "profiler/import/progress_part.h"
+#include "profiler/import/restored_rows.h"
 #include "profiler/import/trace_files.h"
 #include "profiler/import/trace_reader.h"
 
@@ -294,6 +295,20 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
   return clocks;
 }
 
+/// Restores the profile that an export of ours carries. Rules of the user ask for what the events mean.
+base::Result<bool> restore(TraceData& trace, record::Recorder& recorder, ImportSummary& summary,
+                           base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const auto restored, restoreRows(trace, recorder, progress));
+  if (!restored) return false;
+  recorder.add(model::Property{"restored_from", trace.name});
+  summary.files = 1;
+  summary.slices = restored->slices;
+  summary.restored = true;
+  PIPESCOPE_TRY(recorder.finish(restored->state, restored->reason));
+  progress.report(1, "imported");
+  return true;
+}
+
 }  // namespace
 
 base::Result<ImportSummary> importTraces(const ImportRequest& request, record::Recorder& recorder,
@@ -308,6 +323,10 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
+  if (traces.size() == 1 && request.rules == &Rules::builtIn()) {
+    PIPESCOPE_ASSIGN(const bool restored, restore(*traces.front(), recorder, summary, progress));
+    if (restored) return summary;
+  }
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);

@@ -8,6 +8,7 @@
 
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
+#include "profiler/import/carried_pieces.h"
 #include "profiler/import/event_sorter.h"
 #include "profiler/import/trace_files.h"
 #include "profiler/import/trace_tables.h"
@@ -17,12 +18,13 @@ namespace pipescope::importing {
 /// One trace file after reading: its tables, and its events, which are sorted when they are visited.
 struct TraceData {
   TraceData(std::string file, const std::filesystem::path& folder)
-      : name(std::move(file)), temporaryFolder(folder), events(folder) {}
+      : name(std::move(file)), temporaryFolder(folder), events(folder), carried(folder) {}
 
   std::string name;
   std::filesystem::path temporaryFolder;
   TraceTables tables;
   EventSorter events;
+  CarriedPieces carried;
   /// Of all events, relative to the origin of the tables.
   std::int64_t firstTime = std::numeric_limits<std::int64_t>::max();
   std::int64_t lastTime = std::numeric_limits<std::int64_t>::min();

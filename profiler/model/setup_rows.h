@@ -7,6 +7,8 @@
 
 namespace pipescope::model {
 
+/// The second part of a key is a number if the fact is about an executable: "replay.0.schedule" is of the
+/// executable with the id 0.
 struct Property {
   std::string key, value;
   PIPESCOPE_ROW("property", plain,

@@ -76,7 +76,13 @@ bool isChange(std::string_view key) {
 
 std::string signedText(const std::string& shown, const Cell& value) {
   const bool above = shownNumber(value, 1).value_or(0) > 0;
-  return above && shown.find_first_of("123456789") != std::string::npos ? "+" + shown : shown;
+  if (!above || shown.find_first_of("123456789") == std::string::npos) return shown;
+  constexpr std::string_view kLess = "< ";
+  return shown.starts_with(kLess) ? "< +" + shown.substr(kLess.size()) : "+" + shown;
+}
+
+std::string relativeText(double change) {
+  return signedText(formatCell(change, Format::fraction), change);
 }
 
 std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value) {

@@ -34,6 +34,8 @@ bool isChange(std::string_view key);
 /// Puts "+" before the text of a difference above 0. One that is written as 0 has no sign, whatever its exact
 /// value is.
 std::string signedText(const std::string& shown, const Cell& value);
+/// A relative change: "+12.3 %", "< +0.1 %", "0.0 %".
+std::string relativeText(double change);
 /// The text of a cell in a column or fact of this key and format: differences have a sign, and a difference
 /// of two percentages is in percentage points.
 std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value);

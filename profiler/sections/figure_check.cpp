@@ -18,8 +18,9 @@ namespace {
 using FigureJson = nlohmann::json;
 
 std::string trimmed(std::string text) {
-  text.erase(0, text.find_first_not_of(' '));
-  text.erase(text.find_last_not_of(' ') + 1);
+  constexpr const char* kSpaces = " \t\r\n";
+  text.erase(0, text.find_first_not_of(kSpaces));
+  text.erase(text.find_last_not_of(kSpaces) + 1);
   return text;
 }
 
@@ -72,6 +73,14 @@ const FigureJson* counterpart(const FigureJson& element, std::size_t position, c
     if (named && same) return &other;
   }
   return !named && position < others.size() ? &others[position] : nullptr;
+}
+
+base::Error unknownFigure(const Check& check, const std::string& key, const std::vector<std::string>& keys) {
+  const std::string near = base::nearest(key, keys);
+  return base::badInput(fmt::format(
+      "--fail-if: section {0} has no figure {1}{2} `pipescope report PROFILE --section {0} --format json` "
+      "shows its figures.",
+      check.section, fmt::join(check.path, "."), near.empty() ? ";" : "; did you mean " + near + "?"));
 }
 
 /// A value that a path leads to, and the value in the baseline.
@@ -150,11 +159,7 @@ class FigureFinder {
     if (object.is_object()) {
       for (const auto& each : object.items()) keys.push_back(each.key());
     }
-    const std::string near = base::nearest(key, keys);
-    return base::badInput(fmt::format(
-        "--fail-if: section {0} has no figure {1}{2} `pipescope report PROFILE --section {0} --format json` "
-        "shows its figures.",
-        check_.section, fmt::join(check_.path, "."), near.empty() ? ";" : "; did you mean " + near + "?"));
+    return unknownFigure(check_, key, keys);
   }
 
   const Check& check_;
@@ -167,6 +172,12 @@ std::optional<double> numberIn(const FigureJson* value) {
   if (value->is_boolean()) return value->get<bool>() ? 1.0 : 0.0;
   if (!value->is_number()) return {};
   return value->get<double>();
+}
+
+/// A number or truth value as sentences show it.
+std::string wordOf(const FigureJson& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  return plainNumber(value.get<double>());
 }
 
 bool holds(double value, const std::string& comparison, double bound) {
@@ -187,16 +198,61 @@ bool countsTicks(const Check& check) {
   return !check.path.empty() && (check.path.back() == "cycles" || check.path.back().ends_with("_cycles"));
 }
 
+/// Times in cost units cannot be compared with times of a device.
+bool isTime(const Check& check) {
+  constexpr std::array kEndings = {"_us", "_ms", "_ns", "_seconds", "_per_second"};
+  return countsTicks(check) || std::ranges::any_of(kEndings, [&](const char* ending) {
+           return check.path.back().ends_with(ending);
+         });
+}
+
+base::Status refuseOtherClock(const Check& check, const CheckedSection& profile,
+                              const CheckedSection& baseline) {
+  if (isTime(check) && profile.costs != baseline.costs)
+    return base::badInput(fmt::format(
+        "--fail-if '{}': the times of the {} are cost units, which its configuration states, so they cannot "
+        "be "
+        "compared with those of the {}.",
+        check.text, profile.costs ? "profile" : "baseline", profile.costs ? "baseline" : "profile"));
+  if (countsTicks(check) && baseline.ticksPerSecond != profile.ticksPerSecond)
+    return base::badInput(
+        fmt::format("--fail-if '{}': the profile counts {} ticks per second and the baseline {}, so their "
+                    "cycles cannot be "
+                    "compared. Compare a time, such as execution.time_us.",
+                    check.text, profile.ticksPerSecond, baseline.ticksPerSecond));
+  return {};
+}
+
+/// The check selects all elements of an array that has none. Then none of them meets it, but only if such
+/// elements would have the figure: otherwise a misspelt check would never fail.
+base::Status checkOfNone(const Check& check, const Section& section) {
+  const bool short_ = check.path.front() == "*";  // the table has the section's name
+  const std::string table = short_ ? section.name : snakeCase(check.path.front());
+  const std::size_t at = short_ ? 1 : 2;
+  const auto found = std::ranges::find(section.tables, table, &SectionTable::key);
+  if (std::ranges::find(section.facts, table, &Fact::key) != section.facts.end()) return {};  // without parts
+  if (found == section.tables.end() || at >= check.path.size())
+    return base::badInput(fmt::format("--fail-if '{}': the elements of {}.{} are no numbers.", check.text,
+                                      check.section, table));
+  std::vector<std::string> keys;
+  for (const SectionColumn& column : found->columns) keys.push_back(column.key);
+  const std::string key = snakeCase(check.path[at]);
+  if (found->moreColumns.empty() && std::ranges::find(keys, key) == keys.end())
+    return unknownFigure(check, key, keys);
+  return found->lacks.empty() ? base::Status() : noValue(check, "the profile", found->lacks);
+}
+
 /// A sentence about a value that meets the check; empty: it does not.
-base::Result<std::string> sentenceIfMet(const Check& check, const std::string& path, double value,
-                                        double baseline) {
-  PIPESCOPE_ASSIGN(const Bound bound, evaluateBound(check.bound, baseline));
+base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure) {
+  const std::string& path = figure.path;
+  const double value = numberIn(figure.value).value_or(0);
+  PIPESCOPE_ASSIGN(const Bound bound, evaluateBound(check.bound, numberIn(figure.baseline).value_or(0)));
   if (!std::isfinite(bound.value))
     return base::badInput(
         fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, path));
   if (!holds(value, check.comparison, bound.value)) return std::string();
-  std::string sentence = fmt::format("{} is {}", path, plainNumber(value));
-  if (check.usesBaseline) sentence += fmt::format("; in the baseline it is {}", plainNumber(baseline));
+  std::string sentence = fmt::format("{} is {}", path, wordOf(*figure.value));
+  if (check.usesBaseline) sentence += fmt::format("; in the baseline it is {}", wordOf(*figure.baseline));
   return sentence + fmt::format(" (--fail-if '{}')", check.text);
 }
 
@@ -230,12 +286,7 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
                                                     const CheckedSection* baseline) {
   const FigureJson own = FigureJson::parse(toJson(profile.section));
   const FigureJson other = baseline == nullptr ? FigureJson() : FigureJson::parse(toJson(baseline->section));
-  if (baseline != nullptr && countsTicks(check) && baseline->ticksPerSecond != profile.ticksPerSecond)
-    return base::badInput(
-        fmt::format("--fail-if '{}': the profile counts {} ticks per second and the baseline {}, so their "
-                    "cycles cannot be "
-                    "compared. Compare a time, such as execution.time_us.",
-                    check.text, profile.ticksPerSecond, baseline->ticksPerSecond));
+  if (baseline != nullptr) PIPESCOPE_TRY(refuseOtherClock(check, profile, *baseline));
   PIPESCOPE_ASSIGN(const std::vector<Figure> figures,
                    FigureFinder(check).find(own, baseline == nullptr ? nullptr : &other));
   std::vector<std::string> sentences;
@@ -247,11 +298,14 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     valued = valued || value;
     if (!value || (check.usesBaseline && !before)) continue;
     compared = true;
-    PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure.path, *value, before.value_or(0)));
+    PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure));
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
   // Of no elements at all, none meets the check, unless they are missing because nothing was recorded.
-  if (figures.empty() && profile.section.lacks.empty()) return sentences;
+  if (figures.empty() && profile.section.lacks.empty()) {
+    PIPESCOPE_TRY(checkOfNone(check, profile.section));
+    return sentences;
+  }
   if (!valued) return noValue(check, "the profile", profile.section.lacks);
   if (!compared) return noValue(check, "the baseline", baseline == nullptr ? "" : baseline->section.lacks);
   return sentences;

@@ -23,13 +23,14 @@ base::Result<Check> parseCheck(const std::string& text);
 struct CheckedSection {
   const Section& section;
   std::int64_t ticksPerSecond = 1;
+  bool costs = false;  ///< times are in cost units, because the configuration states them
 };
 
 /// Sentences about the values that meet the check; none: no value meets it. Elements that "[*]" selects and
 /// that have no value, or no counterpart in the baseline, are left out. A figure without any value is an
 /// error, because nobody should take its absence for a passed check. An array without elements is one only if
-/// the section lacks something. `baseline` may be null if the check does not
-/// use it.
+/// its elements would not have such a figure, or if the section or the table lacks something. `baseline` may
+/// be null if the check does not use it.
 base::Result<std::vector<std::string>> checkFigures(const Check& check, const CheckedSection& profile,
                                                     const CheckedSection* baseline);
 

@@ -46,6 +46,7 @@ std::string seconds(double value) {
 }
 
 std::string formatBytes(double value) {
+  if (value > 0 && value < 1) return "< 1 B";  // a mean; there are no parts of a byte
   static constexpr const char* binary[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   static constexpr const char* decimal[] = {"B", "kB", "MB", "GB", "TB"};
   switch (byteUnits.load()) {
@@ -62,6 +63,15 @@ std::string formatBytes(double value) {
 /// From here on, tenths of a percent say nothing.
 constexpr double kManyTimes = 10;
 
+/// A small share is not said to be none, unless it may come from rounding alone.
+std::string percentText(double share) {
+  constexpr double kRounding = 1e-9;
+  if (std::fabs(share) >= kManyTimes) return groupedText(std::llround(share * 100)) + " %";
+  std::string text = fmt::format("{:.1f} %", share * 100);
+  if (std::fabs(share) < kRounding || text.find_first_of("123456789") != std::string::npos) return text;
+  return share > 0 ? "< 0.1 %" : "> -0.1 %";
+}
+
 std::string formatNumber(double value, Format format) {
   if (std::isnan(value)) return "not a number";
   if (std::isinf(value)) return value > 0 ? "infinite" : "−infinite";
@@ -72,8 +82,7 @@ std::string formatNumber(double value, Format format) {
     case Format::bytes:
       return formatBytes(value);
     case Format::fraction:
-      return std::fabs(value) < kManyTimes ? fmt::format("{:.1f} %", value * 100)
-                                           : groupedText(std::llround(value * 100)) + " %";
+      return percentText(value);
     case Format::ratio:
       return fmt::format("{:.3f}", value);
     case Format::seconds:

@@ -74,6 +74,9 @@ struct SectionTable {
   std::vector<Format> rowFormats = {};  ///< one for each row, if a column has Format::ofRow
   /// A column for each device has a key that matches this regular expression. Empty: all columns are known.
   std::string moreColumns = {};
+  /// A sentence that says why there are no rows here, and what to ask for instead. Empty: there is nothing to
+  /// show.
+  std::string lacks = {};
 };
 
 /// The unit in which reports show ticks.

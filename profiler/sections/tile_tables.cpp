@@ -21,6 +21,10 @@ class TileTables {
     tables_ = {placedTable(where), rangeTable(where), vertexTypeTable(where)};
   }
 
+  void sayThatNoTileIsNamed() {
+    for (SectionTable& table : tables_) table.lacks = "It is about one tile; name the tile as --tile N.";
+  }
+
   base::Status add(const DeviceMemory& device, std::int64_t unit) {
     PIPESCOPE_ASSIGN(
         analysis::UnitLayout layout,
@@ -139,6 +143,7 @@ base::Result<std::vector<SectionTable>> tileTables(const Context& context, const
   TileTables tables(context, whole && !memory.devices.empty());
   if (context.unit >= 0 && whole && !memory.devices.empty())
     return base::badInput("These devices have no tiles. Leave --tile out to see the whole of their memory.");
+  if (context.unit < 0 && !whole) tables.sayThatNoTileIsNamed();
   for (const DeviceMemory& device : memory.devices) {
     if (context.unit >= device.units)
       return base::badInput(fmt::format("{0} has tiles 0 to {1}; there is no tile {2}.", device.name,

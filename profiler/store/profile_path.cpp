@@ -38,7 +38,8 @@ base::Result<fs::path> outputPath(const fs::path& path) {
   if (path.empty()) return base::badInput("no path is given for the profile.");
   if (base::isStandardOutput(path)) return base::checkOutput(path, base::FileKind::profile, {}).error();
   std::error_code failed;
-  const fs::path absolute = fs::absolute(path, failed).lexically_normal();
+  PIPESCOPE_ASSIGN(const fs::path target, base::followLinks(path));
+  const fs::path absolute = fs::absolute(target, failed).lexically_normal();
   if (fs::is_directory(absolute, failed) || !absolute.has_filename()) {
     return base::ioError(fmt::format("{} is a folder; name a file in it, such as {}.", path.string(),
                                      (path / "profile.pop").string()));

@@ -5,9 +5,12 @@ exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with sev
 - a replay of the Chakra trace, in which a node starts when all that it depends on has ended, takes as long as the emulation,
   and puts each pass at its emulated time;
 - the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
-- both can be imported again, with all passes at their times;
+- both, imported again, give reports in which every figure of every section is as before, except those of EXCEPTIONS: on IPUs
+  and Gaudis and with given costs, of pipelines, sharding, replicas, inference, several calls and runs that do not fit;
+- a trace that lacks an event is made of its events;
+- events alone bring all passes back at their times;
 - messages of a model depend on the passes that made their data;
-- reports on a run that was exported and imported have the same figures of stages, bubbles, exchange, lost and waiting times,
+- reports on a run whose events were imported have the same figures of stages, bubbles, exchange, lost and waiting times,
   time by kind and critical path, with barriers and without, on IPUs, on Gaudis and with given costs;
 - several calls in one trace stay apart, also of a schedule with barriers, and devices keep their names in a Chakra trace.
 The formats are those of et_def.proto (mlcommons/chakra) and of Perfetto's trace protos.
@@ -20,6 +23,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+# An export holds one executable of a run. What reports say of the others is not in it: their place in the list of
+# executables, their outcomes, and how much of the host's time their calls took. With one executable nothing is excepted.
+EXCEPTIONS = (".summary.executables", ".summary.outcomes", ".host.calls_count", ".host.calls_seconds", ".host.calls_share")
 
 
 def varint(data, at):
@@ -165,6 +172,30 @@ class Exports:
         with open(self.path(name), "rb") as file:
             return file.read()
 
+    def export(self, profile, form, name, *options):
+        self.run("export", self.path(profile), "--to", form, "-o", self.path(name), "--overwrite", *options)
+
+    def drop_rows(self, name):
+        """Takes out of a trace what is no event, so that the import has nothing but events."""
+        data = self.read(name)
+        if data[:1] == b"{":
+            trace = json.loads(data)
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if e["name"] != "pipescope_rows"]
+            data = json.dumps(trace).encode()
+        else:
+            kept, at = b"", 0
+            while at < len(data):
+                size, content = varint(data, at + 1)
+                if one(fields(data[content:content + size]), 50) is None:
+                    kept += data[at:content + size]
+                at = content + size
+            data = kept
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def import_trace(self, name, profile):
+        return self.run("import", self.path(name), "-o", self.path(profile), "--progress", "off", "--overwrite").decode()
+
     def table(self, profile, name):
         text = self.run("export", self.path(profile), "--to", "csv", "--table", name, "-o", "-").decode()
         return list(csv.DictReader(io.StringIO(text)))
@@ -229,7 +260,9 @@ def compare_imports(exports):
         return passes, messages
 
     for name, all_messages in (("a.json", True), ("a.pb", True), ("a.et", False)):
-        exports.run("import", exports.path(name), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
+        if not name.endswith(".et"):
+            exports.drop_rows(name)
+        exports.import_trace(name, "b.pop")
         for what, ours, theirs in zip(("passes", "messages"), found("a.pop", all_messages), found("b.pop", all_messages)):
             if ours != theirs:
                 sys.exit(f"{name}, imported again, has other {what}, {len(theirs)} instead of {len(ours)}: "
@@ -253,8 +286,10 @@ def compare_calls(exports):
 
     names = [row["name"] for row in exports.table("a.pop", "device")]
     for form, options, iterations in (("chrome", ["--all"], 4), ("perfetto", ["--all"], 4), ("chakra", [], 2)):
-        exports.run("export", exports.path("a.pop"), "--to", form, "-o", exports.path("a.trace"), "--overwrite", *options)
-        exports.run("import", exports.path("a.trace"), "-o", exports.path("b.pop"), "--progress", "off", "--overwrite")
+        exports.export("a.pop", form, "a.trace", *options)
+        if form != "chakra":
+            exports.drop_rows("a.trace")
+        exports.import_trace("a.trace", "b.pop")
         ours, theirs = totals("a.pop", form == "chakra"), totals("b.pop", form == "chakra")
         if ours != theirs:
             sys.exit(f"{form}: several calls, imported again, add up to {theirs} instead of {ours}")
@@ -334,14 +369,67 @@ def compare_reports(exports, needed):
     step = ours["stages lost_step_cycles"] if "stages lost_step_cycles" in ours else max(ours.values())
     for form in ("chrome", "perfetto"):
         for source, copy in (("a.pop", "b.pop"), ("b.pop", "c.pop")):
-            exports.run("export", exports.path(source), "--to", form, "-o", exports.path("a.trace"), "--overwrite")
-            exports.run("import", exports.path("a.trace"), "-o", exports.path(copy), "--progress", "off", "--overwrite")
+            exports.export(source, form, "a.trace")
+            if source == "a.pop":
+                exports.drop_rows("a.trace")
+            exports.import_trace("a.trace", copy)
             theirs = figures(exports, copy)
             for name, figure in ours.items():
                 # Times of a Perfetto trace are rounded to nanoseconds.
                 most = 1e-4 * (1 if abs(figure) <= 1 else step)
                 if name not in theirs or abs(theirs[name] - figure) > most:
                     sys.exit(f"{form}: {name} is {theirs.get(name)} instead of {figure} in {copy}")
+
+
+def leaves(value, path=""):
+    """All (path, value) of a report; a list has its length, too."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        yield f"{path}#", len(value)
+        for i, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{i}]")
+    else:
+        yield path, value
+
+
+def compare_sections(exports, what, *executable):
+    """Every figure of every section comes back, also from a trace of the profile that was imported."""
+    def figures_of(profile, *options):
+        return dict(leaves(json.loads(exports.run("report", exports.path(profile), "--format", "json", *options))))
+
+    ours = figures_of("a.pop", *executable)
+    exceptions = EXCEPTIONS if ours[".summary.executables#"] > 1 else ("nothing",)
+    if len(ours) < 1000:
+        sys.exit(f"{what}: the reports have {len(ours)} figures only")
+    for form, options in (("chrome", []), ("perfetto", ["--all"])):
+        for source, copy in (("a.pop", "b.pop"), ("b.pop", "c.pop")):
+            exports.export(source, form, "a.trace", *options, *(executable if source == "a.pop" else ()))
+            exports.import_trace("a.trace", copy)
+            theirs = figures_of(copy)
+            different = [path for path in {**ours, **theirs} if ours.get(path) != theirs.get(path)
+                         and not path.startswith(exceptions)]
+            for path in different[:5]:
+                print(f"{path} is {theirs.get(path)} instead of {ours.get(path)}")
+            if different:
+                sys.exit(f"{what}: {len(different)} figures of {copy} are others after {form} {options}")
+
+
+def compare_changed(exports):
+    """Who takes an event out of a trace gets a profile of the events that are left."""
+    exports.export("a.pop", "chrome", "a.trace")
+    trace = json.loads(exports.read("a.trace"))
+    passes = [e for e in trace["traceEvents"] if e.get("cat") == "pass"]
+    trace["traceEvents"].remove(passes[-1])
+    with open(exports.path("a.trace"), "w") as file:
+        json.dump(trace, file)
+    exports.import_trace("a.trace", "b.pop")
+    if len(exports.passes("b.pop")) != len(passes) - 1:
+        sys.exit(f"of {len(passes)} passes less one, {len(exports.passes('b.pop'))} were imported")
+    said = " ".join(row["text"] for row in exports.table("b.pop", "diagnostic"))
+    if "changed after it was exported" not in said:
+        sys.exit(f"the diagnostics of a changed trace are: {said}")
 
 
 def main():
@@ -354,6 +442,8 @@ def main():
             compare_chakra(exports, schedule)
             compare_perfetto(exports)
             compare_imports(exports)
+            compare_sections(exports, schedule)
+            compare_changed(exports)
         for schedule in ("1f1b", "popart"):
             exports.run("run", sample, "-o", exports.path("a.pop"), "--progress", "off", "--schedule", schedule,
                         "--device-iterations", "2", "--set", "fixed.calls=2", "--set", "fixed.exchange=0.25", "--overwrite")
@@ -363,11 +453,31 @@ def main():
         exports.run("run", model, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training", "--samples",
                     "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
         compare_messages(exports)
+        compare_sections(exports, "a model on IPUs")
         compare_reports(exports, ["exchange_cycles", "kind sync", "kind stream_copy", "host_in_cycles"])
         gaudis = os.path.join(os.path.dirname(sample), "..", "mnist", "eight_gaudis.toml")
         exports.run("run", gaudis, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training",
                     "--device-iterations", "2", "--epochs", "1", "--overwrite")
         compare_reports(exports, ["kind global_exchange", "kind control", "waits collective"])
+        compare_sections(exports, "Gaudis")
+        samples = os.path.join(os.path.dirname(sample), "..")
+        for what, model, options, executable in (
+                ("MNIST", "mnist/pipelined", ["--samples", "4000", "--epochs", "2"], []),
+                ("inference beside training", "mnist/pipelined", ["--samples", "4000", "--epochs", "1"], ["--executable", "inference"]),
+                ("inference", "mnist/pipelined", ["--inference", "--test-samples", "8000"], []),
+                ("sharding", "mnist/sharded", ["--training", "--samples", "4000", "--epochs", "1"], []),
+                ("grouped", "mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-grouped",
+                                                "--gradient-accumulation", "16", "--device-iterations", "2"], []),
+                ("sequential", "mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-sequential"], []),
+                ("replicas", "mnist/two_stages", ["--training", "--devices", "4", "--record-replicas", "all",
+                                                           "--samples", "8000", "--epochs", "1"], []),
+                ("no recompute", "mnist/two_stages", ["--training", "--recompute", "none", "--samples", "4000", "--epochs", "1"], []),
+                ("single tiles", "mnist/two_stages", ["--training", "--record", "tiles", "--samples", "4000", "--epochs", "1"], []),
+                ("BERT out of memory", "bert_large/hls_gaudi2", ["--training", "--micro-batch-size", "256", "--samples",
+                                                                 "65536"], [])):
+            exports.run("run", os.path.join(samples, model + ".toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                        "--no-numerics", "--overwrite", *options)
+            compare_sections(exports, what, *executable)
     print("as emulated")
 
 

@@ -18,6 +18,7 @@
 #include <QToolButton>
 #include <QTreeView>
 #include <QWheelEvent>
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -29,9 +30,11 @@
 #include "views/pages/parts/insight_card.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
+#include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/tree_table.h"
 #include "views/shell/growing.h"
 #include "views/shell/sidebar.h"
+#include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "window_test.h"
@@ -432,12 +435,102 @@ TEST_F(LayoutTest, InAWideWindowFindingsStandSideBySide) {
       left.insert(card->x());
     return left.size();
   };
+  const auto textSize = [&] { return child<pages::InsightCard>()->seenIn()->font().pointSizeF(); };
+  const double usual = textSize();
   ASSERT_GT(window->currentPage()->findChildren<pages::InsightCard*>().size(), 1);
   EXPECT_EQ(places(), 1U);
   window->resize(3840, 2160);
   EXPECT_EQ(places(), 2U);
+  EXPECT_GT(textSize(), usual * 1.3) << "there is room for larger texts";
+  EXPECT_EQ(child<pages::ColumnsArea>()->verticalScrollBar()->maximum(), 0);
   window->resize(1024, 700);
   EXPECT_EQ(places(), 1U);
+  EXPECT_EQ(textSize(), usual);
+}
+
+TEST_F(LayoutTest, RowsOfTablesTakeWhatChartsLeave) {
+  openAt({1600, 900}, QStringLiteral("engines"));
+  const auto rowHeight = [&] {
+    QCoreApplication::processEvents();
+    return child<pages::DataTable>()->view()->rowHeight(0);
+  };
+  const int usual = rowHeight();
+  window->resize(3840, 2160);
+  EXPECT_GE(rowHeight(), usual * 3 / 2);
+  EXPECT_EQ(child<pages::ColumnsArea>()->verticalScrollBar()->maximum(), 0);
+  const auto* table = child<pages::DataTable>();
+  EXPECT_FALSE(table->view()->verticalScrollBar()->isVisible());
+  window->resize(1600, 900);
+  EXPECT_EQ(rowHeight(), usual);
+}
+
+TEST_F(LayoutTest, FewStagesFillALargeScreen) {
+  openAt({3840, 2160}, QStringLiteral("stages"));
+  const auto* area = child<pages::ColumnsArea>();
+  int bottom = 0;
+  for (const auto* panel : area->widget()->findChildren<pages::Panel*>()) {
+    if (panel->isVisible())
+      bottom = std::max(bottom, panel->mapTo(area->widget(), QPoint(0, panel->height())).y());
+  }
+  EXPECT_GT(bottom, area->viewport()->height() * 3 / 4);
+  EXPECT_EQ(area->verticalScrollBar()->maximum(), 0);
+}
+
+TEST_F(LayoutTest, TheShorterColumnTakesTheHeightOfTheLongerOne) {
+  openAt({1600, 700}, QStringLiteral("stages"));
+  const auto* area = child<pages::ColumnsArea>();
+  ASSERT_GT(area->verticalScrollBar()->maximum(), 0);
+  const auto endOf = [&](const char* name) {
+    const QWidget* panel = child<timeline::BarChart>(QLatin1String(name))->parentWidget();
+    return panel->mapTo(area->widget(), QPoint(0, panel->height())).y();
+  };
+  int right = 0;
+  for (const auto* table : window->currentPage()->findChildren<pages::DataTable*>()) {
+    if (table->isVisible() && table->mapTo(area->widget(), QPoint()).x() > area->width() / 2)
+      right = std::max(right, table->mapTo(area->widget(), QPoint(0, table->height())).y());
+  }
+  const auto* memory = child<timeline::BarChart>(QStringLiteral("Memory per stage"));
+  const auto [least, most, now] = memory->heights();
+  EXPECT_GT(now, least);
+  EXPECT_TRUE(now == most || endOf("Memory per stage") > right - 60) << now << " of " << most;
+}
+
+TEST_F(LayoutTest, ChartsWithABarForEachDeviceStandBesideEachOther) {
+  openAt({1600, 900}, QStringLiteral("engines"));
+  const auto* whole = child<timeline::BarChart>(QStringLiteral("What each device does"));
+  const auto* communication = child<timeline::BarChart>(QStringLiteral("Communication"));
+  ASSERT_TRUE(whole->isVisible() && communication->isVisible());
+  const auto* area = child<pages::ColumnsArea>();
+  const auto leftOf = [&](const QWidget* chart) { return chart->mapTo(area->widget(), QPoint()).x(); };
+  EXPECT_LT(leftOf(whole) + whole->width(), leftOf(communication));
+  EXPECT_EQ(whole->height(), communication->height());
+}
+
+TEST_F(LayoutTest, ACurveThatIsLeftOverIsAsWideAsThePage) {
+  openAt({1600, 900}, QStringLiteral("training"));
+  std::vector<const pages::CurveChart*> charts;
+  for (const auto* chart : window->currentPage()->findChildren<pages::CurveChart*>()) {
+    if (chart->isVisible()) charts.push_back(chart);
+  }
+  ASSERT_EQ(charts.size(), 1U);
+  EXPECT_GT(charts[0]->width(), child<pages::ColumnsArea>()->viewport()->width() * 9 / 10);
+}
+
+TEST_F(LayoutTest, OnlySharesHaveBars) {
+  pages::DataTable table(*palette);
+  table.setTable({"checks",
+                  "Checks",
+                  "",
+                  {{"share", "Share", sections::Format::fraction, ""},
+                   {"bias", "Bias", sections::Format::fraction, ""},
+                   {"delta_share", "Change", sections::Format::fraction, ""}},
+                  {{0.2, 0.1, 0.3}, {0.3, -0.1, 0.4}}});
+  const auto bar = [&](int column) {
+    return table.model()->index(0, column).data(pages::SectionTableModel::kShareRole);
+  };
+  EXPECT_EQ(bar(0), QVariant(0.2));
+  EXPECT_FALSE(bar(1).isValid()) << "a bias may be negative";
+  EXPECT_FALSE(bar(2).isValid()) << "so may a change";
 }
 
 TEST_F(LayoutTest, ATableOfFewOperationsHasNoEmptyRoom) {

@@ -361,6 +361,23 @@ TEST_F(PageTest, MemoryByDeviceAndBreakdown) {
   EXPECT_EQ(chart->layers().size(), 1U);
 }
 
+TEST_F(PageTest, AnotherProfileBeginsWithItsOwnDevice) {
+  openPage(QStringLiteral("liveness"));
+  const auto device = [&] { return child<QComboBox>(QStringLiteral("Device"))->currentText(); };
+  ASSERT_EQ(device(), QStringLiteral("IPU0"));
+  choose(child<QComboBox>(QStringLiteral("Device")), 2);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(device(), QStringLiteral("IPU2"));
+  showPage(QStringLiteral("memory"));
+  choose(child<QComboBox>(QStringLiteral("Device")), 2);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(device(), QStringLiteral("IPU1"));
+  open(ProfileFixture({.overflow = true}).profile(), QStringLiteral("liveness"));
+  EXPECT_EQ(device(), QStringLiteral("IPU1")) << "the one that lacks memory";
+  showPage(QStringLiteral("memory"));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentIndex(), 0) << "all devices";
+}
+
 TEST_F(PageTest, MemoryTilesArePointedAt) {
   openPage(QStringLiteral("memory"));
   auto* chart = child<Chart>();

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 
+#include "profiler/sections/column_text.h"
 #include "profiler/sections/report_cache.h"
 #include "profiler/sections/words.h"
 #include "views/pages/parts/columns_area.h"
@@ -100,6 +101,8 @@ class ComparePage : public shell::Page {
   shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
 
  protected:
+  void forgetProfile() override { device_->clear(); }
+
   Load load() override {
     const shell::ProfileSnapshot* other = context_.comparison.snapshot();
     const model::ExecutableId counterpart = sourceExecutable();
@@ -254,13 +257,14 @@ class ComparePage : public shell::Page {
         const bool known = !std::holds_alternative<std::monostate>(row[delta]);
         const bool unchanged = known && shown(row[delta]) == shown(sections::Cell(0.0));
         const QString sign = change > 0 ? QStringLiteral("+") : QString();
-        const QString large =
-            !known                       ? QStringLiteral("–")
-            : unchanged                  ? tr("no change")
-            : format == Format::fraction ? sign + QString::number(change * 100, 'f', 1) + tr(" points")
-            : share >= kManyTimes        ? tr("× %1").arg(text(formatCell(
-                                               numberIn(row[after]) / numberIn(row[before]), Format::count)))
-                                         : sign + QString::number(share, 'f', 1) + QStringLiteral(" %");
+        const QString large = !known      ? QStringLiteral("–")
+                              : unchanged ? tr("no change")
+                              : format == Format::fraction
+                                  ? text(sections::changeText("delta", format, shown(row[delta]), row[delta]))
+                              : share >= kManyTimes
+                                  ? tr("× %1").arg(text(formatCell(
+                                        numberIn(row[after]) / numberIn(row[before]), Format::count)))
+                                  : text(sections::relativeText(share / 100));
         const bool other = (format == Format::ticks || format == Format::bytes) && !sameWork_;
         // Two shares need no difference beside them: it would be read as a third share. That of figures for
         // different work says little.

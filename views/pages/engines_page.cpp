@@ -52,11 +52,10 @@ class EnginesPage : public shell::Page {
     whole_ = new PartsChart(context.palette, tr("What each device does"), this);
     lanes_ = new PartsChart(context.palette, tr("How much each engine works"), this);
     communication_ = new PartsChart(context.palette, tr("Communication"), this);
+    area_ = area;
     area->top()->addWidget(whole_);
-    area->left()->addWidget(lanes_);
-    area->left()->addStretch(1);
     area->right()->addWidget(communication_);
-    area->right()->addStretch(1);
+    area->bottom()->addWidget(lanes_);
     auto* panel = new Panel(context.palette, {}, this);
     table_ = new DataTable(context.palette, panel);
     table_->setRowsShown(kEngineRows);
@@ -168,13 +167,16 @@ class EnginesPage : public shell::Page {
       notes << tr("exposed %1").arg(enginesPercent(numberIn(row[share])));
     }
     communication_->setVisible(any > 0);
+    // Two charts with a bar for each device stand beside each other.
+    area_->top()->removeWidget(whole_);
+    area_->left()->removeWidget(whole_);
+    (any > 0 ? area_->left() : area_->top())->addWidget(whole_);
     communication_->setParts(
         bars, [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); }, names,
         notes);
     communication_->setTitle(
         tr("Communication"),
-        limited(tr("%1 of the last call in which a transfer or collective goes on; on the right, the "
-                   "share of the call in which the device waits for it")
+        limited(tr("%1 of the last call; on the right, the share in which the device waits for it")
                     .arg(chartUnit(data_->section.time())),
                 shown, table.rows.size(), tr("devices")));
   }
@@ -204,6 +206,7 @@ class EnginesPage : public shell::Page {
   }
 
   std::shared_ptr<const EnginesData> data_;
+  ColumnsArea* area_ = nullptr;
   PartsChart *whole_ = nullptr, *lanes_ = nullptr, *communication_ = nullptr;
   DataTable* table_ = nullptr;
 };

@@ -1,12 +1,11 @@
 // Shows what costs time or memory, what to change, and what that would gain, most important first.
-#include <QGridLayout>
 #include <QLabel>
 #include <QVBoxLayout>
 
 #include "profiler/analysis/insights/insight.h"
 #include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
-#include "views/pages/parts/insight_card.h"
+#include "views/pages/parts/insight_cards.h"
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/text.h"
@@ -16,7 +15,6 @@ namespace pipescope::pages {
 namespace {
 
 constexpr int kInsightRows = 12;
-constexpr int kTwoCards = 2300;  ///< width from which two cards stand side by side
 
 struct InsightsData {
   sections::Section section;
@@ -32,9 +30,9 @@ class InsightsPage : public shell::Page {
     inShort_ = new QLabel(this);
     inShort_->setWordWrap(true);
     area->top()->addWidget(inShort_);
-    cards_ = new QGridLayout;
-    cards_->setSpacing(10);
-    area->top()->addLayout(cards_);
+    cards_ = new InsightCards(context.palette, this);
+    area->top()->addWidget(cards_);
+    connect(cards_, &InsightCards::wanted, this, &InsightsPage::go);
     auto* panel = new Panel(context.palette, {}, this);
     table_ = new DataTable(context.palette, panel);
     table_->setRowsShown(kInsightRows);
@@ -50,11 +48,6 @@ class InsightsPage : public shell::Page {
   }
 
  protected:
-  void resizeEvent(QResizeEvent* event) override {
-    Page::resizeEvent(event);
-    if ((width() < kTwoCards ? 1 : 2) != columns_) arrangeCards();
-  }
-
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
@@ -70,28 +63,12 @@ class InsightsPage : public shell::Page {
  private:
   void apply(std::shared_ptr<const InsightsData> content) {
     data_ = std::move(content);
-    qDeleteAll(std::exchange(shown_, {}));
     if (!data_->section.lacks.empty() && data_->insights.empty())
       return showInstead(text(data_->section.lacks));
     applyInShort();
-    const int gainWidth = InsightCard::gainWidthOf(data_->insights, fontMetrics());
-    for (const ShownInsight& insight : data_->insights) {
-      auto* card = new InsightCard(context_.palette, insight, gainWidth, this);
-      connect(card, &InsightCard::wanted, this, &InsightsPage::go);
-      shown_.push_back(card);
-    }
-    arrangeCards();
+    cards_->setInsights(data_->insights);
     table_->setTable(*tableNamed(data_->section, "insights"), data_->section.ticksPerShownUnit);
     table_->parentWidget()->setVisible(!data_->insights.empty());
-  }
-
-  /// In a wide window the cards lie in two columns, to be read line by line.
-  void arrangeCards() {
-    columns_ = width() < kTwoCards ? 1 : 2;
-    for (int i = 0; i < static_cast<int>(shown_.size()); ++i)
-      cards_->addWidget(shown_[static_cast<std::size_t>(i)], i / columns_, i % columns_);
-    cards_->setColumnStretch(0, 1);
-    cards_->setColumnStretch(1, columns_ - 1);
   }
 
   void applyInShort() {
@@ -127,9 +104,7 @@ class InsightsPage : public shell::Page {
 
   std::shared_ptr<const InsightsData> data_;
   QLabel* inShort_ = nullptr;
-  std::vector<InsightCard*> shown_;
-  QGridLayout* cards_ = nullptr;
-  int columns_ = 1;
+  InsightCards* cards_ = nullptr;
   DataTable* table_ = nullptr;
 };
 

@@ -110,6 +110,7 @@ class LivenessPage : public shell::Page {
     chart_->setMark(-1);
     unit_.reset();
   }
+  void forgetProfile() override { bar_->setSpaces({}); }
 
  private:
   void makeCommands() {

@@ -115,6 +115,7 @@ class MemoryPage : public shell::Page {
     chosen_.clear();
     bar_->setUnits({});
   }
+  void forgetProfile() override { bar_->setSpaces({}); }
 
   Load load() override {
     return [this, choice = bar_->choice()](const Job& job) -> base::Result<Apply> {

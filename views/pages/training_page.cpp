@@ -102,7 +102,8 @@ class TrainingPage : public shell::Page {
     outcomes_->parentWidget()->setVisible(!table.rows.empty());
     outcomes_->setTable(std::move(table));
     for (std::size_t i = 0; i < curves.size(); ++i) {
-      if (i >= charts_.size()) addChart(i % 2 == 0 ? area_->left() : area_->right());
+      if (i >= charts_.size()) addChart();
+      arrange(charts_[i], i, curves.size());
       fill(charts_[i], curves[i]);
     }
     for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
@@ -126,7 +127,17 @@ class TrainingPage : public shell::Page {
     ElidedLabel* readout;
   };
 
-  void addChart(QVBoxLayout* column) {
+  /// The charts lie in two columns. One that is left over is as wide as both.
+  void arrange(const OneChart& chart, std::size_t index, std::size_t all) {
+    const bool isLeftOver = index % 2 == 0 && index + 1 == all;
+    QVBoxLayout* const to = isLeftOver ? area_->bottom() : index % 2 == 0 ? area_->left() : area_->right();
+    if (to->indexOf(chart.panel) >= 0) return;
+    for (QVBoxLayout* from : {area_->bottom(), area_->left(), area_->right()})
+      from->removeWidget(chart.panel);
+    to->insertWidget(isLeftOver ? to->count() : to->count() - 1, chart.panel);
+  }
+
+  void addChart() {
     OneChart made{};
     made.panel = new Panel(context_.palette, {}, this);
     made.chart = new CurveChart(context_.palette, made.panel);
@@ -134,7 +145,6 @@ class TrainingPage : public shell::Page {
     made.readout = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, made.panel);
     made.panel->body()->addWidget(made.readout);
     made.panel->body()->addWidget(made.chart);
-    column->insertWidget(column->count() - 1, made.panel);
     connect(
         made.chart, &CurveChart::hovered, this,
         [this, chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });

@@ -102,12 +102,12 @@ class WaitsPage : public shell::Page {
     panel->body()->addWidget(legend_);
     area->top()->addWidget(panel);
     path_ = new PartsChart(context.palette, tr("Critical path"), this);
-    area->left()->addWidget(path_);
+    area->top()->addWidget(path_);
+    waits_ = addTable(*area->left(), kWaitRows);
+    waits_->setFilterVisible(true);
     area->left()->addStretch(1);
     pathTable_ = addTable(*area->right(), kPathRows);
     area->right()->addStretch(1);
-    waits_ = addTable(*area->bottom(), kWaitRows);
-    waits_->setFilterVisible(true);
     setContent(area);
     connect(matrix_, &timeline::WaitMatrix::clicked, this, &WaitsPage::select);
     connect(waits_, &DataTable::rowActivated, this, &WaitsPage::tellOthers);

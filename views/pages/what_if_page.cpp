@@ -226,14 +226,14 @@ class WhatIfPage : public shell::Page {
       return;
     }
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
-    const double change = isShare ? 100 * (to - from) : from == 0 ? 0 : 100 * (to / from - 1);
-    const QString sign = to > from ? QStringLiteral("+") : QString();
+    const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
     const bool better = (to > from) == what.moreIsBetter;
     const bool judged = before.format != Format::ticks || hasSameWork(content.section);
     card.setFigure(caption,
                    from == 0 && !isShare
                        ? shown(after)
-                       : sign + QString::number(change, 'f', 1) + (isShare ? tr(" points") : tr(" %")),
+                       : text(sections::changeText(isShare ? "delta" : "relative", Format::fraction,
+                                                   formatCell(change, Format::fraction), change)),
                    text(sections::fromToText(shown(before).toStdString(), shown(after).toStdString())), {},
                    !judged  ? Ui::text
                    : better ? Ui::good

@@ -2,9 +2,11 @@
 
 namespace pipescope::shell {
 
-/// A chart that becomes taller where its page has room to spare.
+/// A chart, or another part of a page, that becomes taller where the page has room to spare.
 class Growing {
  public:
+  /// Charts gain most from more height. Texts and rows of tables take what charts leave.
+  enum class Turn { charts, texts };
   /// In pixels: as tall as it must be, as it is of use, and as it is now.
   struct Heights {
     int least = 0, most = 0, now = 0;
@@ -12,7 +14,8 @@ class Growing {
 
   virtual ~Growing() = default;
   virtual Heights heights() const = 0;
-  /// Makes the chart so tall, or a little less.
+  virtual Turn turn() const { return Turn::charts; }
+  /// Makes it so tall, or a little less.
   virtual void growTo(int height) = 0;
 };
 

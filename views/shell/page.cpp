@@ -50,6 +50,9 @@ Page::Page(PageContext& context) : context_(context) {
   layout_ = layout;
   connect(&context.session, &ProfileSession::opened, this, [this] {
     hasContent_ = false;
+    const QString path = context_.session.path();
+    if (path.isEmpty() || path != shownPath_) forgetProfile();
+    shownPath_ = path;
     forget();
     reload();
   });

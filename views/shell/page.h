@@ -156,6 +156,9 @@ class Page : public QWidget {
   virtual Load load() = 0;
   /// Called when another profile or executable is shown. Choices that were made for the old one are dropped.
   virtual void forget() {}
+  /// Called when another profile is shown, and not when the same file was written anew. Choices of things
+  /// that only the old one had, such as a device, are dropped.
+  virtual void forgetProfile() {}
   /// Sets the widget that shows the content.
   void setContent(QWidget* content);
   /// Shows a sentence in place of the content that says why there is nothing to show.
@@ -186,6 +189,7 @@ class Page : public QWidget {
   std::shared_ptr<SharedProgress> progress_;
   QWidget* above_ = nullptr;
   QVBoxLayout *layout_ = nullptr, *aboveLayout_ = nullptr;
+  QString shownPath_;  ///< of the profile that the page last showed
   bool loading_ = false, stale_ = true, hasContent_ = false, unseen_ = false;
   int pendingReads_ = 0;
   QWidget *content_ = nullptr, *keyWidget_ = nullptr;

@@ -12,7 +12,8 @@ using shell::Ui;
 
 namespace {
 constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 250, kMostNamePart = 5, kPad = 10;
-constexpr double kThickest = 2.2;  ///< times the usual thickness
+constexpr double kThickest = 2.2;      ///< times the usual thickness
+constexpr int kThickestInWindow = 22;  ///< or, in a taller window, this part of its height
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
@@ -80,14 +81,17 @@ int BarChart::heightAt(int pitch) const {
   return std::max(0, count * pitch - (pitch - pitch * kBar / (kBar + kBarGap))) + 2 * kChartMargin;
 }
 
+int BarChart::mostPitch() const {
+  return std::max(static_cast<int>((kBar + kBarGap) * kThickest), window()->height() / kThickestInWindow);
+}
+
 shell::Growing::Heights BarChart::heights() const {
-  return {heightAt(kBar + kBarGap), heightAt(static_cast<int>((kBar + kBarGap) * kThickest)),
-          heightAt(pitch_)};
+  return {heightAt(kBar + kBarGap), heightAt(mostPitch()), heightAt(pitch_)};
 }
 
 void BarChart::growTo(int height) {
   int pitch = kBar + kBarGap;
-  const int most = static_cast<int>(pitch * kThickest);
+  const int most = mostPitch();
   while (pitch < most && heightAt(pitch + 1) <= height) ++pitch;
   if (pitch == pitch_) return;
   pitch_ = pitch;

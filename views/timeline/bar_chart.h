@@ -48,6 +48,7 @@ class BarChart : public QWidget, public shell::Growing {
  private:
   geometry::StackedBars chart() const;
   int heightAt(int pitch) const;
+  int mostPitch() const;
   int thickness() const;
   int mostName() const;
   const QStringList& shownNames() const;

@@ -39,6 +39,13 @@ void ItemChart::setHeights(int least, int most) {
   setFixedHeight(least);
 }
 
+/// Or, in a taller window, two fifths of its height.
+shell::Growing::Heights ItemChart::heights() const {
+  constexpr int kPart = 2, kParts = 5;
+  if (heights_.most == heights_.least) return heights_;
+  return {heights_.least, std::max(heights_.most, window()->height() * kPart / kParts), heights_.now};
+}
+
 void ItemChart::growTo(int height) {
   heights_.now = height;
   setFixedHeight(height);

@@ -51,7 +51,7 @@ class ItemChart : public QWidget, public shell::Growing {
   void setHint(const QSize& hint);
   /// Fixes the height, and says how tall the chart may become where its page has room to spare.
   void setHeights(int least, int most);
-  Heights heights() const override { return heights_; }
+  Heights heights() const override;
   void growTo(int height) override;
   QSize sizeHint() const override { return hint_; }
   QSize minimumSizeHint() const override { return {220, std::min(hint_.height(), 160)}; }

@@ -13,7 +13,8 @@ using shell::Ui;
 
 namespace {
 constexpr int kMatrixHead = 22, kMostHead = 160, kMatrixPad = 8, kTallCell = 28, kLowCell = 4,
-              kTallMatrix = 560, kTallestCell = 60, kCellShape = 4, kWidestCell = 120, kNarrowCell = 6;
+              kTallMatrix = 560, kTallestCell = 60, kCellShape = 4, kWidestCell = 240, kWidestPart = 8,
+              kNarrowCell = 6;
 
 /// How many columns there are between two names of this width: 1, 2 or 5 times a power of ten.
 int everyOf(int name, int column) {
@@ -81,7 +82,7 @@ void WaitMatrix::arrange() {
   nameWidth_ = std::min(hasShortRows_ ? widthOf(shortRows_) : full, most) + kMatrixPad;
   const int count = std::max(1, static_cast<int>(columns_.size()));
   cellWidth_ = std::clamp((width() - nameWidth_) / count, kNarrowCell,
-                          std::max(kWidestCell, kCellShape * cellHeight()));
+                          std::max({kWidestCell, width() / kWidestPart, kCellShape * cellHeight()}));
   const int room = cellWidth_ - kMatrixPad;
   static const QRegularExpression number(QStringLiteral("^[^\\s\\d]*\\d+$"));
   const bool isNumbered = !columns_.isEmpty() && number.match(columns_.front()).hasMatch();

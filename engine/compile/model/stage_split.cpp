@@ -1,6 +1,7 @@
 #include "engine/compile/model/stage_split.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -372,6 +373,26 @@ class StageSplitter : public StageSplits {
                                 best_.device[s], end - best_.first[s], end - best_.first[s] == 1 ? "" : "s",
                                 forward_.node(order_[best_.first[s]]).name,
                                 forward_.node(order_[end - 1]).name, time(best_.stageCost[s])));
+    }
+    for (std::string& notice : sharedNotices()) all.push_back(std::move(notice));
+    return all;
+  }
+
+  /// Says why several stages lie on one device, once for each such set of stages.
+  std::vector<std::string> sharedNotices() const {
+    std::map<std::set<std::size_t>, std::string> parameterOf;
+    for (std::size_t set = 0; set < problem_.together.size(); ++set) {
+      std::set<std::size_t> users;
+      for (const std::size_t unit : problem_.together[set]) {
+        const auto after = std::ranges::upper_bound(best_.first, unit);
+        users.insert(static_cast<std::size_t>(after - best_.first.begin()) - 1);
+      }
+      if (users.size() > 1) parameterOf.emplace(std::move(users), forward_.tensor(shared_[set]).name);
+    }
+    std::vector<std::string> all;
+    for (const auto& [stages, parameter] : parameterOf) {
+      all.push_back(fmt::format("Stages {} share device {}, because they use the same parameter {}.",
+                                fmt::join(stages, " and "), best_.device[*stages.begin()], parameter));
     }
     return all;
   }

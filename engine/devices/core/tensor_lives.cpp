@@ -46,7 +46,8 @@ void TensorLives::makeAt(std::size_t tensor, std::int32_t firstStep, std::int32_
   madeInPass_.push_back(tensor);
 }
 
-void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t firstStep, std::int32_t endStep) {
+void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t writtenStep,
+                             std::int32_t endStep) {
   std::vector<std::size_t> inputs, outputs;
   for (const auto id : op.inputs) {
     if (id.valid()) inputs.push_back(static_cast<std::size_t>(id.value));
@@ -64,7 +65,7 @@ void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t first
     const std::size_t made = root(output);
     const bool alsoRead =
         std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return root(input) == made; });
-    if (!alsoRead) makeAt(made, inPlace ? endStep : firstStep, endStep);
+    if (!alsoRead) makeAt(made, inPlace ? endStep : writtenStep, endStep);
     if (op.again && !lives_[made].empty()) lives_[made].back().read = true;  // it never leaves the device
   }
 }

@@ -8,8 +8,8 @@
 
 namespace pipescope::devices {
 
-/// Follows the operators of a stage in program order. A tensor lives from the operator that makes it to its
-/// last reader before it is made anew. A buffer between stages, which nothing on this device makes, lives
+/// Follows the operators of a stage in program order. A tensor lives from the step that writes it first to
+/// its last reader before it is made anew. A buffer between stages, which nothing on this device makes, lives
 /// from the start of the pass that reads it first. A tensor that nothing on the device reads leaves it, and
 /// so lives to the end of its pass. The result of an operator that works in place takes over memory, so its
 /// life begins when the operator ends. The result of an operator without Work is a view of its input.
@@ -19,7 +19,8 @@ class TensorLives {
   explicit TensorLives(const compile::StagePlan& stage);
 
   void enterPass(model::Pass pass, std::int32_t firstStep);
-  void operatorAt(const compile::PlanOperator& op, std::int32_t firstStep, std::int32_t endStep);
+  /// `writtenStep` is the first step of the operator that writes results.
+  void operatorAt(const compile::PlanOperator& op, std::int32_t writtenStep, std::int32_t endStep);
   void leavePass(std::int32_t endStep);
 
   /// Empty for tensors that are always live, for views, and for tensors that no operator uses.

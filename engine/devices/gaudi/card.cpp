@@ -77,6 +77,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.dmaSliceFactor = read.positive("dma_slice_factor", "1", 16);
   card.operandsByDma = read.notNegative("mme_operands_by_dma", "1") > 0;
   card.sramIsCache = read.notNegative("sram_is_cache", "1") > 0;
+  card.layeredBundles = read.notNegative("layered_bundles", "1") > 0;
   card.sliceBytes = read.count("slice_bytes", "B", kMemory);
   card.sliceExposure = read.notNegative("slice_exposure", "1");
   card.kernelOverhead = read.notNegative("kernel_overhead", "s");

@@ -41,7 +41,8 @@ struct Card {
   bool operandsByDma =
       false;                 ///< DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself
   bool sramIsCache = false;  ///< all results lie in HBM; SRAM keeps copies of what was used last
-  double sliceExposure = 0;  ///< the share of a product's HBM time that computing does not hide
+  bool layeredBundles = false;  ///< bundles of kernels may hold two products that follow each other
+  double sliceExposure = 0;     ///< the share of a product's HBM time that computing does not hide
   std::int64_t sliceBytes = 1;  ///< most bytes of a slice that one engine hands to another
   double kernelOverhead = 0, recipeLaunch = 0, callOverhead = 0;
   double hostBytesPerSecond = 1, hostLatency = 0;

@@ -6,12 +6,9 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// SRAM holds the slices of two kernels at a time: of the one that makes them and of the next, which takes
-/// them. (X: follows from the four slices of sram_traffic.cpp, two for each.)
-constexpr std::size_t kKernelsInSram = 2;
-
+/// Seconds on the engine, of SRAM in the direction that it is busier in, of HBM, and of the kernel alone.
 struct Cost {
-  double engine = 0, memory = 0, alone = 0;
+  double engine = 0, sram = 0, memory = 0, alone = 0;
 };
 
 Cost costOf(const Card& card, const EngineKernel& kernel, const Traffic& traffic) {
@@ -23,10 +20,9 @@ Cost costOf(const Card& card, const EngineKernel& kernel, const Traffic& traffic
   const double spread = kernel.spread;
   // SRAM reads and writes at the same time.
   const std::int64_t fetched = traffic.moved - traffic.stored;
-  const double sram =
-      static_cast<double>(std::max(fetched, traffic.stored)) * spread / card.sramBytesPerSecond;
+  cost.sram = static_cast<double>(std::max(fetched, traffic.stored)) * spread / card.sramBytesPerSecond;
   cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
-  cost.engine = std::max(kernel.arithmetic, sram);
+  cost.engine = std::max(kernel.arithmetic, cost.sram);
   if (kernel.engine == Engine::tpc) {
     // Loads and stores each have an instruction slot.
     const auto most = static_cast<double>(std::max(traffic.loaded, traffic.stored)) * spread;
@@ -51,12 +47,14 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
                   std::size_t end, double start, std::vector<PlacedKernel>& placed) {
   std::array<double, 5> engineFree{};
   engineFree.fill(start);
-  double memoryFree = start, earlierEnd = start;  // the end of all kernels so far but the last
+  double memoryFree = start, sramFree = start;
+  std::vector<double> allEnd{start};  // by number of kernels placed here: the end of them all
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
     const EngineKernel& kernel = list.kernels[k].kernel;
     const Cost cost = costOf(card, kernel, traffic[k]);
-    if (k >= first + kKernelsInSram) earlierEnd = std::max(earlierEnd, placed[k - kKernelsInSram].end);
+    // SRAM holds the slices of a bundle, and those of the kernel before it, which leave.
+    const std::size_t before = std::max(traffic[k].bundleBegin, first + 1) - first - 1;
     double ready = start, earliestEnd = 0;
     for (const Feed& feed : traffic[k].feeds) {
       const PlacedKernel maker = placed[feed.kernel];
@@ -66,7 +64,7 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
     }
     PlacedKernel& at = placed.emplace_back();
     double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
-    at.start = std::max({free, earlierEnd, ready + card.kernelOverhead});
+    at.start = std::max({free, allEnd[before], ready + card.kernelOverhead});
     at.end = std::max(at.start + cost.alone, earliestEnd);
     if (cost.memory > 0) {
       const bool slices = kernel.engine == Engine::mme && card.operandsByDma;
@@ -76,7 +74,12 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
       at.end = std::max(at.end, memoryFree);
       if (slices) at.sliceStart = from, at.sliceEnd = dmaFree = memoryFree;
     }
+    if (cost.sram > 0) {
+      sramFree = std::max(at.start, sramFree) + cost.sram;
+      at.end = std::max(at.end, sramFree);
+    }
     free = at.end;
+    allEnd.push_back(std::max(allEnd.back(), at.end));
   }
 }
 

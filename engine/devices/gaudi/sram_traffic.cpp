@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/devices/gaudi/bundles.h"
+
 namespace pipescope::devices::gaudi {
 namespace {
 
@@ -14,7 +16,12 @@ class TrafficCounter {
  public:
   TrafficCounter(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
                  const KernelList& list)
-      : card_(card), stage_(stage), uses_(uses), list_(list), traffic_(list.kernels.size()) {}
+      : card_(card),
+        stage_(stage),
+        uses_(uses),
+        list_(list),
+        bundles_(bundlesOf(card, stage, list)),
+        traffic_(list.kernels.size()) {}
 
   std::vector<Traffic> count() {
     for (std::size_t k = 0; k < list_.kernels.size(); ++k) read(k);
@@ -27,36 +34,42 @@ class TrafficCounter {
     std::int64_t touched = -1;  ///< bytes that had passed when it was last used; −1: never used
     std::size_t maker = SIZE_MAX;
     bool readFromHbm = false;
+    bool readSince = false;  ///< since it was made
   };
 
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }
 
-  /// A kernel hands slices to the next one on a different engine if at most kernels of other engines stand
-  /// between them in the recipe. At most one may stand there, because SRAM holds the slices of two kernels
-  /// (recipe.cpp).
-  bool adjacent(std::size_t maker, std::size_t reader) const {
-    if (maker == SIZE_MAX || maker >= reader) return false;
-    const Engine from = list_.kernels[maker].kernel.engine, to = list_.kernels[reader].kernel.engine;
-    if (from == to || list_.kernels[maker].kernel.barrier) return false;
-    std::size_t between = 0;
-    for (std::size_t k = maker + 1; k < reader; ++k) ++between;
-    return between <= 1;
+  /// Whether a kernel hands slices to another one, on a different engine, of the same bundle.
+  bool hands(std::size_t maker, std::size_t reader) const {
+    if (maker == SIZE_MAX || maker >= reader || list_.kernels[maker].kernel.barrier) return false;
+    return bundles_[maker] >= 0 && bundles_[maker] == bundles_[reader] &&
+           list_.kernels[maker].kernel.engine != list_.kernels[reader].kernel.engine;
+  }
+
+  /// What leaves a bundle is written past the cache, so the first kernel outside that reads it finds it in
+  /// HBM. (C: the default directive NoAllocate in node_cache_setter.cpp.)
+  bool passesTheCache(const Place& place, std::size_t reader) const {
+    return card_.sramIsCache && place.maker != SIZE_MAX && !place.readSince && bundles_[place.maker] >= 0 &&
+           bundles_[place.maker] != bundles_[reader];
   }
 
   void read(std::size_t k) {
     const ListedKernel& listed = list_.kernels[k];
     Traffic& traffic = traffic_[k];
+    traffic.bundleBegin = k;
+    if (bundles_[k] >= 0) traffic.bundleBegin = begins_.emplace(bundles_[k], k).first->second;
     const std::int64_t before = passed_;
     for (const std::size_t tensor : listed.reads) {
       Place& place = places_[tensor];
       const std::int64_t whole = bytesOf(tensor), bytes = bytesRead(listed.kernel, whole);
       traffic.loaded += bytes;
-      const bool kept = place.touched >= 0 && before - place.touched + whole <= card_.sramBytes;
-      const bool sliced = !kept && adjacent(place.maker, k);
+      const bool kept = place.touched >= 0 && before - place.touched + whole <= card_.sramBytes &&
+                        !passesTheCache(place, k);
+      const bool sliced = !kept && hands(place.maker, k);
       if (!kept && !sliced) traffic.read += bytes, place.readFromHbm = true;
       if (place.maker != SIZE_MAX) {
-        const bool hands = adjacent(place.maker, k) && !isReadAgain(listed, tensor);
-        traffic.feeds.push_back({place.maker, hands ? slicesOf(whole) : 1});
+        const bool slices = hands(place.maker, k) && !isReadAgain(listed, tensor);
+        traffic.feeds.push_back({place.maker, slices ? slicesOf(whole) : 1});
       }
     }
     if (listed.continues >= 0) takeOver(k, bytesOf(static_cast<std::size_t>(listed.continues)));
@@ -73,11 +86,14 @@ class TrafficCounter {
     passed_ += traffic.loaded + traffic.stored;
     for (const std::size_t tensor : listed.reads) {
       // Picked rows do not bring the rest of their table into SRAM.
-      if (bytesRead(listed.kernel, bytesOf(tensor)) == bytesOf(tensor)) places_[tensor].touched = passed_;
+      if (bytesRead(listed.kernel, bytesOf(tensor)) != bytesOf(tensor)) continue;
+      places_[tensor].touched = passed_;
+      places_[tensor].readSince = true;
     }
     for (const std::size_t tensor : listed.makes) {
       places_[tensor].touched = passed_;
       places_[tensor].maker = k;
+      places_[tensor].readSince = false;
     }
     traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
   }
@@ -124,8 +140,10 @@ class TrafficCounter {
   const compile::StagePlan& stage_;
   const StageUses& uses_;
   const KernelList& list_;
+  const std::vector<std::int32_t> bundles_;
   std::vector<Traffic> traffic_;
   std::map<std::size_t, Place> places_;
+  std::map<std::int32_t, std::size_t> begins_;
   std::int64_t passed_ = 0;
 };
 

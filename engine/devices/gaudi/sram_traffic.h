@@ -20,6 +20,7 @@ struct Traffic {
   std::int64_t moved = 0;               ///< bytes of all operands and results, between SRAM and engine
   std::int64_t loaded = 0, stored = 0;  ///< of moved
   std::vector<Feed> feeds;
+  std::size_t bundleBegin = 0;      ///< the first kernel of its bundle, or itself
   std::vector<std::size_t> inSram;  ///< results that never lie in HBM
 };
 

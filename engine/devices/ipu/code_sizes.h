@@ -9,7 +9,7 @@
 namespace pipescope::devices::ipu {
 
 inline constexpr std::int64_t kCodeConvNx1 = 2324 + 404, kCodeConv1x1 = 920 + 388, kCodeHorizontalMac = 756,
-                              kCodeSlic = 1276;
+                              kCodeSlic = 1276, kCodeVerticalMac = 575;
 inline constexpr std::int64_t kCodeOuterProduct = 712;  ///< taken as the smallest horizontal MAC
 /// (M: a product of two vertices has 1,612 bytes of code, 1,308 of them for the AMP.)
 inline constexpr std::int64_t kCodeReduceAdd = 1148 / 4, kCodeReduce = 1352 / 4;

@@ -13,6 +13,7 @@
 namespace pipescope::devices::ipu {
 
 using ops::ceilDiv;
+using ops::roundUp;
 namespace {
 
 using Place = Temporary::Place;
@@ -25,6 +26,8 @@ std::int64_t codeBytesOf(const ConvVertex& vertex, bool oneByOne) {
       return kCodeSlic;
     case ConvVertex::Method::horizontalMac:
       return kCodeHorizontalMac;
+    case ConvVertex::Method::verticalMac:
+      return kCodeVerticalMac;
     case ConvVertex::Method::outerProduct:
       return kCodeOuterProduct;
   }
@@ -45,11 +48,11 @@ class Builder {
 
   LoweredWork build() {
     arrangeOperands();
-    const std::size_t first = plan_.form.arrangeEach ? 0 : work_.steps.size();
+    partsFrom_ = plan_.form.arrangeEach ? 0 : work_.steps.size();
     slice();
     convolve();
     reduce();
-    repeatSerialParts(first);
+    repeatSerialParts(partsFrom_);
     arrangeResult();
     return std::move(work_);
   }
@@ -161,6 +164,25 @@ class Builder {
     // Operands that lie on the tile already are used in place.
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
     work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
+    if (form.vertex.method == ConvVertex::Method::slic) {
+      work_.hold("OutFieldBuffer", runs([&](const ConvCosts& c) { return slicBufferBytes(c); }), convolve_,
+                 convolve_ + 1, Place::interleaved);
+    }
+    // Each worker adds into sums of its own (C: PopLibs, ConvVertices.cpp, partials of the vertical MAC).
+    if (form.vertex.method == ConvVertex::Method::verticalMac) {
+      work_.hold("WorkerSums", runs([&](const ConvCosts& c) {
+                   return chip_.workers * c.partialBytes / std::max<std::int64_t>(1, plan_.tile.groups);
+                 }),
+                 convolve_, convolve_ + 1);
+    }
+  }
+
+  /// SLIC adds into a second buffer by turns, which is as large as the sums of one group of groups, and keeps
+  /// rearranged weights beside it (C: PopLibs, ConvVertices.cpp, outFieldBuffer and extraBytes).
+  std::int64_t slicBufferBytes(const ConvCosts& costs) const {
+    constexpr std::int64_t kRearrangedWeights = 200, kAlignment = 16;
+    const std::int64_t sums = costs.partialBytes / std::max<std::int64_t>(1, plan_.tile.groups);
+    return roundUp(sums + kRearrangedWeights, kAlignment);
   }
 
   void reduce() {
@@ -172,7 +194,7 @@ class Builder {
     Place place = wide ? Place::interleaved : Place::ownElement;
     const bool finalPartials = count == 0 && costs_.cast == 0;
     TileRuns partials = runs([](const ConvCosts& c) { return c.partialBytes; });
-    std::size_t from = convolve_;
+    std::size_t from = written_ = convolve_;
     for (std::size_t i = 0; i < count; ++i) {
       const ReduceStage& stage = costs_.stages.stage[i];
       const std::string name = count == 1 ? "Reduce" : "Reduce/Stage" + std::to_string(i);
@@ -185,13 +207,14 @@ class Builder {
       work_.hold("Partials" + std::to_string(i), partials, from, last + 1, place);
       place = Place::anywhere;
       partials = everywhere((stage.depth - 1) * stage.outputs * shape.partialBytes());
-      from = last;
+      from = written_ = last;
       work_.hold("ReduceBuffer" + std::to_string(i), partials, last - 1, last + 1);
       partials = everywhere(stage.outputs * shape.partialBytes());
     }
     if (costs_.cast > 0) {
       const std::size_t last = work_.compute(chip_, "Cast", everywhere(costs_.cast),
                                              {"popops::Cast1D<float,half>", kCodeCast, kStateSimple, 0});
+      written_ = last;
       work_.hold("Partials", partials, from, last + 1, place);
     } else if (finalPartials && plan_.form.serial > 1) {
       work_.hold("Partials", partials, from, work_.steps.size(), place);
@@ -204,7 +227,13 @@ class Builder {
       exchange("Output/Exchange", costs_.outputExchange, everywhere(costs_.outputBytes),
                piecesOf(costs_.outputBytes));
     copies("Output/OnTileCopy", costs_.output);
-    work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
+    // Each serial part writes its results.
+    if (plan_.form.serial > 1) written_ = partsFrom_;
+    if (first < work_.steps.size()) {
+      work_.hold("Output", everywhere(costs_.outputBytes), written_, work_.steps.size());
+      written_ = first;
+    }
+    work_.resultFrom = written_;
     // The weight gradients of repeated products (the steps of a sequence) are summed in the order in which
     // the product leaves them. They are put into the order of the weights once, at the end.
     for (std::size_t i = first; i < work_.steps.size(); ++i)
@@ -214,8 +243,10 @@ class Builder {
   /// Serial parts run the same programs one after another, so each step from `first` on stands for all parts.
   void repeatSerialParts(std::size_t first) {
     const std::int64_t parts = plan_.form.serial;
-    // The product takes turned weights from where they were turned.
-    const std::size_t used = plan_.form.turned ? convolve_ + 1 : convolve_;
+    // The product takes turned weights, and what is used in place, from where they were arranged.
+    const bool inPlace = (plan_.form.arrangeInput && costs_.movedInputBytes < costs_.inputBytes) ||
+                         (plan_.form.arrangeWeights && costs_.movedWeightBytes < costs_.weightBytes);
+    const std::size_t used = plan_.form.turned || inPlace ? convolve_ + 1 : convolve_;
     const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : used;
     work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
@@ -242,6 +273,8 @@ class Builder {
   std::vector<Share> shares_;
   std::int64_t tiles_ = 0;
   std::size_t arrangeFirst_ = 0, convolve_ = 0;
+  std::size_t partsFrom_ = 0;  ///< the first step of a serial part
+  std::size_t written_ = 0;    ///< the step that writes the results
   LoweredWork work_;
 };
 

@@ -75,6 +75,14 @@ void addMac(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   addMac(shape, chip.vectorBytes / shape.operandBytes(), vertices);
 }
 
+/// (C: ConvVertexType.cpp, getConvVertexVMACCandidates; the vertex has one output channel of each group.)
+void addVerticalMac(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
+  if (!shape.half || shape.dimCount == 0 || shape.groups == 1) return;
+  for (const std::int64_t groups : {4, 8, 16}) {
+    if (groups == 4 || shape.halfPartials) vertices.push_back({Method::verticalMac, groups, 1, 1, 0, 1});
+  }
+}
+
 void addOuterProduct(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   if (shape.inputChannels != 1) return;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
@@ -244,6 +252,41 @@ std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const
          tile.groups * (23 + tile.inGroups * (15 + tile.outGroups * (10 + inner)));
 }
 
+/// Cycles of one dot product along a row of the kernel, for all groups of a vertical MAC, and of storing and
+/// loading the sums around it.
+std::int64_t verticalDotProductCycles(const ConvShape& shape, std::int64_t groups, std::int64_t taps) {
+  if (groups == 4) return 7 + (shape.halfPartials ? 3 : 5) + 3 + 2 * (taps - 1);
+  return groups / 8 * (7 + 15 + 3 + 3 * (taps - 1));
+}
+
+/// Workers share the output positions and the taps of a row of the kernel. Each has sums of its own for all
+/// positions, which they add up at the end.
+std::int64_t verticalMacCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                               const ConvTile& tile, WorkerCache& cache) {
+  const std::size_t last = shape.dimCount - 1;
+  std::int64_t kernelRows = 1, positions = tile.batch * tile.output[last], all = positions;
+  for (std::size_t i = 0; i < last; ++i) {
+    kernelRows *= tile.kernel[i];
+    positions *= ceilDiv(tile.output[i], shape.dims[i].outputStep());
+    all *= tile.output[i];
+  }
+  const std::int64_t taps = ceilDiv(tile.kernel[last], shape.dims[last].outputStep());
+  const auto piece = [&](std::int64_t n) { return verticalDotProductCycles(shape, vertex.groupGroup, n); };
+  const std::int64_t perRow =
+      cache.get(positions, taps, 0, [&] { return dealRows(positions, taps, chip.workers, 0, piece); })
+          .slowest;
+  const std::int64_t start = vertex.groupGroup == 16  ? 25
+                             : vertex.groupGroup == 8 ? 13
+                             : shape.halfPartials     ? 18
+                                                      : 19;
+  const std::int64_t sums = all * vertex.groupGroup, perWorker = ceilDiv(sums, chip.workers);
+  const std::int64_t zeroing = 4 + ceilDiv(sums, shape.halfPartials ? 4 : 2);
+  const std::int64_t perVector = shape.halfPartials ? 7 + (chip.workers - 1) : 9 + 2 * (chip.workers - 1);
+  const std::int64_t adding = (shape.halfPartials ? 10 : 9) + perVector * perWorker / vertex.groupGroup;
+  return 76 + tile.groups *
+                  (zeroing + 32 + adding + tile.inGroups * (24 + kernelRows * perRow + start * chip.workers));
+}
+
 /// The vertex gets its input dilated and padded, so it leaves no output out.
 std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
                         const ConvTile& tile, WorkerCache& cache) {
@@ -305,6 +348,7 @@ std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   if (shape.quarter) return vertices;
   addSlic(shape, vertices);
   addMac(chip, shape, vertices);
+  addVerticalMac(shape, vertices);
   addOuterProduct(chip, shape, vertices);
   return vertices;
 }
@@ -328,6 +372,8 @@ std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const Co
       return slicCycles(chip, shape, vertex, tile, cache);
     case Method::horizontalMac:
       return horizontalMacCycles(chip, shape, vertex, tile, cache);
+    case Method::verticalMac:
+      return verticalMacCycles(chip, shape, vertex, tile, cache);
     case Method::outerProduct:
       return outerProductCycles(chip, shape, vertex, tile);
   }
@@ -348,6 +394,8 @@ std::int64_t peakMultiplyAdds(const Chip& chip, const ConvShape& shape, const Co
     case Method::slic:
       return std::max<std::int64_t>(1, std::min(width, vertex.inGroup)) *
              (unitsOf(chip, shape) >= 16 ? 16 : 8);
+    case Method::verticalMac:
+      return vertex.groupGroup == 4 ? 2 : 3;
     default:
       return width;
   }
@@ -360,6 +408,7 @@ std::string vertexName(const ConvShape& shape, const ConvVertex& vertex, bool on
   if (oneByOne) name = "ConvPartial1x1Out";
   if (vertex.method == Method::slic) name = "ConvPartial1xNSLIC";
   if (vertex.method == Method::horizontalMac) name = "ConvPartialHorizontalMac";
+  if (vertex.method == Method::verticalMac) name = "ConvPartialVerticalMac";
   if (vertex.method == Method::outerProduct) return fmt::format("poplin::OuterProduct<{}>", type);
   return fmt::format("poplin::{}<{},{}>", name, type, partials);
 }

@@ -13,9 +13,9 @@ namespace pipescope::devices::ipu {
 
 /// A vertex, and how it groups channels.
 struct ConvVertex {
-  enum class Method : std::uint8_t { amp, slic, horizontalMac, outerProduct };
+  enum class Method : std::uint8_t { amp, slic, horizontalMac, verticalMac, outerProduct };
   Method method = Method::amp;
-  std::int64_t groupGroup = 1;  ///< convolution groups that SLIC does together
+  std::int64_t groupGroup = 1;  ///< convolution groups that SLIC or the vertical MAC does together
   std::int64_t inGroup = 1, outGroup = 1;
   std::int64_t convUnits = 0;     ///< AMP
   std::int64_t filterHeight = 1;  ///< AMP: rows of the kernel that fill up the input channels of a unit

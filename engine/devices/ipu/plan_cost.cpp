@@ -113,8 +113,20 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
   const bool shared = split.outChannels % 2 == 0 && shape.neighboursShareInputs();
   costs.receivedBytes = moveInputs + moveWeights;
-  costs.movedInputBytes = moveInputs + zeros.input * element;
-  costs.movedWeightBytes = moveWeights + zeros.kernel * element;
+  // A vertex takes the window of each group of channels, and its weights, from one piece of memory. So only a
+  // piece that lies on the tile as a whole is used in place (C: PopLibs, ConvVertices.cpp, inWindow).
+  // The owners of some pieces hold even runs of them, and each end of a run that is not the end of a piece
+  // cuts one.
+  const auto moved = [](std::int64_t elements, std::int64_t pieces, std::int64_t owners) {
+    const std::int64_t whole = std::max<std::int64_t>(0, pieces - owners + std::gcd(pieces, owners));
+    return elements - elements / pieces * whole / owners;
+  };
+  const std::int64_t inPieces = tile.groups * tile.inGroups, outPieces = inPieces * tile.outGroups;
+  costs.movedInputBytes =
+      (own < inputs || zeros.input > 0 ? inputs + zeros.input : moved(inputs, inPieces, split.outChannels)) *
+      element;
+  costs.movedWeightBytes =
+      (zeros.kernel > 0 ? weights + zeros.kernel : moved(weights, outPieces, split.positions())) * element;
   const std::int64_t receiving = exchangeCycles(chip, moveInputs, shared ? chip.exchangePairFactor : 1) +
                                  exchangeCycles(chip, moveWeights) +
                                  exchangeCycles(chip, (zeros.kernel + zeros.input) * element);

@@ -53,10 +53,11 @@ class SplitSearch {
               PassOverheads& overheads)
       : chip_(chip), form_(form), memory_(memory), best_(best), bound_(chip, form, cache_, overheads) {
     const ConvShape& shape = form.shape;
-    // A SLIC vertex does one group of channels.
+    // A SLIC vertex does one group of channels, and a vertical MAC one output channel.
     const bool slic = form.vertex.method == ConvVertex::Method::slic;
     addAxis(form.groupGrains, &ConvSplit::groups, &ConvTile::groups);
-    addAxis(form.outGrains, &ConvSplit::outChannels, &ConvTile::outGroups, slic);
+    const bool oneOutput = slic || form.vertex.method == ConvVertex::Method::verticalMac;
+    addAxis(form.outGrains, &ConvSplit::outChannels, &ConvTile::outGroups, oneOutput);
     addAxis(shape.batch, &ConvSplit::batch, &ConvTile::batch);
     for (std::size_t i = 0; i < shape.dimCount; ++i)
       addAxis(shape.dims[i].output, &ConvSplit::output, &ConvTile::output, i);

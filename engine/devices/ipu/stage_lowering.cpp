@@ -210,7 +210,7 @@ class StageLowering {
 
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                              LoweredSegment& segment) {
-    const std::int32_t first = memory_.steps();
+    std::int32_t written = memory_.steps();
     readsKept_ = readsKeptTensors(stage, op);
     for (std::size_t i = 0; i < op.work.size(); ++i) {
       const ops::Work& work = op.work[i];
@@ -222,6 +222,8 @@ class StageLowering {
       if (!hasItsTiles(work)) lowered.moveTo(context_.chip, firstTileOf(stage, op));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
+      if (op.work.size() == 1 && work.repeat == 1)
+        written = firstOfWork + static_cast<std::int32_t>(lowered.resultFrom);
       for (const ProgramStep& step : lowered.steps)
         addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
       if (const auto* copy = std::get_if<ops::HostCopy>(&work.item);
@@ -231,7 +233,7 @@ class StageLowering {
         memory_.addTemporary(path + "/" + temporary.name, temporary, firstOfWork, stage.index);
       }
     }
-    tensors_[&stage].lives.operatorAt(op, first, memory_.steps());
+    tensors_[&stage].lives.operatorAt(op, written, memory_.steps());
     return {};
   }
 

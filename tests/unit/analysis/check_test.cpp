@@ -62,11 +62,11 @@ Section figures(double stage0, double stage1, std::vector<std::int64_t> order = 
 
 /// The sentences about the values that meet the check, joined by "; ", or the error.
 std::string outcome(const std::string& text, const Section& own, const Section* before = nullptr,
-                    std::int64_t ownClock = 1, std::int64_t clockBefore = 1) {
+                    std::int64_t ownClock = 1, std::int64_t clockBefore = 1, bool costsBefore = false) {
   const auto parsed = parseCheck(text);
   if (!parsed.ok()) return parsed.error().message;
   std::optional<CheckedSection> baseline;
-  if (before != nullptr) baseline.emplace(CheckedSection{*before, clockBefore});
+  if (before != nullptr) baseline.emplace(CheckedSection{*before, clockBefore, costsBefore});
   const auto found = checkFigures(*parsed, {own, ownClock}, baseline ? &*baseline : nullptr);
   if (!found.ok()) return found.error().message;
   std::string joined;
@@ -86,7 +86,7 @@ TEST(Check, SaysWhichValuesMeetIt) {
             "stages.imbalance is 1.6 (--fail-if 'stages.imbalance <= 1.6')");
   EXPECT_EQ(outcome("stages.imbalance >= 1.61", section), "");
   EXPECT_EQ(outcome("stages.fits == false", section), "");
-  EXPECT_EQ(outcome("stages.fits == true", section), "stages.fits is 1 (--fail-if 'stages.fits == true')");
+  EXPECT_EQ(outcome("stages.fits == true", section), "stages.fits is true (--fail-if 'stages.fits == true')");
 }
 
 TEST(Check, ReachesElementsAndParts) {
@@ -147,6 +147,35 @@ TEST(Check, AFigureThatDoesNotExistIsAnError) {
   EXPECT_EQ(outcome("stages.name > 0", section), "--fail-if 'stages.name > 0': stages.name is no number.");
   EXPECT_EQ(outcome("stages.stages > 0", section),
             "--fail-if 'stages.stages > 0': stages.stages is no number.");
+}
+
+TEST(Check, AMisspeltFigureOfNoElementsIsAnError) {
+  Section section = figures(0.25, 0.75);
+  section.tables[0].rows.clear();
+  EXPECT_EQ(outcome("stages[*].share > 0", section), "");
+  for (const std::string path : {"stages.stages[*].shar", "stages[*].shar"})
+    EXPECT_NE(outcome(path + " > 0", section).find("no figure"), std::string::npos) << path;
+  EXPECT_NE(outcome("stages[*].shar > 0", section).find("; did you mean share?"), std::string::npos);
+  for (const char* path : {"stages.stages[*]", "stages[*]", "stages.remarks[*]"})
+    EXPECT_NE(outcome(path + std::string(" > 0"), section).find("are no numbers."), std::string::npos)
+        << path;
+  section.tables[0].lacks = "Name one.";
+  EXPECT_EQ(outcome("stages[*].share > 0", section),
+            "--fail-if 'stages[*].share > 0': the profile has no such figure: Name one.");
+}
+
+TEST(Check, CostsAreNotComparedWithTimes) {
+  Section own = figures(0.25, 0.75);
+  own.facts.push_back({"time_us", "", 5.0, Format::number, ""});
+  for (const char* path : {"stages.time_us", "stages.stages[*].busy_cycles"}) {
+    const std::string check = path + std::string(" > baseline");
+    EXPECT_EQ(
+        outcome(check, own, &own, 1, 1, true),
+        "--fail-if '" + check +
+            "': the times of the baseline are cost units, which its configuration states, so they cannot "
+            "be compared with those of the profile.");
+  }
+  EXPECT_EQ(outcome("stages.imbalance > baseline", own, &own, 1, 1, true), "");
 }
 
 TEST(Check, ComparesWithTheSameFigureOfTheBaseline) {

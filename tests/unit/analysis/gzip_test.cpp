@@ -33,20 +33,22 @@ TEST(Gzip, GivesBackWhatWasWrittenInPieces) {
   std::string text(3'000'000, ' ');
   for (char& c : text) c = static_cast<char>(random());  // does not get smaller
   std::string compressed;
-  GzipWriter gzip([&](std::string_view part) { return compressed += part, base::Status(); });
+  GzipWriter gzip("a comment", [&](std::string_view part) { return compressed += part, base::Status(); });
   for (std::size_t at = 0; at < text.size(); at += 700'001)
     ASSERT_TRUE(gzip.write(std::string_view(text).substr(at, 700'001)).ok());
   ASSERT_TRUE(gzip.write("").ok());
   ASSERT_TRUE(gzip.finish().ok());
+  EXPECT_EQ(compressed.substr(3, 1), "\x10");  // RFC 1952: only the comment is there
+  EXPECT_EQ(compressed.substr(10, 10), std::string("a comment\0", 10));
   EXPECT_TRUE(inflated(compressed) == text);
   std::string empty;
-  GzipWriter nothing([&](std::string_view part) { return empty += part, base::Status(); });
+  GzipWriter nothing("", [&](std::string_view part) { return empty += part, base::Status(); });
   ASSERT_TRUE(nothing.finish().ok());
   EXPECT_EQ(inflated(empty), "");
 }
 
 TEST(Gzip, PassesOnTheErrorOfWhatItWritesTo) {
-  GzipWriter gzip([](std::string_view) -> base::Status { return base::refused("full"); });
+  GzipWriter gzip("", [](std::string_view) -> base::Status { return base::refused("full"); });
   static_cast<void>(gzip.write("text"));
   const base::Status status = gzip.finish();
   ASSERT_FALSE(status.ok());

@@ -24,6 +24,7 @@ TEST(FormatCell, ShowsNumbersAsPeopleReadThem) {
   EXPECT_EQ(formatCell(std::int64_t{0}, Format::bytes), "0 B");
   EXPECT_EQ(formatCell(std::int64_t{1023}, Format::bytes), "1,023 B");
   EXPECT_EQ(formatCell(std::int64_t{6}, Format::bytes), "6 B") << "there are no parts of a byte";
+  EXPECT_EQ(formatCell(0.031, Format::bytes), "< 1 B");
   EXPECT_EQ(formatCell(0.831, Format::amount), "0.831") << "small amounts are not rounded to 0";
   EXPECT_EQ(formatCell(12.0, Format::amount), "12");
   EXPECT_EQ(formatCell(12.34, Format::amount), "12.3");
@@ -84,6 +85,23 @@ OneDevice::OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, st
   catalog = analysis::loadCatalog(profile).value();
 }
 
+TEST(FormatCell, ASmallShareIsNotSaidToBeNone) {
+  EXPECT_EQ(formatCell(0.0004, Format::fraction), "< 0.1 %");
+  EXPECT_EQ(formatCell(1e-6, Format::fraction), "< 0.1 %");
+  EXPECT_EQ(formatCell(1e-16, Format::fraction), "0.0 %") << "a rounding error";
+  EXPECT_EQ(formatCell(0.0006, Format::fraction), "0.1 %");
+  EXPECT_EQ(formatCell(0.0, Format::fraction), "0.0 %");
+  EXPECT_EQ(formatCell(-0.0, Format::fraction), "0.0 %");
+  EXPECT_EQ(formatCell(std::int64_t{0}, Format::fraction), "0.0 %");
+  EXPECT_EQ(formatCell(-0.0004, Format::fraction), "> -0.1 %");
+  EXPECT_EQ(relativeText(0.0004), "< +0.1 %");
+  EXPECT_EQ(relativeText(-0.0004), "> -0.1 %");
+  EXPECT_EQ(relativeText(0.123), "+12.3 %");
+  EXPECT_EQ(relativeText(0), "0.0 %");
+  EXPECT_EQ(changeText("delta", Format::fraction, formatCell(0.0004, Format::fraction), 0.0004),
+            "< +0.1 points");
+}
+
 TEST(FormatCell, ManyPercentHaveNoTenths) {
   EXPECT_EQ(formatCell(9.994, Format::fraction), "999.4 %");
   EXPECT_EQ(formatCell(285.397, Format::fraction), "28,540 %");
@@ -111,7 +129,7 @@ TEST(FromToText, NamesAUnitOnceWhereItIsTheSame) {
 
 TEST(FormatCell, AZeroHasNoSign) {
   EXPECT_EQ(formatCell(-0.0001, Format::ratio), "0.000");
-  EXPECT_EQ(formatCell(-0.0001, Format::fraction), "0.0 %");
+  EXPECT_EQ(formatCell(-1e-16, Format::fraction), "0.0 %");
   EXPECT_EQ(formatCell(-0.2, Format::ticks), "0");
   EXPECT_EQ(formatCell(-0.5, Format::ratio), "-0.500");
   EXPECT_EQ(formatCell(std::string("-0"), Format::plain), "-0") << "words stay as they are";

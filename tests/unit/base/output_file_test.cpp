@@ -69,7 +69,6 @@ const std::map<FileKind, std::string>& samples() {
       {FileKind::profile, database(0x50536370)},
       {FileKind::database, database(0x50536578)},
       {FileKind::chromeTrace, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n]}\n"},
-      {FileKind::gzippedTrace, "\x1F\x8B\x08\0\0\0\0\0"s},
       {FileKind::csv, "name,\"a, b\"\r\nx,1\r\n\"y \"\"z\"\"\n\",2\n"},
       {FileKind::svg, "<?xml version=\"1.0\"?>\n<!-- a > b -->\n<svg width=\"1\"></svg>"},
       {FileKind::png, "\x89PNG\r\n\x1A\n\0\0\0\rIHDR"s},
@@ -123,6 +122,23 @@ TEST(FileKinds, WhatUsersKeepIsOfNoKind) {
     for (const auto& [kind, unused] : samples())
       EXPECT_FALSE(isOfKind(kind, content)) << nameOf(kind) << ": " << content;
   }
+}
+
+TEST(FileKinds, ACompressedFileIsOfTheKindThatItsHeaderNames) {
+  // RFC 1952: signature, method, flags, time (4), extra flags, system; then the fields that the flags name.
+  const auto gzip = [](char flags, const std::string& fields) {
+    return "\x1F\x8B\x08"s + flags + "\0\0\0\0\0\3"s + fields + "compressed";
+  };
+  EXPECT_TRUE(isOfKind(FileKind::chromeTrace, gzip(16, gzipComment(FileKind::chromeTrace) + '\0')));
+  const std::string others[] = {gzip(0, ""),
+                                gzip(8, "backup.tar\0"s),
+                                gzip(16, "a comment\0"s),
+                                gzip(16, "\0"s),
+                                gzip(8, gzipComment(FileKind::chromeTrace) + '\0'),
+                                gzip(16, gzipComment(FileKind::csv) + '\0'),
+                                gzip(16, gzipComment(FileKind::chromeTrace)),
+                                "\x1F\x8B\x08"s};
+  for (const std::string& other : others) EXPECT_FALSE(isOfKind(FileKind::chromeTrace, other)) << other;
 }
 
 TEST(FileKinds, AFileThatIsLongerThanItsHeadIsRecognised) {
@@ -239,6 +255,28 @@ TEST_F(OutputTest, ALinkStaysALink) {
   ASSERT_TRUE(file->close().ok());
   EXPECT_TRUE(fs::is_symlink(folder_ / "link.csv"));
   EXPECT_EQ(contentOf(folder_ / "real.csv"), "c,d\n");
+}
+
+TEST_F(OutputTest, ALinkToNothingMakesTheFileThatItNames) {
+  fs::create_symlink("later.csv", folder_ / "link.csv");
+  fs::create_symlink("link.csv", folder_ / "first.csv");
+  EXPECT_TRUE(isSameFile(folder_ / "first.csv", folder_ / "later.csv"));
+  Result<OutputFile> file = OutputFile::create(folder_ / "first.csv", FileKind::csv, {});
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->write("c,d\n").ok());
+  ASSERT_TRUE(file->close().ok());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "first.csv"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.csv"));
+  EXPECT_EQ(contentOf(folder_ / "later.csv"), "c,d\n");
+}
+
+TEST_F(OutputTest, LinksInACircleAreRefused) {
+  fs::create_symlink("b.csv", folder_ / "a.csv");
+  fs::create_symlink("a.csv", folder_ / "b.csv");
+  EXPECT_EQ(refusal(folder_ / "a.csv", FileKind::csv),
+            (folder_ / "a.csv").string() +
+                " is a link that leads to no file, because it leads back to itself. Choose another name.");
+  EXPECT_FALSE(isSameFile(folder_ / "a.csv", folder_ / "c.csv"));
 }
 
 TEST_F(OutputTest, AFileThatCannotGrowLeavesTheOldContent) {

@@ -300,6 +300,13 @@ TEST(StageSplit, SaysWhereItCut) {
   EXPECT_THAT(split.notices[1], HasSubstr("Stage 0 on device 0: "));
   EXPECT_THAT(split.notices[1], HasSubstr("operators from embeddings/"));
   EXPECT_THAT(split.notices[2], HasSubstr(" to head/loss, estimated "));
+  Settings tied = kBert;
+  tied["tie_embeddings"] = true;  // the head's product uses the embedding of tokens
+  EXPECT_THAT(splitCompilation(requestOf({trainingOf("bert", tied)}, 3)).notices,
+              ::testing::Contains("Stages 0 and 2 share device 0, because they use the same parameter "
+                                  "embeddings/tokens/weight."));
+  for (const std::string& notice : split.notices)
+    EXPECT_THAT(notice, ::testing::Not(HasSubstr("share device")));
 }
 
 TEST(StageSplit, WorksWithEverySchedule) {

@@ -87,6 +87,46 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
   EXPECT_NE(refusal("[zzzzzzzzzz]\nqqqqqqqqqqq = 1\n").find("lists all keys"), std::string::npos);
 }
 
+TEST(Configuration, AMisspeltTableIsComparedWithTables) {
+  EXPECT_EQ(refusal("[sytem]\nname = \"fixed\"\n"),
+            "run.toml:1: unknown table sytem; did you mean [system]?");
+  EXPECT_EQ(refusal("[[stage]]\nblocks = []\n"), "run.toml:1: unknown table stage; did you mean [[stages]]?");
+  EXPECT_EQ(refusal("[system]\n[[fixed.stage]]\n"),
+            "run.toml:2: unknown table fixed.stage; did you mean [[fixed.stages]]?");
+  for (const char* text : {"[[training]]\nepochs = 1\n", "training = 3\n"}) {
+    EXPECT_EQ(refusal(text),
+              "run.toml:1: training is a table: write [training] once, and its keys below it.");
+  }
+}
+
+TEST(Configuration, NumbersAreReadAsPeopleTypeThem) {
+  Configuration c(coreTable());
+  const std::pair<const char*, double> reals[] = {
+      {".5", 0.5}, {"5.", 5}, {"007", 7}, {"+.5e1", 5}, {"1e-3", 1e-3}};
+  for (const auto& [text, value] : reals) {
+    EXPECT_TRUE(c.setText("training.learning_rate", text, Origin::flag).ok()) << text;
+    EXPECT_EQ(c.real("training.learning_rate"), value) << text;
+  }
+  EXPECT_TRUE(c.setText("training.epochs", "012", Origin::flag).ok());
+  EXPECT_EQ(c.integer("training.epochs"), 12);
+  for (const char* text : {".", "", "1e", "1.5.2", "0.5x", "1,5", "1e400", "--1"})
+    EXPECT_FALSE(c.setText("training.learning_rate", text, Origin::flag).ok()) << text;
+  for (const char* text : {"1.5", ".5", "1e3", "5."})
+    EXPECT_FALSE(c.setText("training.epochs", text, Origin::flag).ok()) << text;
+}
+
+TEST(Configuration, LargeWholeNumbersAreComparedExactly) {
+  Configuration c(coreTable());
+  EXPECT_TRUE(c.setText("execution.seed", "9007199254740992", Origin::flag).ok());
+  EXPECT_EQ(c.setText("execution.seed", "9007199254740993", Origin::flag).error().message,
+            "execution.seed is 9007199254740993, but it must be between 0 and 9007199254740992.");
+}
+
+TEST(Suggestions, CapitalLettersAreNoSlip) {
+  EXPECT_EQ(base::didYouMean("FLOAT16", {"float32", "float16"}), "; did you mean \"float16\"?");
+  EXPECT_EQ(base::didYouMean("IPU", {"auto", "hpu", "ipu"}), "; did you mean \"ipu\"?");
+}
+
 TEST(Configuration, TextValuesAreCheckedLikeTheFile) {
   Configuration c(coreTable());
   EXPECT_NE(c.setText("training.epochs", "many", Origin::flag).error().message.find("a whole number"),

@@ -59,6 +59,24 @@ TEST(ConvVertex, FormulaByHand) {
             4385);
 }
 
+TEST(ConvVertex, VerticalMacByHand) {
+  ConvShape shape;
+  shape.half = true;
+  shape.groups = 4;
+  shape.dimCount = 2;
+  shape.dims[0] = {3, 3, 1};
+  shape.dims[1] = {8, 3, 6};
+  ConvTile tile;
+  tile.output = {1, 6, 1};
+  tile.kernel = {3, 3, 1};
+  // Each worker has one of six positions. A row of three taps takes 7 + 5 + 3 + 2 × 2 = 19 cycles, three rows
+  // and the start 19 + 57, all workers 456, and the supervisor 24 more. 24 float32 sums are set to zero in
+  // 4 + 12 cycles and added up in 9 + 19. The supervisor takes 32 for the groups and 76 once.
+  EXPECT_EQ(
+      convVertexCycles(testing::chipOf("mk2"), shape, {ConvVertex::Method::verticalMac, 4, 1, 1, 0, 1}, tile),
+      76 + 16 + 32 + 28 + 24 + 456);
+}
+
 TEST(ConvVertex, NeverAbovePeak) {
   for (const char* name : {"mk1", "mk2"}) {
     const Chip chip = testing::chipOf(name);

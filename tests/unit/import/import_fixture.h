@@ -33,11 +33,12 @@ class ImportFixture : public testing::Test {
     request.temporaryFolder = folder_;
     return importTraces(request, recorder, progress);
   }
-  base::Result<ImportSummary> import(const std::filesystem::path& path) {
+  base::Result<ImportSummary> import(std::vector<std::filesystem::path> paths) {
     ImportRequest request;
-    request.paths = {path};
-    return import(request);
+    request.paths = std::move(paths);
+    return import(std::move(request));
   }
+  base::Result<ImportSummary> import(const std::filesystem::path& path) { return import(std::vector{path}); }
 
   template <class Row>
   std::vector<Row> rows() {

@@ -6,76 +6,16 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 
 #include "profiler/import/inflated_source.h"
-#include "profiler/model/columns.h"
-#include "profiler/record/memory_profile.h"
+#include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TraceImport : public testing::Test {
- protected:
-  TraceImport() { fs::create_directories(folder_); }
-  ~TraceImport() override { fs::remove_all(folder_); }
-
-  fs::path write(const std::string& name, const std::string& text) const {
-    fs::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
-  }
-
-  base::Result<ImportSummary> import(std::vector<fs::path> paths) {
-    record::Recorder recorder(*profile_);
-    base::SilentProgress progress;
-    ImportRequest request;
-    request.paths = std::move(paths);
-    request.temporaryFolder = folder_;
-    return importTraces(request, recorder, progress);
-  }
-
-  template <class Row>
-  std::vector<Row> rows() {
-    std::vector<Row> all;
-    const auto blocks = profile_->blocks<Row>();
-    EXPECT_TRUE(blocks.ok());
-    for (std::size_t i = 0; i < blocks->size(); ++i) {
-      const auto block = profile_->block<Row>(i);
-      EXPECT_TRUE(block.ok());
-      all.insert(all.end(), (*block)->begin(), (*block)->end());
-    }
-    return all;
-  }
-
-  /// "lane name: program name start-end" of every step, in picoseconds.
-  std::vector<std::string> slices() {
-    const auto lanes = rows<model::Lane>();
-    const auto programs = rows<model::Program>();
-    const auto names = rows<model::DebugContext>();
-    std::vector<std::int64_t> starts(rows<model::Segment>().size());
-    for (const auto& placement : rows<model::Placement>())
-      starts[static_cast<std::size_t>(placement.segment.value)] = placement.start.count;
-    std::vector<std::string> texts;
-    for (const auto& step : rows<model::Step>()) {
-      const auto& program = programs[static_cast<std::size_t>(step.program.value)];
-      const std::int64_t start = starts[static_cast<std::size_t>(step.segment.value)] + step.offset.count;
-      texts.push_back(lanes[static_cast<std::size_t>(step.lane.value)].name + ": " +
-                      names[static_cast<std::size_t>(program.debugContext.value)].name + " " +
-                      std::to_string(start) + "-" + std::to_string(start + step.ticks.count));
-    }
-    std::sort(texts.begin(), texts.end());
-    return texts;
-  }
-
-  const fs::path folder_ =
-      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
-  std::optional<record::MemoryProfile> profile_{std::in_place};
-};
+class TraceImport : public ImportFixture {};
 
 using Texts = std::vector<std::string>;
 

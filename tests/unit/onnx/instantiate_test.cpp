@@ -522,6 +522,35 @@ TEST(Loss, MayBeTheOnlyOutputAndTheSumOfTwo) {
   EXPECT_FALSE(onnx::hasOwnLoss(*plain));
 }
 
+TEST(Loss, OfPlainOperatorsMayBeTheOnlyOutput) {
+  // A mask of rows comes after the labels, and the labels' shape is that of the samples.
+  for (const bool masked : {false, true}) {
+    const auto own = makeModel(17, [masked](GraphMaker& g) {
+      if (masked) g.input("mask", Proto::FLOAT, {-1, 1});
+      g.input("labels", Proto::INT64, {-1}).input("x", Proto::FLOAT, {-1, 3});
+      g.output("loss", Proto::FLOAT, {}, true);
+      g.floats("b", {3}, {0, 1, 2}).ints("column", {2}, {-1, 1});
+      g.node("Reshape", {"labels", "column"}, {"rows"});
+      g.node("Add", {"x", "b"}, {"scores"});
+      g.node("ReduceLogSumExp", {"scores"}, {"sums"});
+      g.node("GatherElements", {"scores", "rows"}, {"chosen"});
+      g.node("Sub", {"sums", "chosen"}, {masked ? "all" : "each"});
+      if (masked) g.node("Mul", {"all", "mask"}, {"each"});
+      setInt(g.node("ReduceMean", {"each"}, {"loss"}), "keepdims", 0);
+    });
+    const auto model = read(own);
+    ASSERT_TRUE(model.ok());
+    EXPECT_TRUE(onnx::hasOwnLoss(*model));
+    const auto training = withLoss(own, "model");
+    ASSERT_TRUE(training.ok()) << training.error().message;
+    EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
+    EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
+    const auto inference = withLoss(own, "model", false);
+    ASSERT_TRUE(inference.ok()) << inference.error().message;
+    EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+  }
+}
+
 TEST(Loss, Refusals) {
   EXPECT_THAT(withLoss(dense(), "model").error().message, HasSubstr("it has no loss of its own"));
   EXPECT_THAT(withLoss(dense(), "hinge").error().message, HasSubstr("the loss hinge is not known"));

@@ -72,7 +72,7 @@ TEST_F(LanguageModelRun, TrainsInStagesAsPyTorchDoes) {
 }
 
 TEST_F(LanguageModelRun, InfersWithoutTheLossInTheFile) {
-  for (const char* name : {"gpt_reshaped", "gpt_self", "bert", "translator"}) {
+  for (const char* name : {"gpt_reshaped", "gpt_self", "gpt_chosen", "bert", "translator"}) {
     const std::string data = (kLanguageModels / name).string();
     const auto result = run(of(name, {{"execution.mode", "inference"},
                                       {"inference.micro_batch_size", "4"},

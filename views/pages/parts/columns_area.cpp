@@ -3,10 +3,8 @@
 #include <QEvent>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
-#include <vector>
-
-#include "views/shell/growing.h"
+#include <initializer_list>
+#include <utility>
 
 namespace pipescope::pages {
 namespace {
@@ -22,6 +20,68 @@ bool holds(QLayout& layout, const QWidget* widget) {
   }
   return false;
 }
+
+enum Part : std::size_t { kTop, kBottom, kLeft, kRight };
+
+/// Shares the height of a page among what may grow on it.
+class HeightSharing {
+ public:
+  using Grown = ColumnsArea::Grown;
+  using Heights = std::array<int, ColumnsArea::kParts>;
+
+  /// `heights`: of the parts as they are now. `room`: for all of them.
+  HeightSharing(Grown grown, const Heights& heights, int room, bool beside)
+      : grown_(std::move(grown)), heights_(heights), room_(room), beside_(beside) {
+    for (std::size_t i = 0; i < grown_.size(); ++i) {
+      for (const auto& [one, least] : grown_[i]) heights_[i] -= one->heights().now - least;
+    }
+  }
+
+  /// Everything in these parts whose turn it is takes the same share of what it may grow by. A column alone
+  /// may also become as tall as the other one, which makes the page no taller.
+  void give(shell::Growing::Turn turn, std::initializer_list<Part> parts) {
+    Heights wanted{};
+    for (const Part part : parts) {
+      for (const auto& [one, height] : grown_[part])
+        wanted[part] += one->turn() == turn ? std::max(0, one->heights().most - height) : 0;
+    }
+    double share = 1;
+    for (const Part column : {kLeft, kRight}) {
+      const int all = sumBeside(wanted, column);
+      int free = room_ - sumBeside(heights_, column);
+      if (parts.size() == 1)
+        free = std::max(free, heights_[column == kLeft ? kRight : kLeft] - heights_[column]);
+      if (all > 0) share = std::min(share, std::max(0, free) / double(all));
+    }
+    for (const Part part : parts) {
+      for (auto& [one, height] : grown_[part]) {
+        if (one->turn() != turn) continue;
+        const int more = static_cast<int>(share * std::max(0, one->heights().most - height));
+        height += more;
+        heights_[part] += more;
+      }
+    }
+  }
+
+  void apply() const {
+    for (const auto& part : grown_) {
+      for (const auto& [one, height] : part) {
+        if (height != one->heights().now) one->growTo(height);
+      }
+    }
+  }
+
+ private:
+  /// The sum over all that lies above, in and below a column.
+  int sumBeside(const Heights& of, Part column) const {
+    return of[kTop] + of[kBottom] + (beside_ ? of[column] : of[kLeft] + of[kRight]);
+  }
+
+  Grown grown_;
+  Heights heights_;
+  int room_;
+  bool beside_;
+};
 
 }  // namespace
 
@@ -60,12 +120,12 @@ void ColumnsArea::setStretch(int left, int right) {
 void ColumnsArea::resizeEvent(QResizeEvent* event) {
   columns_->setDirection(viewport()->width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
   QScrollArea::resizeEvent(event);
-  growCharts();
+  grow();
 }
 
 bool ColumnsArea::eventFilter(QObject* watched, QEvent* event) {
   const bool done = QScrollArea::eventFilter(watched, event);
-  if (watched == widget() && event->type() == QEvent::LayoutRequest) growCharts();
+  if (watched == widget() && event->type() == QEvent::LayoutRequest) grow();
   return done;
 }
 
@@ -76,54 +136,38 @@ int ColumnsArea::heightOf(QLayout* part) const {
                                    : part->sizeHint().height();
 }
 
-/// All charts take the same share of what they may grow by. Charts of the left column and of the right one
-/// grow beside each other.
-void ColumnsArea::growCharts() {
-  std::array<std::vector<shell::Growing*>, 4> charts;
-  const std::array<QVBoxLayout*, 4> parts = {top_, bottom_, left_, right_};
+/// What may grow in each part of the page, with the least height of each.
+ColumnsArea::Grown ColumnsArea::growing() const {
+  const std::array<QVBoxLayout*, kParts> parts = {top_, bottom_, left_, right_};
+  Grown grown;
   for (QWidget* child : widget()->findChildren<QWidget*>()) {
-    auto* chart = dynamic_cast<shell::Growing*>(child);
-    if (chart == nullptr || !child->isVisibleTo(widget())) continue;
+    auto* one = dynamic_cast<shell::Growing*>(child);
+    if (one == nullptr || !child->isVisibleTo(widget())) continue;
     while (child->parentWidget() != widget()) child = child->parentWidget();
     const auto owner = std::ranges::find_if(parts, [child](QLayout* part) { return holds(*part, child); });
-    if (owner != parts.end()) charts[static_cast<std::size_t>(owner - parts.begin())].push_back(chart);
+    if (owner != parts.end())
+      grown[static_cast<std::size_t>(owner - parts.begin())].emplace_back(one, one->heights().least);
   }
-  std::array<int, 4> heights{}, grown{}, more{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    heights[i] = heightOf(parts[i]);
-    for (const shell::Growing* chart : charts[i]) {
-      const auto [least, most, now] = chart->heights();
-      grown[i] += now - least;
-      more[i] += std::max(0, most - least);
-    }
-  }
-  const QSize room = maximumViewportSize();
+  return grown;
+}
+
+void ColumnsArea::grow() {
   QLayout* content = widget()->layout();
-  const int columns = heightOf(columns_);
+  const bool beside = columns_->direction() == QBoxLayout::LeftToRight;
+  const std::array<int, kParts> heights{heightOf(top_), heightOf(bottom_), heightOf(left_), heightOf(right_)};
+  const int columns = beside ? heightOf(columns_) : heights[kLeft] + heights[kRight];
   const int whole = content->hasHeightForWidth() ? content->heightForWidth(widget()->width())
                                                  : content->minimumSize().height();
-  const int rest = whole - heights[0] - heights[1] - columns;  // margins and spaces
-  const bool beside = columns_->direction() == QBoxLayout::LeftToRight;
-  const int between = beside ? 0 : columns - heights[2] - heights[3];
-  double share = 1;
-  const auto limit = [&](int needed, int wanted) {
-    if (wanted > 0) share = std::min(share, std::max(0, room.height() - rest - needed) / double(wanted));
-  };
-  const int strips = heights[0] + heights[1] - grown[0] - grown[1], wanted = more[0] + more[1];
-  const int left = heights[2] - grown[2], right = heights[3] - grown[3];
-  if (beside) {
-    limit(strips + left, wanted + more[2]);
-    limit(strips + right, wanted + more[3]);
-  } else {
-    limit(strips + left + right + between, wanted + more[2] + more[3]);
+  // What is not part of any of them: margins and spaces.
+  const int rest = whole - heights[kTop] - heights[kBottom] - columns;
+  HeightSharing sharing(growing(), heights, maximumViewportSize().height() - rest, beside);
+  for (const auto turn : {shell::Growing::Turn::charts, shell::Growing::Turn::texts}) {
+    sharing.give(turn, {kTop, kBottom, kLeft, kRight});
+    if (!beside) continue;
+    sharing.give(turn, {kLeft});
+    sharing.give(turn, {kRight});
   }
-  for (const auto& part : charts) {
-    for (shell::Growing* chart : part) {
-      const auto [least, most, now] = chart->heights();
-      const int height = least + static_cast<int>(share * std::max(0, most - least));
-      if (most > least && height != now) chart->growTo(height);
-    }
-  }
+  sharing.apply();
 }
 
 }  // namespace pipescope::pages

@@ -1,6 +1,12 @@
 #pragma once
 #include <QScrollArea>
 
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "views/shell/growing.h"
+
 class QBoxLayout;
 class QLayout;
 class QVBoxLayout;
@@ -8,7 +14,8 @@ class QVBoxLayout;
 namespace pipescope::pages {
 
 /// A page that scrolls. It has a strip at the top, two columns, which follow below each other in a narrow
-/// window, and a strip at the bottom. Charts (shell::Growing) take the height that is left in a tall window.
+/// window, and a strip at the bottom. In a tall window, charts take the height that is left, and then texts
+/// and rows of tables (shell::Growing).
 class ColumnsArea : public QScrollArea {
   Q_OBJECT
 
@@ -20,13 +27,18 @@ class ColumnsArea : public QScrollArea {
   QVBoxLayout* bottom() const { return bottom_; }
   void setStretch(int left, int right);
 
+  static constexpr std::size_t kParts = 4;  ///< the strips at the top and at the bottom, and the columns
+  /// What may grow in each part, and the height that it gets.
+  using Grown = std::array<std::vector<std::pair<shell::Growing*, int>>, kParts>;
+
  protected:
   void resizeEvent(QResizeEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   int heightOf(QLayout* part) const;
-  void growCharts();
+  Grown growing() const;
+  void grow();
 
   QBoxLayout* columns_;
   QVBoxLayout *top_, *left_, *right_, *bottom_;

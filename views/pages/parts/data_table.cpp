@@ -45,7 +45,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       filter_(new QLineEdit(this)),
       view_(new QTableView(this)),
       more_(new QToolButton(this)),
-      figure_(new ComparedColumns(this)) {
+      figure_(new ComparedColumns(this)),
+      cells_(new ShareDelegate(palette, view_)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -91,7 +92,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   filter_->setAccessibleName(tr("Filter"));
   setFilterVisible(false);
   view_->setModel(proxy_);
-  view_->setItemDelegate(new ShareDelegate(palette, view_));
+  view_->setItemDelegate(cells_);
   view_->setSortingEnabled(true);
   view_->sortByColumn(-1, Qt::AscendingOrder);
   view_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -468,25 +469,65 @@ void DataTable::wrapTexts() {
   for (int row = 0; row < std::min(rows, kWrappedRows); ++row) {
     const int lines = rows <= kWrappedRows ? linesOf(row) : 1;
     const int more = (lines - 1) * QFontMetrics(view_->font()).lineSpacing();
-    const int height = kDataTableRow + (lines > 1 ? more + kWrappedRoom : 0);
+    const int height = cells_->row() + (lines > 1 ? more + kWrappedRoom : 0);
     if (view_->rowHeight(row) != height) view_->setRowHeight(row, height);
   }
 }
 
+/// On a tall screen there is room for more.
+int DataTable::rowsVisible() const {
+  const int most = std::max(rowsShown_, window()->height() / (windowShare_ * kDataTableRow));
+  return std::clamp(model_->rowCount(), 1, most);
+}
+
 void DataTable::fitHeight() {
   if (fittedTo_ != kUnfitted) wrapTexts();
-  if (rowsShown_ <= 0) return;
-  // On a tall screen there is room for more.
-  const int most = std::max(rowsShown_, window()->height() / (windowShare_ * kDataTableRow));
-  const int rows = std::clamp(model_->rowCount(), 1, most);
-  const int header = view_->horizontalHeader()->sizeHint().height();
+  if (rowsShown_ <= 0) return fillHeight();
+  const int rows = rowsVisible(), header = view_->horizontalHeader()->sizeHint().height();
   int tall = 0;
   for (int row = 0; row < rows; ++row)
-    tall += row < proxy_->rowCount() ? view_->rowHeight(row) : kDataTableRow;
+    tall += row < proxy_->rowCount() ? view_->rowHeight(row) : cells_->row();
   view_->setFixedHeight(header + tall + 4 +
                         (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
-  view_->setVerticalScrollBarPolicy(model_->rowCount() > most ? Qt::ScrollBarAsNeeded
+  view_->setVerticalScrollBarPolicy(model_->rowCount() > rows ? Qt::ScrollBarAsNeeded
                                                               : Qt::ScrollBarAlwaysOff);
+}
+
+/// Rows that are far apart are harder to compare, so they grow in large windows only.
+int DataTable::tallestRow(const QWidget& window) {
+  constexpr int kRowsOfWindow = 54;
+  return std::max(kDataTableRow, window.height() / kRowsOfWindow);
+}
+
+shell::Growing::Heights DataTable::heights() const {
+  if (rowsShown_ <= 0) return {};
+  const int rows = rowsVisible(), now = view_->minimumHeight(),
+            least = now - rows * (cells_->row() - kDataTableRow);
+  return {least, least + rows * (tallestRow(*window()) - kDataTableRow), now};
+}
+
+void DataTable::growTo(int height) {
+  const auto [least, most, now] = heights();
+  const int row = kDataTableRow + std::max(0, height - least) / rowsVisible();
+  if (row == cells_->row()) return;
+  setRowHeight(row);
+  fitHeight();
+}
+
+void DataTable::setRowHeight(int height) {
+  cells_->setRow(height);
+  view_->verticalHeader()->setDefaultSectionSize(height);
+  if (fittedTo_ != kUnfitted) wrapTexts();
+}
+
+/// The rows of a table that fills its place share the height that is left below them.
+void DataTable::fillHeight() {
+  const int rows = proxy_->rowCount();
+  if (rows == 0) return;
+  const int least = view_->verticalHeader()->length() - rows * (cells_->row() - kDataTableRow),
+            row = std::clamp(kDataTableRow + (view_->viewport()->height() - least) / rows, kDataTableRow,
+                             tallestRow(*window()));
+  if (row != cells_->row()) setRowHeight(row);
 }
 
 void DataTable::countRows() {
@@ -499,9 +540,8 @@ void DataTable::countRows() {
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   // The view gets its size after this widget, and in a tab only when that is shown.
-  if (watched == view_->viewport() && event->type() == QEvent::Resize &&
-      view_->viewport()->width() != fittedTo_)
-    fitColumns();
+  if (watched == view_->viewport() && event->type() == QEvent::Resize)
+    view_->viewport()->width() != fittedTo_ ? fitColumns() : fitHeight();
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;

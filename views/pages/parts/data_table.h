@@ -9,6 +9,7 @@
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
 #include "views/shell/beside.h"
+#include "views/shell/growing.h"
 #include "views/shell/palette.h"
 
 class QLabel;
@@ -22,12 +23,14 @@ class QVBoxLayout;
 namespace pipescope::pages {
 
 class ComparedColumns;
+class ShareDelegate;
 class SectionTableModel;
 
 /// A table with its title and denominator above. It sorts by a click on a heading, filters rows, and its menu
 /// ("⋯" or a right click) selects columns, copies rows and saves CSV. In a comparison it has the figures of
 /// both profiles, and a choice of the figure.
-class DataTable : public QWidget, public shell::Beside {
+/// In a tall window, its rows become taller.
+class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   Q_OBJECT
 
  public:
@@ -40,6 +43,9 @@ class DataTable : public QWidget, public shell::Beside {
   /// Makes the table as tall as its rows, up to `rows` or, in a tall window, up to 1 ÷ `share` of its height.
   /// `rows` = 0: as tall as there is room.
   void setRowsShown(int rows, int share = 2);
+  Heights heights() const override;
+  Turn turn() const override { return Turn::texts; }
+  void growTo(int height) override;
   /// False: the table depends on what is selected, so it never shows another profile's figures.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
@@ -91,6 +97,10 @@ class DataTable : public QWidget, public shell::Beside {
   int linesOf(int row) const;
   void wrapTexts();
   void fitHeight();
+  void fillHeight();
+  void setRowHeight(int height);
+  int rowsVisible() const;
+  static int tallestRow(const QWidget& window);
   void countRows();
   void follow();
 
@@ -114,6 +124,7 @@ class DataTable : public QWidget, public shell::Beside {
   bool comparable_ = true;
   bool shownForSource_ = false;  ///< its panel is visible only because the other profile has rows
   int rowsShown_ = 0, windowShare_ = 2;
+  ShareDelegate* cells_;  ///< knows the height of a row
   std::vector<std::string> yielding_;
   std::vector<int> compactWidths_;  ///< what the columns need in the smaller font; empty: not measured
   std::vector<int> yielded_;        ///< columns that are hidden for lack of room

@@ -28,13 +28,12 @@ class ShareDelegate : public QStyledItemDelegate {
     if (share.isValid()) {
       QRect bar = option.rect.adjusted(4, 4, -4, -4);
       bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
-      painter->fillRect(
-          bar, shell::Palette::mixed(palette_.ui(shell::Ui::accent), palette_.ui(shell::Ui::surface), 0.28));
+      painter->fillRect(bar, palette_.dataBar());
     }
     QStyleOptionViewItem plain = option;
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
-    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > kDataTableRow);
+    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > row_);
     // Names that are alike differ at their ends. Of several figures in a cell, none loses digits in its
     // middle.
     const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
@@ -44,6 +43,10 @@ class ShareDelegate : public QStyledItemDelegate {
       plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? shell::Ui::error : shell::Ui::good));
     QStyledItemDelegate::paint(painter, plain, index);
   }
+
+  /// The height of a row with one line of text.
+  int row() const { return row_; }
+  void setRow(int height) { row_ = height; }
 
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     const bool wraps = option->features.testFlag(QStyleOptionViewItem::WrapText);
@@ -61,11 +64,12 @@ class ShareDelegate : public QStyledItemDelegate {
     const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
     return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
                 2 * (margin + kCellPadding),
-            kDataTableRow};
+            row_};
   }
 
  private:
   const shell::Palette& palette_;
+  int row_ = kDataTableRow;
 };
 
 /// Makes headings as wide as their names. The arrow of a sorted column is drawn above the name, not beside

@@ -20,6 +20,7 @@ using sections::Format;
 using shell::Ui;
 
 constexpr int kInsightIcon = 20, kGainWidth = 250, kMostGain = 480, kSentencesShare = 3;
+constexpr double kGainSize = 1.8, kUnknownGainSize = 1.2;  ///< times the usual size of texts
 constexpr int kWidestSentences =
     1'000;  ///< a gain that is farther away is not read together with its finding
 
@@ -137,7 +138,7 @@ int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QF
 
 InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insight, int gainWidth,
                          QWidget* parent)
-    : Panel(palette, {}, parent), insight_(insight) {
+    : Panel(palette, {}, parent), insight_(insight), usualSize_(font().pointSizeF()), gainWidth_(gainWidth) {
   setAccessibleName(insight_.what);
   auto* row = new QHBoxLayout;
   row->setSpacing(14);
@@ -152,12 +153,29 @@ InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insi
   follow();
   connect(&palette, &shell::Palette::changed, icon, follow);
   row->addWidget(icon, 0, Qt::AlignTop);
-  QWidget* sentences = makeSentences(palette);
-  sentences->setMaximumWidth(kWidestSentences);
-  row->addWidget(sentences, kSentencesShare);
-  row->addWidget(makeGain(palette, gainWidth), 1);
+  sentences_ = makeSentences(palette);
+  gainBox_ = makeGain(palette);
+  row->addWidget(sentences_, kSentencesShare);
+  row->addWidget(gainBox_, 1);
   row->addStretch(0);
   body()->addLayout(row);
+  setTextScale(1);
+}
+
+void InsightCard::setTextScale(double scale) {
+  // The font of this widget would not reach them: with a style sheet, Qt does not pass fonts on.
+  for (auto* part : findChildren<QWidget*>()) {
+    if (qobject_cast<QLabel*>(part) == nullptr && qobject_cast<QPushButton*>(part) == nullptr) continue;
+    const double size = part != gain_ ? 1 : insight_.gain.isEmpty() ? kUnknownGainSize : kGainSize;
+    QFont used = part->font();
+    used.setPointSizeF(usualSize_ * scale * size);
+    used.setBold(used.bold() || part == gain_);
+    part->setFont(used);
+  }
+  const auto scaled = [scale](int pixels) { return static_cast<int>(pixels * scale); };
+  sentences_->setMaximumWidth(scaled(kWidestSentences));
+  gainBox_->setMinimumWidth(scaled(gainWidth_));
+  gainBox_->setMaximumWidth(scaled(std::max(gainWidth_, kMostGain)));
 }
 
 QWidget* InsightCard::makeSentences(const shell::Palette&) {
@@ -193,10 +211,8 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   return box;
 }
 
-QWidget* InsightCard::makeGain(const shell::Palette& palette, int width) {
+QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   auto* box = new QWidget(this);
-  box->setMinimumWidth(width);
-  box->setMaximumWidth(std::max(width, kMostGain));
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);
@@ -208,10 +224,7 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette, int width) {
   shell::Palette::makeQuiet(*caption);
   layout->addWidget(caption);
   QLabel* gain = wrappedLabel(insight_.gain.isEmpty() ? tr("not known") : insight_.gain, box);
-  QFont large = font();
-  large.setPointSizeF(font().pointSizeF() * (insight_.gain.isEmpty() ? 1.2 : 1.8));
-  large.setBold(true);
-  gain->setFont(large);
+  gain_ = gain;
   const auto follow = [&palette, gain, verdict = insight_.verdict] {
     QPalette own = gain->palette();
     own.setColor(QPalette::WindowText, palette.ui(verdict > 0   ? Ui::good

@@ -45,6 +45,8 @@ class InsightCard : public Panel {
               QWidget* parent = nullptr);
   /// A width that no word of the changes exceeds, so that names of keys are not cut.
   static int gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics);
+  /// Makes the texts so many times as large as usual.
+  void setTextScale(double scale);
   const ShownInsight& insight() const { return insight_; }
   QPushButton* seenIn() const { return seenIn_; }
   QPushButton* copy() const { return copy_; }
@@ -54,10 +56,14 @@ class InsightCard : public Panel {
 
  private:
   QWidget* makeSentences(const shell::Palette& palette);
-  QWidget* makeGain(const shell::Palette& palette, int width);
+  QWidget* makeGain(const shell::Palette& palette);
 
   ShownInsight insight_;
   QPushButton *seenIn_ = nullptr, *copy_ = nullptr;
+  QWidget *sentences_ = nullptr, *gainBox_ = nullptr;
+  QLabel* gain_ = nullptr;
+  double usualSize_ = 0;  ///< of the texts, in points
+  int gainWidth_ = 0;
 };
 
 }  // namespace pipescope::pages

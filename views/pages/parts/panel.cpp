@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/sections/column_text.h"
 #include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
@@ -218,9 +219,7 @@ void FigureCard::showBeside(const shell::Beside* source, const shell::BesideTerm
     if (amount_ && other->amount_ && *other->amount_ != 0) {
       const double change = (*amount_ - *other->amount_) / std::fabs(*other->amount_);
       const bool better = (change > 0) == moreIsBetter_;
-      beside_ +=
-          QStringLiteral(", %1%2 %")
-              .arg(change > 0 ? QStringLiteral("+") : QString(), QString::number(change * 100, 'f', 1));
+      beside_ += QStringLiteral(", ") + text(sections::relativeText(change));
       const bool judged = change != 0 && (terms.sameWork || !growsWithWork_);
       if (judged) besideColour_ = better ? Ui::good : Ui::error;
     }

@@ -81,9 +81,11 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   for (auto& row : table_.rows) row.resize(table_.columns.size());
   decimals_.clear();
   numbers_.clear();
+  shares_.clear();
   for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     decimals_.push_back(columnDecimals(table_, c, ticksPerShownUnit_));
     numbers_.push_back(holdsNumbers(c));
+    shares_.push_back(holdsShares(c));
   }
   endResetModel();
 }
@@ -112,6 +114,16 @@ int SectionTableModel::columnCount(const QModelIndex& parent) const {
 const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
   if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return nullptr;
   return &table_.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+}
+
+/// What may be less than nothing, such as a change or a bias, has no bars.
+bool SectionTableModel::holdsShares(std::size_t column) const {
+  const sections::SectionColumn& of = table_.columns[column];
+  return of.format == sections::Format::fraction && !sections::isChange(of.key) &&
+         std::ranges::none_of(table_.rows, [column](const auto& row) {
+           const auto* value = std::get_if<double>(&row[column]);
+           return value != nullptr && *value < 0;
+         });
 }
 
 bool SectionTableModel::holdsNumbers(std::size_t column) const {
@@ -180,9 +192,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
                  ? changeOf(column, formatOf(index), *value)
                  : QVariant();
     case kShareRole:
-      // A change may be less than nothing, so it has no bar.
-      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value) &&
-          !sections::isChange(column.key))
+      if (shares_[static_cast<std::size_t>(index.column())] && std::holds_alternative<double>(*value))
         return std::get<double>(*value);
       return {};
     default:

@@ -41,6 +41,7 @@ class SectionTableModel : public QAbstractTableModel {
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
   bool holdsNumbers(std::size_t column) const;
+  bool holdsShares(std::size_t column) const;
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
 
@@ -49,6 +50,7 @@ class SectionTableModel : public QAbstractTableModel {
   double ticksPerShownUnit_ = 1;
   std::vector<int> decimals_;  ///< of ticks and plain numbers in each column
   std::vector<bool> numbers_;  ///< by column: it holds numbers
+  std::vector<bool> shares_;   ///< by column: it holds shares, which have bars
   std::optional<geometry::TimeScale> times_;
   bool compact_ = false, costsJudged_ = true;
   QFont headingFont_;  ///< of a compact table

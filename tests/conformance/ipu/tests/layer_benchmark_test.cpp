@@ -102,13 +102,28 @@ TEST_P(Target, CyclesOfRecurrentLayers) {
 
 TEST_P(Target, Memory) {
   const auto [target, slack] = GetParam();
-  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).median, 0.10 * slack);
-  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).p90, 0.31) << "as today";
+  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).median, 0.07) << "as today";
+  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).p90, 0.26) << "as today";
   EXPECT_LE(errorsOfTarget(target, Quantity::maxTileBytes).median, 0.12 * slack);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, Target,
                          ::testing::Values(std::pair("IpuModel2", 1.0), std::pair("IpuModel1", 1.5)));
+
+/// A SLIC vertex holds its sums and a second buffer of the same size at once, both in interleaved memory. So
+/// the table shows where they end on the largest tile. Poplar leaves 24 bytes behind the last variable.
+TEST(LayerBenchmark, DepthwiseConvolutionsHaveASecondBuffer) {
+  std::int64_t found = 0;
+  for (const LayerResult& result : results()) {
+    const std::string& name = result.row.name;
+    if (name != "mobilenet_depthwise" && name != "mobilenet_depthwise_2" && name != "mobilenet_depthwise_4" &&
+        name != "mobilenet_depthwise_6")
+      continue;
+    ++found;
+    EXPECT_EQ(result.ours.maxTileBytes, result.row.measured.maxTileBytes - 24) << result.row.target << name;
+  }
+  EXPECT_EQ(found, 8);
+}
 
 TEST(LayerBenchmark, NamesAndPlacesInTheTableDoNotMatter) {
   LayerModel model;

@@ -41,7 +41,8 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """loss: None (outside), "reshaped", "transposed", "shifted" or "self" (the labels are the next samples)."""
+    """loss: None (outside), "reshaped", "transposed", "shifted", "self" (the labels are the next samples)
+    or "chosen" (plain operators, whose result is the only output)."""
     def __init__(self, loss=None, tied=False):
         super().__init__()
         self.tokens, self.places = nn.Embedding(TOKENS, WIDTH), nn.Embedding(LENGTH, WIDTH)
@@ -62,6 +63,9 @@ class Gpt(nn.Module):
             return F.cross_entropy(scores.transpose(1, 2), labels), scores
         if self.loss == "reshaped":
             return F.cross_entropy(scores.view(-1, TOKENS), labels.view(-1)), scores
+        if self.loss == "chosen":
+            chosen = F.log_softmax(scores, -1).gather(-1, labels.unsqueeze(-1))
+            return -chosen.mean(), scores
         labels = ids if self.loss == "self" else labels
         before, after = scores[:, :-1, :].contiguous(), labels[:, 1:].contiguous()
         return F.cross_entropy(before.view(-1, TOKENS), after.view(-1)), scores
@@ -124,15 +128,26 @@ class Tagger(nn.Module):
         return self.head(x.transpose(1, 2)) if self.convolves else self.head(x).transpose(1, 2)
 
 
-def make(name, model, fields, opset, inside):
-    """fields: input → rows of it; `labels` is an input of the model if its loss is inside."""
+class Alone(nn.Module):
+    """Returns only the first result of a model."""
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs):
+        return self.model(*inputs)[0]
+
+
+def make(name, model, fields, opset, inside, alone=False):
+    """fields: input → rows of it; `labels` is an input of the model if its loss is inside. alone: the loss is the only
+    output."""
     model.train()
     inputs = [field for field in fields if inside or field != "labels"]
     first = tuple(fields[field][:BATCH] for field in inputs)
-    outputs = ["loss", "scores"] if inside else ["scores"]
+    outputs = ["loss"] if alone else ["loss", "scores"] if inside else ["scores"]
     axes = {field: {0: "batch"} for field in inputs + outputs if field != "loss"}
     os.makedirs(f"language_models/{name}", exist_ok=True)
-    torch.onnx.export(model, first, f"language_models/{name}/model.onnx", opset_version=opset, input_names=inputs,
+    torch.onnx.export(Alone(model) if alone else model, first, f"language_models/{name}/model.onnx", opset_version=opset, input_names=inputs,
                       output_names=outputs, dynamic_axes=axes, training=torch.onnx.TrainingMode.TRAINING,
                       do_constant_folding=False)
     np.savez(f"language_models/{name}/train.npz", **{field: rows.numpy() for field, rows in fields.items()})
@@ -189,6 +204,7 @@ golden = {
     "translator": make("translator", Translator(), {"source": ids, "target": labels, "labels": ids}, 13, True),
     "tagger_convolution": make("tagger_convolution", Tagger(True), {"ids": ids, "labels": tags}, 13, False),
     "tagger_product": make("tagger_product", Tagger(False), {"ids": ids, "labels": tags}, 13, False),
+    "gpt_chosen": make("gpt_chosen", Gpt("chosen"), text, 13, True, True),
 }
 with open("language_models/golden.json", "w") as file:
     json.dump(golden, file, indent=1)

@@ -1,0 +1,169 @@
+// Which kernels of a Gaudi hand slices to each other, and what that means for HBM and SRAM.
+#include <gmock/gmock.h>
+
+#include "engine/devices/gaudi/bundles.h"
+#include "gaudi_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using compile::PlanTensorId;
+using compile::TensorUse;
+using model::LaneRole;
+using model::Pass;
+using ::testing::ElementsAre;
+using testing::product;
+using testing::StageMaker;
+using testing::systemOf;
+
+constexpr graph::ElementType kHalf = graph::ElementType::bfloat16;
+constexpr std::int64_t kRows = 4096;
+
+/// Layers of products and elementwise functions; each adds one operator and gives its result.
+class Layers {
+ public:
+  PlanTensorId input(std::int64_t width) { return tensor(width, TensorUse::input); }
+  PlanTensorId multiply(PlanTensorId x, std::int64_t from, std::int64_t to) {
+    const PlanTensorId w = maker_.tensor(name("w"), {from, to}, TensorUse::weight, kHalf);
+    const PlanTensorId y = tensor(to, TensorUse::activation);
+    maker_.add(Pass::forward, name("product"), "MatMul", {{product(kRows, from, to, kHalf), 1, ""}}, {x, w},
+               {y});
+    return y;
+  }
+  PlanTensorId map(PlanTensorId x, std::int64_t width) {
+    const PlanTensorId y = tensor(width, TensorUse::activation);
+    const ops::Map gelu{ops::MapFunction::gelu, kRows * width, 1, kHalf, false};
+    maker_.add(Pass::forward, name("map"), "Gelu", {{gelu, 1, ""}}, {x}, {y});
+    return y;
+  }
+  /// Subtracts the largest element of each column, which is known only when all rows have been read.
+  PlanTensorId centre(PlanTensorId x, std::int64_t width) {
+    const PlanTensorId y = tensor(width, TensorUse::activation);
+    const ops::Reduce largest{ops::ReduceFunction::max, width, kRows, false, kHalf};
+    const ops::Map subtract{ops::MapFunction::subtract, kRows * width, 2, kHalf, false};
+    maker_.add(Pass::forward, name("centre"), "Centre", {{largest, 1, "Max"}, {subtract, 1, "Subtract"}}, {x},
+               {y});
+    return y;
+  }
+  const compile::StagePlan& stage() const { return maker_.stage(); }
+
+  std::vector<std::int32_t> bundles(const std::string& chip) const {
+    const gaudi::Card card = testing::cardOf(chip);
+    const gaudi::Fabric fabric(card);
+    const gaudi::StageUses uses(stage());
+    const gaudi::KernelList list =
+        gaudi::listKernels(stage().passes[0], uses, {.card = card, .fabric = fabric}).value();
+    return gaudi::bundlesOf(card, stage(), list);
+  }
+
+  LoweredSegment lower(const std::string& chip) const {
+    const auto system = systemOf(chip);
+    return system->lower({&stage()}).value().passes[0].segments[0];
+  }
+
+ private:
+  PlanTensorId tensor(std::int64_t width, TensorUse use) {
+    return maker_.tensor(name("t"), {kRows, width}, use, kHalf);
+  }
+  std::string name(const std::string& stem) { return stem + std::to_string(count_++); }
+
+  StageMaker maker_{0, 0};
+  int count_ = 0;
+};
+
+TEST(GaudiBundles, AKernelBetweenTwoProductsIsInTheBundleOfOne) {
+  Layers layers;
+  const auto x = layers.input(1024);
+  layers.multiply(layers.map(layers.multiply(x, 1024, 1024), 1024), 1024, 1024);
+  for (const char* chip : {"gaudi", "gaudi2", "gaudi3"})
+    EXPECT_THAT(layers.bundles(chip), ElementsAre(0, 0, 1)) << chip;
+}
+
+TEST(GaudiBundles, OnlyGaudi3JoinsTwoProductsAroundALargeResult) {
+  Layers wide, narrow;
+  wide.multiply(wide.map(wide.multiply(wide.input(1024), 1024, 4096), 4096), 4096, 1024);
+  EXPECT_THAT(wide.bundles("gaudi2"), ElementsAre(0, 0, 1));
+  EXPECT_THAT(wide.bundles("gaudi3"), ElementsAre(0, 0, 0));
+  narrow.multiply(narrow.map(narrow.multiply(narrow.input(4096), 4096, 1024), 1024), 1024, 4096);
+  EXPECT_THAT(narrow.bundles("gaudi3"), ElementsAre(0, 0, 1));
+}
+
+TEST(GaudiBundles, HoldUpToThreeProductsThatShareAnOperand) {
+  Layers layers;
+  const auto x = layers.map(layers.input(1024), 1024);
+  for (int i = 0; i < 4; ++i) layers.multiply(x, 1024, 1024);
+  for (const char* chip : {"gaudi2", "gaudi3"})
+    EXPECT_THAT(layers.bundles(chip), ElementsAre(0, 0, 0, 0, 1)) << chip;
+}
+
+TEST(GaudiBundles, ProductsThatNeedEachOtherDoNotShareOne) {
+  // Both products multiply by the same weight, and the second one multiplies the result of the first.
+  StageMaker maker(0, 0);
+  const auto x = maker.tensor("x", {kRows, 1024}, TensorUse::input, kHalf),
+             w = maker.tensor("w", {1024, 1024}, TensorUse::weight, kHalf),
+             y = maker.tensor("y", {kRows, 1024}, TensorUse::activation, kHalf),
+             z = maker.tensor("z", {kRows, 1024}, TensorUse::activation, kHalf);
+  const ops::Work multiply{product(kRows, 1024, 1024, kHalf), 1, ""};
+  maker.add(Pass::forward, "one", "MatMul", {multiply}, {x, w}, {y});
+  maker.add(Pass::forward, "two", "MatMul", {multiply}, {y, w}, {z});
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const gaudi::KernelList list = gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
+                                                    {.card = card, .fabric = fabric})
+                                     .value();
+  EXPECT_THAT(gaudi::bundlesOf(card, maker.stage(), list), ElementsAre(0, 1));
+}
+
+TEST(GaudiBundles, NothingIsSlicedBeforeAllHasBeenRead) {
+  // The reduction may follow the first product slice by slice. What subtracts its result reads that product
+  // again from the start, so it goes along with the second product.
+  Layers layers;
+  layers.multiply(layers.centre(layers.multiply(layers.input(1024), 1024, 1024), 1024), 1024, 1024);
+  for (const char* chip : {"gaudi", "gaudi2", "gaudi3"})
+    EXPECT_THAT(layers.bundles(chip), ElementsAre(0, 0, 1, 1)) << chip;
+}
+
+TEST(GaudiBundles, WhatLeavesABundlePassesTheCache) {
+  // 8 MiB between two bundles: Gaudi2 keeps them in its SRAM, Gaudi3 writes them past its cache.
+  Layers layers;
+  layers.multiply(layers.map(layers.multiply(layers.input(1024), 1024, 1024), 1024), 1024, 1024);
+  const auto secondReads = [&](const char* chip) {
+    std::int64_t bytes = 0;
+    for (const LoweredStep& step : layers.lower(chip).steps) {
+      if (step.lane == LaneRole::mme) bytes = step.bytesIn.count;
+    }
+    return bytes;
+  };
+  EXPECT_EQ(secondReads("gaudi2"), 1024 * 1024 * 2) << "the weight";
+  EXPECT_EQ(secondReads("gaudi3"), (1024 * 1024 + kRows * 1024) * 2);
+}
+
+TEST(GaudiBundles, EnginesShareTheBandwidthOfSram) {
+  // A product whose engines fetch as fast as SRAM gives, and a function that needs nothing of it. Both cannot
+  // be done before SRAM has given them all that they read.
+  StageMaker maker(0, 0);
+  constexpr std::int64_t kSide = 8192, kDepth = 2048, kElements = 90'000'000;
+  const auto a = maker.tensor("a", {kSide, kDepth}, TensorUse::input, kHalf),
+             b = maker.tensor("b", {kDepth, kSide}, TensorUse::weight, kHalf),
+             c = maker.tensor("c", {kSide, kSide}, TensorUse::activation, kHalf),
+             x = maker.tensor("x", {kElements}, TensorUse::input, kHalf),
+             y = maker.tensor("y", {kElements}, TensorUse::activation, kHalf);
+  const ops::Contraction multiply = product(kSide, kDepth, kSide, kHalf);
+  maker.add(Pass::forward, "product", "MatMul", {{multiply, 1, ""}}, {a, b}, {c});
+  maker.add(Pass::forward, "sum", "Relu",
+            {{ops::Map{ops::MapFunction::relu, kElements, 1, kHalf, false}, 1, ""}}, {x}, {y});
+  const testing::CardLowering card("gaudi3");
+  const std::int64_t fetched = card.lower(multiply).sramBytes + 2 * kSide * kDepth * 2 + kElements * 2;
+  const auto system = systemOf("gaudi3");
+  const LoweredSegment segment = system->lower({&maker.stage()}).value().passes[0].segments[0];
+  Ticks begin = segment.ticks, end;
+  for (const LoweredStep& step : segment.steps) {
+    if (step.lane == LaneRole::host) continue;
+    begin = std::min(begin, step.offset);
+    end = std::max(end, step.offset + step.ticks);
+  }
+  EXPECT_GE(static_cast<double>((end - begin).count), 0.999 * static_cast<double>(fetched) / 6.4e12 * 1e12);
+}
+
+}  // namespace
+}  // namespace pipescope::devices
