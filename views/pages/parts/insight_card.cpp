@@ -120,7 +120,7 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
 QString largestGainInWords(const Cell& gain) {
   if (std::holds_alternative<std::monostate>(gain)) return {};
   if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
-  return InsightCard::tr("The largest gain of them that is known is %1.")
+  return InsightCard::tr("Of the gains that are known, the largest is %1.")
       .arg(text(formatCell(gain, Format::fraction)));
 }
 
