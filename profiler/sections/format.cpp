@@ -284,7 +284,10 @@ std::string loneText(const Cell& value, Format format, const ShownTime& time) {
 
 std::string withoutUnitOf(const std::string& other, const std::string& text) {
   const auto unitOf = [](const std::string& words) {
-    const std::size_t blank = words.rfind(' ');
+    // A unit may have several words: it is all that follows the number.
+    std::size_t blank = words.find(' ');
+    while (blank != std::string::npos && (blank == 0 || words[blank - 1] < '0' || words[blank - 1] > '9'))
+      blank = words.find(' ', blank + 1);
     return blank == std::string::npos ? std::string() : words.substr(blank);
   };
   const std::string unit = unitOf(text);

@@ -80,14 +80,13 @@ std::vector<analysis::ProgramNode> underDevices(std::vector<analysis::ProgramNod
 ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Context& context) {
   const Words words = wordsOf(context.catalog);
   ProgramRows rows;
-  rows.table = {
-      "tree",
-      "Program tree",
-      "of one replica; " + words.cyclesOrTimes() +
-          " and bytes moved include every turn of a loop, and copies between devices, but no waits; "
-          "programs of one name share their code",
-      {},
-      {}};
+  rows.table = {"tree",
+                "Program tree",
+                "of one replica; " + words.cyclesOrTimes() + (words.bytes ? " and bytes moved" : "") +
+                    " include every turn of a loop, and copies between devices, but no waits; "
+                    "programs of one name share their code",
+                {},
+                {}};
   rows.table.columns = {
       {"program", "Program", Format::plain, "type (debug name)"},
       {"id", "Id", Format::index, "number of the program in the profile"},

@@ -54,8 +54,11 @@ std::vector<Fact> stepFacts(const WhatIf& answer) {
 
 /// From the recorded step time to the new one. The rows add up.
 SectionTable waterfall(const WhatIf& answer, const Words& words) {
-  SectionTable table{
-      "waterfall", "From the recorded step to the new one", words.per("step; the rows add up"), {}, {}};
+  SectionTable table{"waterfall",
+                     "From the recorded step time to the new one",
+                     words.per("iteration; the rows add up"),
+                     {},
+                     {}};
   table.columns = {
       {"part", "Part", Format::plain, "recorded, a change, interaction or replayed"},
       {"change", "Change", Format::plain, "as given", false},

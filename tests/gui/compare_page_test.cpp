@@ -276,6 +276,17 @@ TEST_F(ComparePageTest, ProfilesWithoutTimesOrMemoryAreComparedToo) {
     EXPECT_TRUE(window->currentPage()->notice().isEmpty()) << window->currentPage()->notice().toStdString();
     window->comparison().clear();
     ASSERT_TRUE(settle());
+    // A card that has no figure on either side says nothing.
+    compare(options, options);
+    int shown = 0;
+    for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+      if (!card->isVisibleTo(window->currentPage())) continue;
+      ++shown;
+      EXPECT_NE(card->value(), QStringLiteral("–")) << card->caption().toStdString();
+    }
+    EXPECT_EQ(shown, options.overflow ? 6 : 4) << "memory is known of one of them only";
+    window->comparison().clear();
+    ASSERT_TRUE(settle());
   }
 }
 

@@ -63,7 +63,8 @@ TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
 }
 
 TEST_F(InsightsPageTest, AGainBelowZeroIsNotCalledTheLargestGain) {
-  EXPECT_EQ(pages::largestGainInWords(0.174), QStringLiteral("The largest gain that is known is 17.4 %."));
+  EXPECT_EQ(pages::largestGainInWords(0.174),
+            QStringLiteral("Of the gains that are known, the largest is 17.4 %."));
   EXPECT_EQ(pages::largestGainInWords(-0.001),
             QStringLiteral("No change whose gain is known makes the run faster."));
   EXPECT_TRUE(pages::largestGainInWords({}).isEmpty());

@@ -63,7 +63,7 @@ class ComparePage : public shell::Page {
     area->top()->addWidget(inShort_);
     grid_ = new QGridLayout;
     for (FigureCard*& card : cards_) card = new FigureCard(context.palette, this);
-    arrangeCards(static_cast<int>(cards_.size()));
+    arrangeCards();
     area->top()->addLayout(grid_);
     options_ = addTable(area->left(), kChangedOptionRows);
     options_->setRowsShown(kChangedOptionRows, kChangedOptionsShare);
@@ -95,7 +95,8 @@ class ComparePage : public shell::Page {
   void resizeEvent(QResizeEvent* event) override {
     constexpr int kRoomForAll = 1180;
     Page::resizeEvent(event);
-    arrangeCards(static_cast<int>(cards_.size()) / (width() < kRoomForAll ? 2 : 1));
+    narrow_ = width() < kRoomForAll;
+    arrangeCards();
   }
 
   shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
@@ -152,12 +153,21 @@ class ComparePage : public shell::Page {
     return row == nullptr ? model::ExecutableId() : counterpartOf(*other->catalog, *row);
   }
 
-  void arrangeCards(int columns) {
-    if (columns == cardColumns_) return;
+  /// Places the cards that have figures.
+  void arrangeCards() {
+    std::vector<FigureCard*> shown;
+    for (std::size_t i = 0; i < cards_.size(); ++i) {
+      if (!empty_[i]) shown.push_back(cards_[i]);
+    }
+    const int all = static_cast<int>(cards_.size());
+    const int columns = std::min(std::max(1, static_cast<int>(shown.size())), narrow_ ? all / 2 : all);
+    if (shown == arranged_ && columns == cardColumns_) return;
+    arranged_ = shown;
     cardColumns_ = columns;
-    for (int i = 0; i < static_cast<int>(cards_.size()); ++i)
-      grid_->addWidget(cards_[static_cast<std::size_t>(i)], i / columns, i % columns);
-    for (int c = 0; c < static_cast<int>(cards_.size()); ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
+    for (FigureCard* card : cards_) grid_->removeWidget(card);
+    for (int i = 0; i < static_cast<int>(shown.size()); ++i)
+      grid_->addWidget(shown[static_cast<std::size_t>(i)], i / columns, i % columns);
+    for (int c = 0; c < all; ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
   }
 
   DataTable* addTable(QVBoxLayout* layout, int rows) {
@@ -277,19 +287,22 @@ class ComparePage : public shell::Page {
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
                                                                          : tr(card.caption);
+        const bool neither = !known && shown(row[before]) == shown(row[after]);
+        empty_[i] = neither;
+        cards_[i]->setVisible(!neither);
+        if (neither) continue;
         cards_[i]->setFigure(caption, large,
                              known ? text(sections::fromToText(shown(row[before]), shown(row[after]))) +
                                          difference +
                                          (other && !unchanged ? tr("; for different work") : QString())
-                             : shown(row[before]) == shown(row[after])
-                                 ? tr("neither profile records it")
-                                 : text(sections::fromToText(shown(row[before]), shown(row[after]))),
+                                   : text(sections::fromToText(shown(row[before]), shown(row[after]))),
                              {},
                              !known || unchanged || other ? Ui::text
                              : better                     ? Ui::good
                                                           : Ui::error);
       }
     }
+    arrangeCards();
   }
 
   void applyMemory(const CompareData& content) {
@@ -333,6 +346,9 @@ class ComparePage : public shell::Page {
   }
 
   std::array<FigureCard*, kComparedCards.size()> cards_{};
+  std::array<bool, kComparedCards.size()> empty_{};  ///< neither profile has the figure
+  std::vector<FigureCard*> arranged_;                ///< the cards in the grid
+  bool narrow_ = false;
   QGridLayout* grid_ = nullptr;
   int cardColumns_ = 0;
   bool sameWork_ = true;   ///< an iteration of both has as many micro-batches and samples

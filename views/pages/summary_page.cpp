@@ -251,6 +251,15 @@ class SummaryPage : public shell::Page {
     const QString call = content.execution.samples > 0
                              ? tr("last call: %1 samples in %2").arg(samples, took)
                              : tr("last call: %1; its number of samples is not known").arg(took);
+    const double step = content.stages->lost.step;
+    if (content.ran && !(rate > 0) && step > 0) {
+      // The step time says how fast it is where the rate is not known.
+      const QString figure = text(formatDuration(base::Ticks(std::llround(step)), content.scale));
+      cards_[1]->setFigure(costs ? tr("Step time, cost units") : tr("Step time"),
+                           costs ? figure.section(QLatin1Char(' '), 0, 0) : figure, call,
+                           tr("Show the trace"));
+      return cards_[1]->setAmount(step, false);
+    }
     cards_[1]->setFigure(costs       ? tr("Samples per cost unit")
                          : overflows ? tr("Hypothetical samples/s")
                          : measured  ? tr("Samples/s")

@@ -133,7 +133,7 @@ class WhatIfPage : public shell::Page {
     auto* cards = new QHBoxLayout;
     for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
     area->top()->addLayout(cards);
-    auto* panel = new Panel(context.palette, tr("From the recorded step to the new one"), this);
+    auto* panel = new Panel(context.palette, tr("From the recorded step time to the new one"), this);
     waterfall_ = panel;
     chart_ = new timeline::ItemChart(context.palette, panel);
     chart_->setAccessibleName(tr("Waterfall"));
@@ -214,17 +214,15 @@ class WhatIfPage : public shell::Page {
     };
     const bool known = !std::holds_alternative<std::monostate>(before.value) &&
                        !std::holds_alternative<std::monostate>(after.value);
+    card.setVisible(known);
+    if (!known) return;
     const double from = numberIn(before.value), to = numberIn(after.value);
     const sections::Fact* hypothetical = factNamed(content.section, "hypothetical");
     const bool isHypothetical = hypothetical != nullptr && hypothetical->value == sections::Cell(true);
     const QString caption = isHypothetical && before.format == Format::ticks  ? tr("Hypothetical step time")
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : tr(what.caption);
-    if (!known || from == to) {
-      card.setFigure(caption, known ? shown(after) : QStringLiteral("–"),
-                     known ? tr("as recorded") : QString(), {});
-      return;
-    }
+    if (from == to) return card.setFigure(caption, shown(after), tr("as recorded"), {});
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
     const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
     const bool better = (to > from) == what.moreIsBetter;
@@ -251,9 +249,9 @@ class WhatIfPage : public shell::Page {
       const std::string shown = exactChartTime(value, time);
       return change ? sections::signedText(shown, value) : shown;
     };
-    waterfall_->setTitle(
-        tr("From the recorded step to the new one"),
-        tr("%1 per step; the changes add up to the difference").arg(chartUnit(content.section.time())));
+    waterfall_->setTitle(tr("From the recorded step time to the new one"),
+                         tr("%1 of an iteration; the changes add up to the difference")
+                             .arg(chartUnit(content.section.time())));
     QStringList tips;
     for (const geometry::WaterfallColumn& column : content.columns)
       tips << tr("%1: %2").arg(text(column.name), text(format(column.value, !column.total)));

@@ -125,6 +125,9 @@ TEST(FromToText, NamesAUnitOnceWhereItIsTheSame) {
   EXPECT_EQ(fromToText("1.466", "1.528"), "1.466 → 1.528");
   EXPECT_EQ(withoutUnitOf("636,628 /s", "178,057 /s"), "178,057");
   EXPECT_EQ(withoutUnitOf("840 KiB", "-4 MiB"), "-4 MiB");
+  EXPECT_EQ(fromToText("27 cost units", "63 cost units"), "27 → 63 cost units");
+  EXPECT_EQ(withoutUnitOf("63 cost units", "36 cost units"), "36");
+  EXPECT_EQ(fromToText("< 0.1 %", "2.0 %"), "< 0.1 → 2.0 %");
 }
 
 TEST(FormatCell, AZeroHasNoSign) {

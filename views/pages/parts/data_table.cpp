@@ -420,7 +420,16 @@ void DataTable::fitShown() {
       return fitHeight();
     }
   }
-  if (over() < 0) onlyFigures ? shareEvenly(-over()) : shareRoom(widest, -over());
+  if (over() < 0 && onlyFigures) {
+    shareEvenly(-over());
+  } else if (over() < 0) {
+    // Long texts come first: no room is given away that would cut them off.
+    const int now = view_->columnWidth(widest), room = -over();
+    view_->resizeColumnToContents(widest);
+    const int wanted = view_->columnWidth(widest) + kRoom - now;
+    view_->setColumnWidth(widest, now);
+    shareRoom(widest, room - std::max(0, wanted));
+  }
   scrolls_ = false;
   header->setSectionResizeMode(widest, QHeaderView::Stretch);
   fitHeight();

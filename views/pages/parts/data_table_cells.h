@@ -34,9 +34,11 @@ class ShareDelegate : public QStyledItemDelegate {
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
     plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > row_);
-    // Names that are alike differ at their ends.
+    // Names that are alike differ at their ends. Of several figures in a cell, none loses digits in its
+    // middle.
     const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
-    if (!wraps) plain.textElideMode = Qt::ElideMiddle;
+    const bool several = index.data(Qt::DisplayRole).toString().contains(QStringLiteral(" · "));
+    plain.textElideMode = wraps || several ? Qt::ElideRight : Qt::ElideMiddle;
     if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
       plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? shell::Ui::error : shell::Ui::good));
     QStyledItemDelegate::paint(painter, plain, index);

@@ -120,7 +120,7 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
 QString largestGainInWords(const Cell& gain) {
   if (std::holds_alternative<std::monostate>(gain)) return {};
   if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
-  return InsightCard::tr("The largest gain that is known is %1.")
+  return InsightCard::tr("Of the gains that are known, the largest is %1.")
       .arg(text(formatCell(gain, Format::fraction)));
 }
 
@@ -217,7 +217,10 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);
   const bool asked = !insight_.changes.isEmpty();
-  QLabel* caption = wrappedLabel(asked ? tr("Rate with %1").arg(insight_.changes) : tr("Gain"), box);
+  QLabel* caption = wrappedLabel(
+      asked ? tr("Rate with %1").arg(QString(insight_.changes).replace(QLatin1Char(' '), tr(" and ")))
+            : tr("Gain"),
+      box);
   shell::Palette::makeQuiet(*caption);
   layout->addWidget(caption);
   QLabel* gain = wrappedLabel(insight_.gain.isEmpty() ? tr("not known") : insight_.gain, box);

@@ -101,7 +101,9 @@ base::Result<sections::SectionTable> liveVariableTable(const sections::Context& 
     if (units) row.push_back(v.maxUnitBytes.count);
     row.push_back(memoryWords(v.category).toStdString());
     row.push_back(v.shape);
-    row.push_back(v.alwaysLive ? std::string("always") : fmt::format("{}–{}", v.firstStep, v.endStep - 1));
+    row.push_back(v.alwaysLive                   ? std::string("always")
+                  : v.firstStep + 1 == v.endStep ? fmt::format("{}", v.firstStep)
+                                                 : fmt::format("{}–{}", v.firstStep, v.endStep - 1));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -13,6 +13,14 @@ using sections::Format;
 
 namespace {
 
+/// With a capital and a full stop, as the texts of other figures have them.
+std::string asSentence(std::string words) {
+  if (words.empty()) return words;
+  if (words.front() >= 'a' && words.front() <= 'z')
+    words.front() = static_cast<char>(words.front() - 'a' + 'A');
+  return words.ends_with('.') ? words : words + '.';
+}
+
 /// Outcomes of the run and figures without a card, each with its denominator.
 sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
   sections::SectionTable table{"figures",
@@ -35,7 +43,7 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
     table.rows.push_back({fact->label, factText(section, *fact), fact->doc});
   }
   for (const model::Outcome& row : catalog.outcomes)
-    table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
+    table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), asSentence(row.basis)});
   return table;
 }
 
