@@ -255,8 +255,8 @@ class Builder {
     const std::size_t used = plan_.form.turned || inPlace ? convolve_ + 1 : convolve_;
     const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : used;
     // A transposition reads and writes different memory elements (C: PopLibs, constraint of Transpose1D).
-    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo,
-               plan_.form.turned ? Place::ownElement : Place::anywhere);
+    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes + costs_.turnedBytes), arrangeFirst_,
+               keptTo, plan_.form.turned ? Place::ownElement : Place::anywhere);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];
       step.cycles =

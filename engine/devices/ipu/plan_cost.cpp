@@ -104,7 +104,7 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.partialBytes = partials * shape.partialBytes();
   if (form.turned) {
     costs.arrange += turnCycles(chip, inputs, form.vertex.inGroup, shape.half);
-    costs.arrangeBytes += inputs * element;
+    costs.turnedBytes = inputs * element;
   }
   // Operands are spread evenly over the tiles that use them, so a part is there already. What windows share
   // with their neighbours comes from those neighbours. Neighbouring tiles hold neighbouring output channels,

@@ -39,6 +39,7 @@ struct ConvCosts {
   std::int64_t outputExchange = 0, output = 0;  ///< bringing the result into the order of the next layer
   std::int64_t inputBytes = 0, weightBytes = 0, partialBytes = 0, arrangeBytes = 0, receivedBytes = 0,
                outputBytes = 0;
+  std::int64_t turnedBytes = 0;  ///< weights that the tile turns over, without an exchange
   std::int64_t movedInputBytes = 0,
                movedWeightBytes = 0;  ///< the part of the operands that comes from other tiles
   /// Operands that a tile sends to others: its part of those that several tiles use, each once.

@@ -120,6 +120,26 @@ TEST(JointPlan, OneSampleNeedsNoSumsForItsWeights) {
   EXPECT_LT(turned, 2'100'000);
 }
 
+/// What turns over on a tile takes no exchange. (A head for 30,522 words: 16 rows do not fill a group of
+/// channels.)
+TEST(JointPlan, ExchangesSendWhatTheirTimeAllows) {
+  for (const char* name : {"mk1", "mk2"}) {
+    Lowering on(testing::chipOf(name));
+    for (const std::int64_t rows : {13, 16, 32}) {
+      ops::Contraction c = product(rows, 64, 30522, graph::ElementType::float32);
+      c.trained = true;
+      for (int pass = 0; pass < 3; ++pass) {
+        for (const ProgramStep& step : on.lower(phase(c, pass)).steps) {
+          if (step.kind != model::StepKind::exchange) continue;
+          const double most = on.chip().exchangeBytesPerCycle *
+                              static_cast<double>(spreadOf(step.cycles).most * on.chip().tiles);
+          EXPECT_LE(static_cast<double>(step.bytesOut), most) << name << ' ' << rows << ' ' << step.name;
+        }
+      }
+    }
+  }
+}
+
 TEST(JointPlan, TurningOverTakesTheCyclesOfPopLibs) {
   // PopLibs' Transpose2d on six workers, by hand: one 16×16 matrix of float16 takes 37 + 12 + 4·(15 + 4·2)
   // cycles of a worker, an 8×8 one 37 + 12 + 2·15, three 4×4 ones for each worker 32 + 3·15, and a 6×6 one,
