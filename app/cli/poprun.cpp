@@ -9,6 +9,7 @@
 #include "app/cli/poprun_instance.h"
 #include "app/cli/poprun_launch.h"
 #include "profiler/base/nearest.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::cli {
 namespace {
@@ -68,6 +69,21 @@ base::Status importConfiguration(const CLI::App& command, PoprunOptions& options
   return {};
 }
 
+/// The words of the program may be files that it reads.
+base::OutputRules rulesOfExport(const PoprunOptions& options) {
+  base::OutputRules rules{{options.importFile, options.request.hostFile}, false, "Choose another name."};
+  rules.inputs.insert(rules.inputs.end(), options.request.program.begin(), options.request.program.end());
+  return rules;
+}
+
+base::Status exportConfiguration(const PoprunOptions& options) {
+  PIPESCOPE_ASSIGN(
+      base::OutputFile file,
+      base::OutputFile::create(options.exportFile, base::FileKind::launchFlags, rulesOfExport(options)));
+  PIPESCOPE_TRY(file.write(configurationOf(options.request).dump(2) + "\n"));
+  return file.close();
+}
+
 /// "run CONFIG", "sweep CONFIG" and "plan CONFIG" are commands of this program, and a script needs Python.
 std::vector<std::string> completeProgram(std::vector<std::string> program) {
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
@@ -98,6 +114,8 @@ base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
   if (!options.asInstance.empty())
     return runInstance(request.program, options.asInstance, request.outputFrom);
   if (!options.importFile.empty()) PIPESCOPE_TRY(importConfiguration(command, options));
+  if (!options.exportFile.empty())
+    PIPESCOPE_TRY(base::checkOutput(options.exportFile, base::FileKind::launchFlags, rulesOfExport(options)));
   PIPESCOPE_ASSIGN(request.hosts, expandHosts(options.hosts));
   request.numaAware = options.numa == "yes";
   request.offline = options.offline == "yes";
@@ -115,11 +133,7 @@ base::Result<int> runPoprun(const CLI::App& command, PoprunOptions& options) {
                  "start prepares the model in less time than it takes to trace or read it.\n");
   if (options.topology == "yes" && print(poprunTopology(request)) != kDone)
     return static_cast<int>(kBadInput);
-  if (!options.exportFile.empty()) {
-    std::ofstream file(options.exportFile);
-    file << configurationOf(request).dump(2) << '\n';
-    if (!file) return base::ioError(fmt::format("--export-config: cannot write {}.", options.exportFile));
-  }
+  if (!options.exportFile.empty()) PIPESCOPE_TRY(exportConfiguration(options));
   return launchInstances(request);
 }
 

@@ -221,6 +221,7 @@ std::string_view nameOf(FileKind kind) {
                                                "a planned configuration",
                                                "a Perfetto trace",
                                                "a Chakra trace",
+                                               "a file of poprun's flags",
                                                "a report in HTML"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -265,6 +266,8 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isPerfettoTrace(head);
     case FileKind::chakraTrace:
       return isChakraTrace(head);
+    case FileKind::launchFlags:
+      return afterSpace(head).starts_with("{") && head.find("\"num-instances\"") != std::string_view::npos;
     case FileKind::report:
       return head.starts_with(kReportTitle);
   }

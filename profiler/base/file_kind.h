@@ -24,6 +24,7 @@ enum class FileKind {
   plan,           ///< a configuration that `plan` wrote, which begins with kPlanTitle
   perfettoTrace,  ///< packets of Perfetto's protobuf format
   chakraTrace,    ///< nodes of a Chakra execution trace
+  launchFlags,    ///< JSON of `poprun --export-config`
   report,         ///< a web page with a report, which begins with kReportTitle
 };
 

@@ -79,6 +79,7 @@ const std::map<FileKind, std::string>& samples() {
       // dims 2, data_type float, name "x", raw_data of 8 bytes
       {FileKind::onnxTensor, "\x08\x02\x10\x01\x42\x01x\x4A\x08"s + std::string(8, '\1')},
       {FileKind::plan, "# Planned by pipescope from costs.txt\n[system]\n"},
+      {FileKind::launchFlags, "{\n  \"num-instances\": 2,\n  \"host\": \"\"\n}\n"},
       // Two packets: a time (8), and a sequence (10).
       {FileKind::perfettoTrace, "\x0A\x02\x40\x05\x0A\x02\x50\x01"s},
       // A version; then a node with id 1, name "a" and type COMP.
