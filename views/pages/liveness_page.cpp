@@ -376,14 +376,12 @@ class LivenessPage : public shell::Page {
     const QString what = name.isEmpty() ? text(model::toString(point.pass)) : name;
     if (ofFullest())
       return tr("Step %1 of %2 · %3 · %4 not always live on the fullest %5")
-          .arg(step)
-          .arg(data_->liveness.steps.size())
+          .arg(groupedCount(step), groupedCount(chart_->size()))
           .arg(what, livenessPageBytesText(point.maxUnitNotAlwaysLive.count), text(data_->shown.unitName));
     const QString peak = step == peakStep() ? tr(", the peak") : QString();
     const std::int64_t now = above(static_cast<std::size_t>(step));
     return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
-        .arg(step)
-        .arg(data_->liveness.steps.size())
+        .arg(groupedCount(step), groupedCount(chart_->size()))
         .arg(what, livenessPageBytesText(now), livenessPageBytesText(now + base()), peak);
   }
 

@@ -10,7 +10,7 @@
 
 namespace pipescope::workbench {
 
-inline constexpr int kStageColumn = 196, kStagePad = 8, kBarHeight = 6;
+inline constexpr int kStageColumn = 188, kStagePad = 8, kBarHeight = 6;
 
 struct StageCard {
   QString block;
