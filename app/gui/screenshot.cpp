@@ -2,6 +2,7 @@
 
 #include <QBuffer>
 #include <QCoreApplication>
+#include <QEvent>
 #include <QFile>
 #include <QPixmap>
 #include <QWidget>
@@ -48,6 +49,9 @@ void Screenshot::look() {
 
 void Screenshot::finish() {
   timer_.stop();
+  // A layout may change a size that another layout depends on.
+  constexpr int kMostLayouts = 8;
+  for (int i = 0; i < kMostLayouts; ++i) QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   if (const base::Status saved = save(subject_.settled()->grab(), file_, rules_); !saved.ok()) {
     say(QString::fromStdString(saved.error().message));
     return QCoreApplication::exit(saved.error().kind == base::ErrorKind::refused ? 1 : 2);

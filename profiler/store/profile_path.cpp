@@ -62,7 +62,10 @@ base::Status checkProfileOutput(const fs::path& path, const base::OutputRules& r
   PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::profile, rules));
   std::error_code failed;
   if (!fs::exists(path, failed)) return {};
-  return base::checkOutput(partPath(path), base::FileKind::profile, {rules.inputs, false, rules.advice});
+  // Nobody named this file, so --overwrite is not about it.
+  const std::string advice = "A run writes there while " + path.filename().string() +
+                             " holds an older profile: move that file away, or choose another name.";
+  return base::checkOutput(partPath(path), base::FileKind::profile, {rules.inputs, false, advice});
 }
 
 base::Status checkPlainFile(const fs::path& path) {

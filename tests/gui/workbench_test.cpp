@@ -198,11 +198,11 @@ TEST(WorkbenchPrediction, OneSentenceSaysWhereMemoryIsMissing) {
   prediction.fits = false;
   prediction.missingBytes = prediction.stages[2].missingBytes = 84'275;  // 82.3 × 1,024 is 84,275.2
   EXPECT_EQ(workbench::shortageSentence(prediction),
-            QStringLiteral("The device of stage 2 lacks 82.3 KiB on its fullest tile or card."));
+            QStringLiteral("The device of stage 2 lacks 82.3 KiB where it is fullest."));
   prediction.stages[1].missingBytes = 1024;
   EXPECT_EQ(workbench::shortageSentence(prediction),
             QStringLiteral("The devices of stages 1 and 2 lack memory: that of stage 2 lacks most, 82.3 KiB "
-                           "on its fullest tile or card."));
+                           "where it is fullest."));
   prediction.stages[1].missingBytes = prediction.stages[2].missingBytes = 0;
   EXPECT_EQ(workbench::shortageSentence(prediction), QStringLiteral("A device lacks 82.3 KiB."));
   prediction.remarks = QStringList{QStringLiteral("IPU1: 1,472 of 1,472 tiles need more")};

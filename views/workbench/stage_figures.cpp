@@ -98,9 +98,9 @@ QString shortageSentence(const Prediction& prediction) {
   if (most < 0) return tr("A device lacks %1.").arg(bytesText(prediction.missingBytes));
   const QString bytes = bytesText(prediction.stages[static_cast<std::size_t>(most)].missingBytes);
   if (lacking.size() == 1)
-    return tr("The device of stage %1 lacks %2 on its fullest tile or card.").arg(most).arg(bytes);
+    return tr("The device of stage %1 lacks %2 where it is fullest.").arg(most).arg(bytes);
   const QString names = QString::fromStdString(sections::stageNames(lacking, prediction.stages.size()));
-  return tr("The devices of %1 lack memory: that of stage %2 lacks most, %3 on its fullest tile or card.")
+  return tr("The devices of %1 lack memory: that of stage %2 lacks most, %3 where it is fullest.")
       .arg(names)
       .arg(most)
       .arg(bytes);

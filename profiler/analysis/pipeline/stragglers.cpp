@@ -141,9 +141,8 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
   StragglersAnswer answer;
   if (!catalog.measured()) {
     answer.why =
-        "Emulated devices that do the same work take the same time, so there are no stragglers. The report "
-        "of the "
-        "stages shows the imbalance.";
+        "Emulated devices that do the same work take the same time, so there are no stragglers. Look at the "
+        "stages for their imbalance.";
     return answer;
   }
   PIPESCOPE_ASSIGN(const RecordedGraph graph, recordedGraph(source, catalog, executable));
