@@ -79,7 +79,7 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   EXPECT_EQ(cell(figures, 6, 0), QStringLiteral("Test accuracy"));
   EXPECT_EQ(cell(figures, 6, 1), QStringLiteral("97.7 %"));
   EXPECT_EQ(cell(figures, 6, 2),
-            QStringLiteral("9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)"));
+            QStringLiteral("9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)."));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("System")), QStringLiteral("pod4"));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Memory")),
             QStringLiteral("1,472 × 624 KiB = 897 MiB each"));

@@ -308,7 +308,7 @@ TEST(Section, ChangesHaveASign) {
             "S\n=\n  Change  +12 cycles\n  Cycles  12 cycles\n"
             "\nT\n"
             "  After     Change     Any  ÷ before\n"
-            "    2 B  +1.00 KiB  +0.500     0.0 %\n"
+            "    2 B  +1.00 KiB  +0.500  < +0.1 %\n"
             "    2 B       -3 B  -0.500  +150.0 %\n"
             "    2 B        0 B       –         –\n");
 }
