@@ -58,6 +58,12 @@ fs::path partPath(const fs::path& path) {
   return path.string() + ".part";
 }
 
+std::vector<fs::path> databaseSiblings(const fs::path& path) {
+  std::vector<fs::path> all;
+  for (const char* ending : kSiblings) all.push_back(sibling(path, ending));
+  return all;
+}
+
 base::Status checkProfileOutput(const fs::path& path, const base::OutputRules& rules) {
   PIPESCOPE_TRY(base::checkOutput(path, base::FileKind::profile, rules));
   std::error_code failed;

@@ -2,6 +2,7 @@
 // Handles the names of profile files: which path may be written, and how a finished file gets there.
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
@@ -15,6 +16,9 @@ base::Result<std::filesystem::path> outputPath(const std::filesystem::path& path
 
 /// The name beside `path` under which a run writes while an older profile stays at the path.
 std::filesystem::path partPath(const std::filesystem::path& path);
+
+/// The names beside `path` that SQLite uses while it writes or reads a database there.
+std::vector<std::filesystem::path> databaseSiblings(const std::filesystem::path& path);
 
 /// Checks that a run may write a profile at `path`, which outputPath() returned, and at its partPath(). Only
 /// profiles (of any format) and empty files are replaced.

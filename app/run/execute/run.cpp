@@ -63,14 +63,18 @@ base::Status checkOutputs(const config::Configuration& c, const std::string& out
   PIPESCOPE_TRY(MetricsFile::create(c, rules));
   const auto weightsKind = weights.ends_with(".onnx") ? base::FileKind::onnxModel : base::FileKind::npz;
   if (!weights.empty()) PIPESCOPE_TRY(base::checkOutput(weights, weightsKind, rules));
-  const std::pair<const char*, std::filesystem::path> outputs[] = {
+  std::vector<std::pair<const char*, std::filesystem::path>> outputs = {
       {"The profile", profile},
       {"the profile beside an older one", store::partPath(profile)},
       {"execution.metrics", c.text("execution.metrics")},
       {"execution.metrics_prometheus", c.text("execution.metrics_prometheus")},
       {"execution.save_weights", weights}};
-  for (std::size_t i = 0; i < std::size(outputs); ++i) {
-    for (std::size_t j = i + 1; j < std::size(outputs); ++j) {
+  for (const std::filesystem::path& written : {profile, store::partPath(profile)}) {
+    for (std::filesystem::path& file : store::databaseSiblings(written))
+      outputs.emplace_back("a file that SQLite keeps beside the profile", std::move(file));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       if (!base::isSameFile(outputs[i].second, outputs[j].second)) continue;
       return base::badInput(fmt::format("{} and {} are the same file, {}: choose two names.",
                                         outputs[i].first, outputs[j].first, outputs[j].second.string()));

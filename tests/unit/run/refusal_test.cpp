@@ -136,6 +136,11 @@ TEST_F(RefusalTest, TwoOutputsAreNotOneFile) {
   EXPECT_THAT(refusalThere({{"execution.metrics", (place() / "./w.npz").string()},
                             {"execution.save_weights", (place() / "w.npz").string()}}),
               testing::HasSubstr("execution.metrics and execution.save_weights are the same file"));
+  for (const char* ending : {".part", "-journal", "-wal", ".part-journal"}) {
+    EXPECT_THAT(refusalThere({{"execution.metrics", output() + ending}}),
+                testing::HasSubstr(" are the same file, " + output() + ending))
+        << ending;
+  }
   EXPECT_EQ(files(), std::vector<std::string>());
 }
 
