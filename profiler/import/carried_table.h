@@ -15,7 +15,8 @@
 
 namespace pipescope::importing {
 
-/// A column of a piece (exporting::CarriedRows). One value stands for all rows.
+/// A column of the rows that one piece of an export carries (see exporting::CarriedRows). If all rows have
+/// the same value, the piece states it once, and isConstant is true.
 struct CarriedColumn {
   std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<std::string_view>> values;
   bool isConstant = false;

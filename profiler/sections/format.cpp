@@ -220,7 +220,7 @@ std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit
 
 namespace {
 
-/// Three significant digits, with zeros in place of further digits before the point: 281,000.
+/// Rounds to three significant digits: 281,437 becomes 281,000.
 std::string roughly(double value) {
   double unit = 1;
   while (std::fabs(value) / unit >= 999.5) unit *= 10;

@@ -153,7 +153,7 @@ class ComparePage : public shell::Page {
     return row == nullptr ? model::ExecutableId() : counterpartOf(*other->catalog, *row);
   }
 
-  /// Places the cards that have figures.
+  /// Puts the cards that show a figure into rows, without gaps where the others would be.
   void arrangeCards() {
     std::vector<FigureCard*> shown;
     for (std::size_t i = 0; i < cards_.size(); ++i) {

@@ -495,6 +495,20 @@ TEST(Loss, OfOtherOperatorsIsAnOutputOfOneNumber) {
   EXPECT_THAT(withLoss(own(false), "model").error().message, HasSubstr("declared as one float32"));
 }
 
+/// A model whose only output is its loss trains on that loss, and infers the scores by an Add alone.
+void expectScoresAndLoss(const ::onnx::ModelProto& own) {
+  const auto model = read(own);
+  ASSERT_TRUE(model.ok());
+  EXPECT_TRUE(onnx::hasOwnLoss(*model));
+  const auto training = withLoss(own, "model");
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
+  EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
+  const auto inference = withLoss(own, "model", false);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+}
+
 TEST(Loss, MayBeTheOnlyOutputAndTheSumOfTwo) {
   const auto own = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 3})
@@ -507,16 +521,7 @@ TEST(Loss, MayBeTheOnlyOutputAndTheSumOfTwo) {
     g.node("SoftmaxCrossEntropyLoss", {"scores", "second"}, {"two"});
     g.node("Add", {"one", "two"}, {"loss"});
   });
-  const auto model = read(own);
-  ASSERT_TRUE(model.ok());
-  EXPECT_TRUE(onnx::hasOwnLoss(*model));
-  const auto training = withLoss(own, "model");
-  ASSERT_TRUE(training.ok()) << training.error().message;
-  EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
-  EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
-  const auto inference = withLoss(own, "model", false);
-  ASSERT_TRUE(inference.ok()) << inference.error().message;
-  EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+  expectScoresAndLoss(own);
   const auto plain = read(dense());
   ASSERT_TRUE(plain.ok());
   EXPECT_FALSE(onnx::hasOwnLoss(*plain));
@@ -538,16 +543,7 @@ TEST(Loss, OfPlainOperatorsMayBeTheOnlyOutput) {
       if (masked) g.node("Mul", {"all", "mask"}, {"each"});
       setInt(g.node("ReduceMean", {"each"}, {"loss"}), "keepdims", 0);
     });
-    const auto model = read(own);
-    ASSERT_TRUE(model.ok());
-    EXPECT_TRUE(onnx::hasOwnLoss(*model));
-    const auto training = withLoss(own, "model");
-    ASSERT_TRUE(training.ok()) << training.error().message;
-    EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
-    EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
-    const auto inference = withLoss(own, "model", false);
-    ASSERT_TRUE(inference.ok()) << inference.error().message;
-    EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+    expectScoresAndLoss(own);
   }
 }
 

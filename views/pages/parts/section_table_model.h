@@ -20,7 +20,7 @@ class SectionTableModel : public QAbstractTableModel {
                        kChangeRole = Qt::UserRole + 2;
 
   using QAbstractTableModel::QAbstractTableModel;
-  /// False: less time or memory is not better, because it is for other work.
+  /// If false, less time or memory is not marked as better, because the two runs did different work.
   void setCostsJudged(bool judged) { costsJudged_ = judged; }
   /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,

@@ -13,7 +13,8 @@ using sections::Format;
 
 namespace {
 
-/// With a capital and a full stop, as the texts of other figures have them.
+/// Gives the words a capital letter at the beginning and a full stop at the end, as all other meanings of the
+/// table have them.
 std::string asSentence(std::string words) {
   if (words.empty()) return words;
   if (words.front() >= 'a' && words.front() <= 'z')
