@@ -182,7 +182,8 @@ TEST_F(RemoteTest, ALostConnectionKeepsTheOlderCopy) {
   const QTemporaryDir scripts;
   QFile script(scripts.filePath(QStringLiteral("breaking")));
   ASSERT_TRUE(script.open(QIODevice::WriteOnly));
-  script.write("#!/bin/sh\nssh \"$@\" | dd bs=32768 count=100 2>/dev/null\n");
+  // It ends with dd: ssh would notice the broken pipe only when it writes again.
+  script.write("#!/bin/sh\nexec 3<&0\nssh \"$@\" <&3 | dd bs=32768 count=100 2>/dev/null &\nwait $!\n");
   script.close();
   ASSERT_TRUE(script.setPermissions(QFile::ReadOwner | QFile::ExeOwner));
   remote::SshProgram breaking = server.ssh();
