@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <random>
 
 #include "profiler/store/file_sink.h"
@@ -54,24 +54,32 @@ std::int64_t rowsIn(const ProfileReader& reader) {
   return rows.ok() ? static_cast<std::int64_t>((*rows)->size()) : -1;
 }
 
+/// What is known of a recording process: how many rows it has handed over by its last report, and how many of
+/// them a reader has seen.
+struct Progress {
+  std::int64_t handedOver = 0;
+  std::int64_t seen = 0;
+};
+
 /// Reads reports of the child until it has handed over `handedOver` rows, then waits until a reader sees at
-/// least `seen` of them, and returns how many the reader sees. The child goes on meanwhile: its reports are
-/// read, so that the pipe never stops it.
-std::int64_t waitForRows(const fs::path& path, int pipeEnd, std::int64_t handedOver, std::int64_t seen) {
-  std::int64_t handed = 0, visible = 0;
-  while (handed < handedOver) {
-    if (read(pipeEnd, &handed, sizeof handed) != sizeof handed) return -1;
+/// least `seen` of them. The child goes on meanwhile: its reports are read, so that the pipe never stops it.
+/// Nothing if the child ended or its file could not be read.
+std::optional<Progress> waitForRows(const fs::path& path, int pipeEnd, std::int64_t handedOver,
+                                    std::int64_t seen) {
+  Progress now;
+  while (now.handedOver < handedOver) {
+    if (read(pipeEnd, &now.handedOver, sizeof now.handedOver) != sizeof now.handedOver) return std::nullopt;
   }
-  if (seen == 0) return 0;
+  if (seen == 0) return now;
   const auto reader = ProfileReader::open(path);
-  if (!reader.ok()) return -1;
-  while (visible < seen) {
-    if (read(pipeEnd, &handed, sizeof handed) != sizeof handed) return -1;
-    if (!(*reader)->refresh().ok()) return -1;
-    visible = rowsIn(**reader);
-    if (visible < 0) return -1;
+  if (!reader.ok()) return std::nullopt;
+  while (now.seen < seen) {
+    if (read(pipeEnd, &now.handedOver, sizeof now.handedOver) != sizeof now.handedOver) return std::nullopt;
+    if (!(*reader)->refresh().ok()) return std::nullopt;
+    now.seen = rowsIn(**reader);
+    if (now.seen < 0) return std::nullopt;
   }
-  return visible;
+  return now;
 }
 
 /// Kills the child when it has handed over so many rows and, if `seen` is not 0, a reader has seen so many.
@@ -84,11 +92,12 @@ void killOnce(std::int64_t handedOver, std::int64_t seen, bool many) {
   const pid_t child = fork();
   if (child == 0) recordForever(path, ends[1], many);
   close(ends[1]);
-  const std::int64_t visible = waitForRows(path, ends[0], handedOver, seen);
+  const std::optional<Progress> progress = waitForRows(path, ends[0], handedOver, seen);
   kill(child, SIGKILL);
-  EXPECT_GE(visible, seen) << "the recording process ended, or its file could not be read";
-  std::int64_t last = 0;
-  while (read(ends[0], &last, sizeof last) == sizeof last) handedOver = std::max(handedOver, last);
+  EXPECT_TRUE(progress.has_value()) << "the recording process ended, or its file could not be read";
+  // Reports that were read before count as well: the pipe may be empty when the process is killed.
+  std::int64_t last = progress ? progress->handedOver : 0;
+  for (std::int64_t report = 0; read(ends[0], &report, sizeof report) == sizeof report;) last = report;
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -103,8 +112,8 @@ void killOnce(std::int64_t handedOver, std::int64_t seen, bool many) {
   for (std::size_t i = 0; i < (*rows)->size(); ++i)
     ASSERT_EQ((**rows)[i].start.count, static_cast<std::int64_t>(10 * i)) << "row " << i;
   // What a reader has seen stays, and nothing is there that was not handed over.
-  EXPECT_GE(static_cast<std::int64_t>((*rows)->size()), visible);
-  EXPECT_LE(static_cast<std::int64_t>((*rows)->size()), handedOver + kRowsAtOnce);
+  EXPECT_GE(static_cast<std::int64_t>((*rows)->size()), progress ? progress->seen : 0);
+  EXPECT_LE(static_cast<std::int64_t>((*rows)->size()), last + kRowsAtOnce);
   // A second run takes the path over.
   writeProfile(path, {makeRowSet(1, 0)});
   EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
