@@ -99,8 +99,11 @@ TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
         for (std::int64_t i = 0; i < kRows; ++i)
           rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
         ASSERT_OK((*sink)->take(rows));
-        for (int turn = 0; turn < 300 * time; ++turn)
-          std::this_thread::yield();  // into the middle of the coding
+        // Work of its own leads into the middle of the coding. A thread that yields instead waits for every
+        // other process of a busy machine.
+        std::atomic<int> work = 0;
+        while (work.fetch_add(1) < 20'000 * time) {
+        }
         if (finish) ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
       }
       const auto reader = ProfileReader::open(folder / "profile.pop");
