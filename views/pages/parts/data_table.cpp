@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "profiler/sections/table_beside.h"
+#include "views/pages/parts/column_fit.h"
 #include "views/pages/parts/compared_columns.h"
 #include "views/pages/parts/data_table_cells.h"
 #include "views/pages/parts/panel.h"
@@ -28,9 +29,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kShortest = 110, kMark = 20,
-              kTelling = 180, kAlike = 30, kUnfitted = -1, kMeasuredRows = 120, kWrappedRows = 60,
-              kMostLines = 4, kWrappedRoom = 4;
+constexpr int kMeasuredRows = 120, kWrappedRows = 60, kWrappedRoom = 4;
 
 }  // namespace
 
@@ -46,7 +45,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       view_(new QTableView(this)),
       more_(new QToolButton(this)),
       figure_(new ComparedColumns(this)),
-      cells_(new ShareDelegate(palette, view_)) {
+      cells_(new ShareDelegate(palette, view_)),
+      columns_(std::make_unique<ColumnFit>(*view_, *model_)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -106,7 +106,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(kDataTableRow);
   view_->horizontalHeader()->setHighlightSections(false);
-  view_->horizontalHeader()->setMinimumSectionSize(kNarrowest);
+  view_->horizontalHeader()->setMinimumSectionSize(kNarrowestColumn);
   view_->horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
@@ -121,7 +121,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(
       view_->horizontalHeader(), &QHeaderView::sectionResized, this,
       [this] {
-        if (!fitting_) fitHeight();
+        if (!columns_->isFitting()) fitHeight();
       },
       Qt::QueuedConnection);
   connect(view_, &QTableView::clicked, this,
@@ -130,6 +130,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(&palette_, &shell::Palette::changed, this, &DataTable::follow);
   follow();
 }
+
+DataTable::~DataTable() = default;
 
 void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
                          std::optional<geometry::TimeScale> times) {
@@ -207,7 +209,7 @@ void DataTable::applyFigure() {
 }
 
 void DataTable::chooseColumns() {
-  yielded_.clear();
+  columns_->forgetYielded();
   for (int c = 0; c < model_->columnCount(); ++c) {
     const std::string& key = model_->table().columns[static_cast<std::size_t>(c)].key;
     const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
@@ -248,13 +250,13 @@ void DataTable::showTable(sections::SectionTable table) {
   if (!same || hides_) chooseColumns();
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
-  isVisible() ? fitColumns() : static_cast<void>(fittedTo_ = kUnfitted);
+  isVisible() ? fitColumns() : columns_->outdate();
   fitHeight();
 }
 
 void DataTable::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (fittedTo_ == kUnfitted) fitColumns();
+  if (!columns_->isFitted()) fitColumns();
 }
 
 void DataTable::setMarks(std::vector<QPixmap> marks) {
@@ -278,39 +280,13 @@ void DataTable::setHidden(HiddenColumns hides) {
 }
 
 void DataTable::setYielding(std::vector<std::string> keys) {
-  yielding_ = std::move(keys);
-}
-
-/// Shows the columns that were hidden for lack of room. One that the menu has shown meanwhile stays from now
-/// on.
-void DataTable::showYielded() {
-  for (const int column : yielded_) {
-    if (column >= model_->columnCount()) continue;
-    if (!view_->isColumnHidden(column))
-      demanded_.insert(model_->table().columns[static_cast<std::size_t>(column)].key);
-    view_->setColumnHidden(column, false);
-  }
-  yielded_.clear();
-}
-
-/// Hides the next column that may give way. False: there is none.
-bool DataTable::yieldColumn() {
-  const auto& columns = model_->table().columns;
-  for (const std::string& key : yielding_) {
-    const auto found = std::ranges::find(columns, key, &sections::SectionColumn::key);
-    const int column = static_cast<int>(found - columns.begin());
-    if (found == columns.end() || view_->isColumnHidden(column) || demanded_.contains(key)) continue;
-    view_->setColumnHidden(column, true);
-    yielded_.push_back(column);
-    return true;
-  }
-  return false;
+  columns_->setYielding(std::move(keys));
 }
 
 void DataTable::tellYielded() {
   QStringList names;
   QVariantList columns;
-  for (const int column : yielded_) {
+  for (const int column : columns_->yielded()) {
     names << headingOf(*model_, column);
     columns << column;
   }
@@ -330,153 +306,17 @@ QString DataTable::title() const {
   return title_->text();
 }
 
-/// Makes each column as wide as its texts, which may be smaller and shorter.
-int DataTable::measureColumns(bool compact) {
-  constexpr double kSmaller = 8.0 / 9;
-  QFont used = font();
-  if (compact) used.setPointSizeF(used.pointSizeF() * kSmaller);
-  model_->setCompact(compact, used);
-  view_->setFont(used);
-  view_->horizontalHeader()->setFont(used);
-  // The texts do not change while columns give way to each other.
-  const bool known = compact && compactWidths_.size() == static_cast<std::size_t>(model_->columnCount());
-  if (!known) view_->resizeColumnsToContents();
-  if (compact && !known) compactWidths_.assign(static_cast<std::size_t>(model_->columnCount()), 0);
-  int widest = -1;
-  for (int c = 0; c < model_->columnCount(); ++c) {
-    if (view_->isColumnHidden(c)) continue;
-    int width = std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest);
-    if (known) width = compactWidths_[static_cast<std::size_t>(c)];
-    if (compact) compactWidths_[static_cast<std::size_t>(c)] = width;
-    view_->setColumnWidth(c, width);
-    if (isText(c) && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
-  }
-  return widest;
-}
-
-bool DataTable::isText(int column) const {
-  return (model_->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
-}
-
-/// Narrows the widest columns of texts by so many pixels, but none below `least`. Returns what is left over.
-int DataTable::squeezeTexts(int over, int least) {
-  while (over > 0) {
-    int widest = -1, next = least;
-    for (int c = 0; c < model_->columnCount(); ++c) {
-      if (view_->isColumnHidden(c) || !isText(c) || view_->columnWidth(c) <= least) continue;
-      if (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest)) {
-        if (widest >= 0) next = std::max(next, view_->columnWidth(widest));
-        widest = c;
-      } else {
-        next = std::max(next, view_->columnWidth(c));
-      }
-    }
-    if (widest < 0) break;
-    const int now = view_->columnWidth(widest);
-    const int by = std::min(over, std::max(1, now - next));
-    view_->setColumnWidth(widest, now - by);
-    over -= by;
-  }
-  return over;
-}
-
-/// The rest of the room goes to the widest column of texts, or to the last one of several that are about as
-/// wide. Where room is short, texts become narrower first, then figures and headings shorter; only then the
-/// table scrolls.
 void DataTable::fitColumns() {
-  fittedTo_ = view_->viewport()->width();
-  compactWidths_.clear();
-  QHeaderView* header = view_->horizontalHeader();
-  fitting_ = true;
-  header->setSectionResizeMode(QHeaderView::Interactive);
-  showYielded();
-  fitShown();
-  fitting_ = false;
-  tellYielded();
-}
-
-/// True if the shortened columns have room when no text is narrower than `least`.
-bool DataTable::fitsCompactly(int least) {
-  measureColumns(true);
-  const int over = view_->horizontalHeader()->length() - fittedTo_;
-  return squeezeTexts(squeezeTexts(over, kSqueezed), least) <= 0;
-}
-
-void DataTable::fitShown() {
-  QHeaderView* header = view_->horizontalHeader();
-  int widest = measureColumns(false);
-  const bool onlyFigures = widest < 0;
-  if (onlyFigures) widest = model_->columnCount() - 1;
-  if (widest < 0) return;
-  const auto over = [&] { return header->length() - fittedTo_; };
-  if (squeezeTexts(over(), kSqueezed) > 0) {
-    // Names that can be told apart are worth more than the columns that may give way.
-    bool fits = fitsCompactly(kTelling);
-    while (!fits && yieldColumn()) fits = fitsCompactly(kTelling);
-    if (!fits && !fitsCompactly(kShortest)) {
-      scrolls_ = true;
-      measureColumns(true);  // a table that scrolls need not cut its names so short
-      squeezeTexts(over(), kSqueezed);
-      return fitHeight();
-    }
-  }
-  if (over() < 0 && onlyFigures) {
-    shareEvenly(-over());
-  } else if (over() < 0) {
-    // Long texts come first: no room is given away that would cut them off.
-    const int now = view_->columnWidth(widest), room = -over();
-    view_->resizeColumnToContents(widest);
-    const int wanted = view_->columnWidth(widest) + kRoom - now;
-    view_->setColumnWidth(widest, now);
-    shareRoom(widest, room - std::max(0, wanted));
-  }
-  scrolls_ = false;
-  header->setSectionResizeMode(widest, QHeaderView::Stretch);
+  columns_->fit(font());
   fitHeight();
-}
-
-/// Gives a part of a wide table's free room to the columns of figures, so that they do not lie far from the
-/// names.
-void DataTable::shareRoom(int widest, int room) {
-  constexpr int kMostExtra = 160, kEnough = 300;
-  const int others = model_->columnCount() - view_->horizontalHeader()->hiddenSectionCount() - 1;
-  if (room < kEnough || others < 1) return;
-  const int extra = std::min(kMostExtra, room * 3 / 5 / others);
-  for (int c = 0; c < model_->columnCount(); ++c) {
-    if (c != widest && !view_->isColumnHidden(c)) view_->setColumnWidth(c, view_->columnWidth(c) + extra);
-  }
-}
-
-/// Columns of figures lie side by side, so none of them gets more room than the others.
-void DataTable::shareEvenly(int room) {
-  const int columns = model_->columnCount();
-  for (int c = 0; c + 1 < columns; ++c) view_->setColumnWidth(c, view_->columnWidth(c) + room / columns);
-}
-
-/// The lines that the texts of a row of the view need in their columns.
-int DataTable::linesOf(int row) const {
-  const int margin = view_->style()->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, view_) + 1;
-  const QFontMetrics metrics(view_->font());
-  int lines = 1;
-  for (int c = 0; c < model_->columnCount(); ++c) {
-    if (view_->isColumnHidden(c) || !isText(c)) continue;
-    const QModelIndex index = proxy_->index(row, c);
-    const QString text = unbroken(index.data(Qt::DisplayRole).toString());
-    const int mark = index.data(Qt::DecorationRole).isNull() ? 0 : kMark;
-    const int room = view_->columnWidth(c) - 2 * (kCellPadding + margin) - mark;
-    if (!text.contains(QLatin1Char(' ')) || room <= 0 || metrics.horizontalAdvance(text) <= room) continue;
-    const int height =
-        metrics.boundingRect(QRect(0, 0, room, 10'000), Qt::TextWordWrap, text).height() + metrics.leading();
-    lines = std::max(lines, (height + metrics.lineSpacing() / 2) / metrics.lineSpacing());
-  }
-  return std::min(lines, kMostLines);
+  tellYielded();
 }
 
 /// In a short table, sentences that are wider than their column continue in the next lines.
 void DataTable::wrapTexts() {
   const int rows = proxy_->rowCount();
   for (int row = 0; row < std::min(rows, kWrappedRows); ++row) {
-    const int lines = rows <= kWrappedRows ? linesOf(row) : 1;
+    const int lines = rows <= kWrappedRows ? columns_->linesOf(row) : 1;
     const int more = (lines - 1) * QFontMetrics(view_->font()).lineSpacing();
     const int height = cells_->row() + (lines > 1 ? more + kWrappedRoom : 0);
     if (view_->rowHeight(row) != height) view_->setRowHeight(row, height);
@@ -490,14 +330,14 @@ int DataTable::rowsVisible() const {
 }
 
 void DataTable::fitHeight() {
-  if (fittedTo_ != kUnfitted) wrapTexts();
+  if (columns_->isFitted()) wrapTexts();
   if (rowsShown_ <= 0) return fillHeight();
   const int rows = rowsVisible(), header = view_->horizontalHeader()->sizeHint().height();
   int tall = 0;
   for (int row = 0; row < rows; ++row)
     tall += row < proxy_->rowCount() ? view_->rowHeight(row) : cells_->row();
   view_->setFixedHeight(header + tall + 4 +
-                        (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
+                        (columns_->scrolls() ? view_->horizontalScrollBar()->sizeHint().height() : 0));
   view_->setVerticalScrollBarPolicy(model_->rowCount() > rows ? Qt::ScrollBarAsNeeded
                                                               : Qt::ScrollBarAlwaysOff);
 }
@@ -526,7 +366,7 @@ void DataTable::growTo(int height) {
 void DataTable::setRowHeight(int height) {
   cells_->setRow(height);
   view_->verticalHeader()->setDefaultSectionSize(height);
-  if (fittedTo_ != kUnfitted) wrapTexts();
+  if (columns_->isFitted()) wrapTexts();
 }
 
 /// The rows of a table that fills its place share the height that is left below them.
@@ -550,7 +390,7 @@ void DataTable::countRows() {
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   // The view gets its size after this widget, and in a tab only when that is shown.
   if (watched == view_->viewport() && event->type() == QEvent::Resize)
-    view_->viewport()->width() != fittedTo_ ? fitColumns() : fitHeight();
+    view_->viewport()->width() != columns_->fittedTo() ? fitColumns() : fitHeight();
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;

@@ -1,6 +1,7 @@
 #pragma once
 #include <QWidget>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ class QVBoxLayout;
 
 namespace pipescope::pages {
 
+class ColumnFit;
 class ComparedColumns;
 class ShareDelegate;
 class SectionTableModel;
@@ -35,6 +37,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
 
  public:
   explicit DataTable(const shell::Palette& palette, QWidget* parent = nullptr);
+  ~DataTable() override;
 
   void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
@@ -84,17 +87,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   void chooseColumns();
   void activate(int row);
   void fitColumns();
-  void fitShown();
-  int measureColumns(bool compact);
-  bool isText(int column) const;
-  int squeezeTexts(int over, int least);
-  bool fitsCompactly(int least);
-  void showYielded();
-  bool yieldColumn();
   void tellYielded();
-  void shareRoom(int widest, int room);
-  void shareEvenly(int room);
-  int linesOf(int row) const;
   void wrapTexts();
   void fitHeight();
   void fillHeight();
@@ -125,13 +118,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   bool shownForSource_ = false;  ///< its panel is visible only because the other profile has rows
   int rowsShown_ = 0, windowShare_ = 2;
   ShareDelegate* cells_;  ///< knows the height of a row
-  std::vector<std::string> yielding_;
-  std::vector<int> compactWidths_;  ///< what the columns need in the smaller font; empty: not measured
-  std::vector<int> yielded_;        ///< columns that are hidden for lack of room
-  std::set<std::string> demanded_;  ///< columns that the menu has shown although there was no room
-  bool fitting_ = false;            ///< the columns are being fitted
-  bool scrolls_ = false;            ///< scrolls sideways because the columns need more room
-  int fittedTo_ = -1;               ///< width for which the columns were fitted
+  std::unique_ptr<ColumnFit> columns_;
 };
 
 /// Adds a panel with a table of so many visible rows to the column of a page.

@@ -13,7 +13,7 @@
 
 namespace pipescope::pages {
 
-inline constexpr int kDataTableRow = 25, kCellPadding = 3;
+inline constexpr int kDataTableRow = 25, kCellPadding = 3, kNarrowestColumn = 40;
 
 /// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
