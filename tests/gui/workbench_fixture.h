@@ -20,6 +20,15 @@
 
 namespace pipescope::testing {
 
+/// The JSON of a prediction with these stages, each an object.
+inline QString prediction(const QByteArray& stages) {
+  return QStringLiteral(
+             "{\"stages\": [%1], \"samples_per_second\": 1000, \"fits\": true, \"missing_bytes\": 0, "
+             "\"schedule\": \"popart\", \"devices\": 2, \"replicas\": 1, \"limiting_stage\": 0, \"remarks\": "
+             "[]}")
+      .arg(QString::fromUtf8(stages));
+}
+
 class WorkbenchTest : public ::testing::Test {
  protected:
   void SetUp() override {
