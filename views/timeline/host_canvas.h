@@ -1,23 +1,21 @@
 #pragma once
-#include <QAbstractScrollArea>
-#include <QPixmap>
 #include <QStringList>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "views/timeline/host_painter.h"
+#include "views/timeline/time_canvas.h"
 
 namespace pipescope::timeline {
 
 /// The host's timeline: an overview of everything, the time axis, and below them calls, threads and series.
 /// The overview moves the visible part, as the wheel and dragging do.
-class HostCanvas : public QAbstractScrollArea {
+class HostCanvas : public TimeCanvas {
   Q_OBJECT
 
  public:
-  static constexpr int kGutter = HostPainter::kGutter, kOverview = HostPainter::kOverview,
-                       kHead = HostPainter::kHead;
+  static constexpr int kOverview = HostPainter::kOverview, kHead = HostPainter::kHead;
 
   explicit HostCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
 
@@ -34,54 +32,39 @@ class HostCanvas : public QAbstractScrollArea {
 
   const std::optional<geometry::HostHit>& selected() const { return selected_; }
   void select(std::optional<geometry::HostHit> hit);
-  const geometry::TimeView& view() const { return view_; }
-  void show(geometry::TimeView view);
-  void zoomToAll();
   /// Shows this span of time with some room on both sides.
   void zoomTo(base::Ticks start, base::Ticks end);
-  void zoomBy(double factor);
-  /// Makes the canvas show all rows by enlarging `frame`, which contains it. Returns what undoes it.
-  std::function<void()> showWhole(QWidget& frame);
   /// The box of something in the viewport.
   QRect rectOf(const geometry::HostHit& hit) const;
   static geometry::TimeScale scale() { return HostPainter::kScale; }
 
- Q_SIGNALS:
-  void selectionChanged();
-  void viewChanged();
-
  protected:
-  bool viewportEvent(QEvent* event) override;
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
+  bool isEmpty() const override { return scene_.timeline() == nullptr; }
+  std::pair<base::Ticks, base::Ticks> bounds() const override;
+  QRect rowsArea() const override;
+  void layOut() override;
+  void paintRows(QPainter& painter) const override;
+  bool pointAt(const std::optional<QPoint>& onRows) override;
+  std::optional<QRect> hoveredBox() const override;
+  std::optional<QRect> selectedBox() const override;
+  QStringList callout() const override;
+  void click(const QPoint& onRows) override { select(hitAt(onRows)); }
+  void doubleClick(const std::optional<QPoint>& onRows) override;
+  bool pressKey(int key) override;
+  bool wheelZooms(const QPoint& position) const override;
+  void dragTo(const QPoint& position) override;
   void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void scrollContentsBy(int dx, int dy) override;
 
  private:
-  void layOut();
   void reveal(const geometry::HostHit& hit);
-  void paintOverlay(QPainter& painter) const;
   void moveOverview(int x);
-  std::optional<geometry::HostHit> hitAt(const QPoint& position) const;
-  int rowsWidth() const;
-  int top() const;
-  base::Ticks end() const;
+  std::optional<geometry::HostHit> hitAt(const QPoint& onRows) const;
 
-  const shell::Palette& palette_;
-  LabelFont labels_;
   geometry::HostScene scene_;
-  geometry::TimeView view_, pressedView_;
   std::function<QStringList(const geometry::HostHit&)> describe_;
   std::optional<geometry::HostHit> selected_, hovered_;
-  QPixmap picture_;
-  QPoint pressed_, pointer_;
   int only_ = -1;
-  bool stale_ = true, dragging_ = false, pressing_ = false, onOverview_ = false;
+  bool onOverview_ = false;
 };
 
 }  // namespace pipescope::timeline

@@ -12,7 +12,7 @@ namespace pipescope::timeline {
 /// names.
 class HostPainter {
  public:
-  static constexpr int kGutter = 150, kOverview = 40, kAxis = 22, kHead = kOverview + kAxis;
+  static constexpr int kGutter = kNamesWidth, kOverview = 40, kAxis = 22, kHead = kOverview + kAxis;
   static constexpr geometry::TimeScale kScale{geometry::TimeUnit::time, 1'000'000'000};
 
   struct Content {

@@ -5,6 +5,9 @@
 
 namespace pipescope::timeline {
 
+/// One notch of a wheel is 120 eighths of a degree. It zooms by a factor, or pans by a part of the view.
+inline constexpr double kNotch = 120, kZoomOfNotch = 1.25, kPanOfNotch = 0.1;
+
 /// True for a turn of the wheel that should scroll the page on which a chart lies. On a page that does not
 /// scroll, and with Ctrl or Shift, the chart takes the wheel itself.
 inline bool scrollsPage(const QWheelEvent& event, const QWidget& chart) {

@@ -1,22 +1,11 @@
 #include "views/timeline/pipeline_canvas.h"
 
-#include <QApplication>
-#include <QKeyEvent>
-#include <QLayout>
-#include <QMouseEvent>
-#include <QPaintEngine>
-#include <QPainter>
-#include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
-#include "views/timeline/callout.h"
-#include "views/timeline/page_wheel.h"
 #include "views/timeline/pipeline_painter.h"
 
 namespace pipescope::timeline {
-
-using shell::Ui;
 
 namespace {
 
@@ -27,17 +16,9 @@ constexpr double kRoom = 0.01;
 }  // namespace
 
 PipelineCanvas::PipelineCanvas(const shell::Palette& palette, QWidget* parent)
-    : QAbstractScrollArea(parent), palette_(palette), labels_(font()) {
-  setFrameShape(QFrame::NoFrame);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setFocusPolicy(Qt::StrongFocus);
-  viewport()->setMouseTracking(true);
+    : TimeCanvas(palette, kPipelineMargin, parent) {
   setMinimumHeight(140);
   setAccessibleName(tr("Pipeline"));
-  connect(&palette_, &shell::Palette::changed, this, [this] {
-    stale_ = true;
-    viewport()->update();
-  });
 }
 
 void PipelineCanvas::setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
@@ -65,26 +46,16 @@ void PipelineCanvas::layOut() {
   const int rows = grid_ ? std::max<int>(1, static_cast<int>(grid_->rows.size())) : 1;
   metrics_ = {};
   if (grid_ && grid_->firstFullColumn >= 0) metrics_.foot = kFoot;
-  const int room = rowsHeight() - 2 * kPipelineMargin;
+  const int room = rowsArea().height() - 2 * kPipelineMargin;
   // On a tall screen rows may be higher, but a few of them do not fill it.
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
   scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);
-  verticalScrollBar()->setPageStep(std::max(1, room));
-  verticalScrollBar()->setRange(0, std::max(0, scene_.height() - room));
-  verticalScrollBar()->setSingleStep(metrics_.row + metrics_.gap);
-  stale_ = true;
-  viewport()->update();
+  setRowsHeight(scene_.height(), metrics_.row + metrics_.gap);
 }
 
-int PipelineCanvas::rowsWidth() const {
-  return std::max(1, viewport()->width() - kGutter);
-}
-int PipelineCanvas::rowsHeight() const {
-  return viewport()->height() - metrics_.top() - metrics_.foot;
-}
-int PipelineCanvas::top() const {
-  return verticalScrollBar()->value() - kPipelineMargin;
+QRect PipelineCanvas::rowsArea() const {
+  return {kGutter, metrics_.top(), rowsWidth(), viewport()->height() - metrics_.top() - metrics_.foot};
 }
 
 /// The length of the iteration, or of the twin's if that is longer.
@@ -132,55 +103,18 @@ void PipelineCanvas::followTwin() {
   following_ = false;
 }
 
-void PipelineCanvas::show(geometry::TimeView view) {
+std::pair<base::Ticks, base::Ticks> PipelineCanvas::bounds() const {
   const double whole = span();
   const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
-  view.keepWithin(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room);
-  if (view == view_) return;
-  view_ = view;
-  stale_ = true;
-  viewport()->update();
-  Q_EMIT viewChanged();
+  return {scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room};
 }
 
 void PipelineCanvas::zoomToAll() {
-  const double whole = span();
-  const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
-  geometry::TimeView view(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room,
-                          rowsWidth());
   // Cells of a table stay wide enough to be read, even if only a part of them fits then.
-  if (options_.grid) {
-    constexpr double kCell = 22;
-    const double ticks = rowsWidth() / kCell * static_cast<double>(geometry::kColumnTicks);
-    if (ticks < whole)
-      view = geometry::TimeView(base::Ticks(0), base::Ticks(static_cast<std::int64_t>(ticks)), rowsWidth());
-  }
-  show(view);
-}
-
-std::function<void()> PipelineCanvas::showWhole(QWidget& frame) {
-  const QSize size = frame.size();
-  const geometry::TimeView view = view_;
-  const int scrolled = verticalScrollBar()->value();
-  frame.resize(size.width(), size.height() + verticalScrollBar()->maximum());
-  frame.layout()->activate();
-  const double whole = span();
-  const base::Ticks room(static_cast<std::int64_t>(std::ceil(whole * kRoom)));
-  show(geometry::TimeView(scene_.start() - room, scene_.start() + base::Ticks(std::llround(whole)) + room,
-                          rowsWidth()));
-  return [this, &frame, size, view, scrolled] {
-    frame.resize(size);
-    frame.layout()->activate();
-    show(view);
-    verticalScrollBar()->setValue(scrolled);
-  };
-}
-
-void PipelineCanvas::zoomBy(double factor) {
-  geometry::TimeView view = view_;
-  const double x = pointer_.x() > kGutter ? pointer_.x() - kGutter : view.width() / 2.0;
-  view.zoomAbout(x, factor, span() * (1 + 2 * kRoom));
-  show(view);
+  constexpr double kCell = 22;
+  const double ticks = rowsWidth() / kCell * static_cast<double>(geometry::kColumnTicks);
+  if (!options_.grid || ticks >= span()) return TimeCanvas::zoomToAll();
+  show(geometry::TimeView(base::Ticks(0), base::Ticks(static_cast<std::int64_t>(ticks)), rowsWidth()));
 }
 
 void PipelineCanvas::select(int cell) {
@@ -194,10 +128,7 @@ void PipelineCanvas::select(int cell) {
 void PipelineCanvas::reveal(int cell) {
   if (cell < 0 || !grid_) return;
   const geometry::Box box = scene_.boxOf(view_, top(), cell);
-  const int bottom = rowsHeight();
-  if (box.y < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + box.y - kPipelineMargin);
-  if (box.bottom() > bottom)
-    verticalScrollBar()->setValue(verticalScrollBar()->value() + box.bottom() - bottom + kPipelineMargin);
+  revealRows(box);
   if (box.x >= 0 && box.right() <= view_.width()) return;
   geometry::TimeView view = view_;
   view.pan(box.x + box.width / 2.0 - view.width() / 2.0);
@@ -209,171 +140,56 @@ QRect PipelineCanvas::cellRect(int cell) const {
   return {box.x + kGutter, box.y + metrics_.top(), box.width, box.height};
 }
 
-void PipelineCanvas::resizeEvent(QResizeEvent* event) {
-  QAbstractScrollArea::resizeEvent(event);
-  layOut();
-  geometry::TimeView view = view_;
-  const bool all = view_.width() <= 1;
-  view.setWidth(rowsWidth());
-  all ? zoomToAll() : show(view);
+// --- Painting ---
+
+void PipelineCanvas::paintRows(QPainter& painter) const {
+  PipelinePainter({.palette = palette_,
+                   .labels = labels_,
+                   .grid = *grid_,
+                   .scene = scene_,
+                   .options = options_,
+                   .metrics = metrics_,
+                   .scale = scale_,
+                   .view = view_,
+                   .size = viewport()->size(),
+                   .top = top()})
+      .paint(painter);
 }
 
-void PipelineCanvas::scrollContentsBy(int, int) {
-  stale_ = true;
-  viewport()->update();
+std::optional<QRect> PipelineCanvas::hoveredBox() const {
+  if (hovered_ < 0) return std::nullopt;
+  return cellRect(hovered_);
 }
 
-bool PipelineCanvas::viewportEvent(QEvent* event) {
-  if (event->type() == QEvent::Leave) {
-    hovered_ = -1;
-    hoveredMark_ = nullptr;
-    viewport()->update();
-  }
-  return QAbstractScrollArea::viewportEvent(event);
+std::optional<QRect> PipelineCanvas::selectedBox() const {
+  if (selected_ < 0) return std::nullopt;
+  return cellRect(selected_);
 }
 
-void PipelineCanvas::pointAt(const QPoint& position) {
-  const int x = position.x() - kGutter, y = position.y() - metrics_.top();
-  const bool onRows = x >= 0 && y >= 0 && y < rowsHeight();
-  hovered_ = onRows ? scene_.cellAt(view_, top(), x, y) : -1;
-  hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), x, y) : nullptr;
+QStringList PipelineCanvas::callout() const {
+  if (hovered_ >= 0 && describe_) return describe_(hovered_);
+  return hoveredMark_ != nullptr && describeMark_ ? describeMark_(*hoveredMark_) : QStringList();
 }
 
-/// After a zoom by key, another thing may be below the pointer.
-void PipelineCanvas::forgetMoved() {
+// --- The pointer and the keyboard ---
+
+bool PipelineCanvas::pointAt(const std::optional<QPoint>& onRows) {
   const auto before = std::pair(hovered_, hoveredMark_);
-  if (hovered_ < 0 && hoveredMark_ == nullptr) return;
-  pointAt(pointer_);
-  if (before == std::pair(hovered_, hoveredMark_)) return;
-  hovered_ = -1;
-  hoveredMark_ = nullptr;
+  hovered_ = onRows ? scene_.cellAt(view_, top(), onRows->x(), onRows->y()) : -1;
+  hoveredMark_ = onRows && hovered_ < 0 ? scene_.markAt(view_, top(), onRows->x(), onRows->y()) : nullptr;
+  return before != std::pair(hovered_, hoveredMark_);
 }
 
-void PipelineCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(viewport());
-  if (!grid_) return painter.fillRect(viewport()->rect(), palette_.ui(Ui::surface));
-  forgetMoved();
-  const PipelinePainter::Content content{.palette = palette_,
-                                         .labels = labels_,
-                                         .grid = *grid_,
-                                         .scene = scene_,
-                                         .options = options_,
-                                         .metrics = metrics_,
-                                         .scale = scale_,
-                                         .view = view_,
-                                         .size = viewport()->size(),
-                                         .top = top()};
-  // A file with a drawing gets vectors, no pixels.
-  if (painter.paintEngine()->type() == QPaintEngine::SVG) {
-    PipelinePainter(content).paint(painter);
-  } else {
-    const double ratio = viewport()->devicePixelRatioF();
-    const QSize size = viewport()->size() * ratio;
-    if (stale_ || picture_.size() != size) {
-      if (picture_.size() != size) picture_ = QPixmap(size);
-      picture_.setDevicePixelRatio(ratio);
-      QPainter drawing(&picture_);
-      PipelinePainter(content).paint(drawing);
-      stale_ = false;
-    }
-    painter.drawPixmap(0, 0, picture_);
-  }
-  paintOverlay(painter);
-  if (hovered_ >= 0 && describe_ && !dragging_)
-    paintCallout(painter, describe_(hovered_), pointer_, viewport()->rect(), labels_.font(), palette_);
-  if (hoveredMark_ != nullptr && describeMark_ && !dragging_)
-    paintCallout(painter, describeMark_(*hoveredMark_), pointer_, viewport()->rect(), labels_.font(),
-                 palette_);
+void PipelineCanvas::click(const QPoint& onRows) {
+  select(scene_.cellAt(view_, top(), onRows.x(), onRows.y()));
 }
 
-void PipelineCanvas::paintOverlay(QPainter& painter) const {
-  painter.save();
-  painter.setClipRect(kGutter, metrics_.top(), rowsWidth(), rowsHeight());
-  painter.setBrush(Qt::NoBrush);
-  if (hovered_ >= 0) {
-    painter.setPen(palette_.ui(Ui::text));
-    painter.drawRect(cellRect(hovered_).adjusted(0, 0, -1, -1));
-  }
-  if (selected_ >= 0) {
-    QPen pen(palette_.ui(Ui::accent), 2);
-    pen.setJoinStyle(Qt::MiterJoin);
-    painter.setPen(pen);
-    painter.drawRect(cellRect(selected_));
-  }
-  painter.restore();
-}
-
-void PipelineCanvas::wheelEvent(QWheelEvent* event) {
-  if (scrollsPage(*event, *this)) return event->ignore();
-  pointer_ = event->position().toPoint();
-  const QPoint turn = event->angleDelta();
-  if (event->modifiers() & Qt::ControlModifier) {
-    zoomBy(std::pow(1.25, turn.y() / 120.0));
-  } else if ((event->modifiers() & Qt::ShiftModifier) || turn.x() != 0 ||
-             verticalScrollBar()->maximum() == 0) {
-    geometry::TimeView view = view_;
-    view.pan(-(turn.x() != 0 ? turn.x() : turn.y()) / 120.0 * view.width() * 0.1);
-    show(view);
-  } else {
-    verticalScrollBar()->setValue(verticalScrollBar()->value() - turn.y() / 2);
-  }
-  event->accept();
-}
-
-void PipelineCanvas::mousePressEvent(QMouseEvent* event) {
-  pressing_ = event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton;
-  pressed_ = event->pos();
-  pressedView_ = view_;
-}
-
-void PipelineCanvas::mouseMoveEvent(QMouseEvent* event) {
-  pointer_ = event->pos();
-  if (pressing_ && !dragging_ &&
-      (event->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance())
-    dragging_ = true;
-  if (dragging_) {
-    geometry::TimeView view = pressedView_;
-    view.pan(pressed_.x() - event->x());
-    show(view);
-  }
-  pointAt(pointer_);
-  viewport()->update();
-}
-
-void PipelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  const bool click = pressing_ && !dragging_ && event->button() == Qt::LeftButton;
-  pressing_ = dragging_ = false;
-  const int x = event->x() - kGutter, y = event->y() - metrics_.top();
-  if (click && x >= 0 && y >= 0 && y < rowsHeight()) select(scene_.cellAt(view_, top(), x, y));
-}
-
-void PipelineCanvas::mouseDoubleClickEvent(QMouseEvent*) {
-  zoomToAll();
-}
-
-void PipelineCanvas::keyPressEvent(QKeyEvent* event) {
-  const auto pan = [&](double part) {
-    geometry::TimeView view = view_;
-    view.pan(part * view.width());
-    show(view);
-  };
+bool PipelineCanvas::pressKey(int key) {
   const auto choose = [&](int cell) {
     if (cell >= 0) select(cell);
+    return true;
   };
-  switch (event->key()) {
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      return zoomBy(1.6);
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-      return zoomBy(1 / 1.6);
-    case Qt::Key_A:
-      return pan(-0.2);
-    case Qt::Key_D:
-      return pan(0.2);
-    case Qt::Key_0:
-      return zoomToAll();
+  switch (key) {
     case Qt::Key_Comma:
     case Qt::Key_Left:
       return choose(selected_ < 0 ? 0 : scene_.neighbour(selected_, -1));
@@ -385,9 +201,10 @@ void PipelineCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Down:
       return choose(scene_.alongPath(selected_, 1));
     case Qt::Key_Escape:
-      return select(-1);
+      select(-1);
+      return true;
     default:
-      QAbstractScrollArea::keyPressEvent(event);
+      return false;
   }
 }
 

@@ -11,7 +11,7 @@ namespace pipescope::timeline {
 /// Paints one device iteration of a pipeline: cells, names of stages, phases, and the time or columns above.
 class PipelinePainter {
  public:
-  static constexpr int kGutter = 150;  ///< width of the names
+  static constexpr int kGutter = kNamesWidth;
 
   struct Content {
     const shell::Palette& palette;

@@ -9,6 +9,8 @@
 
 namespace pipescope::timeline {
 
+inline constexpr int kNamesWidth = 150;  ///< of the names on the left of all timelines
+
 /// See base::shortNames.
 QStringList shortNames(const QStringList& names);
 

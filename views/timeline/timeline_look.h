@@ -11,7 +11,7 @@ namespace pipescope::timeline {
 /// What all painters of a timeline need to know. The viewport has a gutter with the names of the rows on the
 /// left, a band with the device iterations and the time axis at the top, and the rows in the rest.
 struct TimelineLook {
-  static constexpr int kGutter = 150;               ///< width of the names
+  static constexpr int kGutter = kNamesWidth;
   static constexpr int kStepBand = 18, kAxis = 22;  ///< heights at the top
   static constexpr int kTop = kStepBand + kAxis;
   static constexpr double kTickSpacing = 120;  ///< pixels between two labels of the axis, at least

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/timeline/page_wheel.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace pipescope::timeline {
@@ -14,9 +15,6 @@ using Look = TimelineLook;
 using geometry::TimeView;
 
 namespace {
-
-/// One notch of a wheel is 120 eighths of a degree.
-constexpr double kNotch = 120, kZoomOfNotch = 1.25, kPanOfNotch = 0.1;
 
 bool isOnRows(const QPoint& position) {
   return position.x() >= Look::kGutter && position.y() >= Look::kTop;
