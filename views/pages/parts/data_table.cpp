@@ -1,9 +1,7 @@
 #include "views/pages/parts/data_table.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
@@ -19,6 +17,7 @@
 #include "views/pages/parts/data_table_cells.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/table_head.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/background.h"
@@ -35,16 +34,11 @@ constexpr int kMeasuredRows = 120, kWrappedRows = 60, kWrappedRoom = 4;
 
 DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent),
-      palette_(palette),
       model_(new SectionTableModel(this)),
       proxy_(new EmptyLast(this)),
-      title_(new QLabel(this)),
-      basis_(new QLabel(this)),
-      count_(new QLabel(this)),
-      filter_(new QLineEdit(this)),
+      head_(new TableHead(palette, this)),
       view_(new QTableView(this)),
       more_(new QToolButton(this)),
-      figure_(new ComparedColumns(this)),
       cells_(new ShareDelegate(palette, view_)),
       columns_(std::make_unique<ColumnFit>(*view_, *model_)) {
   proxy_->setSourceModel(model_);
@@ -54,15 +48,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(6);
-  auto* head = new QHBoxLayout;
-  head->setSpacing(10);
-  head->addWidget(title_);
-  head->addWidget(basis_, 1);
-  head->addWidget(figure_);
-  head->addWidget(count_);
-  head->addWidget(filter_);
-  head->addWidget(more_);
-  layout->addLayout(head);
+  layout->addWidget(head_);
+  head_->addTool(more_);
   more_->setAutoRaise(true);
   more_->setText(QStringLiteral("⋯"));
   more_->setToolTip(tr("Columns, copy, save as CSV"));
@@ -84,12 +71,6 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this,
           [this, popUp](const QPoint& at) { popUp(view_->horizontalHeader()->mapToGlobal(at)); });
   layout->addWidget(view_, 1);
-  filter_->setPlaceholderText(tr("Filter"));
-  filter_->setClearButtonEnabled(true);
-  filter_->setObjectName(QStringLiteral("table_filter"));
-  filter_->setMaximumWidth(220);
-  basis_->setWordWrap(true);  // a long one must not make the page wider than the window
-  filter_->setAccessibleName(tr("Filter"));
   setFilterVisible(false);
   view_->setModel(proxy_);
   view_->setItemDelegate(cells_);
@@ -110,7 +91,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
-  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+  connect(filter(), &QLineEdit::textChanged, this, [this](const QString& text) {
     proxy_->setFilterFixedString(text);
     countRows();
     fitHeight();
@@ -126,12 +107,15 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       Qt::QueuedConnection);
   connect(view_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
-  connect(figure_, QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
-  connect(&palette_, &shell::Palette::changed, this, &DataTable::follow);
-  follow();
+  connect(head_->figure(), QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
+  connect(&palette, &shell::Palette::changed, view_->viewport(), QOverload<>::of(&QWidget::update));
 }
 
 DataTable::~DataTable() = default;
+
+QLineEdit* DataTable::filter() const {
+  return head_->filter();
+}
 
 void DataTable::setTable(sections::SectionTable table, double ticksPerShownUnit,
                          std::optional<geometry::TimeScale> times) {
@@ -213,14 +197,13 @@ void DataTable::chooseColumns() {
   for (int c = 0; c < model_->columnCount(); ++c) {
     const std::string& key = model_->table().columns[static_cast<std::size_t>(c)].key;
     const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
-    view_->setColumnHidden(c, !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
+    view_->setColumnHidden(c, !head_->figure()->shows(key) || (hidden && !head_->figure()->isChosen(key)));
   }
 }
 
 void DataTable::showTable(sections::SectionTable table) {
-  title_->setText(QString::fromStdString(table.title));
-  basis_->setText(QString::fromStdString(table.basis));
-  view_->setAccessibleName(title_->text());
+  head_->setTitle(QString::fromStdString(table.title), QString::fromStdString(table.basis));
+  view_->setAccessibleName(title());
   // Columns that are empty in all rows, or that text leaves out, are hidden.
   std::set<std::string> said;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -246,7 +229,8 @@ void DataTable::showTable(sections::SectionTable table) {
   const bool another = table.key != model_->table().key;
   model_->setTable(std::move(table), perUnit_, times_);
   if (another && !hides_) hidden_.clear();
-  figure_->setTable(model_->table(), [this](const std::string& key) { return hidden_.contains(key); });
+  head_->figure()->setTable(model_->table(),
+                            [this](const std::string& key) { return hidden_.contains(key); });
   if (!same || hides_) chooseColumns();
   countRows();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
@@ -265,8 +249,7 @@ void DataTable::setMarks(std::vector<QPixmap> marks) {
 }
 
 void DataTable::setFilterVisible(bool visible) {
-  filter_->setVisible(visible);
-  count_->setVisible(visible);
+  head_->setFilterVisible(visible);
 }
 
 void DataTable::setRowsShown(int rows, int share) {
@@ -303,7 +286,7 @@ void DataTable::sortBy(int column, Qt::SortOrder order) {
 }
 
 QString DataTable::title() const {
-  return title_->text();
+  return head_->title();
 }
 
 void DataTable::fitColumns() {
@@ -380,11 +363,7 @@ void DataTable::fillHeight() {
 }
 
 void DataTable::countRows() {
-  const int all = model_->rowCount(), now = proxy_->rowCount();
-  filter_->setProperty("rows", now);
-  count_->setText(all != now ? tr("%1 of %2").arg(groupedCount(now), groupedCount(all))
-                  : all == 1 ? tr("1 row")
-                             : tr("%1 rows").arg(groupedCount(all)));
+  head_->setCount(proxy_->rowCount(), model_->rowCount());
 }
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
@@ -416,23 +395,14 @@ QString DataTable::csv() const {
 
 QMenu* DataTable::makeMenu() {
   auto* menu = new QMenu(this);
-  QAction* filter = menu->addAction(tr("Filter"), this, [this] {
-    setFilterVisible(!filter_->isVisible());
-    filter_->isVisible() ? filter_->setFocus() : filter_->clear();
+  QAction* filtering = menu->addAction(tr("Filter"), this, [this] {
+    setFilterVisible(!filter()->isVisible());
+    filter()->isVisible() ? filter()->setFocus() : filter()->clear();
   });
-  filter->setCheckable(true);
-  filter->setChecked(filter_->isVisible());
+  filtering->setCheckable(true);
+  filtering->setChecked(filter()->isVisible());
   addTableActions(*menu, *view_);
   return menu;
-}
-
-void DataTable::follow() {
-  QFont bold = font();
-  bold.setBold(true);
-  title_->setFont(bold);
-  shell::Palette::makeQuiet(*basis_);
-  shell::Palette::makeQuiet(*count_);
-  view_->viewport()->update();
 }
 
 DataTable* addTablePanel(const shell::Palette& palette, QVBoxLayout& column, int rows, QWidget* page) {

@@ -13,7 +13,6 @@
 #include "views/shell/growing.h"
 #include "views/shell/palette.h"
 
-class QLabel;
 class QLineEdit;
 class QMenu;
 class QSortFilterProxyModel;
@@ -24,9 +23,9 @@ class QVBoxLayout;
 namespace pipescope::pages {
 
 class ColumnFit;
-class ComparedColumns;
 class ShareDelegate;
 class SectionTableModel;
+class TableHead;
 
 /// A table with its title and denominator above. It sorts by a click on a heading, filters rows, and its menu
 /// ("⋯" or a right click) selects columns, copies rows and saves CSV. In a comparison it has the figures of
@@ -69,7 +68,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   SectionTableModel* model() const { return model_; }
   QSortFilterProxyModel* shown() const { return proxy_; }
   QTableView* view() const { return view_; }
-  QLineEdit* filter() const { return filter_; }
+  QLineEdit* filter() const;
   QString title() const;
 
  Q_SIGNALS:
@@ -95,16 +94,12 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   int rowsVisible() const;
   static int tallestRow(const QWidget& window);
   void countRows();
-  void follow();
 
-  const shell::Palette& palette_;
   SectionTableModel* model_;
   QSortFilterProxyModel* proxy_;
-  QLabel *title_, *basis_, *count_;
-  QLineEdit* filter_;
+  TableHead* head_;
   QTableView* view_;
   QToolButton* more_;
-  ComparedColumns* figure_;
   sections::SectionTable own_;
   double perUnit_ = 1;
   std::optional<geometry::TimeScale> times_;

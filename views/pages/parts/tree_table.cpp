@@ -2,10 +2,8 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QSortFilterProxyModel>
 #include <QTreeView>
@@ -17,6 +15,7 @@
 #include "views/pages/parts/compared_columns.h"
 #include "views/pages/parts/section_lookup.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/table_head.h"
 #include "views/pages/parts/table_menu.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/background.h"
@@ -33,15 +32,10 @@ constexpr double kSmallerTree = 8.0 / 9;
 
 TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent),
-      palette_(palette),
       model_(new TreeModel(this)),
       proxy_(new QSortFilterProxyModel(this)),
-      title_(new QLabel(this)),
-      basis_(new QLabel(this)),
-      count_(new QLabel(this)),
-      filter_(new QLineEdit(this)),
-      view_(new QTreeView(this)),
-      figure_(new ComparedColumns(this)) {
+      head_(new TableHead(palette, this)),
+      view_(new QTreeView(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -50,22 +44,8 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(6);
-  auto* head = new QHBoxLayout;
-  head->setSpacing(10);
-  head->addWidget(title_);
-  head->addWidget(basis_, 1);
-  head->addWidget(figure_);
-  head->addWidget(count_);
-  head->addWidget(filter_);
-  layout->addLayout(head);
+  layout->addWidget(head_);
   layout->addWidget(view_, 1);
-  filter_->setPlaceholderText(tr("Filter"));
-  filter_->setClearButtonEnabled(true);
-  filter_->setObjectName(QStringLiteral("table_filter"));
-  filter_->setAccessibleName(tr("Filter"));
-  filter_->setMaximumWidth(220);
-  filter_->setMinimumWidth(90);
-  basis_->setWordWrap(true);
   view_->setModel(proxy_);
   view_->setUniformRowHeights(true);
   view_->setSortingEnabled(true);
@@ -79,12 +59,11 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   view_->header()->setStretchLastSection(false);
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
-  connect(filter_, &QLineEdit::textChanged, this, &TreeTable::applyFilter);
+  connect(filter(), &QLineEdit::textChanged, this, &TreeTable::applyFilter);
   connect(view_, &QTreeView::clicked, this,
           [this](const QModelIndex& at) { activate(model_->rowOf(proxy_->mapToSource(at))); });
-  connect(figure_, QOverload<int>::of(&QComboBox::activated), this, &TreeTable::applyFigure);
-  connect(&palette_, &shell::Palette::changed, this, &TreeTable::follow);
-  follow();
+  connect(head_->figure(), QOverload<int>::of(&QComboBox::activated), this, &TreeTable::applyFigure);
+  connect(&palette, &shell::Palette::changed, view_->viewport(), QOverload<>::of(&QWidget::update));
 }
 
 void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
@@ -139,19 +118,20 @@ void TreeTable::applyFigure() {
     const sections::SectionColumn& column = model_->rows().table.columns[static_cast<std::size_t>(c)];
     const std::string& key = column.key;
     const bool hidden = hidden_.contains(ComparedColumns::figureOf(key));
-    view_->setColumnHidden(c, !column.inText || !figure_->shows(key) || (hidden && !figure_->isChosen(key)));
+    view_->setColumnHidden(
+        c, !column.inText || !head_->figure()->shows(key) || (hidden && !head_->figure()->isChosen(key)));
   }
   fitName();
 }
 
 void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameMarks) {
-  title_->setText(text(rows->table.title));
-  basis_->setText(text(rows->table.basis));
-  view_->setAccessibleName(title_->text());
+  head_->setTitle(text(rows->table.title), text(rows->table.basis));
+  view_->setAccessibleName(title());
   const bool another = rows->table.key != model_->rows().table.key;
   if (another) hidden_.clear();
   model_->setRows(rows, perUnit_, sameMarks);
-  figure_->setTable(model_->rows().table, [this](const std::string& key) { return hidden_.contains(key); });
+  head_->figure()->setTable(model_->rows().table,
+                            [this](const std::string& key) { return hidden_.contains(key); });
   view_->header()->setMinimumSectionSize(kTreeColumnRoom);
   setCompact(false);
   extra_ = 0;
@@ -160,10 +140,10 @@ void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameM
     if (c > 0) view_->setColumnWidth(c, columnNeeds(c));
     wholeColumns_[static_cast<std::size_t>(c)] = c > 0 ? view_->columnWidth(c) : 0;
   }
-  if (filter_->text().isEmpty()) {
+  if (filter()->text().isEmpty()) {
     countRows(static_cast<int>(model_->rows().parents.size()));
   } else {
-    applyFilter(filter_->text());
+    applyFilter(filter()->text());
   }
   applyFigure();
 }
@@ -255,11 +235,11 @@ void TreeTable::applyFilter(const QString& words) {
 }
 
 void TreeTable::countRows(int rows) {
-  filter_->setProperty("rows", rows);
-  const int all = static_cast<int>(model_->rows().parents.size());
-  count_->setText(rows != all ? tr("%1 of %2").arg(groupedCount(rows), groupedCount(all))
-                  : all == 1  ? tr("1 row")
-                              : tr("%1 rows").arg(groupedCount(all)));
+  head_->setCount(rows, static_cast<int>(model_->rows().parents.size()));
+}
+
+QLineEdit* TreeTable::filter() const {
+  return head_->filter();
 }
 
 int TreeTable::openTo(int depth, int most) {
@@ -307,7 +287,7 @@ void TreeTable::setRowsShown(int rows) {
 }
 
 QString TreeTable::title() const {
-  return title_->text();
+  return head_->title();
 }
 
 void TreeTable::copy() const {
@@ -341,15 +321,6 @@ bool TreeTable::eventFilter(QObject* watched, QEvent* event) {
     if (isPageKey(*key)) return event->ignore(), true;
   }
   return QWidget::eventFilter(watched, event);
-}
-
-void TreeTable::follow() {
-  QFont bold = font();
-  bold.setBold(true);
-  title_->setFont(bold);
-  shell::Palette::makeQuiet(*basis_);
-  shell::Palette::makeQuiet(*count_);
-  view_->viewport()->update();
 }
 
 }  // namespace pipescope::pages

@@ -9,14 +9,13 @@
 #include "views/shell/beside.h"
 #include "views/shell/palette.h"
 
-class QLabel;
 class QLineEdit;
 class QSortFilterProxyModel;
 class QTreeView;
 
 namespace pipescope::pages {
 
-class ComparedColumns;
+class TableHead;
 
 /// A tree with columns of figures, its title and denominator above. It filters rows with all that lies above
 /// and below them, sorts by a click on a heading, and copies rows. In a comparison it has the figures of both
@@ -51,7 +50,7 @@ class TreeTable : public QWidget, public shell::Beside {
   const TreeRows& ownRows() const { return *own_; }
   QSortFilterProxyModel* shown() const { return proxy_; }
   QTreeView* view() const { return view_; }
-  QLineEdit* filter() const { return filter_; }
+  QLineEdit* filter() const;
   QString title() const;
 
  Q_SIGNALS:
@@ -73,15 +72,11 @@ class TreeTable : public QWidget, public shell::Beside {
   int extraRoom() const;
   int columnNeeds(int column) const;
   void copy() const;
-  void follow();
 
-  const shell::Palette& palette_;
   TreeModel* model_;
   QSortFilterProxyModel* proxy_;
-  QLabel *title_, *basis_, *count_;
-  QLineEdit* filter_;
+  TableHead* head_;
   QTreeView* view_;
-  ComparedColumns* figure_;
   std::shared_ptr<const TreeRows> own_ = withShape({});
   double perUnit_ = 1, sourceTicks_ = 1;
   std::shared_ptr<const TreeRows> source_;  ///< of the other profile
