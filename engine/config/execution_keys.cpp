@@ -81,6 +81,12 @@ void addPrecision(std::vector<Key>& all) {
               "layout where that takes fewer cycles (PopART: enableFullyConnectedPass). It affects "
               "emulated time and memory only.",
               {"fully-connected-pass"}));
+  all.push_back(
+      boolean("execution.use_128bit_conv_unit_load", false,
+              "Load the weights of products and convolutions 128 bits at a time on an IPU, from interleaved "
+              "memory (PopLibs: use128BitConvUnitLoad). Otherwise it takes 64 bits at a time. It affects "
+              "emulated time and memory only.",
+              {"use-128bit-conv-unit-load"}));
 }
 
 }  // namespace

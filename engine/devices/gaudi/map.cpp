@@ -78,6 +78,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case sigmoidGradient:
       return simple(3);
     case divide:
+    case normalise:
       return special(9);
     case reciprocal:
     case sqrt:

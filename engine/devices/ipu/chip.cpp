@@ -41,6 +41,7 @@ base::Result<Chip> readChip(const FigureFile& file) {
   const Float8Figures float8 = readFloat8(read);
   chip.vectorBytes = read.count("vector_width", "B", 4096);
   chip.wideLoadBytes = read.count("wide_load", "B", 4096);
+  chip.weightLoadBytes = chip.vectorBytes;
   read.positiveOr("memory_bandwidth", "B/s", 0);
   read.positiveOr("exchange_bandwidth", "B/s", 0);
   chip.exchangeBytesPerCycle = read.positive("exchange_width", "B/cycle");

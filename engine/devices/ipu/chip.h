@@ -26,7 +26,10 @@ struct Chip {
   std::optional<Float8Support> float8;                       ///< nothing: ampQuarter is 0
   std::int64_t vectorBytes = 8;                              ///< bytes of a vector instruction
   std::int64_t wideLoadBytes = 16;                           ///< per cycle from interleaved memory
-  double exchangeBytesPerCycle = 4;                          ///< what a tile receives, and sends
+  /// Bytes of weights that the AMP takes in per cycle: vectorBytes, or wideLoadBytes where a program asks for
+  /// wide loads.
+  std::int64_t weightLoadBytes = 8;
+  double exchangeBytesPerCycle = 4;     ///< what a tile receives, and sends
   double exchangePairFactor = 2;        ///< speed-up for pairs of tiles that receive the same data
   std::int64_t computeSetOverhead = 0;  ///< cycles of launch and internal sync
   std::int64_t exchangeOverhead = 0;    ///< cycles before the first byte

@@ -166,7 +166,9 @@ class Builder {
     // Except in the AMP and SLIC, one operand must not lie in the memory element of the other or of the
     // result (C: PopLibs, constraints of ConvPartialHorizontalMac, ConvPartialVerticalMac and OuterProduct).
     work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1,
-               sumsAreWide() ? Place::anywhere : Place::anotherElement);
+               weightsAreWide() ? Place::interleaved
+               : sumsAreWide()  ? Place::anywhere
+                                : Place::anotherElement);
     if (form.vertex.method == ConvVertex::Method::slic) {
       work_.hold("OutFieldBuffer", runs([&](const ConvCosts& c) { return slicBufferBytes(c); }), convolve_,
                  convolve_ + 1, Place::interleaved);
@@ -192,6 +194,13 @@ class Builder {
   bool sumsAreWide() const {
     const ConvVertex::Method method = plan_.form.vertex.method;
     return method == ConvVertex::Method::amp || method == ConvVertex::Method::slic;
+  }
+
+  /// Weights that the AMP loads 128 bits at a time need interleaved memory, too.
+  bool weightsAreWide() const {
+    const ConvVertex& vertex = plan_.form.vertex;
+    return chip_.weightLoadBytes > chip_.vectorBytes && vertex.method == ConvVertex::Method::amp &&
+           vertex.filterHeight != 4;
   }
 
   void reduce() {

@@ -143,9 +143,11 @@ std::int64_t zeroCycles(const Chip& chip, const ConvVertex& vertex, const ConvTi
   return (ceilDiv(perWorker, 2) + 5) * chip.workers * tile.outGroups * tile.groups;
 }
 
+/// PopLibs loads weights 64 bits at a time unless use128BitConvUnitLoad is set, and always into filters of
+/// height 4 (C).
 std::int64_t weightLoadCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex) {
   const std::int64_t bytes = vertex.convUnits * weightsPerUnit(shape) * shape.operandBytes();
-  return bytes / (vertex.filterHeight == 4 ? chip.vectorBytes : chip.wideLoadBytes);
+  return bytes / (vertex.filterHeight == 4 ? chip.vectorBytes : chip.weightLoadBytes);
 }
 
 // --- AMP -------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ namespace pipescope::devices::ipu {
 namespace {
 
 constexpr const char *kMemoryProportion = "available_memory_proportion", *kIoTiles = "io_tiles",
-                     *kPartialsType = "partials_type", *kFullyConnectedPass = "fully_connected_pass";
+                     *kPartialsType = "partials_type", *kFullyConnectedPass = "fully_connected_pass",
+                     *kWideWeightLoads = "use_128bit_conv_unit_load";
 
 /// Poplar takes these numbers only.
 base::Status checkIoTiles(std::int64_t tiles) {
@@ -18,7 +19,7 @@ base::Status checkIoTiles(std::int64_t tiles) {
 }  // namespace
 
 std::vector<std::string> settingNames() {
-  return {kMemoryProportion, kIoTiles, kPartialsType, kFullyConnectedPass};
+  return {kMemoryProportion, kIoTiles, kPartialsType, kFullyConnectedPass, kWideWeightLoads};
 }
 
 base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings) {
@@ -31,6 +32,8 @@ base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings)
       options.halfPartials = std::get<std::string>(setting.value) == "float16";
     } else if (setting.name == kFullyConnectedPass) {
       options.jointPlans = std::get<double>(setting.value) != 0;
+    } else if (setting.name == kWideWeightLoads) {
+      options.wideWeightLoads = std::get<double>(setting.value) != 0;
     } else {
       const double proportion = std::get<double>(setting.value);
       if (!(proportion > 0 && proportion <= 1)) {

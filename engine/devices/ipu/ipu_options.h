@@ -11,8 +11,8 @@
 namespace pipescope::devices::ipu {
 
 /// Names of the settings, as FamilySetting::name has them: "available_memory_proportion" (a number, for all
-/// devices or one), "io_tiles" (a number), "partials_type" ("float16" or "float32") and
-/// "fully_connected_pass" (0 or 1).
+/// devices or one), "io_tiles" (a number), "partials_type" ("float16" or "float32"),
+/// "fully_connected_pass" and "use_128bit_conv_unit_load" (0 or 1).
 std::vector<std::string> settingNames();
 
 struct IpuOptions {
@@ -20,9 +20,10 @@ struct IpuOptions {
   /// most 1.
   double memoryProportion = 0.6;
   std::map<int, double> memoryProportionOf;  ///< by device index, where it differs
-  std::int64_t ioTiles = 0;   ///< tiles of each chip that only carry data in and out; the others compute
-  bool halfPartials = false;  ///< products of float16 operands keep their sums in float16 too
-  bool jointPlans = true;     ///< the three products of a trained layer may share one plan
+  std::int64_t ioTiles = 0;      ///< tiles of each chip that only carry data in and out; the others compute
+  bool halfPartials = false;     ///< products of float16 operands keep their sums in float16 too
+  bool jointPlans = true;        ///< the three products of a trained layer may share one plan
+  bool wideWeightLoads = false;  ///< the AMP loads its weights 128 bits at a time instead of 64
 
   double proportionOf(int device) const {
     const auto own = memoryProportionOf.find(device);

@@ -40,7 +40,7 @@ class IpuSystem final : public System {
         hostBytesPerSecond_(hostBytesPerSecond),
         streaming_(streaming),
         machine_(machine),
-        computing_(withoutTiles(chip_, options_.ioTiles)),
+        computing_(programChip(chip_, options_)),
         planner_(computing_),
         links_(ladder_.links()) {
     for (int i = 0; i < ladder_.devices(); ++i) {
@@ -160,8 +160,10 @@ class IpuSystem final : public System {
     return std::max(1, count);
   }
 
-  static Chip withoutTiles(Chip chip, std::int64_t tiles) {
-    chip.tiles -= tiles;
+  /// The chip as programs with these options use it.
+  static Chip programChip(Chip chip, const IpuOptions& options) {
+    chip.tiles -= options.ioTiles;
+    if (options.wideWeightLoads) chip.weightLoadBytes = chip.wideLoadBytes;
     return chip;
   }
 

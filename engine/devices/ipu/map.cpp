@@ -29,7 +29,9 @@ std::int64_t codeBytesOf(MapFunction function) {
 std::string vertexType(const ops::Map& work) {
   const std::string type = isHalf(work.type) ? "half" : "float";
   const std::string suffix = work.inPlace ? "InPlace" : "";
-  const std::string arguments = suffix + "<" + toString(work.function) + "," + type + ">";
+  const MapFunction function =
+      work.function == MapFunction::normalise ? MapFunction::multiply : work.function;
+  const std::string arguments = suffix + "<" + toString(function) + "," + type + ">";
   if (isNonLinearity(work.function)) return "popnn::NonLinearity1D" + arguments;
   return (work.operands > 1 ? "popops::BinaryOp1D" : "popops::UnaryOp1D") + arguments;
 }

@@ -13,6 +13,7 @@ namespace pipescope::ops {
 ///   adam                  a whole Adam update: both moments, the direction and the step
 ///   adam_step             m ÷ (√(s · v) + ε): the direction in which Adam, LAMB and RMSprop go
 ///   complex_multiply_add  y + a · x in complex numbers
+///   normalise             x ÷ s, where s is the same for a whole row: a device may invert each s once
 ///   overlap               tests how far two boxes overlap (intersection over union)
 ///   scaled_add            y + a · x
 ///   square_scaled_add     y + a · x²
@@ -71,6 +72,7 @@ namespace pipescope::ops {
   X(minimum, "minimum")                           \
   X(multiply, "multiply")                         \
   X(negate, "negate")                             \
+  X(normalise, "normalise")                       \
   X(notEqual, "not_equal")                        \
   X(overlap, "overlap")                           \
   X(pow, "pow")                                   \

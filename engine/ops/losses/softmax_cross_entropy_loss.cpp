@@ -166,7 +166,7 @@ std::vector<Work> gradLossWork(const OperatorCall& call) {
       {Map{MapFunction::subtract, scores, 2, type, false}, 1, "Shift"},
       {Map{MapFunction::exp, scores, 1, type, true}, 1, "Exp"},
       {Reduce{ReduceFunction::sum, plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
-      {Map{MapFunction::divide, scores, 2, type, true}, 1, "Normalise"},
+      {Map{MapFunction::normalise, scores, 2, type, true}, 1, "Normalise"},
       {Scatter{plan->labels(), 1, scores, true, type}, 1, "OneHot"}};
   const bool scaled = call.has(0) || call.has(3) || plan->reduction == Reduction::mean;
   if (scaled) work.push_back({Map{MapFunction::multiply, scores, 2, type, true}, 1, "Scale"});

@@ -128,7 +128,7 @@ std::vector<Work> softmaxWork(const OperatorCall& call) {
                          {Reduce{ReduceFunction::sum, outputs, rows.depth, neighbours, type}, 1, "Sum"}};
   if (kLog) work.push_back({Map{MapFunction::log, outputs, 1, type, true}, 1, "Log"});
   work.push_back(
-      {Map{kLog ? MapFunction::subtract : MapFunction::divide, all, 2, type, true}, 1, "Normalise"});
+      {Map{kLog ? MapFunction::subtract : MapFunction::normalise, all, 2, type, true}, 1, "Normalise"});
   return work;
 }
 

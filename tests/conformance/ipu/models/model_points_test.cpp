@@ -192,32 +192,13 @@ TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
                     {{1, 1796}, {2, 2356}, {4, 2957}, {8, 3377}, {16, 3903}, {64, 0}});
 }
 
-/// PopRT's table (graphcore/PopRT, examples/bert). Its program leaves Gelu and the norms in float32 and has
-/// 32 I/O tiles. It ran out of memory from batch 32 on; here 32 takes 583 KiB of the fullest tile's 624.
-TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
-  // These rows stay out of the other points' bounds, because the program is slower than PopRT's benchmarks of
-  // the same encoder on the same card. ViT-Base (below; 197 tokens, 12 layers of 768) does 1.26 times as many
-  // multiply-adds a second at batch 8, and at batch 32 1.44 times as many as this program at its last batch,
-  // 16. The benchmarks fuse the parts of attention and let PopRT insert copies that improve layouts
-  // (fused_attention, enable_insert_remap); this program does neither. Its table does not say whether the
-  // data came from the host, and memory is short at batch 16: without its custom Gelu, the rate falls there
-  // from 1,208 to 488. What lacks grows with the attention scores, 29 to 35 cycles of a tile for each, which
-  // is what three copies of 2-byte pieces take (PopLibs' regression); the mask and the scale of the scores
-  // explain two. Nobody published a profile that says which copies they are.
-  Changes wide = kHalf;
-  wide["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
-  wide["execution.io_tiles"] = "32";
-  compareThroughput(
-      "8.6 BERT-base, 256 tokens, fp16", kBertBase, wide,
-      {{1, 766, 0.37}, {2, 1012, 0.34}, {4, 1352, 0.23}, {8, 1578, 0.22}, {16, 1657, 0.29}, {64, 0}});
-}
-
 /// PopRT's benchmarks of 128 tokens, with the options of their programs (graphcore/PopRT, benchmarks/bert).
 /// The programs fuse the parts of attention, which the emulator does not.
 TEST(ModelPoints, ThroughputOf128TokensOnAC600) {
   const std::string base = std::string(kBertBase).replace(std::string(kBertBase).find("256"), 3, "128");
   Changes options = kHalf;
   options["execution.available_memory_proportion"] = "0.4";
+  options["execution.use_128bit_conv_unit_load"] = "true";
   compareThroughput("8.6 BERT-base, 128 tokens, fp16", base.c_str(), options, {{16, 4817}});
   options["execution.float32_operators"] = R"(["Gelu"])";
   compareThroughput("8.6 BERT-base, 128 tokens, Gelu in float32", base.c_str(), options, {{128, 5672}});
@@ -228,6 +209,7 @@ TEST(ModelPoints, ThroughputOf128TokensOnAC600) {
   large["model.heads"] = "16";
   large["model.feed_forward"] = "4096";
   large["execution.available_memory_proportion"] = "0.15";
+  large["execution.use_128bit_conv_unit_load"] = "true";
   compareThroughput("8.6 BERT-Large, 128 tokens, fp16", base.c_str(), large, {{18, 1473}});
 }
 
@@ -253,7 +235,10 @@ name = "c600"
   Changes options = kHalf;
   options["execution.available_memory_proportion"] = "1.0";
   options["execution.io_tiles"] = "32";
-  compareThroughput("8.6 ViT-Base, 197 tokens, fp16", vit, options, {{8, 2600}, {32, 3109}});
+  compareThroughput("8.6 ViT-Base, 197 tokens, fp16", vit, options, {{8, 2600}});
+  // From batch 32 on, the program asks for wide loads.
+  options["execution.use_128bit_conv_unit_load"] = "true";
+  compareThroughput("8.6 ViT-Base, 197 tokens, fp16", vit, options, {{32, 3109}});
 }
 
 /// Milliseconds of a micro-batch's forward, repeated forward and backward passes over all stages.
