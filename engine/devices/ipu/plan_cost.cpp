@@ -209,6 +209,7 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   // The vertex writes what it multiplies in the type of its operands, and nothing is added to it (C: PopLibs,
   // OuterProduct.cpp).
   if (vertex.method == ConvVertex::Method::outerProduct) form.shape.halfPartials = form.shape.half;
+  if (vertex.halfResult) form.shape.halfPartials = true;
   form.swapped = swapped;
   form.expanded = expanded;
   form.vertex = vertex;
