@@ -43,10 +43,21 @@ void takeElement(PoolDivision& division, const UnitShape& shape, std::int64_t by
   division.take(bytes, kLow, use);
 }
 
+std::int64_t wideOf(const UnitDemand& demand, std::size_t i) {
+  return i < demand.alwaysInterleaved.size() ? demand.alwaysInterleaved[i] : 0;
+}
+
+/// Takes room for all that needs interleaved memory.
+void takeWide(PoolDivision& division, const UnitDemand& demand) {
+  for (std::size_t i = 0; i < demand.alwaysLive.size(); ++i)
+    division.take(wideOf(demand, i), kHigh, Use::alwaysLive, i);
+  division.take(demand.interleaved, kHigh, Use::interleaved);
+}
+
 /// Takes room for all that does not need interleaved memory.
 void takeOthers(PoolDivision& division, const UnitShape& shape, const UnitDemand& demand) {
   for (std::size_t i = 0; i < demand.alwaysLive.size(); ++i)
-    division.take(demand.alwaysLive[i], kLow, Use::alwaysLive, i);
+    division.take(demand.alwaysLive[i] - wideOf(demand, i), kLow, Use::alwaysLive, i);
   const std::int64_t others = demand.all - demand.interleaved - demand.ownElement - demand.anotherElement;
   division.take(std::max<std::int64_t>(0, others), kLow, Use::anywhere);
   takeElement(division, shape, demand.ownElement, Use::ownElement);
@@ -62,18 +73,18 @@ const char* nameOf(UnitRegion region) {
 
 std::vector<UnitPool> unitPools(const UnitShape& shape, const UnitDemand& demand) {
   PoolDivision division(shape);
-  division.take(demand.interleaved, kHigh, Use::interleaved);
+  takeWide(division, demand);
+  const std::int64_t wide = division.used(kHigh);
   takeOthers(division, shape, demand);
   // The two halves of an interleaved element hold words by turns (X: in PopLibs' benchmark results, sums
   // begin a multiple of 32 KiB behind the start of interleaved memory where operands lie there too).
-  const std::int64_t element = 2 * shape.elementBytes, spilled = division.used(kHigh) - demand.interleaved;
+  const std::int64_t element = 2 * shape.elementBytes, spilled = division.used(kHigh) - wide;
   const std::int64_t from = (std::max<std::int64_t>(0, spilled) + element - 1) / element * element;
-  if (demand.interleaved > 0 && spilled > 0 &&
-      from + demand.interleaved <= shape.bytes - shape.interleavedStart) {
+  if (wide > 0 && spilled > 0 && from + wide <= shape.bytes - shape.interleavedStart) {
     division = PoolDivision(shape);
     takeOthers(division, shape, demand);
     division.take(from - spilled, kHigh, Use::gap);
-    division.take(demand.interleaved, kHigh, Use::interleaved);
+    takeWide(division, demand);
   }
   if (division.used(kHigh) > 0) division.take(division.left(kLow), kLow, Use::gap);
   return std::move(division).pools();

@@ -28,6 +28,8 @@ struct UnitDemand {
   std::int64_t interleaved = 0;     ///< of what must lie in interleaved memory
   std::int64_t ownElement = 0;      ///< of what needs a memory element of its own
   std::int64_t anotherElement = 0;  ///< of what needs a memory element besides that
+  /// The bytes of each entry of `alwaysLive` that must lie in interleaved memory. Missing entries are 0.
+  std::vector<std::int64_t> alwaysInterleaved = {};
 };
 
 enum class UnitRegion : std::uint8_t { nonInterleaved = 0, interleaved = 1, overflowed = 2 };

@@ -244,9 +244,14 @@ class Builder {
     copies("Output/OnTileCopy", costs_.output);
     // Each serial part writes its results.
     if (plan_.form.serial > 1) written_ = partsFrom_;
+    // Without a reduction or a cast, the vertex itself writes the result.
+    const Place place =
+        costs_.stages.count == 0 && costs_.cast == 0 && sumsAreWide() ? Place::interleaved : Place::anywhere;
     if (first < work_.steps.size()) {
-      work_.hold("Output", everywhere(costs_.outputBytes), written_, work_.steps.size());
+      work_.hold("Output", everywhere(costs_.outputBytes), written_, work_.steps.size(), place);
       written_ = first;
+    } else if (plan_.form.serial == 1) {
+      work_.resultPlace = place;
     }
     work_.resultFrom = written_;
     // The weight gradients of repeated products (the steps of a sequence) are summed in the order in which

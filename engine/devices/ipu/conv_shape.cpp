@@ -38,6 +38,16 @@ ConvDim reversed(const ConvDim& dim) {
   return back;
 }
 
+/// The same product without the zeros between inputs, if each of them only makes results of zero, which are
+/// put between the others afterwards (C: PopLibs, ConvModel.cpp, canDeferDilation).
+ConvDim withDeferredDilation(ConvDim dim) {
+  if (dim.kernel == 1 && dim.stride == 1 && dim.padding == 0 && dim.inputDilation > 1) {
+    dim.inputDilation = 1;
+    dim.output = dim.input;
+  }
+  return dim;
+}
+
 /// The convolution that gives the kernel's gradient: the output's gradient acts as a kernel that slides over
 /// the input.
 ConvDim ofKernel(const ConvDim& dim) {
@@ -174,7 +184,7 @@ ConvShape inputGradient(const ops::Contraction& c, ConvShape shape) {
   shape.pass = ProductPass::inputGradient;
   std::swap(shape.inputChannels, shape.outputChannels);
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
-    shape.dims[i] = c.transposed ? untransposed(c, i) : reversed(shape.dims[i]);
+    shape.dims[i] = c.transposed ? untransposed(c, i) : withDeferredDilation(reversed(shape.dims[i]));
   }
   return shape;
 }
@@ -266,24 +276,51 @@ ConvShape expandDim(ConvShape shape, std::size_t index) {
   return shape;
 }
 
+std::vector<std::int64_t> groupFactors(const ConvShape& shape) {
+  std::vector<std::int64_t> factors{1};
+  const std::int64_t channels = shape.inputChannels;
+  if (shape.quarter || shape.groups == 1 || channels > (shape.half ? 2 : 1)) return factors;
+  const std::int64_t least = shape.half ? 4 : 2, most = shape.half ? 16 : 8;
+  for (std::int64_t factor = least / channels; factor <= most / channels; factor *= 2)
+    factors.push_back(factor);
+  return factors;
+}
+
+ConvShape combineGroups(ConvShape shape, std::int64_t factor) {
+  shape.groups = (shape.groups + factor - 1) / factor;
+  shape.inputChannels *= factor;
+  shape.outputChannels *= factor;
+  return shape;
+}
+
 ConvShape flatten(const ConvShape& shape) {
   ConvShape flat = shape;
-  std::int64_t positions = flat.batch;
-  std::size_t kept = 0;
+  for (ConvDim& dim : flat.dims) dim = ConvDim{};
+  flat.dimCount = 0;
+  std::int64_t positions = shape.batch;
+  std::size_t last = shape.dimCount;  // of the axes that can be merged
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
-    if (shape.dims[i].plain()) {
-      positions *= shape.dims[i].output;
-    } else {
-      flat.dims[kept++] = shape.dims[i];
+    if (shape.dims[i].plain()) last = i;
+  }
+  // A single axis gets a second one before it, which the batch becomes.
+  const bool extra = shape.dimCount == 0 || (shape.dimCount == 1 && last == 1);
+  if (!extra && last == shape.dimCount) return shape;
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    if (shape.dims[i].plain()) positions *= shape.dims[i].output;
+  }
+  const auto addPositions = [&] {
+    ConvDim& dim = flat.dims[flat.dimCount++];
+    dim.input = dim.output = positions;
+  };
+  if (extra) addPositions();
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    if (i == last) {
+      addPositions();
+    } else if (!shape.dims[i].plain()) {
+      flat.dims[flat.dimCount++] = shape.dims[i];
     }
   }
-  const bool anyPlain = kept < shape.dimCount || shape.dimCount == 0;
-  if (!anyPlain) return flat;
-  for (std::size_t i = kept; i < kMaximumDims; ++i) flat.dims[i] = ConvDim{};
   flat.batch = 1;
-  flat.dims[kept] = ConvDim{};
-  flat.dims[kept].input = flat.dims[kept].output = positions;
-  flat.dimCount = kept + 1;
   return flat;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/devices/ipu/chip.h"
 #include "engine/ops/core/work.h"
@@ -75,7 +76,13 @@ ConvShape swapOperands(ConvShape shape);
 ConvShape transposedProduct(ConvShape shape);
 /// Moves the kernel elements of an axis into the input channels; the input is copied once for each element.
 ConvShape expandDim(ConvShape shape, std::size_t dim);
-/// Merges the batch and all axes that only match positions into one axis.
+/// The numbers of groups that may be done as one group with more channels, 1 among them. (C: PopLibs,
+/// ConvPlan.cpp, getCombineConvGroupCandidates.)
+std::vector<std::int64_t> groupFactors(const ConvShape& shape);
+/// Makes so many groups one, whose other weights are zeros.
+ConvShape combineGroups(ConvShape shape, std::int64_t factor);
+/// Merges the batch and all axes that only match positions into the innermost of these axes. (C: PopLibs,
+/// ConvModel.cpp, calculateFlattenedParams; a convolution of one axis gets an outer one there.)
 ConvShape flatten(const ConvShape& shape);
 
 }  // namespace pipescope::devices::ipu

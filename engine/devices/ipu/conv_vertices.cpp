@@ -43,6 +43,25 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   }
 }
 
+/// If the channels fit into a unit and the kernel has one element, the vertex writes the float16 result
+/// itself, with twice as many units (C: ConvVertexType.cpp, getConvVertexAMPCandidates: "the vertex output
+/// type can be smaller than the partial type if no reduction is required afterwards").
+void addAmpOfResults(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
+  const std::int64_t weights = weightsPerUnit(shape);
+  if (!shape.half || shape.halfPartials || shape.inputChannels > weights) return;
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    if (shape.dims[i].kernel != 1) return;
+  }
+  ConvShape result = shape;
+  result.halfPartials = true;
+  std::vector<ConvVertex> more;
+  addAmp(chip, result, more);
+  for (ConvVertex& vertex : more) {
+    vertex.halfResult = true;
+    if (roundUp(shape.inputChannels, vertex.inGroup) == weights) vertices.push_back(vertex);
+  }
+}
+
 void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   // The rows of the kernel are done four elements at a time.
   if (!shape.half || shape.dimCount == 0 || shape.dims[shape.dimCount - 1].kernel == 1) return;
@@ -345,6 +364,7 @@ std::int64_t weightsPerUnit(const ConvShape& shape) {
 
 std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
+  addAmpOfResults(chip, shape, vertices);
   addAmp(chip, shape, vertices);
   // PopLibs has no multiply-accumulate vertices for float8, but SLIC ones (C), which are not modelled yet.
   if (shape.quarter) return vertices;

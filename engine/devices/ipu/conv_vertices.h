@@ -19,6 +19,9 @@ struct ConvVertex {
   std::int64_t inGroup = 1, outGroup = 1;
   std::int64_t convUnits = 0;     ///< AMP
   std::int64_t filterHeight = 1;  ///< AMP: rows of the kernel that fill up the input channels of a unit
+  /// Whether the vertex sums in float16, though the product's sums are float32: one pass over the input
+  /// channels makes the whole result, and nothing is added to it.
+  bool halfResult = false;
 
   friend bool operator==(const ConvVertex&, const ConvVertex&) = default;
 };

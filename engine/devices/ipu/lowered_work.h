@@ -60,6 +60,8 @@ struct LoweredWork {
   std::vector<ProgramStep> steps;
   std::vector<Temporary> temporaries;
   std::size_t resultFrom = 0;  ///< the first step that writes the result, which needs no memory before
+  /// Where the result must lie, because the vertex that makes it writes it there itself.
+  Temporary::Place resultPlace = Temporary::Place::anywhere;
 
   /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, LoweredVertex vertices);

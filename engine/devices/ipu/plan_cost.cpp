@@ -199,8 +199,9 @@ std::int64_t ConvSplit::tiles() const {
 }
 
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
-                  const ConvVertex& vertex, std::int64_t serial) {
+                  const ConvVertex& vertex, std::int64_t serial, std::int64_t combined) {
   ConvForm form;
+  form.combined = combined;
   form.unpadded = unpadded;
   form.shape = unpadded;
   form.shape.groups = roundUp(unpadded.groups, vertex.groupGroup);
@@ -209,6 +210,7 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   // The vertex writes what it multiplies in the type of its operands, and nothing is added to it (C: PopLibs,
   // OuterProduct.cpp).
   if (vertex.method == ConvVertex::Method::outerProduct) form.shape.halfPartials = form.shape.half;
+  if (vertex.halfResult) form.shape.halfPartials = true;
   form.swapped = swapped;
   form.expanded = expanded;
   form.vertex = vertex;
@@ -222,10 +224,10 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   const bool padOut = !unpadded.matmul && form.shape.outputChannels != unpadded.outputChannels;
   const bool update = unpadded.pass == ProductPass::weightGradient, matmul = unpadded.matmul;
   const bool turned = swapped != matmul;  // Matrix products lie in memory as their swapped form wants them.
-  const bool moved = anyOf(expanded) || turned || padIn || (update && !matmul);
+  const bool moved = anyOf(expanded) || turned || combined > 1 || padIn || (update && !matmul);
   form.arrangeInput = moved || (matmul && unpadded.pass != ProductPass::forward);
   form.arrangeWeights = moved || padOut || (!matmul && unpadded.pass == ProductPass::inputGradient);
-  form.arrangeOutput = swapped != (matmul || update) || padOut || (matmul && update);
+  form.arrangeOutput = swapped != (matmul || update) || combined > 1 || padOut || (matmul && update);
   form.regroupOutput = !form.arrangeOutput && !matmul && vertex.outGroup != weightsPerUnit(unpadded);
   return form;
 }

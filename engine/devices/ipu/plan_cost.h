@@ -54,6 +54,7 @@ struct ConvForm {
   ConvShape unpadded;
   bool swapped = false;
   std::array<bool, kMaximumDims> expanded{};
+  std::int64_t combined = 1;  ///< groups of the product that are one group of the form
   ConvVertex vertex;
   std::int64_t serial = 1;  ///< parts of the output channels that are done one after another
   bool arrangeEach =
@@ -70,7 +71,7 @@ struct ConvForm {
 };
 
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
-                  const ConvVertex& vertex, std::int64_t serial);
+                  const ConvVertex& vertex, std::int64_t serial, std::int64_t combined = 1);
 
 /// The form of a product in a joint plan. Its weights keep their layout, so only channels that do not fill
 /// groups need arranging.

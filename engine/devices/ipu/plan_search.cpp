@@ -63,7 +63,8 @@ class SplitSearch {
       addAxis(shape.dims[i].output, &ConvSplit::output, &ConvTile::output, i);
     resultAxes_ = axes_.size();
     addAxis(form.inGrains, &ConvSplit::inChannels, &ConvTile::inGroups, slic);
-    for (std::size_t i = 0; i < shape.dimCount; ++i)
+    // (C: PopLibs, ConvModel.cpp, constructModel: the innermost axis of the kernel is not cut.)
+    for (std::size_t i = 0; i + 1 < shape.dimCount; ++i)
       addAxis(shape.dims[i].kernel, &ConvSplit::kernel, &ConvTile::kernel, i);
     // The most parts into which the axes from i on can be cut.
     mostParts_.resize(axes_.size() + 1, 1);

@@ -33,20 +33,24 @@ void addForms(const Chip& chip, const ConvShape& shape, bool swapped, std::int64
     bool useful = true;
     for (std::size_t i = 0; i < shape.dimCount && useful; ++i) {
       if (((set >> i) & 1) == 0) continue;
-      useful = !base.dims[i].expanded();
+      // (C: PopLibs, ConvPlan.cpp, getExpandDimsCandidates.)
+      useful = !base.dims[i].expanded() && base.dims[i].input >= base.dims[i].kernel;
       expanded[i] = true;
       changed = expandDim(changed, i);
     }
     if (!useful) continue;
     const ConvShape flat = flatten(changed);
-    for (const ConvVertex& vertex : convVertices(chip, flat)) {
-      ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
-      // The number of serial parts must divide the groups of output channels, or the last part would have
-      // another shape.
-      if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
-      forms.push_back(form);
-      form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
-      if (form.arrangeEach) forms.push_back(form);
+    for (const std::int64_t factor : groupFactors(flat)) {
+      const ConvShape combined = combineGroups(flat, factor);
+      for (const ConvVertex& vertex : convVertices(chip, combined)) {
+        ConvForm form = makeForm(combined, swapped, expanded, vertex, serial, factor);
+        // The number of serial parts must divide the groups of output channels, or the last part would have
+        // another shape.
+        if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
+        forms.push_back(form);
+        form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
+        if (form.arrangeEach) forms.push_back(form);
+      }
     }
   }
 }
@@ -100,7 +104,7 @@ std::string textOf(const ConvShape& shape) {
 
 bool sameButForParts(const ConvForm& a, const ConvForm& b) {
   return a.swapped == b.swapped && a.unpadded == b.unpadded && a.expanded == b.expanded &&
-         a.vertex == b.vertex;
+         a.combined == b.combined && a.vertex == b.vertex;
 }
 
 /// Skip a form if a split into a divisor of its serial parts was no faster: a product in more serial parts

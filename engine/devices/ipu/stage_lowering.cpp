@@ -222,8 +222,10 @@ class StageLowering {
       if (!hasItsTiles(work)) lowered.moveTo(context_.chip, firstTileOf(stage, op));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
-      if (op.work.size() == 1 && work.repeat == 1)
+      if (op.work.size() == 1 && work.repeat == 1) {
         written = firstOfWork + static_cast<std::int32_t>(lowered.resultFrom);
+        placeResults(stage, op, lowered.resultPlace);
+      }
       for (const ProgramStep& step : lowered.steps)
         addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
       if (const auto* copy = std::get_if<ops::HostCopy>(&work.item);
@@ -235,6 +237,14 @@ class StageLowering {
     }
     tensors_[&stage].lives.operatorAt(op, written, memory_.steps());
     return {};
+  }
+
+  void placeResults(const StagePlan& stage, const PlanOperator& op, Temporary::Place place) {
+    for (const compile::PlanTensorId id : op.outputs) {
+      if (!id.valid()) continue;
+      const std::size_t variable = tensors_.at(&stage).variables[static_cast<std::size_t>(id.value)];
+      if (variable != kNowhere) memory_.place(variable, place);
+    }
   }
 
   /// Whether the work uses all tiles, or those for input and output.

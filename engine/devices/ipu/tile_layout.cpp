@@ -57,10 +57,10 @@ void TileLayout::addOverflow(std::int64_t tile, std::int64_t bytes) {
   }
 }
 
-TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
+TileLayout layOutTiles(const Chip& chip, const std::map<std::string, TileCategory>& alwaysLive,
                        const TilePeaks& peaks) {
   std::vector<Category> categories;
-  std::vector<const std::vector<std::int64_t>*> amounts;
+  std::vector<const TileCategory*> amounts;
   for (const auto& [name, tiles] : alwaysLive) {
     categories.emplace_back(name, true);
     amounts.push_back(&tiles);
@@ -71,8 +71,9 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
   const auto asBefore = [&](std::size_t i) {
     return i > 0 && peaks.all[i] == peaks.all[i - 1] && peaks.wide[i] == peaks.wide[i - 1] &&
            peaks.own[i] == peaks.own[i - 1] && peaks.another[i] == peaks.another[i - 1] &&
-           std::all_of(amounts.begin(), amounts.end(),
-                       [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
+           std::all_of(amounts.begin(), amounts.end(), [i](const TileCategory* tiles) {
+             return tiles->bytes[i] == tiles->bytes[i - 1] && tiles->wide[i] == tiles->wide[i - 1];
+           });
   };
   const model::UnitShape shape{chip.bytesPerTile, chip.interleavedStart, chip.elementBytes};
   std::int64_t over = 0;
@@ -85,8 +86,11 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
       if (over > 0) layout.addOverflow(tile, over);
       continue;
     }
-    model::UnitDemand demand{{}, peaks.all[i], peaks.wide[i], peaks.own[i], peaks.another[i]};
-    for (const auto* tiles : amounts) demand.alwaysLive.push_back((*tiles)[i]);
+    model::UnitDemand demand{{}, peaks.all[i], peaks.wide[i], peaks.own[i], peaks.another[i], {}};
+    for (const TileCategory* tiles : amounts) {
+      demand.alwaysLive.push_back(tiles->bytes[i]);
+      demand.alwaysInterleaved.push_back(tiles->wide[i]);
+    }
     std::vector<RegionBytes> here(categories.size());
     RegionBytes sharedHere{}, gaps{};
     std::int64_t end = 0;

@@ -30,8 +30,13 @@ struct TileLayout {
   void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
+/// What one category holds on each tile all the time, and how much of it must lie in interleaved memory.
+struct TileCategory {
+  std::vector<std::int64_t> bytes, wide;
+};
+
 /// Lays out each tile as profiler/model/unit_pools.h does, with the always-live categories by name.
-TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
+TileLayout layOutTiles(const Chip& chip, const std::map<std::string, TileCategory>& alwaysLive,
                        const TilePeaks& peaks);
 
 }  // namespace pipescope::devices::ipu

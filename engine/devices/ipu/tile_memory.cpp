@@ -129,13 +129,19 @@ void TileMemory::addLife(std::size_t variable, std::int32_t first, std::int32_t 
   if (first < end) variables_[variable].row.lives.push_back({first, end});
 }
 
-std::map<std::string, TileMemory::PerTile> TileMemory::alwaysLiveByCategory() const {
-  std::map<std::string, PerTile> byCategory;
+void TileMemory::place(std::size_t variable, Temporary::Place place) {
+  if (place != Temporary::Place::anywhere) variables_[variable].row.place = place;
+}
+
+std::map<std::string, TileCategory> TileMemory::alwaysLiveByCategory() const {
+  std::map<std::string, TileCategory> byCategory;
   for (const Variable& variable : variables_) {
     if (!variable.row.alwaysLive) continue;
-    PerTile& tiles = byCategory[unitCategoryOf(variable.row)];
-    tiles.resize(static_cast<std::size_t>(whole_.tiles));
-    addTo(tiles, variable.runs);
+    TileCategory& tiles = byCategory[unitCategoryOf(variable.row)];
+    tiles.bytes.resize(static_cast<std::size_t>(whole_.tiles));
+    tiles.wide.resize(static_cast<std::size_t>(whole_.tiles));
+    addTo(tiles.bytes, variable.runs);
+    if (variable.row.place == model::MemoryPlace::interleaved) addTo(tiles.wide, variable.runs);
   }
   return byCategory;
 }

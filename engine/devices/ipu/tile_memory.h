@@ -46,6 +46,8 @@ class TileMemory {
   void addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage);
   /// Marks the variable as live in steps [first, end).
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
+  /// Puts a tensor where the vertex that makes it can write it.
+  void place(std::size_t variable, Temporary::Place place);
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
   /// The tile that holds the first element of a tensor.
   std::int64_t startOf(std::size_t variable) const { return variables_[variable].start; }
@@ -59,12 +61,11 @@ class TileMemory {
     TileRuns runs;
     std::int64_t start = 0;  ///< of a tensor: its first tile
   };
-  using PerTile = std::vector<std::int64_t>;
 
   void add(Variable variable);
   /// Adds the vertices of a type that run on the tiles with cycles in the last step.
   void addUse(const LoweredVertex& use, const TileRuns& cycles);
-  std::map<std::string, PerTile> alwaysLiveByCategory() const;
+  std::map<std::string, TileCategory> alwaysLiveByCategory() const;
   TilePeaks replay(LoweredMemory& memory) const;
   std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;
   /// The step at which the tile is fullest, not counting what is always live; −1: the tile holds nothing

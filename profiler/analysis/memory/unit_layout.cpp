@@ -157,6 +157,8 @@ class UnitLayouter {
     model::UnitDemand demand = demandOf(items);
     for (const LayoutVariable* variable : always) {
       demand.alwaysLive.push_back(variable->bytes);
+      demand.alwaysInterleaved.push_back(
+          variable->row.place == model::MemoryPlace::interleaved ? variable->bytes : 0);
       layout_.alwaysLive.push_back(categoryOf(*variable));
     }
     layout_.pools = unitPools(shape, demand);

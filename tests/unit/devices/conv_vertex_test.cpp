@@ -2,6 +2,9 @@
 // notebooks.
 #include "engine/devices/ipu/conv_vertices.h"
 
+#include <algorithm>
+
+#include "engine/devices/ipu/plan_cost.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {
@@ -57,6 +60,33 @@ TEST(ConvVertex, FormulaByHand) {
   EXPECT_EQ(convVertexCycles(testing::chipOf("bow"), rowsBy16(1024),
                              {ConvVertex::Method::amp, 1, 16, 16, 16, 1}, tile),
             4385);
+}
+
+/// Sixteen channels fill a unit once, so a float16 result needs no float32 sums (PopLibs,
+/// ConvVertexType.cpp).
+TEST(ConvVertex, FewChannelsMakeFloat16ResultsAtOnce) {
+  const auto vertices = [](std::int64_t channels, std::int64_t kernel) {
+    ConvShape shape = rowsBy16(64);
+    shape.halfPartials = false;
+    shape.inputChannels = channels;
+    shape.dims[0].kernel = kernel;
+    std::vector<std::int64_t> groups;
+    for (const ConvVertex& vertex : convVertices(testing::chipOf("mk2"), shape)) {
+      if (!vertex.halfResult) continue;
+      const ConvForm form = makeForm(shape, false, {}, vertex, 1);
+      EXPECT_TRUE(form.shape.halfPartials);
+      EXPECT_EQ(form.shape.inputChannels, 16);
+      groups.push_back(vertex.inGroup);
+    }
+    std::ranges::sort(groups);
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    return groups;
+  };
+  EXPECT_EQ(vertices(16, 1), (std::vector<std::int64_t>{4, 8, 16}));
+  EXPECT_EQ(vertices(12, 1), (std::vector<std::int64_t>{8, 16}));
+  EXPECT_EQ(vertices(5, 1), (std::vector<std::int64_t>{16}));
+  EXPECT_TRUE(vertices(17, 1).empty());
+  EXPECT_TRUE(vertices(16, 3).empty());
 }
 
 TEST(ConvVertex, VerticalMacByHand) {

@@ -264,7 +264,8 @@ TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
       if (!oneOutput) split.outChannels = part(plan->form.outGrains, left);
       for (std::size_t d = 0; d < plan->form.shape.dimCount; ++d) {
         split.output[d] = part(plan->form.shape.dims[d].output, left);
-        split.kernel[d] = part(plan->form.shape.dims[d].kernel, left);
+        // The innermost axis of the kernel stays whole.
+        if (d + 1 < plan->form.shape.dimCount) split.kernel[d] = part(plan->form.shape.dims[d].kernel, left);
       }
       const ConvCosts costs = costsOf(mk2, plan->form, split, largestTile(plan->form, split), cache);
       if (static_cast<double>(costs.temporaryBytes) > 0.6 * static_cast<double>(mk2.bytesPerTile)) continue;
@@ -311,6 +312,86 @@ TEST(Planner, StepsAddUpToThePlan) {
       }
     }
   }
+}
+
+ConvDim plainAxis(std::int64_t extent) {
+  ConvDim dim;
+  dim.input = dim.output = extent;
+  return dim;
+}
+ConvDim axisWithKernel(std::int64_t extent, std::int64_t kernel) {
+  ConvDim dim = plainAxis(extent);
+  dim.kernel = kernel;
+  dim.padding = kernel - 1;
+  return dim;
+}
+ConvShape fieldOf(std::int64_t batch, std::vector<ConvDim> dims) {
+  ConvShape shape;
+  shape.batch = batch;
+  shape.dimCount = dims.size();
+  std::ranges::copy(dims, shape.dims.begin());
+  return shape;
+}
+
+/// As PopLibs does in calculateFlattenedParams: batch and axes without a kernel become the innermost of these
+/// axes, at its place.
+TEST(ConvShape, PlainAxesBecomeTheInnermostOfThem) {
+  const ConvDim seven = axisWithKernel(17, 7);
+  EXPECT_EQ(flatten(fieldOf(4, {plainAxis(17), seven})), fieldOf(1, {plainAxis(68), seven}));
+  EXPECT_EQ(flatten(fieldOf(4, {seven, plainAxis(17)})), fieldOf(1, {seven, plainAxis(68)}));
+  EXPECT_EQ(flatten(fieldOf(4, {plainAxis(3), seven, plainAxis(5)})), fieldOf(1, {seven, plainAxis(60)}));
+  EXPECT_EQ(flatten(fieldOf(4, {plainAxis(3), plainAxis(5), seven})), fieldOf(1, {plainAxis(60), seven}));
+  EXPECT_EQ(flatten(fieldOf(4, {plainAxis(3), plainAxis(5)})), fieldOf(1, {plainAxis(60)}));
+  EXPECT_EQ(flatten(fieldOf(4, {seven, seven})), fieldOf(4, {seven, seven}));
+  EXPECT_EQ(flatten(fieldOf(4, {})), fieldOf(1, {plainAxis(4)}));
+  EXPECT_EQ(flatten(fieldOf(4, {seven})), fieldOf(1, {plainAxis(4), seven}));
+}
+
+/// Every second result of the input gradient of a 1×1 convolution with stride 2 is zero, and is not computed
+/// (PopLibs, canDeferDilation). A 3×3 kernel reaches all of them.
+TEST(ConvShape, ZerosBetweenInputsArePutBetweenResults) {
+  ops::Contraction c;
+  c.batch = 4;
+  c.field = {56, 56};
+  c.output = {28, 28};
+  c.stride = {2, 2};
+  c.kernel = c.dilation = {1, 1};
+  c.padding = {0, 0, 0, 0};
+  c.inputChannels = 256;
+  c.outputChannels = 128;
+  c.type = graph::ElementType::float16;
+  const ConvShape gradient = shapeOf(phase(c, 1), "work").value();
+  EXPECT_EQ(flatten(gradient).dims[0], plainAxis(4 * 28 * 28));
+  c.kernel = {3, 3};
+  c.padding = {1, 1, 1, 1};
+  const ConvShape larger = shapeOf(phase(c, 1), "work").value();
+  EXPECT_EQ(larger.dims[0].inputDilation, 2);
+  EXPECT_EQ(larger.dims[0].output, 56);
+}
+
+/// (PopLibs, getCombineConvGroupCandidates: 4, 8 or 16 input channels of float16 in all, 2, 4 or 8 of
+/// float32.)
+TEST(ConvShape, GroupsOfFewChannelsMayBecomeOne) {
+  const auto factors = [](std::int64_t groups, std::int64_t channels, bool half) {
+    ConvShape shape = fieldOf(4, {axisWithKernel(28, 3), axisWithKernel(28, 3)});
+    shape.groups = groups;
+    shape.inputChannels = channels;
+    shape.half = half;
+    return groupFactors(shape);
+  };
+  EXPECT_EQ(factors(32, 1, true), (std::vector<std::int64_t>{1, 4, 8, 16}));
+  EXPECT_EQ(factors(32, 2, true), (std::vector<std::int64_t>{1, 2, 4, 8}));
+  EXPECT_EQ(factors(32, 1, false), (std::vector<std::int64_t>{1, 2, 4, 8}));
+  EXPECT_EQ(factors(32, 2, false), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(factors(32, 3, true), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(factors(1, 1, true), (std::vector<std::int64_t>{1}));
+  ConvShape shape = fieldOf(4, {});
+  shape.groups = 30;
+  shape.outputChannels = 2;
+  const ConvShape combined = combineGroups(shape, 16);
+  EXPECT_EQ(combined.groups, 2);
+  EXPECT_EQ(combined.inputChannels, 16);
+  EXPECT_EQ(combined.outputChannels, 32);
 }
 
 TEST(ConvShape, PassesDoTheSameWork) {

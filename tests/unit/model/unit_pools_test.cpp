@@ -33,6 +33,12 @@ TEST(UnitPools, InterleavedMemoryLeavesAGapBelow) {
   EXPECT_EQ(division({{50}, 90, 60, 0}), "i 600+60, a0 0+50, s 50+30, g 80+520");
 }
 
+TEST(UnitPools, WhatIsAlwaysLiveMayNeedInterleavedMemory) {
+  EXPECT_EQ(division({{50, 70}, 90, 60, 0, 0, {0, 30}}),
+            "a1 600+30, i 630+60, a0 0+50, a1 50+40, s 90+30, g 120+480");
+  EXPECT_EQ(division({{20, 5}, 0, 0, 0, 0, {20}}), "a0 600+20, a1 0+5, g 5+595");
+}
+
 TEST(UnitPools, AnOwnElementBeginsAtTheNextElement) {
   EXPECT_EQ(division({{50}, 40, 0, 40}), "a0 0+50, g 50+50, o 100+40");
   EXPECT_EQ(division({{100}, 40, 0, 40}), "a0 0+100, o 100+40");

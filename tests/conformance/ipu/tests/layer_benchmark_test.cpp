@@ -97,13 +97,13 @@ TEST_P(Target, CyclesOfOtherKinds) {
 /// this makes today, rounded up.
 TEST_P(Target, CyclesOfRecurrentLayers) {
   for (const char* kind : {"lstm", "gru"})
-    EXPECT_LE(errors(GetParam().first, kind, Quantity::cycles).errors.worst, 0.12) << kind;
+    EXPECT_LE(errors(GetParam().first, kind, Quantity::cycles).errors.worst, 0.17) << kind;
 }
 
 TEST_P(Target, Memory) {
   const char* const target = GetParam().first;
-  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).median, 0.07) << "as today";
-  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).p90, 0.26) << "as today";
+  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).median, 0.06) << "as today";
+  EXPECT_LE(errorsOfTarget(target, Quantity::totalBytes).p90, 0.25) << "as today";
   EXPECT_LE(errorsOfTarget(target, Quantity::maxTileBytes).median, 0.01) << "as today";
   EXPECT_LE(errorsOfTarget(target, Quantity::maxTileBytes).p90, 0.15);
 }
