@@ -68,6 +68,11 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.tpcLatency = read.positive("tpc_latency", "cycles");
   card.sramBytes = read.count("sram", "B", kMemory);
   card.sramBytesPerSecond = read.positive("sram_bandwidth", "B/s");
+  card.sramWriteBytesPerSecond = read.positiveOr("sram_write_bandwidth", "B/s", card.sramBytesPerSecond);
+  card.sharedSramBytesPerSecond = read.positiveOr("shared_sram_bandwidth", "B/s", card.sramBytesPerSecond);
+  card.sharedSramWriteBytesPerSecond =
+      read.positiveOr("shared_sram_write_bandwidth", "B/s", card.sramWriteBytesPerSecond);
+  card.sramGroupBytes = read.countOr("sram_group", "B", kMemory, 0);
   card.hbmBytes = read.count("hbm", "B", kMemory);
   card.hbmReserved = static_cast<std::int64_t>(read.notNegative("hbm_reserved", "B"));
   card.hbmBytesPerSecond = read.positive("hbm_bandwidth", "B/s");

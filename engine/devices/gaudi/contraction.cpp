@@ -68,6 +68,21 @@ Operands operandsOf(const Contraction& work) {
   return {input, output, weight};
 }
 
+/// The bytes that the groups of engines read together of operands of `left` and `right` bytes if each keeps
+/// what it needs in its own part of SRAM: its share of one operand, and the other one whole. -1: that does
+/// not fit. (X: the fastest products of the published sweep of Gaudi3 are those whose operands fit like
+/// that.)
+std::int64_t groupReads(const Card& card, const Geometry& geometry, std::int64_t batch, double left,
+                        double right) {
+  if (card.sramGroupBytes == 0) return -1;
+  const auto groups = static_cast<double>(card.sramGroups()),
+             together = static_cast<double>(geometry.together);
+  const double sharing = std::max(1.0, groups / together), products = std::max(1.0, together / groups);
+  const double held = std::min(left / sharing + right, left + right / sharing) / static_cast<double>(batch);
+  if (held * products > static_cast<double>(card.sramGroupBytes)) return -1;
+  return static_cast<std::int64_t>(std::min(left + sharing * right, sharing * left + right));
+}
+
 }  // namespace
 
 base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringContext& context) {
@@ -96,6 +111,7 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
                right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));
   kernel.sramBytes =
       static_cast<std::int64_t>(operandFetches(card, geometry, left, right) - operands.left - operands.right);
+  kernel.groupBytes = groupReads(card, geometry, product.batch, operands.left, operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
   // each slice. (X: the other half takes in the slices that come next, as in sram_traffic.cpp.)

@@ -27,6 +27,9 @@ struct EngineKernel {
   std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
   /// Bytes that move between SRAM and the engine beyond reading each operand and writing each result once.
   std::int64_t sramBytes = 0;
+  /// Bytes that the groups of engines read of all operands if each keeps what it needs in its own part of
+  /// SRAM; -1: that does not fit.
+  std::int64_t groupBytes = -1;
   /// Bytes of operands that come from HBM again if they do not fit into SRAM.
   std::int64_t againBytes = 0;
   std::int64_t workspace = 0;  ///< bytes of HBM that it needs while it runs

@@ -143,6 +143,7 @@ class Lister {
     const auto repeat = static_cast<double>(work.repeat);
     kernel.arithmetic *= repeat;
     kernel.sramBytes *= work.repeat;
+    if (kernel.groupBytes > 0) kernel.groupBytes *= work.repeat;
     kernel.bytesIn *= work.repeat;
     kernel.bytesOut *= work.repeat;
     // A repeated kernel starts anew each time only if it depends on the time before.

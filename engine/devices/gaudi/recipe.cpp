@@ -6,10 +6,16 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Seconds on the engine, of SRAM in the direction that it is busier in, of HBM, and of the kernel alone.
+/// Seconds on the engine, of reading and writing SRAM, of HBM, and of the kernel alone.
 struct Cost {
-  double engine = 0, sram = 0, memory = 0, alone = 0;
+  double engine = 0, sramReads = 0, sramWrites = 0, memory = 0, alone = 0;
 };
+
+/// Seconds of SRAM for `bytes`, of which an engine finds `near` in the part of its own group.
+double sramSeconds(std::int64_t bytes, std::int64_t near, double rate, double sharedRate) {
+  const auto far = static_cast<double>(std::clamp<std::int64_t>(bytes - near, 0, bytes));
+  return std::max(static_cast<double>(bytes) / rate, far / sharedRate);
+}
 
 Cost costOf(const Card& card, const EngineKernel& kernel, const Traffic& traffic) {
   Cost cost;
@@ -20,9 +26,13 @@ Cost costOf(const Card& card, const EngineKernel& kernel, const Traffic& traffic
   const double spread = kernel.spread;
   // SRAM reads and writes at the same time.
   const std::int64_t fetched = traffic.moved - traffic.stored;
-  cost.sram = static_cast<double>(std::max(fetched, traffic.stored)) * spread / card.sramBytesPerSecond;
+  const std::int64_t near = kernel.groupBytes >= 0 ? fetched - kernel.groupBytes : traffic.handedIn;
+  cost.sramReads =
+      spread * sramSeconds(fetched, near, card.sramBytesPerSecond, card.sharedSramBytesPerSecond);
+  cost.sramWrites = spread * sramSeconds(traffic.stored, traffic.handedOut, card.sramWriteBytesPerSecond,
+                                         card.sharedSramWriteBytesPerSecond);
   cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
-  cost.engine = std::max(kernel.arithmetic, cost.sram);
+  cost.engine = std::max({kernel.arithmetic, cost.sramReads, cost.sramWrites});
   if (kernel.engine == Engine::tpc) {
     // Loads and stores each have an instruction slot.
     const auto most = static_cast<double>(std::max(traffic.loaded, traffic.stored)) * spread;
@@ -47,7 +57,7 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
                   std::size_t end, double start, std::vector<PlacedKernel>& placed) {
   std::array<double, 5> engineFree{};
   engineFree.fill(start);
-  double memoryFree = start, sramFree = start;
+  double memoryFree = start, sramReadsFree = start, sramWritesFree = start;
   std::vector<double> allEnd{start};  // by number of kernels placed here: the end of them all
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
@@ -74,9 +84,13 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
       at.end = std::max(at.end, memoryFree);
       if (slices) at.sliceStart = from, at.sliceEnd = dmaFree = memoryFree;
     }
-    if (cost.sram > 0) {
-      sramFree = std::max(at.start, sramFree) + cost.sram;
-      at.end = std::max(at.end, sramFree);
+    if (cost.sramReads > 0) {
+      sramReadsFree = std::max(at.start, sramReadsFree) + cost.sramReads;
+      at.end = std::max(at.end, sramReadsFree);
+    }
+    if (cost.sramWrites > 0) {
+      sramWritesFree = std::max(at.start, sramWritesFree) + cost.sramWrites;
+      at.end = std::max(at.end, sramWritesFree);
     }
     free = at.end;
     allEnd.push_back(std::max(allEnd.back(), at.end));

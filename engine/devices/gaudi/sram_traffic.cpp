@@ -35,6 +35,7 @@ class TrafficCounter {
     std::size_t maker = SIZE_MAX;
     bool readFromHbm = false;
     bool readSince = false;  ///< since it was made
+    bool handed = false;     ///< in slices, within its bundle
   };
 
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }
@@ -67,6 +68,7 @@ class TrafficCounter {
                         !passesTheCache(place, k);
       const bool sliced = !kept && hands(place.maker, k);
       if (!kept && !sliced) traffic.read += bytes, place.readFromHbm = true;
+      if (hands(place.maker, k)) traffic.handedIn += bytes, place.handed = true;
       if (place.maker != SIZE_MAX) {
         const bool slices = hands(place.maker, k) && !isReadAgain(listed, tensor);
         traffic.feeds.push_back({place.maker, slices ? slicesOf(whole) : 1});
@@ -93,7 +95,7 @@ class TrafficCounter {
     for (const std::size_t tensor : listed.makes) {
       places_[tensor].touched = passed_;
       places_[tensor].maker = k;
-      places_[tensor].readSince = false;
+      places_[tensor].readSince = places_[tensor].handed = false;
     }
     traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
   }
@@ -128,6 +130,7 @@ class TrafficCounter {
   /// A result goes to HBM unless all its readers find it in SRAM. A cache writes everything back in the end.
   void write(std::size_t k) {
     for (const std::size_t tensor : list_.kernels[k].makes) {
+      if (places_[tensor].handed && places_[tensor].maker == k) traffic_[k].handedOut += bytesOf(tensor);
       if (card_.sramIsCache || uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
         traffic_[k].written += bytesOf(tensor);
       } else {

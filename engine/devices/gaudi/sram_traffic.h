@@ -19,6 +19,8 @@ struct Traffic {
   std::int64_t read = 0, written = 0;   ///< bytes of HBM
   std::int64_t moved = 0;               ///< bytes of all operands and results, between SRAM and engine
   std::int64_t loaded = 0, stored = 0;  ///< of moved
+  /// Of loaded and stored: slices that the kernels of a bundle hand to each other.
+  std::int64_t handedIn = 0, handedOut = 0;
   std::vector<Feed> feeds;
   std::size_t bundleBegin = 0;      ///< the first kernel of its bundle, or itself
   std::vector<std::size_t> inSram;  ///< results that never lie in HBM

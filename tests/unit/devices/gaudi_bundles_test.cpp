@@ -162,7 +162,10 @@ TEST(GaudiBundles, EnginesShareTheBandwidthOfSram) {
     begin = std::min(begin, step.offset);
     end = std::max(end, step.offset + step.ticks);
   }
-  EXPECT_GE(static_cast<double>((end - begin).count), 0.999 * static_cast<double>(fetched) / 6.4e12 * 1e12);
+  // The parts of SRAM beside the engines do not hold the operands, so all of it is read as one: a third of
+  // the 12.8 TB/s that the parts give.
+  EXPECT_GE(static_cast<double>((end - begin).count),
+            0.999 * static_cast<double>(fetched) / (12.8e12 / 3) * 1e12);
 }
 
 }  // namespace

@@ -99,6 +99,25 @@ TEST(GaudiKernels, EnginesFetchTheirOwnOperands) {
   EXPECT_DOUBLE_EQ(gaudi::operandFetches(first, {64, 256, 1, 1, 0, 3, 5}, 100, 10), 2 * 100 + 3 * 10);
 }
 
+TEST(GaudiKernels, GroupsOfEnginesKeepOperandsBesideThem) {
+  // Each quarter of Gaudi3 has 24 MiB. A quarter of 16,384 rows and the other operand whole: 6 and 6 MiB.
+  const CardLowering gaudi3("gaudi3"), gaudi2("gaudi2");
+  const auto bytes = [](std::int64_t m, std::int64_t k, std::int64_t n) {
+    return std::pair(m * k * 2, k * n * 2);
+  };
+  const auto [left, right] = bytes(16384, 768, 4096);
+  EXPECT_EQ(gaudi3.lower(product(16384, 768, 4096, kBfloat16)).groupBytes, left + 4 * right);
+  // 8 MiB of 32 and the other 16 just fit, and whichever way is shared less is taken.
+  EXPECT_EQ(gaudi3.lower(product(16384, 1024, 8192, kBfloat16)).groupBytes, (32 + 4 * 16) << 20);
+  EXPECT_EQ(gaudi3.lower(product(8192, 1024, 16384, kBfloat16)).groupBytes, (32 + 4 * 16) << 20);
+  EXPECT_EQ(gaudi3.lower(product(16384, 1032, 8192, kBfloat16)).groupBytes, -1);
+  // Eight engines with a product each: each is read by one quarter only.
+  ops::Contraction heads = product(256, 4096, 256, kBfloat16);
+  heads.groups = 512;
+  EXPECT_EQ(gaudi3.lower(heads).groupBytes, std::int64_t{512} * 2 * 256 * 4096 * 2);
+  EXPECT_EQ(gaudi2.lower(product(1024, 1024, 1024, kBfloat16)).groupBytes, -1) << "has no parts";
+}
+
 TEST(MmeGeometry, NoGeometryBeatsThePeakAndMoreIsNeverFaster) {
   for (const char* name : {"gaudi", "gaudi2", "gaudi3"}) {
     const gaudi::Card card = cardOf(name);
