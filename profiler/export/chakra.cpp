@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "chakra.pb.h"
 #include "profiler/export/carried_rows.h"
+#include "profiler/export/event_work.h"
 #include "profiler/export/gzip.h"
 #include "profiler/export/wanted_rows.h"
 
@@ -61,15 +61,10 @@ chakra_wire::CollectiveType collectiveType(std::string_view name) {
   return has("broadcast") || has("Broadcast") ? chakra_wire::BROADCAST : chakra_wire::ALL_REDUCE;
 }
 
-std::int64_t wholeNumberOf(double value) {
-  constexpr double kMost = 9e18;
-  return value >= 0 && value < kMost ? static_cast<std::int64_t>(std::llround(value)) : 0;
-}
-
 class ChakraFile {
  public:
   ChakraFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+      : request_(request), catalog_(request.catalog), write_(write), progress_(progress), work_(request) {}
 
   base::Status run() {
     PIPESCOPE_TRY(read());
@@ -169,28 +164,14 @@ class ChakraFile {
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
-    PIPESCOPE_TRY(readWork());
+    // What simulators need to know of a pass to estimate its time on other hardware.
+    PIPESCOPE_TRY(work_.read(WantedRows(request_, progress_)));
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
       const model::Placement& from = placements_[*producerOf(transfers_[t])];
       const bool forward = transfers_[t].kind == model::TransferKind::activation;
       const auto to = byPass_.find(keyOf(from, from.stage + (forward ? 1 : -1)));
       if (to != byPass_.end()) inputs_.emplace(to->second, t);
-    }
-    return {};
-  }
-
-  /// What simulators need to know of a pass to estimate its time on other hardware.
-  base::Status readWork() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<model::Operator>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Operator> block, request_.source.block<model::Operator>(b));
-      for (const model::Operator& row : *block) {
-        if (row.executable != request_.executable || !model::isComputePass(row.pass)) continue;
-        PassWork& work = work_[{row.stage, row.pass}];
-        work.flops += row.flops;
-        work.bytes += static_cast<double>(row.bytes.count);
-      }
     }
     return {};
   }
@@ -241,12 +222,15 @@ class ChakraFile {
     if (p.replica >= 0) setNumber(node, "replica", p.replica);
     if (p.microBatch >= 0) setNumber(node, "micro_batch", p.microBatch);
     if (p.iteration >= 0) setNumber(node, "iteration", p.iteration);
-    if (const auto work = work_.find({p.stage, p.pass}); work != work_.end()) {
-      setNumber(node, "num_ops", wholeNumberOf(work->second.flops));
-      setSize(node, "tensor_size", wholeNumberOf(work->second.bytes));
+    const model::Segment* segment = catalog_.segments.find(p.segment);
+    if (segment != nullptr && model::isComputePass(p.pass)) {
+      const EventWork::Work work = work_.ofPass(*segment);
+      if (work.flops > 0 || work.bytes > 0) {
+        setNumber(node, "num_ops", work.flops);
+        setSize(node, "tensor_size", work.bytes);
+      }
     }
     if (collective) {
-      const model::Segment* segment = catalog_.segments.find(p.segment);
       setNumber(node, "comm_type", collectiveType(segment == nullptr ? "" : segment->name));
       setNumber(node, "stream", kCollectives);
     }
@@ -333,10 +317,7 @@ class ChakraFile {
   std::uint64_t rowNodes_ = 0;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
-  struct PassWork {
-    double flops = 0, bytes = 0;
-  };
-  std::map<std::pair<std::int32_t, Pass>, PassWork> work_;  // of a micro-batch, by stage and pass
+  EventWork work_;
   /// Passes by device, iteration, micro-batch and pass, in the order of their starts.
   std::map<std::tuple<model::DeviceId, std::int32_t, std::int32_t, Pass>, std::vector<std::size_t>> byDevice_;
   std::map<PassKey, std::size_t> byPass_;

@@ -10,6 +10,7 @@ exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with sev
 - a trace that lacks an event is made of its events;
 - events alone bring all passes back at their times;
 - passes of a Chakra trace state the work of their operators;
+- passes and steps of the other traces state it, too, with operator, block, stage and micro-batch, and counters of memory come back;
 - messages of a model depend on the passes that made their data;
 - reports on a run whose events were imported have the same figures of stages, bubbles, exchange, lost and waiting times,
   time by kind and critical path, with barriers and without, on IPUs, on Gaudis and with given costs;
@@ -114,6 +115,25 @@ def replay(nodes):
             sys.exit("nodes of the Chakra trace wait for each other in a circle")
         pending = rest
     return starts
+
+
+def annotations(data):
+    """Of each slice of a Perfetto trace: its category and arguments."""
+    tables, found = {number: {} for number in (1, 3, 29)}, []
+    for _, packet in fields(data):
+        packet = fields(packet)
+        for number, value in fields(one(packet, 12, b"")):
+            if number in tables:
+                tables[number][one(fields(value), 1)] = one(fields(value), 2).decode()
+        event = fields(one(packet, 11, b""))
+        if one(event, 9) != 1:
+            continue
+        arguments = {}
+        for value in (fields(value) for number, value in event if number == 4):
+            text, whole = one(value, 17), one(value, 4, 0)
+            arguments[tables[3][one(value, 1)]] = tables[29][text] if text is not None else whole - (whole >> 63 << 64)
+        found.append((tables[1][one(event, 3)], arguments))
+    return found
 
 
 def perfetto(data):
@@ -310,10 +330,75 @@ def compare_work(exports):
                 sys.exit(f"{node['name']} has other work than the other micro-batches")
     ran = {(row["stage"], row["pass_name"]) for row in exports.passes("a.pop")}
     ours = {key: work for key, work in ours.items() if key in ran}
-    exports.export("a.pop", "chakra", "b.trace", "--events-only")
-    exports.import_trace("b.trace", "b.pop")
-    if not ours or stated != ours or sums("b.pop", "0") != ours:
-        sys.exit(f"the passes of the Chakra trace have the work {stated}, imported {sums('b.pop', '0')}, instead of {ours}")
+    if not ours or stated != ours:
+        sys.exit(f"the passes of the Chakra trace have the work {stated} instead of {ours}")
+    for form in ("chrome", "perfetto", "chakra"):
+        exports.export("a.pop", form, "b.trace", "--events-only")
+        exports.import_trace("b.trace", "b.pop")
+        if sums("b.pop", "0") != ours:
+            sys.exit(f"the events of {form}, imported, have the work {sums('b.pop', '0')} instead of {ours}")
+
+
+def compare_arguments(exports):
+    """Passes state their work, which is that of their operators; so do their steps, with operator and block, and both
+    say which pass they are. Counters of the devices' memory are in the trace, and come back from its events alone."""
+    programs = {row["id"]: row for row in exports.table("a.pop", "program")}
+    operators = {row["id"]: row for row in exports.table("a.pop", "operator")}
+    call = max(int(row["run"]) for row in exports.table("a.pop", "placement"))
+    passes = {int(row["id"]): row for row in exports.table("a.pop", "placement") if int(row["run"]) == call}
+    sums = {}
+    for row in operators.values():
+        flops, size = sums.get((row["stage"], row["pass_name"]), (0, 0))
+        sums[row["stage"], row["pass_name"]] = flops + round(float(row["flops"])), size + int(row["bytes"])
+    exports.export("a.pop", "chrome", "a.json", "--events-only")
+    exports.export("a.pop", "perfetto", "a.pb", "--events-only")
+    events = json.loads(exports.read("a.json"))["traceEvents"]
+    blocks = {row["block"] for row in operators.values()}
+    for form, slices in (("chrome", [(e["cat"], e["args"]) for e in events if e["ph"] == "X"]),
+                         ("perfetto", annotations(exports.read("a.pb")))):
+        stated, of_steps, seen = {}, {}, set()
+        for category, own in slices:
+            if category in ("wait", "transfer") or "placement" not in own:
+                continue
+            row = passes[own["placement"]]
+            if own["pass"] != row["pass_name"] or str(own.get("stage", -1)) != row["stage"] or \
+                    str(own.get("micro_batch", -1)) != row["micro_batch"]:
+                sys.exit(f"{form}: {own} is not of {row}")
+            work = own.get("flops", 0), own.get("operand_bytes", 0)
+            if category == "pass":
+                stated[own["placement"]] = work
+            else:
+                of_steps[own["placement"]] = tuple(map(sum, zip(work, of_steps.get(own["placement"], (0, 0)))))
+                seen.add(own.get("block", ""))
+        whole = {}
+        for place, (flops, size) in stated.items():
+            row = passes[place]
+            own = of_steps.get(place, (0, 0))
+            # Operators such as Reshape move nothing: they have operands, but no steps.
+            if own[0] != flops or not size / 2 <= own[1] <= size:
+                sys.exit(f"{form}: the steps of {row} have the work {of_steps.get(place)}, the pass {flops, size}")
+            key = row["device"], row["iteration"], row["micro_batch"], row["stage"], row["pass_name"]
+            whole[key] = tuple(map(sum, zip((flops, size), whole.get(key, (0, 0)))))
+        different = [(key, work) for key, work in whole.items() if work != sums.get(key[3:], (0, 0))]
+        if different or len(stated) != len(passes) or not any(flops for flops, _ in whole.values()):
+            sys.exit(f"{form}: the work of {len(different)} passes is another one: {different[:3]}")
+        if not seen <= blocks or len(seen) < 3:
+            sys.exit(f"{form}: the blocks of steps are {seen}")
+    counters = {row["id"]: (row["device"], row["name"]) for row in exports.table("a.pop", "counter") if int(row["device"]) >= 0}
+    def samples(profile, own):
+        rate = int(exports.table(profile, "device")[0]["ticks_per_second"])
+        rows = [row for row in exports.table(profile, "counter_sample") if row["counter"] in own]
+        first = min(int(row["time"]) for row in rows)
+        return sorted((*own[row["counter"]], round((int(row["time"]) - first) * 10**9 / rate), float(row["value"]))
+                      for row in rows)
+    exports.import_trace("a.json", "b.pop")
+    again = {row["id"]: (row["device"], row["name"]) for row in exports.table("b.pop", "counter") if int(row["device"]) >= 0}
+    rows = [row for row in exports.table("a.pop", "counter_sample") if row["counter"] in counters and int(row["run"]) == call]
+    rate = int(exports.table("a.pop", "device")[0]["ticks_per_second"])
+    first = min(int(row["time"]) for row in rows)
+    ours = sorted((*counters[row["counter"]], round((int(row["time"]) - first) * 10**9 / rate), float(row["value"])) for row in rows)
+    if ours != samples("b.pop", again) or not any(name == "live_bytes" for _, name, *_ in ours):
+        sys.exit(f"of {len(ours)} samples of counters, {len(samples('b.pop', again))} came back, or others")
 
 
 def compare_messages(exports):
@@ -475,6 +560,7 @@ def main():
                     "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
         compare_messages(exports)
         compare_work(exports)
+        compare_arguments(exports)
         compare_sections(exports, "a model on IPUs")
         compare_reports(exports, ["exchange_cycles", "kind sync", "kind stream_copy", "host_in_cycles"])
         gaudis = os.path.join(os.path.dirname(sample), "..", "mnist", "eight_gaudis.toml")
