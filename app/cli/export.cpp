@@ -132,11 +132,10 @@ std::function<int()> setUpExport(CLI::App& command) {
           "--to", options->format,
           "chrome (for Perfetto and browsers), perfetto (smaller), chakra (execution trace for "
           "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
-          "and counters; perfetto rounds times to nanoseconds. They also hold all else "
-          "that the profile says of the executable, and import restores it. chakra holds passes, collectives "
-          "and "
-          "messages that carry a pass's result, with stage, replica, micro-batch and iteration, but "
-          "no steps within passes, no counters and no waits")
+          "and counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and messages "
+          "that carry a pass's result, with stage, replica, micro-batch and iteration, but no steps within "
+          "passes, no counters and no waits. All three also carry what else the profile says of the "
+          "executable, and import restores it")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto", "chakra", "csv", "sqlite", "svg"}));
   command
@@ -161,8 +160,8 @@ std::function<int()> setUpExport(CLI::App& command) {
        {"chrome", "perfetto"}},
       {command.add_flag("--events-only", options->eventsOnly,
                         "Without the rows from which import restores the profile, such as settings, command "
-                        "line, names of operators and memory (chrome, perfetto)"),
-       {"chrome", "perfetto"}}};
+                        "line, names of operators and memory (chrome, perfetto, chakra)"),
+       {"chrome", "perfetto", "chakra"}}};
   return [options, particular] {
     base::Status status = refuseOthers(particular, options->format);
     if (status.ok()) status = runExport(*options);

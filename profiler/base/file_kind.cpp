@@ -159,13 +159,22 @@ bool isOnnxTensor(std::string_view head) {
   return isMessage(head, types, 2);
 }
 
-/// The text of the next block, whose length stands before it; none at the end of the head or within a block.
-std::optional<std::string_view> takeBlock(std::string_view& head) {
+/// What the head holds of the next block, whose length stands before it; none at the end of the head.
+std::optional<std::string_view> takeStartOfBlock(std::string_view& head) {
   const std::optional<std::uint64_t> size = takeVarint(head);
-  if (!size || *size > head.size()) return std::nullopt;
-  const std::string_view block = head.substr(0, static_cast<std::size_t>(*size));
+  if (!size) return std::nullopt;
+  const std::string_view block =
+      head.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(*size, head.size())));
   head.remove_prefix(block.size());
   return block;
+}
+
+/// The text of the next block; none at the end of the head or within a block.
+std::optional<std::string_view> takeBlock(std::string_view& head) {
+  std::string_view rest = head;
+  const std::optional<std::uint64_t> size = takeVarint(rest);
+  if (!size || *size > rest.size()) return std::nullopt;
+  return takeStartOfBlock(head);
 }
 
 /// Nothing but packets: field 1, a block. The exporter's first packets are short.
@@ -186,7 +195,8 @@ bool isChakraTrace(std::string_view head) {
   constexpr std::pair<int, signed char> kNode[] = {{1, 0}, {2, 2}, {3, 0}, {4, 8},  {5, 8}, {6, 0},
                                                    {7, 0}, {8, 2}, {9, 2}, {10, 2}, {11, 2}};
   static const WireTypes metadata = wireTypes(kMetadata), node = wireTypes(kNode);
-  const std::optional<std::string_view> first = takeBlock(head);
+  // The metadata of a trace of many devices is longer than the head.
+  const std::optional<std::string_view> first = takeStartOfBlock(head);
   if (!first || !isMessage(*first, metadata, 1)) return false;
   const std::optional<std::string_view> second = takeBlock(head);
   return !second || isMessage(*second, node, 2);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +10,10 @@
 #include <vector>
 
 #include "chakra.pb.h"
+#include "profiler/export/carried_rows.h"
+#include "profiler/export/event_work.h"
+#include "profiler/export/gzip.h"
+#include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
 namespace {
@@ -21,13 +24,32 @@ using model::Pass;
 
 __extension__ using WidePicoseconds = __int128;
 
+/// A node carries no more of the profile's rows than this or one piece, because readers hold nodes as a
+/// whole.
+constexpr std::size_t kMostCarriedByNode = 4 << 20;
+
 /// Streams of a rank besides that of its passes, because collectives and messages run beside them.
 constexpr std::int64_t kCollectives = 1, kSends = 2, kReceives = 3;
 
-void setNumber(chakra_wire::Node& node, const char* name, std::int64_t value) {
+chakra_wire::Attribute& addAttribute(chakra_wire::Node& node, const char* name) {
   chakra_wire::Attribute& attribute = *node.add_attr();
   attribute.set_name(name);
-  attribute.set_int64_val(value);
+  return attribute;
+}
+void setNumber(chakra_wire::Node& node, const char* name, std::int64_t value) {
+  addAttribute(node, name).set_int64_val(value);
+}
+// Chakra's feeder reads each attribute that it knows in one type only: num_ops, comm_type and comm_size as
+// setNumber writes them, and the following ones.
+void setShortNumber(chakra_wire::Node& node, const char* name, std::int64_t value) {
+  addAttribute(node, name).set_int32_val(static_cast<std::int32_t>(value));
+}
+void setSize(chakra_wire::Node& node, const char* name, std::int64_t value) {
+  addAttribute(node, name).set_uint64_val(static_cast<std::uint64_t>(value));
+}
+/// Without this a node counts as work of a processor, which simulators neither scale nor let communicate.
+void setOnAccelerator(chakra_wire::Node& node) {
+  addAttribute(node, "is_cpu_op").set_bool_val(false);
 }
 
 /// Of a collective by its name; gradients are summed where the name says nothing else.
@@ -39,15 +61,10 @@ chakra_wire::CollectiveType collectiveType(std::string_view name) {
   return has("broadcast") || has("Broadcast") ? chakra_wire::BROADCAST : chakra_wire::ALL_REDUCE;
 }
 
-std::int64_t wholeNumberOf(double value) {
-  constexpr double kMost = 9e18;
-  return value >= 0 && value < kMost ? static_cast<std::int64_t>(std::llround(value)) : 0;
-}
-
 class ChakraFile {
  public:
   ChakraFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+      : request_(request), catalog_(request.catalog), write_(write), progress_(progress), work_(request) {}
 
   base::Status run() {
     PIPESCOPE_TRY(read());
@@ -65,9 +82,10 @@ class ChakraFile {
       name.set_string_val(device.name);
     }
     PIPESCOPE_TRY(add(metadata));
-    for (std::size_t i = 0; i < placements_.size(); ++i) {
+    if (request_.carriesRows) PIPESCOPE_TRY(carryRows());
+    while (nextPass_ < placements_.size()) {
       if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
-      PIPESCOPE_TRY(pass(i));
+      PIPESCOPE_TRY(pass(nextPass_++));
     }
     PIPESCOPE_TRY(messages());
     return buffer_.empty() ? base::Status() : write_(buffer_);
@@ -79,6 +97,39 @@ class ChakraFile {
 
   static PassKey keyOf(const model::Placement& p, std::int32_t stage) {
     return {p.replica, p.iteration, p.microBatch, p.pass, stage};
+  }
+
+  /// Writes the rows of the profile as attributes of passes. Simulators pass over attributes that they do not
+  /// know, but some of them end at a METADATA_NODE (ASTRA-sim). So such nodes hold only what is too much for
+  /// the passes.
+  base::Status carryRows() {
+    WantedRows wanted(request_, progress_);
+    CarriedRows rows(request_, wanted);
+    std::size_t held = 0;
+    PIPESCOPE_TRY(rows.each([&](std::string_view piece) -> base::Status {
+      carry(piece);
+      held += carried_.back().size();
+      if (held < kMostCarriedByNode) return {};
+      held = 0;
+      return nextPass_ + 1 < placements_.size() ? pass(nextPass_++) : rowsAlone();
+    }));
+    carry(rows.end(static_cast<std::int64_t>(placements_.size() + 2 * transfers_.size())));
+    return {};
+  }
+  void carry(std::string_view piece) { carried_.push_back(compressedByZlib(std::string(piece))); }
+
+  void takeCarried(chakra_wire::Node& node) {
+    for (std::string& piece : carried_) addAttribute(node, kCarriedRows).set_bytes_val(std::move(piece));
+    carried_.clear();
+  }
+
+  base::Status rowsAlone() {
+    chakra_wire::Node node;
+    node.set_id(idOfSend(transfers_.size()) + rowNodes_++);
+    node.set_type(chakra_wire::METADATA_NODE);
+    node.set_name(kCarriedRows);
+    takeCarried(node);
+    return add(node);
   }
 
   template <class Row, class Visit>
@@ -113,28 +164,14 @@ class ChakraFile {
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
-    PIPESCOPE_TRY(readWork());
+    // What simulators need to know of a pass to estimate its time on other hardware.
+    PIPESCOPE_TRY(work_.read(WantedRows(request_, progress_)));
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
       const model::Placement& from = placements_[*producerOf(transfers_[t])];
       const bool forward = transfers_[t].kind == model::TransferKind::activation;
       const auto to = byPass_.find(keyOf(from, from.stage + (forward ? 1 : -1)));
       if (to != byPass_.end()) inputs_.emplace(to->second, t);
-    }
-    return {};
-  }
-
-  /// What simulators need to know of a pass to estimate its time on other hardware.
-  base::Status readWork() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<model::Operator>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<model::Operator> block, request_.source.block<model::Operator>(b));
-      for (const model::Operator& row : *block) {
-        if (row.executable != request_.executable || !model::isComputePass(row.pass)) continue;
-        PassWork& work = work_[{row.stage, row.pass}];
-        work.flops += row.flops;
-        work.bytes += static_cast<double>(row.bytes.count);
-      }
     }
     return {};
   }
@@ -165,6 +202,7 @@ class ChakraFile {
     const std::int64_t from = picoseconds(start, device), length = picoseconds(end, device) - from;
     node.set_start_time_micros(static_cast<std::uint64_t>(std::max<std::int64_t>(from, 0) / kPerMicro));
     node.set_duration_micros(static_cast<std::uint64_t>((length + kPerMicro / 2) / kPerMicro));
+    setOnAccelerator(node);
     setNumber(node, "duration_ps", length);
     setNumber(node, "start_ps_in_us", std::max<std::int64_t>(from, 0) % kPerMicro);
   }
@@ -184,12 +222,15 @@ class ChakraFile {
     if (p.replica >= 0) setNumber(node, "replica", p.replica);
     if (p.microBatch >= 0) setNumber(node, "micro_batch", p.microBatch);
     if (p.iteration >= 0) setNumber(node, "iteration", p.iteration);
-    if (const auto work = work_.find({p.stage, p.pass}); work != work_.end()) {
-      setNumber(node, "num_ops", wholeNumberOf(work->second.flops));
-      setNumber(node, "tensor_size", wholeNumberOf(work->second.bytes));
+    const model::Segment* segment = catalog_.segments.find(p.segment);
+    if (segment != nullptr && model::isComputePass(p.pass)) {
+      const EventWork::Work work = work_.ofPass(*segment);
+      if (work.flops > 0 || work.bytes > 0) {
+        setNumber(node, "num_ops", work.flops);
+        setSize(node, "tensor_size", work.bytes);
+      }
     }
     if (collective) {
-      const model::Segment* segment = catalog_.segments.find(p.segment);
       setNumber(node, "comm_type", collectiveType(segment == nullptr ? "" : segment->name));
       setNumber(node, "stream", kCollectives);
     }
@@ -200,6 +241,7 @@ class ChakraFile {
     }
     for (auto [input, end] = inputs_.equal_range(i); input != end; ++input)
       node.add_data_deps(idOfSend(input->second) + 1);
+    takeCarried(node);
     return add(node);
   }
 
@@ -238,9 +280,9 @@ class ChakraFile {
         setNumber(*node, "stream", node == &send ? kSends : kReceives);
         if (from.microBatch >= 0) setNumber(*node, "micro_batch", from.microBatch);
         if (from.iteration >= 0) setNumber(*node, "iteration", from.iteration);
-        setNumber(*node, "comm_src", from.device.value);
-        setNumber(*node, "comm_dst", to.value);
-        setNumber(*node, "comm_tag", static_cast<std::int64_t>(t));
+        setShortNumber(*node, "comm_src", from.device.value);
+        setShortNumber(*node, "comm_dst", to.value);
+        setShortNumber(*node, "comm_tag", static_cast<std::int64_t>(t));
         setNumber(*node, "comm_size", transfer.bytes.count);
         PIPESCOPE_TRY(add(*node));
       }
@@ -270,12 +312,12 @@ class ChakraFile {
   const Writer& write_;
   base::Progress& progress_;
   std::string buffer_, packed_;
+  std::vector<std::string> carried_;  // compressed pieces that the next pass carries
+  std::size_t nextPass_ = 0;
+  std::uint64_t rowNodes_ = 0;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
-  struct PassWork {
-    double flops = 0, bytes = 0;
-  };
-  std::map<std::pair<std::int32_t, Pass>, PassWork> work_;  // of a micro-batch, by stage and pass
+  EventWork work_;
   /// Passes by device, iteration, micro-batch and pass, in the order of their starts.
   std::map<std::tuple<model::DeviceId, std::int32_t, std::int32_t, Pass>, std::vector<std::size_t>> byDevice_;
   std::map<PassKey, std::size_t> byPass_;

@@ -13,6 +13,7 @@
 
 #include "profiler/base/number_text.h"
 #include "profiler/export/carried_rows.h"
+#include "profiler/export/event_work.h"
 #include "profiler/export/json_text.h"
 #include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
@@ -29,9 +30,14 @@ __extension__ using Wide = __int128;  // products of ticks and clocks
 class Chrome {
  public:
   Chrome(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), rows_(request, progress) {}
+      : request_(request),
+        catalog_(request.catalog),
+        write_(write),
+        rows_(request, progress),
+        work_(request) {}
 
   base::Status run() {
+    PIPESCOPE_TRY(work_.read(rows_));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
@@ -90,10 +96,13 @@ class Chrome {
 
   base::Status readSteps() {
     if (!request_.steps) return {};
-    return rows_.each<model::Step>([&](const model::Step& row) {
+    PIPESCOPE_TRY(rows_.each<model::Step>([&](const model::Step& row) {
       steps_[row.segment].push_back(row);
       return base::Status();
-    });
+    }));
+    for (const auto& [id, steps] : steps_)
+      if (const model::Segment* segment = catalog_.segments.find(id)) work_.addSteps(*segment, steps);
+    return {};
   }
 
   /// Sorts the transfers by start, so that overlapping ones can get threads of their own.
@@ -232,10 +241,11 @@ class Chrome {
     const std::string role = roleNameOf(segment->lane);
     // Recorded work that belongs to no pass is shown by its steps alone.
     const bool beside = catalog_.measured() && row.pass == model::Pass::other && row.stage < 0;
-    if (!beside) PIPESCOPE_TRY(pass(row, role, name));
+    if (!beside) PIPESCOPE_TRY(pass(row, *segment, role, name));
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
-    for (const model::Step& step : found->second) {
+    for (std::size_t i = 0; i < found->second.size(); ++i) {
+      const model::Step& step = found->second[i];
       const Ticks start = row.start + step.offset;
       const std::int64_t process =
           catalog_.deviceOf(step.lane) == row.device ? pidOfLane(step.lane) : pid(row.device);
@@ -244,9 +254,14 @@ class Chrome {
       if (const std::int64_t number = launches_.numberOf(step.lane, start); number > 0)
         args += fmt::format(",\"correlation\":{}", number);
       const std::string category = categoryOf(catalog_, step);
-      if (!beside && statesPassOf(catalog_, category)) args += fmt::format(",\"placement\":{}", row.id.value);
+      if (!beside && statesPassOf(catalog_, category))
+        args += fmt::format(",\"placement\":{}", row.id.value) + passOf(row);
       if (step.bytesIn.count > 0) args += fmt::format(",\"bytes_in\":{}", step.bytesIn.count);
       if (step.bytesOut.count > 0) args += fmt::format(",\"bytes_out\":{}", step.bytesOut.count);
+      const EventWork::StepWork work = work_.ofStep(*segment, i, work_.operatorOf(step.program));
+      if (!work.kind.empty()) args += ",\"operator\":" + jsonText(work.kind);
+      if (!work.block.empty()) args += ",\"block\":" + jsonText(work.block);
+      args += textOf(work.work);
       PIPESCOPE_TRY(complete(process, lane, nameOf(step.program, step.kind), category, start,
                              start + step.ticks, row.device, args));
     }
@@ -272,7 +287,22 @@ class Chrome {
     return slot < 0 ? "" : fmt::format(",\"pipeline_cycle\":{}", slot);
   }
 
-  base::Status pass(const model::Placement& row, const std::string& role, const std::string& name) {
+  /// Which pass a step belongs to, for people: the importer goes by the placement.
+  static std::string passOf(const model::Placement& row) {
+    std::string args = fmt::format(",\"pass\":\"{}\"", model::toString(row.pass));
+    if (row.stage >= 0) args += fmt::format(",\"stage\":{}", row.stage);
+    if (row.microBatch >= 0) args += fmt::format(",\"micro_batch\":{}", row.microBatch);
+    return args;
+  }
+  static std::string textOf(const EventWork::Work& work) {
+    std::string args;
+    if (work.flops > 0) args += fmt::format(",\"flops\":{}", work.flops);
+    if (work.bytes > 0) args += fmt::format(",\"operand_bytes\":{}", work.bytes);
+    return args;
+  }
+
+  base::Status pass(const model::Placement& row, const model::Segment& segment, const std::string& role,
+                    const std::string& name) {
     PIPESCOPE_ASSIGN(const std::int64_t passes,
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
@@ -281,6 +311,7 @@ class Chrome {
         fmt::format(
             "\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{},\"placement\":{}",
             row.stage, row.microBatch, rows_.iterationOf(row), row.run.value, row.replica, row.id.value) +
+            fmt::format(",\"pass\":\"{}\"", model::toString(row.pass)) + textOf(work_.ofPass(segment)) +
             scheduleOf(row));
   }
 
@@ -366,6 +397,7 @@ class Chrome {
   const Catalog& catalog_;
   const Writer& write_;
   WantedRows rows_;
+  EventWork work_;
   std::string buffer_;
   bool first_ = true;
   std::int64_t events_ = 0;  // without metadata

@@ -14,7 +14,7 @@ struct ChromeRequest {
   model::ExecutableId executable;
   bool steps = true;                     ///< the steps of segments, not only placements
   std::optional<model::RunId> run = {};  ///< only this call
-  bool carriesRows = true;               ///< metadata that restores the profile (chrome, perfetto)
+  bool carriesRows = true;               ///< what restores the profile beside the events
 };
 
 /// A trace with more events is refused with a sentence, because a run of 10⁹ steps would make a file of 100

@@ -12,6 +12,7 @@
 
 #include "perfetto.pb.h"
 #include "profiler/export/carried_rows.h"
+#include "profiler/export/event_work.h"
 #include "profiler/export/gzip.h"
 #include "profiler/export/recorded_work.h"
 #include "profiler/export/wanted_rows.h"
@@ -29,13 +30,18 @@ constexpr std::uint32_t kOurSequence = 1;
 class PerfettoFile {
  public:
   PerfettoFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), rows_(request, progress) {}
+      : request_(request),
+        catalog_(request.catalog),
+        write_(write),
+        rows_(request, progress),
+        work_(request) {}
 
   base::Status run() {
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
     PIPESCOPE_TRY(begin(host.size() > 0));
     CarriedRows carried(request_, rows_);
     if (request_.carriesRows) PIPESCOPE_TRY(carryAll(carried));
+    PIPESCOPE_TRY(work_.read(rows_));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
@@ -183,13 +189,23 @@ class PerfettoFile {
     return place->second;
   }
 
+  std::uint64_t internValue(const std::string& text, perfetto_wire::InternedData& stated) {
+    const auto [place, isNew] = values_.try_emplace(text, values_.size() + 1);
+    if (isNew) {
+      perfetto_wire::InternedBytes& entry = *stated.add_debug_annotation_string_values();
+      entry.set_iid(place->second);
+      entry.set_str(text);
+    }
+    return place->second;
+  }
+
   struct Slice {
     std::uint64_t track = 0;
     std::string name, category;
     std::int64_t start = 0, end = 0;
     std::vector<std::pair<std::string, std::int64_t>> annotations = {};
-    std::string scheduleKind = {};  // an annotation, too; empty: none
-    std::uint64_t flow = 0;         // 0: none
+    std::vector<std::pair<std::string, std::string>> texts = {};  // annotations, too
+    std::uint64_t flow = 0;                                       // 0: none
     bool flowEnds = false;
   };
 
@@ -207,13 +223,15 @@ class PerfettoFile {
       annotation.set_name_iid(intern(annotations_, name, stated.mutable_debug_annotation_names()));
       annotation.set_int_value(value);
     }
-    if (!of.scheduleKind.empty()) {
+    for (const auto& [name, text] : of.texts) {
       perfetto_wire::DebugAnnotation& annotation = *event.add_debug_annotations();
-      annotation.set_name_iid(intern(annotations_, "schedule_kind", stated.mutable_debug_annotation_names()));
-      annotation.set_string_value(of.scheduleKind);
+      annotation.set_name_iid(intern(annotations_, name, stated.mutable_debug_annotation_names()));
+      annotation.set_string_value_iid(internValue(text, stated));
     }
     if (of.flow != 0) of.flowEnds ? event.add_terminating_flow_ids(of.flow) : event.add_flow_ids(of.flow);
-    if (stated.event_names_size() + stated.event_categories_size() + stated.debug_annotation_names_size() > 0)
+    if (stated.event_names_size() + stated.event_categories_size() + stated.debug_annotation_names_size() +
+            stated.debug_annotation_string_values_size() >
+        0)
       *packet.mutable_interned_data() = stated;
     PIPESCOPE_TRY(add(packet));
     events_ += of.flow != 0 ? 3 : 2;
@@ -228,12 +246,27 @@ class PerfettoFile {
     if (slot >= 0) to.annotations.emplace_back("pipeline_cycle", slot);
   }
 
+  /// Which pass a step belongs to. The importer goes by the placement, people by the rest.
+  static void addPass(const model::Placement& row, Slice& to) {
+    to.annotations.emplace_back("placement", row.id.value);
+    to.texts.emplace_back("pass", model::toString(row.pass));
+    if (row.stage >= 0) to.annotations.emplace_back("stage", row.stage);
+    if (row.microBatch >= 0) to.annotations.emplace_back("micro_batch", row.microBatch);
+  }
+  static void addWork(const EventWork::Work& work, Slice& to) {
+    if (work.flops > 0) to.annotations.emplace_back("flops", work.flops);
+    if (work.bytes > 0) to.annotations.emplace_back("operand_bytes", work.bytes);
+  }
+
   base::Status readSteps() {
     if (!request_.steps) return {};
-    return rows_.each<model::Step>([&](const model::Step& row) {
+    PIPESCOPE_TRY(rows_.each<model::Step>([&](const model::Step& row) {
       steps_[row.segment].push_back(row);
       return base::Status();
-    });
+    }));
+    for (const auto& [id, steps] : steps_)
+      if (const model::Segment* segment = catalog_.segments.find(id)) work_.addSteps(*segment, steps);
+    return {};
   }
 
   base::Status placement(const model::Placement& row) {
@@ -265,12 +298,16 @@ class PerfettoFile {
                   {"placement", row.id.value}}};
       addCycle(row.slot, made);
       const model::ScheduleKind kind = scheduleKindOf(catalog_, request_.executable);
-      if (kind != model::ScheduleKind::dependency) made.scheduleKind = model::toString(kind);
+      made.texts = {{"pass", model::toString(row.pass)}};
+      if (kind != model::ScheduleKind::dependency)
+        made.texts.emplace_back("schedule_kind", model::toString(kind));
+      addWork(work_.ofPass(*segment), made);
       PIPESCOPE_TRY(slice(made));
     }
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
-    for (const model::Step& step : found->second) {
+    for (std::size_t i = 0; i < found->second.size(); ++i) {
+      const model::Step& step = found->second[i];
       const Ticks from = row.start + step.offset;
       const model::Lane* lane = catalog_.lanes.find(step.lane);
       const std::uint64_t process =
@@ -280,10 +317,13 @@ class PerfettoFile {
                  nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)};
       if (const std::int64_t number = launches_.numberOf(step.lane, from); number > 0)
         made.annotations.emplace_back("correlation", number);
-      if (!beside && statesPassOf(catalog_, made.category))
-        made.annotations.emplace_back("placement", row.id.value);
+      if (!beside && statesPassOf(catalog_, made.category)) addPass(row, made);
       if (step.bytesIn.count > 0) made.annotations.emplace_back("bytes_in", step.bytesIn.count);
       if (step.bytesOut.count > 0) made.annotations.emplace_back("bytes_out", step.bytesOut.count);
+      const EventWork::StepWork work = work_.ofStep(*segment, i, work_.operatorOf(step.program));
+      if (!work.kind.empty()) made.texts.emplace_back("operator", work.kind);
+      if (!work.block.empty()) made.texts.emplace_back("block", work.block);
+      addWork(work.work, made);
       PIPESCOPE_TRY(slice(made));
     }
     return {};
@@ -406,12 +446,13 @@ class PerfettoFile {
   const analysis::Catalog& catalog_;
   const Writer& write_;
   WantedRows rows_;
+  EventWork work_;
   std::string buffer_, packed_;
   std::int64_t events_ = 0;  // begins, ends, samples of counters and ends of arrows
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;
-  std::unordered_map<std::string, std::uint64_t> names_, categories_, annotations_;
+  std::unordered_map<std::string, std::uint64_t> names_, categories_, annotations_, values_;
   std::unordered_map<std::int64_t, std::string> programNames_;
   std::vector<model::Transfer> transfers_;
   RecordedLaunches launches_;

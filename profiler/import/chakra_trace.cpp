@@ -1,6 +1,7 @@
 #include "profiler/import/chakra_trace.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "chakra.pb.h"
+#include "profiler/import/inflated_source.h"
 #include "profiler/import/message_stream.h"
 #include "profiler/import/text_mending.h"
 
@@ -62,6 +64,19 @@ std::optional<std::int64_t> wholeValue(const chakra_wire::Attribute& attribute) 
   }
 }
 
+/// The text of an attribute that our own exports compress. Nothing if it is damaged or too long for a piece.
+std::optional<std::string> inflated(const std::string& packed) {
+  TextSource source(packed);
+  InflatedSource text(source, "An attribute");
+  std::string piece;
+  for (std::array<char, 64 * 1024> part{};;) {
+    const auto count = text.read(part);
+    if (!count.ok() || piece.size() > MessageStream::kMostBytes) return std::nullopt;
+    if (*count == 0) return piece;
+    piece.append(part.data(), *count);
+  }
+}
+
 class ChakraReader {
  public:
   explicit ChakraReader(TraceData& data) : data_(data) { data_.tables.origin = 0; }
@@ -79,10 +94,12 @@ class ChakraReader {
     }
   }
 
-  void take(const chakra_wire::Node& node) {
+  base::Status take(const chakra_wire::Node& node) {
+    PIPESCOPE_ASSIGN(const bool carries, takeCarriedRows(node));
+    if (carries && node.type() == chakra_wire::METADATA_NODE) return {};
     if (node.duration_micros() > kMostMicros) {
       data_.tables.findings.add("A node lasts more than 50 days and is left out.");
-      return;
+      return {};
     }
     Held held;
     held.id = node.id();
@@ -106,6 +123,7 @@ class ChakraReader {
     first_ = std::min(first_, held.start);
     stated_ = stated_ || held.start > 0;
     nodes_.push_back(held);
+    return {};
   }
 
   base::Status finish() {
@@ -137,6 +155,18 @@ class ChakraReader {
   }
 
  private:
+  /// True if the node has rows of a profile among its attributes.
+  base::Result<bool> takeCarriedRows(const chakra_wire::Node& node) {
+    bool any = false;
+    for (const chakra_wire::Attribute& attribute : node.attr()) {
+      if (attribute.name() != kCarriedRows || attribute.value_case() != chakra_wire::Attribute::kBytesVal)
+        continue;
+      any = true;
+      if (const auto piece = inflated(attribute.bytes_val())) PIPESCOPE_TRY(data_.carried.add(*piece));
+    }
+    return any;
+  }
+
   /// A node, in less room than its event takes.
   struct Held {
     std::uint64_t id = 0, start = 0;
@@ -238,6 +268,26 @@ class ChakraReader {
   bool stated_ = false;
 };
 
+/// True if a text that is cut somewhere begins as the metadata do: with a version, then with attributes.
+bool beginsAsMetadata(std::string_view head) {
+  constexpr std::uint64_t kVersion = 1 << 3 | 2, kAttribute = 2 << 3 | 2;
+  TextSource source{std::string(head)};
+  MessageStream stream(source);
+  std::string block;
+  bool first = true;
+  for (auto tag = stream.number(); tag; tag = stream.number()) {
+    if (*tag != (first ? kVersion : kAttribute)) return false;
+    const auto size = stream.number();
+    if (!size || !stream.block(*size, block)) break;
+    chakra_wire::Attribute attribute;
+    if (first ? block.find_first_not_of("0123456789.") != std::string::npos
+              : !attribute.ParseFromString(block) || attribute.name().empty())
+      return false;
+    first = false;
+  }
+  return !first;
+}
+
 }  // namespace
 
 bool looksLikeChakra(std::string_view head) {
@@ -246,7 +296,10 @@ bool looksLikeChakra(std::string_view head) {
   const auto size = stream.number();
   std::string block;
   chakra_wire::GlobalMetadata metadata;
-  if (!size || *size == 0 || !stream.block(*size, block) || !metadata.ParseFromString(block)) return false;
+  if (!size || *size == 0) return false;
+  // The metadata of a trace of many devices is longer than the head.
+  if (!stream.block(*size, block)) return beginsAsMetadata(block);
+  if (!metadata.ParseFromString(block)) return false;
   if (metadata.version().empty() && metadata.attr_size() == 0) return false;
   const auto next = stream.number();
   if (!next) return true;
@@ -272,7 +325,7 @@ base::Status readChakra(ByteSource& bytes, TraceData& data, const ReadReport& re
       data.tables.findings.add("A node is damaged and is left out.");
       continue;
     }
-    reader.take(node);
+    PIPESCOPE_TRY(reader.take(node));
     if (count % 4096 != 0) continue;
     report.progress.report(report.fraction(), "reading " + report.name);
     if (report.progress.cancelled()) return base::cancelled("The import was stopped.");

@@ -59,17 +59,22 @@ std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
   });
   std::vector<Side> sides;
   Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
+  bool transfers = false;     // the last side has a slice of a backend
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice.name);
-    if (!sides.empty() && belongs(slice, sides.back().row, callsEnd)) {
+    // In whole microseconds, the first slice of the backend may begin behind the call that makes it.
+    const Ticks rounding = transfer && !transfers ? kTimeResolution : Ticks(0);
+    if (!sides.empty() && belongs(slice, sides.back().row, callsEnd + rounding)) {
       Side& whole = sides.back();
       whole.several = true;
+      transfers = transfers || transfer;
       if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
       addFacts(slice, whole.row);
       if (!transfer) callsEnd = std::max(callsEnd, slice.end);
       continue;
     }
     callsEnd = transfer ? Ticks(INT64_MIN) : slice.end;
+    transfers = transfer;
     sides.push_back({std::move(slice), false});
   }
   std::stable_sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {

@@ -68,8 +68,10 @@ struct ProfileRows::TraceRows {
   std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
   LaneRows* lastLane = nullptr;
   std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
-  /// By device, name, category, layerOf() and block.
-  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string>, model::ProgramId> programs;
+  /// By device, name, category, layerOf(), block, and what work the slice states.
+  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string, std::optional<StatedWork>>,
+           model::ProgramId>
+      programs;
   /// The same for programs without layer and block, which most are.
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
@@ -194,7 +196,8 @@ struct ProfileRows::TraceRows {
 
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning) {
     const std::string layer = layerOf(event, meaning);
-    if (!layer.empty() || !meaning.block.empty()) return programOf(device, event, meaning, layer);
+    if (!layer.empty() || !meaning.block.empty() || statedWork(event, meaning))
+      return programOf(device, event, meaning, layer);
     const std::size_t key = (static_cast<std::size_t>(device.value) << 48U) ^
                             (static_cast<std::size_t>(event.category.value) << 32U) ^
                             static_cast<std::size_t>(event.name.value);
@@ -206,7 +209,8 @@ struct ProfileRows::TraceRows {
 
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning,
                              const std::string& layer) {
-    model::ProgramId& program = programs[{device, event.name, event.category, layer, meaning.block}];
+    const std::optional<StatedWork> work = statedWork(event, meaning);
+    model::ProgramId& program = programs[{device, event.name, event.category, layer, meaning.block, work}];
     if (program.valid()) return program;
     const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
     model::Program row;
@@ -215,7 +219,7 @@ struct ProfileRows::TraceRows {
     row.kind = text(event.category).empty() ? "event" : text(event.category);
     row.debugContext = recorder().add(model::DebugContext{{}, {}, name, layer.empty() ? "trace" : layer});
     if (!meaning.block.empty()) row.op = operatorOf(row, meaning);
-    if (statesWork(event, meaning)) row.op = workOf(event, meaning, row);
+    if (work) row.op = workOf(*work, meaning, row);
     return program = recorder().add(row);
   }
 
@@ -231,24 +235,30 @@ struct ProfileRows::TraceRows {
     return recorder().add(row);
   }
 
-  static bool statesWork(const TraceEvent& event, const Meaning& meaning) {
-    return meaning.stage && meaning.pass && model::isComputePass(*meaning.pass) &&
-           event.numberOf(Argument::operations) > 0;
+  /// Parts of a pass may state work of their own.
+  static std::optional<StatedWork> statedWork(const TraceEvent& event, const Meaning& meaning) {
+    if (!meaning.stage || !meaning.pass || !model::isComputePass(*meaning.pass)) return std::nullopt;
+    const auto amount = [&](Argument argument) {
+      return std::max<std::int64_t>(event.numberOf(argument), 0);
+    };
+    const std::int64_t flops = amount(Argument::operations), bytes = amount(Argument::tensorBytes);
+    if (flops + bytes == 0) return std::nullopt;
+    return StatedWork{*meaning.stage, *meaning.pass, flops, bytes};
   }
 
   /// The operator that stands for the work of a stage's pass, which is the same for all micro-batches.
-  model::OperatorId workOf(const TraceEvent& event, const Meaning& meaning, const model::Program& program) {
-    model::OperatorId& known = rows.works_[{*meaning.stage, *meaning.pass}];
+  model::OperatorId workOf(const StatedWork& work, const Meaning& meaning, const model::Program& program) {
+    model::OperatorId& known = rows.works_[work];
     if (known.valid()) return known;
     model::Operator row;
     row.executable = kExecutable;
     row.debugContext = program.debugContext;
     row.kind = "pass";
-    row.stage = *meaning.stage;
-    row.pass = *meaning.pass;
+    row.stage = std::get<0>(work);
+    row.pass = std::get<1>(work);
     row.block = meaning.block;
-    row.flops = static_cast<double>(event.numberOf(Argument::operations));
-    row.bytes = base::Bytes(std::max<std::int64_t>(event.numberOf(Argument::tensorBytes), 0));
+    row.flops = static_cast<double>(std::get<2>(work));
+    row.bytes = base::Bytes(std::get<3>(work));
     return known = recorder().add(row);
   }
 

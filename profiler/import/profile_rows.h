@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "profiler/base/progress.h"
 #include "profiler/import/clock_alignment.h"
@@ -36,8 +37,10 @@ class ProfileRows {
   record::Recorder& recorder_;
   const Rules& rules_;
   RecordedPasses passes_;
-  std::map<std::string, model::DeviceId> named_;                             // devices that rules name
-  std::map<std::pair<std::int32_t, model::Pass>, model::OperatorId> works_;  // of passes, by stage
+  std::map<std::string, model::DeviceId> named_;  // devices that rules name
+  /// Work that a trace states of a pass: stage, pass, FLOP, and bytes of operands.
+  using StatedWork = std::tuple<std::int32_t, model::Pass, std::int64_t, std::int64_t>;
+  std::map<StatedWork, model::OperatorId> works_;
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
   base::Ticks last_;
 };

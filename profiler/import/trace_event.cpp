@@ -42,7 +42,9 @@ constexpr ArgumentName kArgumentNames[] = {
     {"bytes_in", Argument::bytesIn},
     {"bytes_out", Argument::bytesOut},
     {"num_ops", Argument::operations},
+    {"flops", Argument::operations},
     {"tensor_size", Argument::tensorBytes},
+    {"operand_bytes", Argument::tensorBytes},
 };
 
 constexpr std::size_t kLongestName = 24;

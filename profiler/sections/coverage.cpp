@@ -63,7 +63,7 @@ base::Result<Section> makeCoverage(const Context& context) {
     PIPESCOPE_ASSIGN(const auto accelerators, acceleratorsOf(context));
     std::int64_t kernels = 0, launched = 0;
     for (const analysis::AcceleratorTimes& times : accelerators->devices) {
-      kernels += times.count;
+      kernels += times.launchable;
       launched += times.launched;
     }
     const auto row = [&](const char* what, std::int64_t recognised, std::int64_t all, const char* neededFor) {

@@ -157,9 +157,10 @@ base::Result<Section> makeKernels(const Context& context) {
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(SectionTable counters, counterTable(context, words));
   const bool any = !report.devices.empty();
-  std::int64_t count = 0, launched = 0;
+  std::int64_t count = 0, launchable = 0, launched = 0;
   for (const AcceleratorTimes& times : report.devices) {
     count += times.count;
+    launchable += times.launchable;
     launched += times.launched;
   }
   Section section{"kernels", "Kernels", {}, {}, {}};
@@ -174,11 +175,11 @@ base::Result<Section> makeKernels(const Context& context) {
     lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
                                              : "Kernels are those of a recorded trace; the report of the "
                                                "operations has those of an emulated run.");
-  if (any && launched < count)
+  if (launched < launchable)
     section.remarks.push_back(
         fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "
                     "host count only these.",
-                    base::groupedText(launched), base::groupedText(count)));
+                    base::groupedText(launched), base::groupedText(launchable)));
   return section;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the corpus of trace_fuzz: small traces, each for one special case. make_trace_corpus.py FOLDER PIPESCOPE
 
-The program exports a small run in both formats that carry the rows of a profile."""
+The program exports a small run in the formats that carry the rows of a profile."""
 import gzip
 import io
 import json
@@ -146,8 +146,9 @@ with tempfile.TemporaryDirectory(dir="/tmp") as own:
     program = lambda *arguments: subprocess.run([sys.argv[2], *arguments], check=True, cwd="/tmp")
     program("run", f"{place}/run.toml", "-o", f"{place}/a.pop", "--progress", "off", "--schedule", "1f1b",
             "--gradient-accumulation", "4", "--device-iterations", "1", "--set", "fixed.calls=1")
-    for name, form in (("exported.json", "chrome"), ("exported.pb", "perfetto")):
-        program("export", f"{place}/a.pop", "--to", form, "--no-steps", "-o", f"{place}/{name}")
+    for name, form in (("exported.json", "chrome"), ("exported.pb", "perfetto"), ("exported.et", "chakra")):
+        options = [] if form == "chakra" else ["--no-steps"]
+        program("export", f"{place}/a.pop", "--to", form, *options, "-o", f"{place}/{name}")
         with open(os.path.join(own, name), "rb") as file:
             corpus[name] = file.read()
 for name, content in corpus.items():

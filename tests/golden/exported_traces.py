@@ -5,11 +5,12 @@ exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with sev
 - a replay of the Chakra trace, in which a node starts when all that it depends on has ended, takes as long as the emulation,
   and puts each pass at its emulated time;
 - the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
-- both, imported again, give reports in which every figure of every section is as before, except those of EXCEPTIONS: on IPUs
+- all three, imported again, give reports in which every figure of every section is as before, except those of EXCEPTIONS: on IPUs
   and Gaudis and with given costs, of pipelines, sharding, replicas, inference, several calls and runs that do not fit; and of recorded runs;
 - a trace that lacks an event is made of its events;
 - events alone bring all passes back at their times;
 - passes of a Chakra trace state the work of their operators;
+- passes and steps of the other traces state it, too, with operator, block, stage and micro-batch, and counters of memory come back;
 - messages of a model depend on the passes that made their data;
 - reports on a run whose events were imported have the same figures of stages, bubbles, exchange, lost and waiting times,
   time by kind and critical path, with barriers and without, on IPUs, on Gaudis and with given costs;
@@ -91,7 +92,7 @@ def chakra(data):
         sys.exit("the Chakra trace does not begin with its metadata")
     nodes = {}
     for message in messages[1:]:
-        attributes = {one(fields(value), 1).decode(): one(fields(value), 9) for number, value in message if number == 10}
+        attributes = {one(fields(value), 1).decode(): fields(value)[-1][1] for number, value in message if number == 10}
         nodes[one(message, 1)] = {"name": one(message, 2).decode(), "type": one(message, 3, 0),
                                   "before": numbers(message, 4) + numbers(message, 5), "micros": one(message, 7, 0),
                                   "ps": attributes["duration_ps"], "attributes": attributes}
@@ -114,6 +115,25 @@ def replay(nodes):
             sys.exit("nodes of the Chakra trace wait for each other in a circle")
         pending = rest
     return starts
+
+
+def annotations(data):
+    """Of each slice of a Perfetto trace: its category and arguments."""
+    tables, found = {number: {} for number in (1, 3, 29)}, []
+    for _, packet in fields(data):
+        packet = fields(packet)
+        for number, value in fields(one(packet, 12, b"")):
+            if number in tables:
+                tables[number][one(fields(value), 1)] = one(fields(value), 2).decode()
+        event = fields(one(packet, 11, b""))
+        if one(event, 9) != 1:
+            continue
+        arguments = {}
+        for value in (fields(value) for number, value in event if number == 4):
+            text, whole = one(value, 17), one(value, 4, 0)
+            arguments[tables[3][one(value, 1)]] = tables[29][text] if text is not None else whole - (whole >> 63 << 64)
+        found.append((tables[1][one(event, 3)], arguments))
+    return found
 
 
 def perfetto(data):
@@ -242,14 +262,12 @@ def compare_imports(exports):
                           if all_messages or int(row["micro_batch"]) >= 0)
         return passes, messages
 
-    for name, all_messages in (("a.json", True), ("a.pb", True), ("a.et", False)):
-        if not all_messages:
-            exports.import_trace(name, "b.pop")
-        else:
-            exports.export("a.pop", "chrome" if name == "a.json" else "perfetto", "b.trace", "--events-only")
-            if len(exports.read("b.trace")) >= len(exports.read(name)):
-                sys.exit(f"{name} is not larger than its events alone")
-            exports.import_trace("b.trace", "b.pop")
+    for name, form in (("a.json", "chrome"), ("a.pb", "perfetto"), ("a.et", "chakra")):
+        exports.export("a.pop", form, "b.trace", "--events-only")
+        if len(exports.read("b.trace")) >= len(exports.read(name)):
+            sys.exit(f"{name} is not larger than its events alone")
+        exports.import_trace("b.trace", "b.pop")
+        all_messages = form != "chakra"
         for what, ours, theirs in zip(("passes", "messages"), found("a.pop", all_messages), found("b.pop", all_messages)):
             if ours != theirs:
                 sys.exit(f"{name}, imported again, has other {what}, {len(theirs)} instead of {len(ours)}: "
@@ -273,7 +291,7 @@ def compare_calls(exports):
 
     names = [row["name"] for row in exports.table("a.pop", "device")]
     for form, options, iterations in (("chrome", ["--all", "--events-only"], 4), ("perfetto", ["--all", "--events-only"], 4),
-                                      ("chakra", [], 2)):
+                                      ("chakra", ["--events-only"], 2)):
         exports.export("a.pop", form, "a.trace", *options)
         exports.import_trace("a.trace", "b.pop")
         ours, theirs = totals("a.pop", form == "chakra"), totals("b.pop", form == "chakra")
@@ -312,9 +330,75 @@ def compare_work(exports):
                 sys.exit(f"{node['name']} has other work than the other micro-batches")
     ran = {(row["stage"], row["pass_name"]) for row in exports.passes("a.pop")}
     ours = {key: work for key, work in ours.items() if key in ran}
-    exports.import_trace("a.et", "b.pop")
-    if not ours or stated != ours or sums("b.pop", "0") != ours:
-        sys.exit(f"the passes of the Chakra trace have the work {stated}, imported {sums('b.pop', '0')}, instead of {ours}")
+    if not ours or stated != ours:
+        sys.exit(f"the passes of the Chakra trace have the work {stated} instead of {ours}")
+    for form in ("chrome", "perfetto", "chakra"):
+        exports.export("a.pop", form, "b.trace", "--events-only")
+        exports.import_trace("b.trace", "b.pop")
+        if sums("b.pop", "0") != ours:
+            sys.exit(f"the events of {form}, imported, have the work {sums('b.pop', '0')} instead of {ours}")
+
+
+def compare_arguments(exports):
+    """Passes state their work, which is that of their operators; so do their steps, with operator and block, and both
+    say which pass they are. Counters of the devices' memory are in the trace, and come back from its events alone."""
+    programs = {row["id"]: row for row in exports.table("a.pop", "program")}
+    operators = {row["id"]: row for row in exports.table("a.pop", "operator")}
+    call = max(int(row["run"]) for row in exports.table("a.pop", "placement"))
+    passes = {int(row["id"]): row for row in exports.table("a.pop", "placement") if int(row["run"]) == call}
+    sums = {}
+    for row in operators.values():
+        flops, size = sums.get((row["stage"], row["pass_name"]), (0, 0))
+        sums[row["stage"], row["pass_name"]] = flops + round(float(row["flops"])), size + int(row["bytes"])
+    exports.export("a.pop", "chrome", "a.json", "--events-only")
+    exports.export("a.pop", "perfetto", "a.pb", "--events-only")
+    events = json.loads(exports.read("a.json"))["traceEvents"]
+    blocks = {row["block"] for row in operators.values()}
+    for form, slices in (("chrome", [(e["cat"], e["args"]) for e in events if e["ph"] == "X"]),
+                         ("perfetto", annotations(exports.read("a.pb")))):
+        stated, of_steps, seen = {}, {}, set()
+        for category, own in slices:
+            if category in ("wait", "transfer") or "placement" not in own:
+                continue
+            row = passes[own["placement"]]
+            if own["pass"] != row["pass_name"] or str(own.get("stage", -1)) != row["stage"] or \
+                    str(own.get("micro_batch", -1)) != row["micro_batch"]:
+                sys.exit(f"{form}: {own} is not of {row}")
+            work = own.get("flops", 0), own.get("operand_bytes", 0)
+            if category == "pass":
+                stated[own["placement"]] = work
+            else:
+                of_steps[own["placement"]] = tuple(map(sum, zip(work, of_steps.get(own["placement"], (0, 0)))))
+                seen.add(own.get("block", ""))
+        whole = {}
+        for place, (flops, size) in stated.items():
+            row = passes[place]
+            own = of_steps.get(place, (0, 0))
+            # Operators such as Reshape move nothing: they have operands, but no steps.
+            if own[0] != flops or not size / 2 <= own[1] <= size:
+                sys.exit(f"{form}: the steps of {row} have the work {of_steps.get(place)}, the pass {flops, size}")
+            key = row["device"], row["iteration"], row["micro_batch"], row["stage"], row["pass_name"]
+            whole[key] = tuple(map(sum, zip((flops, size), whole.get(key, (0, 0)))))
+        different = [(key, work) for key, work in whole.items() if work != sums.get(key[3:], (0, 0))]
+        if different or len(stated) != len(passes) or not any(flops for flops, _ in whole.values()):
+            sys.exit(f"{form}: the work of {len(different)} passes is another one: {different[:3]}")
+        if not seen <= blocks or len(seen) < 3:
+            sys.exit(f"{form}: the blocks of steps are {seen}")
+    counters = {row["id"]: (row["device"], row["name"]) for row in exports.table("a.pop", "counter") if int(row["device"]) >= 0}
+    def samples(profile, own):
+        rate = int(exports.table(profile, "device")[0]["ticks_per_second"])
+        rows = [row for row in exports.table(profile, "counter_sample") if row["counter"] in own]
+        first = min(int(row["time"]) for row in rows)
+        return sorted((*own[row["counter"]], round((int(row["time"]) - first) * 10**9 / rate), float(row["value"]))
+                      for row in rows)
+    exports.import_trace("a.json", "b.pop")
+    again = {row["id"]: (row["device"], row["name"]) for row in exports.table("b.pop", "counter") if int(row["device"]) >= 0}
+    rows = [row for row in exports.table("a.pop", "counter_sample") if row["counter"] in counters and int(row["run"]) == call]
+    rate = int(exports.table("a.pop", "device")[0]["ticks_per_second"])
+    first = min(int(row["time"]) for row in rows)
+    ours = sorted((*counters[row["counter"]], round((int(row["time"]) - first) * 10**9 / rate), float(row["value"])) for row in rows)
+    if ours != samples("b.pop", again) or not any(name == "live_bytes" for _, name, *_ in ours):
+        sys.exit(f"of {len(ours)} samples of counters, {len(samples('b.pop', again))} came back, or others")
 
 
 def compare_messages(exports):
@@ -416,7 +500,13 @@ def compare_sections(exports, what, *executable):
     exceptions = EXCEPTIONS if ours[".summary.executables#"] > 1 else ("nothing",)
     if len(ours) < 500:
         sys.exit(f"{what}: the reports have {len(ours)} figures only")
-    for form, options in (("chrome", []), ("perfetto", ["--all"])):
+    forms = [("chrome", []), ("perfetto", ["--all"])]
+    # A Chakra trace is made of the passes of stages.
+    if any(int(row["stage"]) >= 0 for row in exports.passes("a.pop")):
+        forms.append(("chakra", []))
+    elif what != "gaudi3.csv.gz":
+        sys.exit(f"{what}: there are no passes")
+    for form, options in forms:
         for source, copy in (("a.pop", "b.pop"), ("b.pop", "c.pop")):
             exports.export(source, form, "a.trace", *options, *(executable if source == "a.pop" else ()))
             exports.import_trace("a.trace", copy)
@@ -470,6 +560,7 @@ def main():
                     "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
         compare_messages(exports)
         compare_work(exports)
+        compare_arguments(exports)
         compare_sections(exports, "a model on IPUs")
         compare_reports(exports, ["exchange_cycles", "kind sync", "kind stream_copy", "host_in_cycles"])
         gaudis = os.path.join(os.path.dirname(sample), "..", "mnist", "eight_gaudis.toml")

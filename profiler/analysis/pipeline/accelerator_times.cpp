@@ -88,7 +88,9 @@ class AcceleratorReader {
     for (auto& [device, works] : hostCollectives_)
       std::stable_sort(works.begin(), works.end(),
                        [](const Work& a, const Work& b) { return a.start < b.start; });
-    matchCollectives(works_.empty() ? hostCollectives_ : works_);
+    const bool communicates = std::ranges::any_of(
+        works_, [](const auto& device) { return std::ranges::any_of(device.second, &Work::communicates); });
+    matchCollectives(communicates ? works_ : hostCollectives_);
     return std::move(report_);
   }
 
@@ -193,6 +195,7 @@ class AcceleratorReader {
       sum.sum += work.end - work.start;
       categories[names.category].add(work.start, work.end);
       ++times.count;
+      times.launchable += names.work || work.launch ? 1 : 0;
       if (work.start > busyUntil && work.launch)
         times.hostIdle += std::clamp(*work.launch, busyUntil, work.start) - busyUntil;
       busyUntil = std::max(busyUntil, work.end);

@@ -23,12 +23,15 @@ struct MarkedStep {
 
 struct AcceleratorTimes {
   model::DeviceId device;
-  Ticks start, end;               ///< first start and last end of its kernels and copies
-  Ticks busy;                     ///< time in which at least one kernel or copy runs
-  Ticks idle;                     ///< the rest
-  Ticks hostIdle;                 ///< part of idle before the host began to launch what ran next
-  std::int64_t launched = 0;      ///< kernels and copies whose launch is known
-  std::int64_t count = 0;         ///< kernels and copies
+  Ticks start, end;           ///< first start and last end of its kernels and copies
+  Ticks busy;                 ///< time in which at least one kernel or copy runs
+  Ticks idle;                 ///< the rest
+  Ticks hostIdle;             ///< part of idle before the host began to launch what ran next
+  std::int64_t launched = 0;  ///< kernels and copies whose launch is known
+  std::int64_t count = 0;     ///< kernels and copies
+  /// Of these, those that a host launches. Passes that a processor computes itself and operations without a
+  /// category have no launch.
+  std::int64_t launchable = 0;
   double meanLaunchDelay = 0;     ///< ticks from the launch's start to the kernel's start, of those launched
   std::int64_t longestQueue = 0;  ///< most kernels that were launched and had not started
   Ticks compute;                  ///< time in which a kernel that does not communicate runs
@@ -58,12 +61,13 @@ struct AcceleratorReport {
   std::vector<AcceleratorTimes> devices;
   std::vector<KernelSum> kernels;  ///< over all devices, longest sum first
   std::vector<MatchedCollective> collectives;
-  std::int64_t communicationKernels = 0;  ///< over all devices; without accelerators: collectives of hosts
-  std::int64_t matched = 0;               ///< of these
+  /// Over all devices. If no kernel communicates: collectives that the hosts themselves take part in.
+  std::int64_t communicationKernels = 0;
+  std::int64_t matched = 0;  ///< of these
 };
 
-/// Empty if the profile is no imported trace. Without accelerators there are only the collectives that the
-/// hosts themselves take part in, as with gloo.
+/// Empty if the profile is no imported trace. Without kernels and recognised passes there are only the
+/// collectives that the hosts themselves take part in, as with gloo.
 ///
 /// The n-th communication kernel of a process group and operation on one device belongs to the n-th on the
 /// other devices that state the group, if all of them have equally many. Of kernels that state no group, the

@@ -7,10 +7,12 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/export/chakra.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/perfetto.h"
 #include "profiler/import/trace_import.h"
@@ -22,7 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using base::Ticks;
 
-std::string exported(const model::RowSet& rows, bool perfetto, model::ExecutableId executable,
+using Export = base::Status (*)(const exporting::ChromeRequest&, const exporting::Writer&, base::Progress&);
+
+std::string exported(const model::RowSet& rows, Export format, model::ExecutableId executable,
                      std::optional<model::RunId> call = {}) {
   record::MemoryProfile profile;
   EXPECT_TRUE(profile.commit(rows).ok());
@@ -33,9 +37,7 @@ std::string exported(const model::RowSet& rows, bool perfetto, model::Executable
   const auto write = [&](std::string_view part) { return text += part, base::Status(); };
   exporting::ChromeRequest request{profile, *catalog, executable};
   request.run = call;
-  const base::Status done = perfetto ? exporting::exportPerfetto(request, write, progress)
-                                     : exporting::exportChrome(request, write, progress);
-  EXPECT_TRUE(done.ok());
+  EXPECT_TRUE(format(request, write, progress).ok());
   return text;
 }
 
@@ -146,10 +148,16 @@ model::RowSet rowsOfAllTables() {
   return rows;
 }
 
-class CarriedRows : public ::testing::TestWithParam<bool> {};
+class CarriedRows : public ::testing::TestWithParam<Export> {};
 
-INSTANTIATE_TEST_SUITE_P(Formats, CarriedRows, ::testing::Values(false, true),
-                         [](const auto& format) { return format.param ? "perfetto" : "chrome"; });
+INSTANTIATE_TEST_SUITE_P(Formats, CarriedRows,
+                         ::testing::Values(exporting::exportChrome, exporting::exportPerfetto,
+                                           exporting::exportChakra),
+                         [](const auto& format) {
+                           return format.param == exporting::exportChrome     ? "chrome"
+                                  : format.param == exporting::exportPerfetto ? "perfetto"
+                                                                              : "chakra";
+                         });
 
 TEST_P(CarriedRows, RestoreEveryFieldOfEveryTable) {
   const model::RowSet before = rowsOfAllTables();
@@ -218,6 +226,7 @@ model::RowSet twoExecutables() {
       placement.start = Ticks(100 * r + 20 * p);
       placement.end = placement.start + Ticks(10);
       placement.run = model::RunId(r);
+      placement.stage = 0;
       rows.of<model::Placement>().push_back(placement);
     }
     model::Wait wait;
@@ -266,8 +275,27 @@ TEST_P(CarriedRows, LeaveOutOtherExecutablesAndCalls) {
   EXPECT_EQ(rows.of<model::Wait>()[0].waitedFor.value, 0);
 }
 
+/// Texts that do not become short by compression are more than the only pass of a Chakra trace carries.
+TEST_P(CarriedRows, MayBeManyForFewEvents) {
+  model::RowSet rows = twoExecutables();
+  rows.of<model::Placement>().resize(1);
+  rows.of<model::Wait>().clear();
+  std::mt19937 random;
+  std::string text(6 << 20, ' ');
+  for (char& letter : text) letter = static_cast<char>('0' + random() % 64);
+  rows.of<model::Property>() = {{"long", text}};
+  rows.of<model::Diagnostic>() = {{model::Severity::info, "test", "also " + text, {}, {}}};
+  const Imported after(exported(rows, GetParam(), model::ExecutableId(0)));
+  ASSERT_TRUE(after.summary.restored);
+  EXPECT_TRUE(after.summary.findings.empty());
+  ASSERT_EQ(after.rows.of<model::Diagnostic>().size(), 1U);
+  EXPECT_TRUE(after.rows.of<model::Diagnostic>()[0].text == "also " + text);
+  EXPECT_TRUE(after.rows.of<model::Property>()[0].value == text);
+  EXPECT_EQ(after.rows.of<model::Placement>().size(), 1U);
+}
+
 TEST(CarriedRowsOfAChangedTrace, AreNotRestored) {
-  const std::string trace = exported(twoExecutables(), false, model::ExecutableId(1));
+  const std::string trace = exported(twoExecutables(), exporting::exportChrome, model::ExecutableId(1));
   ASSERT_TRUE(Imported(trace).summary.restored);
   const auto replaced = [&](std::string_view from, std::string_view to) {
     std::string changed = trace;
@@ -299,12 +327,32 @@ TEST(CarriedRowsOfAChangedTrace, AreNotRestored) {
   }
 }
 
+TEST(CarriedRowsOfAChakraTrace, AreNotRestoredFromADamagedOne) {
+  const std::string trace =
+      exported(twoExecutables(), exporting::exportChakra, model::ExecutableId(1), model::RunId(2));
+  ASSERT_TRUE(Imported(trace).summary.restored);
+  std::string damaged = trace;
+  const std::size_t packed = damaged.find("x\x9C");  // zlib's first bytes
+  ASSERT_NE(packed, std::string::npos);
+  damaged[packed] = 'y';
+  for (const std::string& changed : {damaged, trace.substr(0, trace.size() - 1)}) {
+    const Imported after(changed);
+    EXPECT_FALSE(after.summary.restored);
+    EXPECT_EQ(after.summary.events, changed == damaged ? 2 : 1);
+    ASSERT_FALSE(after.summary.findings.empty());
+    EXPECT_NE(
+        (after.summary.findings[0] + after.summary.findings.back()).find("changed after it was exported"),
+        std::string::npos)
+        << after.summary.findings[0];
+  }
+}
+
 TEST(CarriedRowsOfSeveralTraces, AreNotRestored) {
   const fs::path folder = fs::path(::testing::TempDir()) / "CarriedRowsOfSeveralTraces";
   fs::create_directories(folder);
   for (const int call : {1, 2})
     std::ofstream(folder / ("rank" + std::to_string(call) + ".json"), std::ios::binary)
-        << exported(twoExecutables(), false, model::ExecutableId(1), model::RunId(call));
+        << exported(twoExecutables(), exporting::exportChrome, model::ExecutableId(1), model::RunId(call));
   const Imported after(folder);
   fs::remove_all(folder);
   EXPECT_FALSE(after.summary.restored);

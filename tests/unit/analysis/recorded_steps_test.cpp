@@ -90,19 +90,36 @@ TEST_F(RecordedSteps, LaunchesAreNoTraffic) {
   EXPECT_EQ(std::get<std::int64_t>(factOf(trace.section("insights"), "findings")), 0);
 }
 
+struct RecordedCollectives : RecordedSteps, ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Updates, RecordedCollectives, ::testing::Bool());
+
 /// Two ranks sum gradients with gloo, on clocks that are 1 s apart. Rank 1 enters the first sum 20 µs later,
-/// and rank 0 the second one 5 µs later.
-TEST_F(RecordedSteps, NamesTheRankThatACollectiveOfHostsWaitedFor) {
+/// and rank 0 the second one 5 µs later. The trace of a whole training step also holds its update, which is
+/// no kernel that a host launches.
+TEST_P(RecordedCollectives, NameTheRankThatTheHostsWaitedFor) {
+  const auto update = [](int time) {
+    return GetParam() ? R"(,{"ph":"X","name":"Optimizer.step#SGD.step","pid":1,"tid":1,"dur":3,"ts":)" +
+                            std::to_string(time) + "}"
+                      : std::string();
+  };
   write("rank0.json", R"(
     {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":0,"dur":30},
-    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":3,"ts":105,"dur":5})");
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":3,"ts":105,"dur":5})" +
+                          update(112));
   write("rank1.json", R"(
     {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":1000020,"dur":10},
-    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":1000100,"dur":10})");
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":1000100,"dur":10})" +
+                          update(1000112));
   const ImportedTrace trace(folder_);
   const auto report = acceleratorReport(trace.profile, *trace.catalog);
   ASSERT_TRUE(report.ok());
-  EXPECT_TRUE(report->devices.empty());
+  ASSERT_EQ(report->devices.size(), GetParam() ? 2U : 0U);
+  if (GetParam()) {
+    EXPECT_EQ(report->devices[0].count, 1);
+    EXPECT_EQ(report->devices[0].launchable, 0);
+    EXPECT_EQ(trace.section("coverage").remarks.size(), 0U);
+    EXPECT_EQ(trace.section("kernels").remarks.size(), 0U);
+  }
   EXPECT_EQ(report->communicationKernels, 4);
   EXPECT_EQ(report->matched, 4);
   ASSERT_EQ(report->collectives.size(), 2U);

@@ -98,6 +98,18 @@ TEST(FileKinds, EachIsRecognisedByItsContentAndNoOther) {
   }
 }
 
+/// A Chakra trace whose metadata, a version and attributes, are longer than what is looked at.
+TEST(FileKinds, LongMetadataAreRecognised) {
+  std::string metadata =
+      "\x0A\x03"
+      "1.0";
+  while (metadata.size() < 100'000) metadata += "\x12\x08\x0A\x01r\xEA\x01\x02ok";
+  const std::string head = "\xFF\xFF\x07" + metadata;
+  EXPECT_TRUE(isOfKind(FileKind::chakraTrace, head));
+  EXPECT_TRUE(isOfKind(FileKind::chakraTrace, head.substr(0, 4096)));
+  EXPECT_FALSE(isOfKind(FileKind::chakraTrace, "\xFF\xFF\x07" + metadata.substr(5)));
+}
+
 TEST(FileKinds, WhatUsersKeepIsOfNoKind) {
   const std::string kept[] = {"[training]\nepochs = 3\n# one, two\n",
                               "# Pipelined, on four IPUs\n[system]\nname = \"pod4\"\n",

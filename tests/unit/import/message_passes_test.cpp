@@ -79,6 +79,18 @@ TEST(MessagePasses, FollowFromTheirNeighbours) {
             (Texts{"forward 0 205-210", "forward 1 405-410", "backward 0 605-610", "backward 1 805-810"}));
 }
 
+/// Of times in whole microseconds, the start of the backend's slice may lie behind the rounded end of its
+/// call.
+TEST(MessagePasses, BeginWithinTheirCallsUpToRounding) {
+  std::vector<RecordedPass> slices = {message(1, 10, 17, "c10d::recv_"), message(1, 18, 40, "gloo:recv"),
+                                      message(1, 41, 42, "gloo:recv"), message(1, 50, 52, "c10d::recv_"),
+                                      message(1, 54, 60, "gloo:recv")};
+  const std::vector<RecordedPass> joined = joinedSlices(std::move(slices), false);
+  ASSERT_EQ(joined.size(), 4U) << "only the first two are of one message";
+  EXPECT_EQ(joined[0].start.count, 10 * kMicrosecond);
+  EXPECT_EQ(joined[0].end.count, 40 * kMicrosecond);
+}
+
 TEST(MessagePasses, KeepTheirOrderWhereReceivesAreMadeEarly) {
   RecordedEvents events = middleStage();
   // All receives are begun at once, but each ends before its pass.

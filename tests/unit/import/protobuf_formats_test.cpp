@@ -234,6 +234,26 @@ TEST_F(ProtobufFormats, JoinsTheMessagesOfChakraTraces) {
   EXPECT_EQ(transfers[0].end.count, 41'000'000);
 }
 
+/// The metadata of a trace of many devices are longer than what is read to recognise the format: attributes
+/// (2) {name 1, string value 29}.
+TEST_F(ProtobufFormats, RecognisesChakraTracesWithLongMetadata) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  std::string metadata = block(1, "0.0.4");
+  for (int rank = 0; rank < 300; ++rank)
+    metadata += block(
+        2, block(1, "rank " + std::to_string(rank) + " name") + block(29, "IPU " + std::to_string(rank)));
+  const std::string node = framed(number(1, 1) + block(2, "gemm") + number(3, 4) + number(6, 1) +
+                                  number(7, 5) + block(10, block(1, "rank") + number(9, 299)));
+  const auto summary = import(write("many.et", framed(metadata) + node));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->events, 1);
+  const auto devices = rows<model::Device>();
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_NE(devices[0].name.find("IPU 299"), std::string::npos) << devices[0].name;
+  EXPECT_FALSE(import(write("long.txt", framed(std::string(5000, 'a')))).ok());
+  EXPECT_FALSE(import(write("text.txt", framed(block(1, "a version") + std::string(5000, 'a')))).ok());
+}
+
 /// GlobalMetadata {version 1}, then nodes {id 1, name 2, type 3, data_deps 5, start_time_micros 6,
 /// duration_micros 7}.
 TEST_F(ProtobufFormats, ReadsStatedStartsAndSurvivesCircles) {
