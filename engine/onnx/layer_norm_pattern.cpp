@@ -37,31 +37,39 @@ std::optional<TensorId> squaredIn(const Graph& graph, const Node& mean) {
   return product->inputs[0];
 }
 
-/// Whether both are x − mean(x), computed once or twice.
-bool sameDifference(const Graph& graph, TensorId a, TensorId b) {
-  if (a == b) return true;
-  const Node *first = madeBy(graph, a, "Sub"), *second = madeBy(graph, b, "Sub");
-  return first && second && first->inputs == second->inputs;
+/// x, axis and ε if the tensor is √(variance + ε) and the variance belongs to this mean.
+std::optional<LayerNormParts> deviation(const Graph& graph, TensorId id, const Node* mean) {
+  const Node* root = madeBy(graph, id, "Sqrt");
+  const Node* sum = root ? madeBy(graph, root->inputs[0], "Add") : nullptr;
+  const std::optional<std::int64_t> axis = meanAxis(graph, mean);
+  if (!axis || !sum) return std::nullopt;
+  for (const auto& [variance, epsilon] : bothOrders(sum->inputs[0], sum->inputs[1])) {
+    const std::optional<double> number = numberOf(graph, epsilon);
+    const Node* squares = madeBy(graph, variance, "ReduceMean");
+    if (!number || meanAxis(graph, squares) != axis) continue;
+    const std::optional<TensorId> squared = squaredIn(graph, *squares);
+    const Node* difference = squared ? madeBy(graph, *squared, "Sub") : nullptr;
+    if (difference && difference->inputs[0] == mean->inputs[0] && difference->inputs[1] == mean->outputs[0])
+      return LayerNormParts{mean->inputs[0], {}, {}, *axis, *number};
+  }
+  return std::nullopt;
 }
 
 /// x, axis and ε if the tensor is (x − mean) ÷ √(variance + ε).
 std::optional<LayerNormParts> normalized(const Graph& graph, TensorId id) {
   const Node* quotient = madeBy(graph, id, "Div");
   const Node* difference = quotient ? madeBy(graph, quotient->inputs[0], "Sub") : nullptr;
-  const Node* root = quotient ? madeBy(graph, quotient->inputs[1], "Sqrt") : nullptr;
   const Node* mean = difference ? madeBy(graph, difference->inputs[1], "ReduceMean") : nullptr;
-  const Node* sum = root ? madeBy(graph, root->inputs[0], "Add") : nullptr;
-  const std::optional<std::int64_t> axis = meanAxis(graph, mean);
-  if (!axis || !sum || mean->inputs[0] != difference->inputs[0]) return std::nullopt;
-  for (const auto& [variance, epsilon] : bothOrders(sum->inputs[0], sum->inputs[1])) {
-    const std::optional<double> number = numberOf(graph, epsilon);
-    const Node* squares = madeBy(graph, variance, "ReduceMean");
-    if (!number || meanAxis(graph, squares) != axis) continue;
-    const std::optional<TensorId> squared = squaredIn(graph, *squares);
-    if (squared && sameDifference(graph, *squared, quotient->inputs[0]))
-      return LayerNormParts{difference->inputs[0], {}, {}, *axis, *number};
-  }
-  return std::nullopt;
+  if (!mean || mean->inputs[0] != difference->inputs[0]) return std::nullopt;
+  return deviation(graph, quotient->inputs[1], mean);
+}
+
+/// What the tensor is the reciprocal of.
+std::optional<TensorId> inverted(const Graph& graph, TensorId id) {
+  if (const Node* reciprocal = madeBy(graph, id, "Reciprocal")) return reciprocal->inputs[0];
+  const Node* quotient = madeBy(graph, id, "Div");
+  if (!quotient || !isNumber(graph, quotient->inputs[0], 1)) return std::nullopt;
+  return quotient->inputs[1];
 }
 
 /// Whether a tensor is a weight or constant of the shape of the normalized axes.
@@ -70,6 +78,29 @@ bool fits(const Graph& graph, TensorId id, const LayerNormParts& parts) {
   const Shape axes(x.type.shape.begin() + static_cast<std::ptrdiff_t>(parts.axis), x.type.shape.end());
   return !own.producer.valid() && own.role != graph::TensorRole::input &&
          own.type == graph::TensorType{x.type.element, axes};
+}
+
+/// The parts if the product and the difference are x · m and bias − mean · m, and m is
+/// scale ÷ √(variance + ε).
+std::optional<LayerNormParts> weightedParts(const Graph& graph, const Node& product, const Node& difference) {
+  const Node* shift = madeBy(graph, difference.inputs[1], "Mul");
+  if (!shift) return std::nullopt;
+  for (const auto& [x, factor] : bothOrders(product.inputs[0], product.inputs[1])) {
+    const Node* weight = madeBy(graph, factor, "Mul");
+    for (const auto& [average, same] : bothOrders(shift->inputs[0], shift->inputs[1])) {
+      const Node* mean = madeBy(graph, average, "ReduceMean");
+      if (!weight || !mean || same != factor || mean->inputs[0] != x) continue;
+      for (const auto& [scale, inverse] : bothOrders(weight->inputs[0], weight->inputs[1])) {
+        const std::optional<TensorId> root = inverted(graph, inverse);
+        std::optional<LayerNormParts> parts = root ? deviation(graph, *root, mean) : std::nullopt;
+        if (!parts || !fits(graph, scale, *parts) || !fits(graph, difference.inputs[0], *parts)) continue;
+        parts->scale = scale;
+        parts->bias = difference.inputs[0];
+        return parts;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -86,6 +117,11 @@ std::optional<LayerNormParts> layerNormParts(const Graph& graph, TensorId left, 
       parts->bias = bias;
       return parts;
     }
+  }
+  for (const auto& [rest, weighted] : bothOrders(left, right)) {
+    const Node *product = madeBy(graph, weighted, "Mul"), *difference = madeBy(graph, rest, "Sub");
+    if (!product || !difference) continue;
+    if (const auto parts = weightedParts(graph, *product, *difference)) return parts;
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Finds layer normalization as exporters write it before opset 17: (x − mean) ÷ √(variance + ε) · scale +
-// bias, in nine nodes.
+// Finds layer normalization as exporters write it before opset 17. PyTorch's writes
+// (x − mean) ÷ √(variance + ε) · scale + bias in nine nodes; TensorFlow's writes x · m + (bias − mean · m),
+// with m = scale ÷ √(variance + ε), in twelve.
 #include <cstdint>
 #include <optional>
 

@@ -15,8 +15,10 @@ using ::testing::Not;
 struct NormForm {
   Ints axes{-1};
   Ints weights{4};
-  bool twice = false;     ///< the difference is computed twice, as older exporters do
-  bool products = false;  ///< squares are products, and operands stand in the other order
+  bool twice = false;        ///< the difference is computed twice, as older exporters do
+  bool weighted = false;     ///< x · m + (bias − mean · m), as TensorFlow writes it
+  bool products = false;     ///< squares are products, and operands stand in the other order
+  bool otherFactor = false;  ///< with `weighted`: x and its mean have different factors
   double exponent = 2;
 };
 
@@ -44,6 +46,16 @@ struct NormForm {
     };
     add("variance", "small", "Add", "sum");
     g.node("Sqrt", {"sum"}, {"deviation"});
+    if (form.weighted) {
+      g.floats("one", {}, {1});
+      if (form.products) g.node("Div", {"one", "deviation"}, {"inverse"});
+      if (!form.products) g.node("Reciprocal", {"deviation"}, {"inverse"});
+      add("inverse", "scale", "Mul", "factor");
+      add("x", form.otherFactor ? "inverse" : "factor", "Mul", "product");
+      add("mean", "factor", "Mul", "shift");
+      g.node("Sub", {"bias", "shift"}, {"rest"});
+      return add("product", "rest", "Add", "y");
+    }
     g.node("Div", {"difference", "deviation"}, {"normal"});
     add("normal", "scale", "Mul", "scaled");
     add("scaled", "bias", "Add", "y");
@@ -87,7 +99,9 @@ void expectSameValues(const ::onnx::ModelProto& proto, const onnx::Instance& ins
 TEST(LayerNormPattern, BecomesOneOperatorOfTheSameValue) {
   for (const NormForm& form :
        {NormForm{}, NormForm{.twice = true}, NormForm{.products = true}, NormForm{.axes = {2}},
-        NormForm{.axes = {-2, -1}, .weights = {3, 4}}, NormForm{.twice = true, .products = true}}) {
+        NormForm{.axes = {-2, -1}, .weights = {3, 4}}, NormForm{.twice = true, .products = true},
+        NormForm{.weighted = true}, NormForm{.weighted = true, .products = true},
+        NormForm{.axes = {1, 2}, .weights = {3, 4}, .twice = true, .weighted = true}}) {
     const ::onnx::ModelProto proto = normModel(form);
     const onnx::Instance instance = normInstance(proto);
     EXPECT_THAT(instanceOperators(instance), ElementsAre("LayerNormalization"));
@@ -98,7 +112,9 @@ TEST(LayerNormPattern, BecomesOneOperatorOfTheSameValue) {
 TEST(LayerNormPattern, IsNotSeenWhereSomethingDiffers) {
   for (const NormForm& form :
        {NormForm{.exponent = 4}, NormForm{.axes = {1}}, NormForm{.weights = {3, 4}}, NormForm{.weights = {1}},
-        NormForm{.axes = {0, 2}}, NormForm{.axes = {-2, -1}}}) {
+        NormForm{.axes = {0, 2}}, NormForm{.axes = {-2, -1}}, NormForm{.weighted = true, .exponent = 4},
+        NormForm{.axes = {1}, .weighted = true}, NormForm{.weights = {1}, .weighted = true},
+        NormForm{.weighted = true, .otherFactor = true}}) {
     const ::onnx::ModelProto proto = normModel(form);
     const onnx::Instance instance = normInstance(proto);
     EXPECT_THAT(instanceOperators(instance), Not(Contains("LayerNormalization")));

@@ -1,4 +1,5 @@
-// The options available_memory_proportion and partials_type, which change how an IPU computes products.
+// The options available_memory_proportion, partials_type, fully_connected_pass and use_128bit_conv_unit_load,
+// which change how an IPU computes products.
 #include <gmock/gmock.h>
 
 #include "app/run/request/configuration_keys.h"
@@ -124,6 +125,14 @@ blocks = ["*"]
                     alone = compileModel(model, {{"execution.fully_connected_pass", "false"}});
   EXPECT_LT(backwardTicks(together), backwardTicks(alone));
   EXPECT_LT(bytesOfTiles(together), bytesOfTiles(alone));
+}
+
+TEST(ProductOptions, WideLoadsOfWeightsAreFaster) {
+  const std::string model = twoStages("", "");
+  const Compilation narrow = compileModel(model),
+                    wide = compileModel(model, {{"execution.use_128bit_conv_unit_load", "true"}});
+  for (const std::size_t device : {0u, 1u})
+    EXPECT_LT(forwardTicks(wide, device), forwardTicks(narrow, device));
 }
 
 TEST(ProductOptions, RefusalsSayWhatToDo) {

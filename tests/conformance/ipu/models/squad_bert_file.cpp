@@ -116,9 +116,11 @@ class SquadBertWriter {
     const std::string squares = node("Mul", name + "/squares", {centred, centred});
     const std::string variance = node("ReduceMean", name + "/variance", {squares}, {{"axes", last}});
     const std::string sum = node("Add", name + "/add", {variance, number(name + "/epsilon", 1e-12F)});
-    const std::string whitened = node("Div", name + "/div", {centred, node("Sqrt", name + "/sqrt", {sum})});
-    const std::string scaled = node("Mul", name + "/mul", {whitened, weight(name + "/gamma", {m_.hidden})});
-    return node("Add", name + "/add_1", {scaled, weight(name + "/beta", {m_.hidden})});
+    const std::string inverse = node("Reciprocal", name + "/Rsqrt", {node("Sqrt", name + "/sqrt", {sum})});
+    const std::string factor = node("Mul", name + "/mul", {inverse, weight(name + "/gamma", {m_.hidden})});
+    const std::string shift = node("Mul", name + "/mul_2", {mean, factor});
+    const std::string rest = node("Sub", name + "/sub", {weight(name + "/beta", {m_.hidden}), shift});
+    return node("Add", name + "/add_1", {node("Mul", name + "/mul_1", {x, factor}), rest});
   }
 
   std::string embeddings() {
