@@ -70,8 +70,9 @@ Operands operandsOf(const Contraction& work) {
 
 /// The bytes that the groups of engines read together of operands of `left` and `right` bytes if each keeps
 /// what it needs in its own part of SRAM: its share of one operand, and the other one whole. -1: that does
-/// not fit. (X: the fastest products of the published sweep of Gaudi3 are those whose operands fit like
-/// that.)
+/// not fit. (C: cache_requirements_analyzer.cpp keeps what a group reads more than once in its part, and what
+/// it reads once in the cache of all. X: the fastest products of the published sweep of Gaudi3 are those
+/// whose operands fit like that.)
 std::int64_t groupReads(const Card& card, const Geometry& geometry, std::int64_t batch, double left,
                         double right) {
   if (card.sramGroupBytes == 0) return -1;

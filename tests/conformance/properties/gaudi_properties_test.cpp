@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "random_model.h"
 #include "user_devices.h"
@@ -100,6 +103,8 @@ TEST(GaudiProperties, TwiceAsMuchOfAnythingIsNeverSlower) {
       "mme_clock", "tpcs",          "tpc_clock",     "sram",           "sram_bandwidth",
       "hbm",       "hbm_effective", "dma_bandwidth", "host_bandwidth", "tpc_local_memory",
       "port_rate"};
+  static constexpr const char* kResourcesOfGaudi3[] = {"sram_write_bandwidth", "shared_sram_bandwidth",
+                                                       "shared_sram_write_bandwidth", "sram_group"};
   ModelDice dice(3);
   for (int i = 0; i < models(); ++i) {
     const std::string card = dice.oneOf<const char*>({"gaudi", "gaudi2", "gaudi3"});
@@ -107,7 +112,11 @@ TEST(GaudiProperties, TwiceAsMuchOfAnythingIsNeverSlower) {
     record::MemoryProfile profile;
     const auto measured = measure(random, profile);
     ASSERT_TRUE(measured.ok()) << measured.error().message << "\n" << random.describe();
-    for (const std::string resource : kResources) {
+    std::vector<std::string> resources(std::begin(kResources), std::end(kResources));
+    if (card == "gaudi3") {
+      resources.insert(resources.end(), std::begin(kResourcesOfGaudi3), std::end(kResourcesOfGaudi3));
+    }
+    for (const std::string& resource : resources) {
       const bool sustained = resource == "mme_clock" && card == "gaudi3";  // which lowers its clock
       user.add("twice", card, sustained ? "mme_sustained_clock" : resource, 2);
       record::MemoryProfile twice;
