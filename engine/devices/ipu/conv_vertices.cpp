@@ -18,8 +18,9 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   const std::int64_t weights = weightsPerUnit(shape), units = convUnitsOf(chip, shape);
   if (units == 0) return;
   std::vector<std::int64_t> unitChoices{units};
-  // (C: PopLibs has ConvPartial1x1Out and ConvPartialnx1 of quarter and half with 16 units only.)
-  if (units > 8 && !shape.quarter) unitChoices.push_back(8);
+  // PopLibs also uses 8 of 16 units, but for quarter and half it has ConvPartial1x1Out and ConvPartialnx1
+  // with 16 units only (C). A chip with more units may use any half of them.
+  for (std::int64_t half = units / 2; half >= 8 && !shape.quarter; half /= 2) unitChoices.push_back(half);
   for (const std::int64_t used : unitChoices) {
     for (std::int64_t in = weights; in >= chip.vectorBytes / shape.operandBytes(); in /= 2) {
       // If a product uses fewer units than the chip has, or fewer channels than a unit holds, rows of the

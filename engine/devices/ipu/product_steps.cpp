@@ -239,6 +239,11 @@ class ProductSteps {
       written_ = first;
     } else if (plan_.form.serial == 1) {
       work_.resultPlace = place;
+      const std::int64_t partial = plan_.form.shape.partialBytes(), result = plan_.form.shape.resultBytes();
+      const ReduceStages& stages = costs_.stages;
+      work_.resultRuns = stages.count > 0
+                             ? everywhere(stages.stage[stages.count - 1].outputs * result)
+                             : runs([&](const ConvCosts& c) { return c.partialBytes / partial * result; });
     }
     work_.resultFrom = written_;
     // The weight gradients of repeated products (the steps of a sequence) are summed in the order in which
