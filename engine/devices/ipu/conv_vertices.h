@@ -1,6 +1,6 @@
 #pragma once
-// Cycles of the vertices that compute products on one tile, by the formulas of PopLibs' poplin (C: read in
-// vendor code).
+// The vertices that compute products on one tile, and their cycles by the formulas of PopLibs' poplin (C:
+// read in vendor code).
 #include <array>
 #include <cstdint>
 #include <string>
@@ -36,6 +36,10 @@ struct ConvTile {
 
 /// Weights that a unit of the AMP holds: 16 of float16 or 8 of float32.
 std::int64_t weightsPerUnit(const ConvShape& shape);
+
+/// Units of the AMP that run side by side. A unit makes weightsPerUnit products in 4 worker cycles (float16,
+/// float8) or 8 (float32).
+std::int64_t convUnitsOf(const Chip& chip, const ConvShape& shape);
 
 /// All vertices that the chip has for a product of this shape; the most promising come first.
 std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape);

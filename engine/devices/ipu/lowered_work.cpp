@@ -76,6 +76,7 @@ void LoweredWork::moveTo(const Chip& chip, std::int64_t firstTile) {
     step.senders = rotated(step.senders, firstTile, chip.tiles);
   }
   for (Temporary& temporary : temporaries) temporary.bytes = rotated(temporary.bytes, firstTile, chip.tiles);
+  resultRuns = rotated(resultRuns, firstTile, chip.tiles);
 }
 
 std::int64_t LoweredWork::cycles() const {

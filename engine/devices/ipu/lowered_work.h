@@ -62,6 +62,9 @@ struct LoweredWork {
   std::size_t resultFrom = 0;  ///< the first step that writes the result, which needs no memory before
   /// Where the result must lie, because the vertex that makes it writes it there itself.
   Temporary::Place resultPlace = Temporary::Place::anywhere;
+  /// The bytes of the result on each tile, if the work leaves it where it computes it. Empty: it is spread
+  /// evenly.
+  TileRuns resultRuns = {};
 
   /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, LoweredVertex vertices);

@@ -44,9 +44,10 @@ void addForms(const Chip& chip, const ConvShape& shape, bool swapped, std::int64
       const ConvShape combined = combineGroups(flat, factor);
       for (const ConvVertex& vertex : convVertices(chip, combined)) {
         ConvForm form = makeForm(combined, swapped, expanded, vertex, serial, factor);
-        // The number of serial parts must divide the groups of output channels, or the last part would have
-        // another shape.
-        if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
+        // The number of serial parts must divide the output channels, or the last part would have another
+        // shape. Each part fills whole groups (C: PopLibs, ConvModel.cpp, constructModel).
+        if (combined.outputChannels % serial != 0 || serial > form.shape.outputChannels / vertex.outGroup)
+          continue;
         forms.push_back(form);
         form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
         if (form.arrangeEach) forms.push_back(form);

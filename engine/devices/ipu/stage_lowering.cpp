@@ -224,7 +224,7 @@ class StageLowering {
       const std::int32_t firstOfWork = memory_.steps();
       if (op.work.size() == 1 && work.repeat == 1) {
         written = firstOfWork + static_cast<std::int32_t>(lowered.resultFrom);
-        placeResults(stage, op, lowered.resultPlace);
+        placeResults(stage, op, lowered);
       }
       for (const ProgramStep& step : lowered.steps)
         addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
@@ -239,11 +239,11 @@ class StageLowering {
     return {};
   }
 
-  void placeResults(const StagePlan& stage, const PlanOperator& op, Temporary::Place place) {
+  void placeResults(const StagePlan& stage, const PlanOperator& op, const LoweredWork& work) {
     for (const compile::PlanTensorId id : op.outputs) {
       if (!id.valid()) continue;
       const std::size_t variable = tensors_.at(&stage).variables[static_cast<std::size_t>(id.value)];
-      if (variable != kNowhere) memory_.place(variable, place);
+      if (variable != kNowhere) memory_.place(variable, work.resultPlace, work.resultRuns);
     }
   }
 

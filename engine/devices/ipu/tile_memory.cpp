@@ -129,8 +129,14 @@ void TileMemory::addLife(std::size_t variable, std::int32_t first, std::int32_t 
   if (first < end) variables_[variable].row.lives.push_back({first, end});
 }
 
-void TileMemory::place(std::size_t variable, Temporary::Place place) {
-  if (place != Temporary::Place::anywhere) variables_[variable].row.place = place;
+void TileMemory::place(std::size_t variable, Temporary::Place place, const TileRuns& bytes) {
+  Variable& moved = variables_[variable];
+  if (place != Temporary::Place::anywhere) moved.row.place = place;
+  const Spread spread = spreadOf(bytes);
+  if (spread.total < moved.row.bytes.count) return;
+  moved.runs = bytes;
+  moved.row.bytes = Bytes(spread.total);
+  moved.row.maxUnitBytes = Bytes(spread.most);
 }
 
 std::map<std::string, TileCategory> TileMemory::alwaysLiveByCategory() const {

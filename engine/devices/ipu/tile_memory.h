@@ -47,7 +47,7 @@ class TileMemory {
   /// Marks the variable as live in steps [first, end).
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
   /// Puts a tensor where the vertex that makes it can write it.
-  void place(std::size_t variable, Temporary::Place place);
+  void place(std::size_t variable, Temporary::Place place, const TileRuns& bytes);
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
   /// The tile that holds the first element of a tensor.
   std::int64_t startOf(std::size_t variable) const { return variables_[variable].start; }

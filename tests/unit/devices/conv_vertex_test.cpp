@@ -92,6 +92,24 @@ TEST(ConvVertex, FewChannelsMakeFloat16ResultsAtOnce) {
   EXPECT_TRUE(vertices(16, 3).empty());
 }
 
+/// A chip with twice as many units loses none of the vertices whose channels fill a unit.
+TEST(ConvVertex, MoreUnitsOfferMoreVertices) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Chip doubled = mk2;
+  doubled.ampHalf *= 2;
+  const std::vector<ConvVertex> more = convVertices(doubled, rowsBy16(64));
+  for (const ConvVertex& vertex : convVertices(mk2, rowsBy16(64))) {
+    if (vertex.method != ConvVertex::Method::amp || vertex.inGroup != 16) continue;
+    EXPECT_TRUE(std::ranges::any_of(more,
+                                    [&](const ConvVertex& other) {
+                                      return other.convUnits == vertex.convUnits &&
+                                             other.inGroup == vertex.inGroup &&
+                                             other.outGroup == vertex.outGroup;
+                                    }))
+        << vertex.convUnits << ' ' << vertex.inGroup << ' ' << vertex.outGroup;
+  }
+}
+
 TEST(ConvVertex, VerticalMacByHand) {
   ConvShape shape;
   shape.half = true;

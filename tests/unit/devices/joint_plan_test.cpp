@@ -108,6 +108,10 @@ TEST(JointPlan, OneSampleNeedsNoSumsForItsWeights) {
   ASSERT_EQ(update.steps.size(), 2u);
   EXPECT_EQ(update.steps[0].name, "PreConvolve/Exchange");
   EXPECT_EQ(update.steps[1].vertices.at(0).type, "poplin::OuterProduct<half>");
+  // The gradients stay on the tiles that make them, where the weights lie, too.
+  const Spread result = spreadOf(update.resultRuns);
+  EXPECT_EQ(result.active, spreadOf(update.steps[1].cycles).active);
+  EXPECT_EQ(result.total, 2'000'000);
   // The backward product turns its weights over on their tiles.
   const LoweredWork backward = mk2.lower(phase(c, 1));
   EXPECT_EQ(backward.steps.at(0).name, "PreArrange/Transpose");

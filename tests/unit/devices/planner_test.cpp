@@ -183,12 +183,19 @@ TEST(Planner, LittleMemorySplitsSerially) {
             static_cast<std::int64_t>(0.08 * static_cast<double>(mk2.bytesPerTile)));
 }
 
-TEST(Planner, PartsNeedNotBeAPowerOfTwo) {
-  // 63 groups of 16 rows, the last one half empty, are done in 3 parts of 21.
+/// The parts of a product run the same program, so PopLibs takes a number of them that divides the channels
+/// (ConvModel.cpp, constructModel). The groups of a part need not be full: 250 rows are 16 groups of 16.
+TEST(Planner, PartsHaveEquallyManyChannels) {
   const Chip mk1 = testing::chipOf("mk1");
   Planner planner(mk1);
+  for (const std::int64_t rows : {1000, 999, 1001, 1250}) {
+    const auto plan = planner.plan(shapeOf(product(rows, 256, 30000), "work").value(), 0.6);
+    EXPECT_GT(plan->form.serial, 1) << rows;
+    EXPECT_EQ((plan->form.swapped ? rows : 30000) % plan->form.serial, 0) << rows;
+    EXPECT_GE(plan->form.serial * plan->form.outGrains * plan->form.vertex.outGroup, rows) << rows;
+  }
   const auto plan = planner.plan(shapeOf(product(1000, 256, 30000), "work").value(), 0.6);
-  EXPECT_EQ(plan->form.serial, 3);
+  EXPECT_EQ(plan->form.serial, 4);
   EXPECT_EQ(plan->form.vertex.method, ConvVertex::Method::amp);
 }
 
