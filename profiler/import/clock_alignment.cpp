@@ -1,6 +1,7 @@
 #include "profiler/import/clock_alignment.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <set>
@@ -92,6 +93,17 @@ bool isGuess(const RecordedPass& collective) {
   return collective.group.empty() && collective.queue < 0;
 }
 
+/// True if no rank can end the collective before all others have begun it. In a broadcast, only the root must
+/// have begun; in a gathering, only the root waits for all.
+bool bindsAllRanks(const std::string& name) {
+  std::string plain;
+  for (const char c : name) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (plain.find("broadcast") != std::string::npos || plain.find("kernel_reduce_") != std::string::npos)
+    return false;
+  const std::string operation = plain.substr(plain.rfind(':') + 1);
+  return operation != "reduce" && operation != "gather" && operation != "scatter";
+}
+
 /// Collectives of which all ranks that know their name have equally many belong together in their order.
 void addCollectives(const std::vector<RecordedEvents>& traces, ClockFacts which,
                     std::vector<ClockFact>& facts) {
@@ -99,7 +111,8 @@ void addCollectives(const std::vector<RecordedEvents>& traces, ClockFacts which,
       groups;
   for (std::size_t t = 0; t < traces.size(); ++t)
     for (const RecordedPass& pass : traces[t].passes)
-      if (pass.pass == Pass::collective && (which == ClockFacts::guessed || !isGuess(pass)))
+      if (pass.pass == Pass::collective && bindsAllRanks(pass.name) &&
+          (which == ClockFacts::guessed || !isGuess(pass)))
         groups[{pass.group, pass.name}][t].push_back(&pass);
   for (auto& [name, members] : groups) {
     const std::size_t count = members.begin()->second.size();

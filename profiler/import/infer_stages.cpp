@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "profiler/import/message_passes.h"
+
 namespace pipescope::importing {
 namespace {
 
@@ -129,7 +131,8 @@ std::vector<Place> placesByOrder(const std::vector<OpenRank>& ranks, bool messag
 }  // namespace
 
 std::int64_t inferStages(RecordedEvents& events, const PassesOfDevice& byDevice) {
-  const std::vector<OpenRank> ranks = openRanks(byDevice, events.receives);
+  // The call that posts a receive ends long before the message arrives.
+  const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(events.receives, false));
   std::vector<Place> places = placesByPeers(ranks);
   if (places.empty()) places = placesByOrder(ranks, !events.receives.empty());
   if (places.empty()) return 0;

@@ -106,9 +106,14 @@ class RankPasses {
       if (received && backward && from) add(Pass::backward, *from, ended);
       if (sent && to) add(Pass::forward, forwardStart(backward ? std::optional(ended) : from, *to), *to);
     } else if (stage_ + 1 == stages_) {
-      if (!received || !from || !backward) return;
-      add(Pass::forward, *from, first->first);
-      add(Pass::backward, first->first, ended);
+      if (received && from && backward) {
+        add(Pass::forward, *from, first->first);
+        add(Pass::backward, first->first, ended);
+      } else if (received && from && to && !sent) {
+        add(Pass::forward, *from, *to);
+      } else if (!received && sent && backward) {
+        add(Pass::backward, first->first, ended);
+      }
     } else if (received && sent && from && to) {
       add(backward ? Pass::backward : Pass::forward, *from, *to);
     }

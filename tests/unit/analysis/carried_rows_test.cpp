@@ -24,9 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Ticks;
 
-using Export = base::Status (*)(const exporting::ChromeRequest&, const exporting::Writer&, base::Progress&);
-
-std::string exported(const model::RowSet& rows, Export format, model::ExecutableId executable,
+std::string exported(const model::RowSet& rows, const std::string& format, model::ExecutableId executable,
                      std::optional<model::RunId> call = {}) {
   record::MemoryProfile profile;
   EXPECT_TRUE(profile.commit(rows).ok());
@@ -37,7 +35,10 @@ std::string exported(const model::RowSet& rows, Export format, model::Executable
   const auto write = [&](std::string_view part) { return text += part, base::Status(); };
   exporting::ChromeRequest request{profile, *catalog, executable};
   request.run = call;
-  EXPECT_TRUE(format(request, write, progress).ok());
+  const base::Status done = format == "chrome"     ? exporting::exportChrome(request, write, progress)
+                            : format == "perfetto" ? exporting::exportPerfetto(request, write, progress)
+                                                   : exporting::exportChakra(request, write, progress);
+  EXPECT_TRUE(done.ok());
   return text;
 }
 
@@ -148,16 +149,10 @@ model::RowSet rowsOfAllTables() {
   return rows;
 }
 
-class CarriedRows : public ::testing::TestWithParam<Export> {};
+class CarriedRows : public ::testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Formats, CarriedRows,
-                         ::testing::Values(exporting::exportChrome, exporting::exportPerfetto,
-                                           exporting::exportChakra),
-                         [](const auto& format) {
-                           return format.param == exporting::exportChrome     ? "chrome"
-                                  : format.param == exporting::exportPerfetto ? "perfetto"
-                                                                              : "chakra";
-                         });
+INSTANTIATE_TEST_SUITE_P(Formats, CarriedRows, ::testing::Values("chrome", "perfetto", "chakra"),
+                         [](const auto& format) { return format.param; });
 
 TEST_P(CarriedRows, RestoreEveryFieldOfEveryTable) {
   const model::RowSet before = rowsOfAllTables();
@@ -295,7 +290,7 @@ TEST_P(CarriedRows, MayBeManyForFewEvents) {
 }
 
 TEST(CarriedRowsOfAChangedTrace, AreNotRestored) {
-  const std::string trace = exported(twoExecutables(), exporting::exportChrome, model::ExecutableId(1));
+  const std::string trace = exported(twoExecutables(), "chrome", model::ExecutableId(1));
   ASSERT_TRUE(Imported(trace).summary.restored);
   const auto replaced = [&](std::string_view from, std::string_view to) {
     std::string changed = trace;
@@ -328,8 +323,7 @@ TEST(CarriedRowsOfAChangedTrace, AreNotRestored) {
 }
 
 TEST(CarriedRowsOfAChakraTrace, AreNotRestoredFromADamagedOne) {
-  const std::string trace =
-      exported(twoExecutables(), exporting::exportChakra, model::ExecutableId(1), model::RunId(2));
+  const std::string trace = exported(twoExecutables(), "chakra", model::ExecutableId(1), model::RunId(2));
   ASSERT_TRUE(Imported(trace).summary.restored);
   std::string damaged = trace;
   const std::size_t packed = damaged.find("x\x9C");  // zlib's first bytes
@@ -352,7 +346,7 @@ TEST(CarriedRowsOfSeveralTraces, AreNotRestored) {
   fs::create_directories(folder);
   for (const int call : {1, 2})
     std::ofstream(folder / ("rank" + std::to_string(call) + ".json"), std::ios::binary)
-        << exported(twoExecutables(), exporting::exportChrome, model::ExecutableId(1), model::RunId(call));
+        << exported(twoExecutables(), "chrome", model::ExecutableId(1), model::RunId(call));
   const Imported after(folder);
   fs::remove_all(folder);
   EXPECT_FALSE(after.summary.restored);

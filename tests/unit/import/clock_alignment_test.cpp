@@ -132,6 +132,29 @@ TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
   EXPECT_EQ(alignClocks(traces, ClockFacts::messages).groupCount(), 3);
 }
 
+/// The root of a broadcast is done long before the other ranks begin.
+TEST(ClockAlignment, BroadcastsDoNotBindAllRanks) {
+  const std::vector<std::int64_t> moved = {0, 900'000, -250'000};
+  for (const char* name : {"gloo:broadcast", "nccl:reduce", "gloo:gather", "ncclKernel_Broadcast_RING_LL",
+                           "ncclDevKernel_Reduce_Sum_f32_RING_LL"}) {
+    auto traces = recordedCollectives(moved, 7);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      for (int n = 0; n < 5; ++n) {
+        RecordedPass own = traces[rank].passes.front();
+        own.name = name;
+        own.start = Ticks(moved[rank] + 7000 + 1000 * n + (rank == 1 ? 100 : 500));
+        own.end = own.start + Ticks(20);
+        traces[rank].passes.push_back(own);
+      }
+    }
+    const ClockAlignment alignment = alignClocks(traces);
+    EXPECT_EQ(alignment.contradictions, 0) << name;
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      EXPECT_NEAR(alignment.offsets[rank], -moved[rank], 10) << name;
+    EXPECT_FALSE(collectivesAreApart(traces, alignment.offsets)) << name;
+  }
+}
+
 /// Three ranks meet in four collectives that last 900 ticks. Each rank enters them at another time.
 std::vector<RecordedEvents> meeting(const std::vector<std::int64_t>& moved) {
   std::vector<RecordedEvents> traces(moved.size());

@@ -176,6 +176,31 @@ TEST(CompletePasses, InfersStagesFromRanksAndMessages) {
   EXPECT_EQ(placesIn(unplaced(1, {})), (Texts{"-1/"})) << "one rank of nobody knows how many";
 }
 
+/// Ranks 1 and 2 of three receive activations, and ranks 0 and 1 gradients. All receives are posted at the
+/// start of the step, so the calls that post them end before the first pass of each rank.
+TEST(CompletePasses, InfersStagesFromReceivesThatArePostedEarly) {
+  RecordedEvents events;
+  for (int rank = 0; rank < 3; ++rank) {
+    for (const Pass kind : {Pass::forward, Pass::backward}) {
+      const bool forward = kind == Pass::forward;
+      const std::int64_t start = forward ? 100 + 100 * rank : 700 - 100 * rank;
+      RecordedPass own = pass(-1, kind, -1, start, start + 50);
+      own.device = DeviceId(rank);
+      own.rank = rank;
+      own.countsMicroBatch = true;
+      events.passes.push_back(own);
+      if (rank == (forward ? 0 : 2)) continue;
+      events.receives.push_back(message(rank, forward ? 10 : 20, forward ? 12 : 22, "c10d::recv_"));
+      events.receives.push_back(message(rank, forward ? 11 : 21, start - 5, "gloo:recv"));
+    }
+  }
+  completePasses(events);
+  Texts places;
+  for (const RecordedPass& own : events.passes)
+    places.push_back(std::to_string(own.stage) + " " + model::toString(own.pass));
+  EXPECT_EQ(places, (Texts{"0 forward", "0 backward", "1 forward", "1 backward", "2 forward", "2 backward"}));
+}
+
 TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
   const auto replicasOf = [](const std::vector<int>& stageOfRank) {
     RecordedEvents events;

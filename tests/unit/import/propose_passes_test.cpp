@@ -48,6 +48,28 @@ TEST(ProposePasses, DividesTheTimeBetweenMessages) {
   }
 }
 
+/// GPipe with two micro-batches: all forward passes of a rank come before its backward passes.
+TEST(ProposePasses, FindsThePassesOfGPipe) {
+  RecordedEvents events;
+  events.steps = {{model::DeviceId(0), Ticks(10), Ticks(800), 0},
+                  {model::DeviceId(1), Ticks(10), Ticks(800), 0}};
+  events.sends = {side(0, 100, 102), side(0, 190, 192), side(1, 400, 402), side(1, 600, 602)};
+  events.receives = {side(1, 20, 110), side(1, 200, 205), side(0, 195, 410), side(0, 480, 610)};
+  events.backwardOperators = {{model::DeviceId(0), Ticks(410), Ticks(470)},
+                              {model::DeviceId(0), Ticks(610), Ticks(700)},
+                              {model::DeviceId(1), Ticks(300), Ticks(390)},
+                              {model::DeviceId(1), Ticks(403), Ticks(590)}};
+  ASSERT_EQ(proposePasses(events), 8);
+  using enum model::Pass;
+  const std::tuple<int, model::Pass, std::int64_t, std::int64_t> expected[] = {
+      {0, forward, 10, 100},  {0, forward, 102, 190}, {0, backward, 410, 470}, {0, backward, 610, 700},
+      {1, forward, 110, 200}, {1, forward, 205, 300}, {1, backward, 300, 390}, {1, backward, 403, 590}};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const RecordedPass& pass = events.passes[i];
+    EXPECT_EQ(std::tuple(pass.stage, pass.pass, pass.start.count, pass.end.count), expected[i]) << i;
+  }
+}
+
 TEST(ProposePasses, GivesNoVerdictWhereTheMessagesAreNoPipeline) {
   RecordedEvents more = twoRanks();
   more.sends.push_back(side(1, 320, 322));
