@@ -34,6 +34,7 @@
 #include "views/shell/heap.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
+#include "views/shell/picture_format.h"
 #include "views/shell/style.h"
 #include "views/workbench/workbench.h"
 
@@ -246,8 +247,11 @@ base::OutputRules pictureRules(const WindowOptions& options) {
 
 int run(int argc, char** argv, const WindowOptions& options) {
   if (!options.screenshot.isEmpty()) {
-    const base::Status allowed = base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
-                                                   base::FileKind::png, pictureRules(options));
+    const auto format = shell::pictureFormatOf(options.screenshot, false);
+    const base::Status allowed = format.ok()
+                                     ? base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
+                                                         format->kind, pictureRules(options))
+                                     : base::Status(format.error());
     if (!allowed.ok()) return say(allowed.error().message), 2;
   }
   qInstallMessageHandler(showQtMessage);

@@ -1,6 +1,5 @@
 #include "app/gui/screenshot.h"
 
-#include <QBuffer>
 #include <QCoreApplication>
 #include <QEvent>
 #include <QFile>
@@ -8,6 +7,8 @@
 #include <QWidget>
 #include <cstdio>
 #include <utility>
+
+#include "views/shell/picture_format.h"
 
 namespace pipescope::gui {
 namespace {
@@ -19,12 +20,10 @@ void say(const QString& sentence) {
 
 /// Writes the picture. The rules decide which file it may replace.
 base::Status save(const QPixmap& picture, const QString& file, const base::OutputRules& rules) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  picture.save(&buffer, "PNG");
-  PIPESCOPE_ASSIGN(base::OutputFile output, base::OutputFile::create(QFile::encodeName(file).toStdString(),
-                                                                     base::FileKind::png, rules));
+  PIPESCOPE_ASSIGN(const shell::PictureFormat format, shell::pictureFormatOf(file, false));
+  PIPESCOPE_ASSIGN(const QByteArray bytes, shell::encodedPicture(picture.toImage(), format));
+  PIPESCOPE_ASSIGN(base::OutputFile output,
+                   base::OutputFile::create(QFile::encodeName(file).toStdString(), format.kind, rules));
   PIPESCOPE_TRY(output.write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
   return output.close();
 }

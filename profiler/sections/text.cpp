@@ -120,7 +120,8 @@ std::string toText(const Section& section) {
             changeText(fact.key, fact.format, shown, fact.value) + "\n";
   }
   for (const SectionTable& table : section.tables) {
-    if (!table.rows.empty()) text += tableText(table, section.ticksPerShownUnit);
+    const SectionTable shown = withRowsOfText(table);
+    if (!shown.rows.empty()) text += tableText(shown, section.ticksPerShownUnit);
   }
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";
   return text;
