@@ -27,6 +27,7 @@
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/output_file.h"
+#include "profiler/base/printable.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/replays.h"
@@ -42,7 +43,13 @@ namespace pipescope::gui {
 namespace {
 
 void say(const std::string& sentence) {
-  std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
+  std::fprintf(stderr, "pipescope-gui: %s\n", base::printable(sentence).c_str());
+}
+
+int print(const QString& text) {
+  if (std::fputs(text.toUtf8().constData(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  say("Cannot write to standard output: the disk is full or the reader has gone.");
+  return 2;
 }
 
 /// Drops Qt's warnings about the environment, which do not help users. Critical and fatal messages stay, and
@@ -313,8 +320,9 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
   const auto options = gui::parseOptions(arguments);
   if (!options.ok()) return gui::say(options.error().message), 2;
-  if (options->help) return std::fputs(gui::helpText().toUtf8().constData(), stdout), 0;
-  if (options->version) return std::printf("pipescope %s\n", base::version()), 0;
+  if (options->help) return gui::print(gui::helpText());
+  if (options->version)
+    return gui::print(QStringLiteral("pipescope %1\n").arg(QLatin1String(base::version())));
   if (!gui::hasDisplay()) {
     if (options->screenshot.isEmpty()) {
       return gui::say(

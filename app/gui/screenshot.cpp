@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "profiler/base/printable.h"
 #include "views/shell/picture_format.h"
 
 namespace pipescope::gui {
@@ -15,7 +16,7 @@ namespace {
 constexpr int kLookMs = 50, kSettledLooks = 4, kMostLooks = 120 * 1000 / kLookMs;
 
 void say(const QString& sentence) {
-  std::fprintf(stderr, "pipescope-gui: %s\n", sentence.toUtf8().constData());
+  std::fprintf(stderr, "pipescope-gui: %s\n", base::printable(sentence.toStdString()).c_str());
 }
 
 /// Writes the picture. The rules decide which file it may replace.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/base/printable.h"
 #include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
@@ -124,7 +125,7 @@ std::string toText(const Section& section) {
     if (!shown.rows.empty()) text += tableText(shown, section.ticksPerShownUnit);
   }
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";
-  return text;
+  return base::printable(text);
 }
 
 }  // namespace pipescope::sections
