@@ -9,6 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
+#include "profiler/base/printable.h"
 
 namespace pipescope::cli {
 
@@ -23,7 +24,7 @@ std::vector<std::string> environmentNames() {
 
 base::Status readEnvironment(config::Configuration& configuration) {
   for (const std::string& note : config::misspeltVariables(configuration.keys(), environmentNames()))
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+    std::fprintf(stderr, "note: %s\n", base::printable(note).c_str());
   return configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
 }

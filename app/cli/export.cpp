@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -35,6 +37,14 @@ base::FileKind kindOf(const ExportOptions& options) {
   if (options.format == "chakra") return base::FileKind::chakraTrace;
   if (options.format == "chrome") return base::FileKind::chromeTrace;
   return options.format == "svg" ? base::FileKind::svg : base::FileKind::csv;
+}
+
+/// Programs choose how to open a picture by the ending of its name.
+bool namesAnotherPicture(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".bmp" || ending == ".gif" ||
+         ending == ".pdf" || ending == ".webp";
 }
 
 base::OutputRules rulesOf(const ExportOptions& options) {
@@ -101,6 +111,11 @@ base::Status runExport(const ExportOptions& options) {
     return base::badInput(
         "A database cannot be compressed, because programs could not open it then; choose a name without "
         ".gz.");
+  if (options.format == "svg" && namesAnotherPicture(options.output))
+    return base::badInput(
+        "An SVG drawing would stand under the name of another kind of picture: choose a name that ends in "
+        ".svg, "
+        "or draw a page with pipescope-gui --screenshot.");
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(options.profile));
   PIPESCOPE_TRY(base::checkOutput(options.output, kindOf(options), rulesOf(options)));

@@ -13,6 +13,7 @@
 #include "app/cli/progress_display.h"
 #include "engine/numerics/thread_pool.h"
 #include "profiler/base/number_text.h"
+#include "profiler/base/printable.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/file_sink.h"
@@ -112,7 +113,8 @@ base::Status runImport(const ImportOptions& options) {
   auto imported = importing::importTraces(request, recorder, *progress);
   finishProgress(*progress);
   if (!imported.ok()) return imported.error();
-  for (const std::string& finding : imported->findings) fmt::print(stderr, "note: {}\n", finding);
+  for (const std::string& finding : imported->findings)
+    fmt::print(stderr, "note: {}\n", base::printable(finding));
   const int status = print(fmt::format(
       "{}: {} events of {} {}, {} slices{}\n", options.output, base::groupedText(imported->events),
       imported->files, imported->files == 1 ? "trace" : "traces", base::groupedText(imported->slices),

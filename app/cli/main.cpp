@@ -3,12 +3,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "app/cli/command.h"
 #include "app/cli/help_format.h"
 #include "app/cli/usage.h"
 #include "app/run/orders/replay_schedules.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/printable.h"
 #include "profiler/base/version.h"
 #include "profiler/sections/replays.h"
 
@@ -70,7 +72,7 @@ std::string withTypedPaths(std::string text) {
 }
 
 int fail(const base::Error& error) {
-  std::fprintf(stderr, "pipescope: %s\n", asSentence(withTypedPaths(error.message)).c_str());
+  std::fprintf(stderr, "pipescope: %s\n", base::printable(asSentence(withTypedPaths(error.message))).c_str());
   return exitStatus(error.kind);
 }
 
@@ -152,7 +154,11 @@ int runMain(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error), kDone;  // prints the help or the version
+    if (error.get_exit_code() == 0) {  // the help or the version was asked for
+      std::ostringstream text, none;
+      app.exit(error, text, none);
+      return print(text.str());
+    }
     return fail(base::badInput(usageSentence(error, app, arguments())));
   }
   for (const auto& [sub, action] : commands) {

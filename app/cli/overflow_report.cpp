@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "profiler/base/printable.h"
 #include "profiler/sections/section.h"
 #include "profiler/store/profile_reader.h"
 
@@ -39,7 +40,8 @@ void sayWhatDoesNotFit(const std::vector<std::string>& sentences, const std::str
     std::fprintf(stderr, "%s\n", tables->c_str());
     return;
   }
-  for (const std::string& sentence : sentences) std::fprintf(stderr, "does not fit: %s\n", sentence.c_str());
+  for (const std::string& sentence : sentences)
+    std::fprintf(stderr, "does not fit: %s\n", base::printable(sentence).c_str());
 }
 
 }  // namespace pipescope::cli

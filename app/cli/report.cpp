@@ -11,6 +11,7 @@
 
 #include "app/cli/command.h"
 #include "profiler/base/output_file.h"
+#include "profiler/base/printable.h"
 #include "profiler/export/html/html.h"
 #include "profiler/sections/figure_check.h"
 #include "profiler/sections/planned.h"
@@ -110,7 +111,7 @@ int check(const std::vector<Check>& checks, const OpenReport& profile, const Ope
       continue;
     }
     for (std::size_t i = 0; i < failures->size() && i < kMostLines; ++i)
-      std::fprintf(stderr, "pipescope: failed: %s\n", (*failures)[i].c_str());
+      std::fprintf(stderr, "pipescope: failed: %s\n", base::printable((*failures)[i]).c_str());
     if (failures->size() > kMostLines)
       std::fprintf(stderr, "pipescope: failed: and %zu more values\n", failures->size() - kMostLines);
     if (!failures->empty()) status = std::max(status, int{kAnswerIsNo});

@@ -17,6 +17,7 @@
 #include "app/run/request/instance_launch.h"
 #include "engine/config/configuration_help.h"
 #include "profiler/base/log.h"
+#include "profiler/base/printable.h"
 
 namespace pipescope::cli {
 namespace {
@@ -104,7 +105,7 @@ base::Result<std::string> outputOf(const RunOptions& options, const CLI::App& co
 }
 
 void say(const std::string& sentence) {
-  std::fprintf(stderr, "%s\n", sentence.c_str());
+  std::fprintf(stderr, "%s\n", base::printable(sentence).c_str());
 }
 
 std::string closingLine(const app::RunResult& result, const std::string& output) {

@@ -17,6 +17,7 @@
 #include "app/run/request/instance_launch.h"
 #include "app/run/sweep/questions.h"
 #include "engine/numerics/instance_module.h"
+#include "profiler/base/printable.h"
 #include "profiler/sections/sweep_file.h"
 
 namespace pipescope::cli {
@@ -163,7 +164,8 @@ void sayReasons(const app::SweepTable& table) {
     std::string values;
     for (std::size_t i = 0; i < table.keys.size(); ++i)
       values += fmt::format("{}{} = {}", i == 0 ? "" : ", ", table.keys[i].key, row.values[i]);
-    std::fprintf(stderr, "cannot run with %s: %s\n", values.c_str(), asTyped(row.error).c_str());
+    std::fprintf(stderr, "cannot run with %s: %s\n", base::printable(values).c_str(),
+                 base::printable(asTyped(row.error)).c_str());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/cli/command.h"
 #include "profiler/base/number_text.h"
+#include "profiler/base/printable.h"
 
 namespace pipescope::cli {
 namespace {
@@ -37,10 +38,11 @@ std::string json(const store::Verification& v) {
 
 std::string text(const store::Verification& v) {
   std::string state = model::toString(v.state.state);
-  if (!v.state.reason.empty()) state += ": " + v.state.reason;
+  if (!v.state.reason.empty()) state += ": " + base::printableName(v.state.reason);
   std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n", verdict(v),
                                   base::groupedText(v.rows), v.tables, state);
-  for (const std::string& hole : v.holes) lines += "hole: " + withTypedPaths(hole) + "\n";
+  for (const std::string& hole : v.holes)
+    lines += "hole: " + base::printableName(withTypedPaths(hole)) + "\n";
   if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
   return lines;
 }

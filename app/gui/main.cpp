@@ -27,6 +27,7 @@
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/output_file.h"
+#include "profiler/base/printable.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/replays.h"
@@ -34,6 +35,7 @@
 #include "views/shell/heap.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
+#include "views/shell/picture_format.h"
 #include "views/shell/style.h"
 #include "views/workbench/workbench.h"
 
@@ -41,7 +43,13 @@ namespace pipescope::gui {
 namespace {
 
 void say(const std::string& sentence) {
-  std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
+  std::fprintf(stderr, "pipescope-gui: %s\n", base::printable(sentence).c_str());
+}
+
+int print(const QString& text) {
+  if (std::fputs(text.toUtf8().constData(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  say("Cannot write to standard output: the disk is full or the reader has gone.");
+  return 2;
 }
 
 /// Drops Qt's warnings about the environment, which do not help users. Critical and fatal messages stay, and
@@ -246,8 +254,11 @@ base::OutputRules pictureRules(const WindowOptions& options) {
 
 int run(int argc, char** argv, const WindowOptions& options) {
   if (!options.screenshot.isEmpty()) {
-    const base::Status allowed = base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
-                                                   base::FileKind::png, pictureRules(options));
+    const auto format = shell::pictureFormatOf(options.screenshot, false);
+    const base::Status allowed = format.ok()
+                                     ? base::checkOutput(QFile::encodeName(options.screenshot).toStdString(),
+                                                         format->kind, pictureRules(options))
+                                     : base::Status(format.error());
     if (!allowed.ok()) return say(allowed.error().message), 2;
   }
   qInstallMessageHandler(showQtMessage);
@@ -309,8 +320,9 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
   const auto options = gui::parseOptions(arguments);
   if (!options.ok()) return gui::say(options.error().message), 2;
-  if (options->help) return std::fputs(gui::helpText().toUtf8().constData(), stdout), 0;
-  if (options->version) return std::printf("pipescope %s\n", base::version()), 0;
+  if (options->help) return gui::print(gui::helpText());
+  if (options->version)
+    return gui::print(QStringLiteral("pipescope %1\n").arg(QLatin1String(base::version())));
   if (!gui::hasDisplay()) {
     if (options->screenshot.isEmpty()) {
       return gui::say(

@@ -1,6 +1,5 @@
 #include "app/gui/screenshot.h"
 
-#include <QBuffer>
 #include <QCoreApplication>
 #include <QEvent>
 #include <QFile>
@@ -9,22 +8,23 @@
 #include <cstdio>
 #include <utility>
 
+#include "profiler/base/printable.h"
+#include "views/shell/picture_format.h"
+
 namespace pipescope::gui {
 namespace {
 constexpr int kLookMs = 50, kSettledLooks = 4, kMostLooks = 120 * 1000 / kLookMs;
 
 void say(const QString& sentence) {
-  std::fprintf(stderr, "pipescope-gui: %s\n", sentence.toUtf8().constData());
+  std::fprintf(stderr, "pipescope-gui: %s\n", base::printable(sentence.toStdString()).c_str());
 }
 
 /// Writes the picture. The rules decide which file it may replace.
 base::Status save(const QPixmap& picture, const QString& file, const base::OutputRules& rules) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  picture.save(&buffer, "PNG");
-  PIPESCOPE_ASSIGN(base::OutputFile output, base::OutputFile::create(QFile::encodeName(file).toStdString(),
-                                                                     base::FileKind::png, rules));
+  PIPESCOPE_ASSIGN(const shell::PictureFormat format, shell::pictureFormatOf(file, false));
+  PIPESCOPE_ASSIGN(const QByteArray bytes, shell::encodedPicture(picture.toImage(), format));
+  PIPESCOPE_ASSIGN(base::OutputFile output,
+                   base::OutputFile::create(QFile::encodeName(file).toStdString(), format.kind, rules));
   PIPESCOPE_TRY(output.write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
   return output.close();
 }

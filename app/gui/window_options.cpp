@@ -3,6 +3,7 @@
 #include <QRegularExpression>
 
 #include "engine/config/suggestion.h"
+#include "views/shell/picture_format.h"
 
 namespace pipescope::gui {
 namespace {
@@ -19,7 +20,8 @@ constexpr Definition kDefinitions[] = {
     {"executable", "NAME", "the executable to show: training, inference …"},
     {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},
     {"lane", "DEVICE", "the device to show on the trace, such as IPU2"},
-    {"screenshot", "FILE", "draw the page into a PNG file (- is standard output) and end; needs no display"},
+    {"screenshot", "FILE",
+     "draw the page into a .png, .jpg or .bmp file (- is standard output, as PNG) and end; needs no display"},
     {"overwrite", "", "let the picture replace a file that is not a PNG picture"},
     {"size", "WxH", "size of the window or picture in pixels (pictures: 1600x900)"},
     {"theme", "THEME", "light or dark, instead of the saved choice"},
@@ -119,6 +121,10 @@ base::Result<WindowOptions> parseOptions(const QStringList& arguments) {
   }
   if (!options.screenshot.isEmpty() && options.profiles.size() > 1)
     return usage(QStringLiteral("--screenshot takes one profile."));
+  if (!options.screenshot.isEmpty()) {
+    if (const auto format = shell::pictureFormatOf(options.screenshot, false); !format.ok())
+      return usage(QString::fromStdString(format.error().message));
+  }
   if (!options.compare.isEmpty() && options.profiles.size() != 1)
     return usage(
         QStringLiteral("--compare SOURCE compares with one profile: pipescope-gui --compare SOURCE TARGET."));

@@ -36,6 +36,11 @@ class LossWriter {
 
  private:
   Status writeClasses(const std::string& op, const graph::TensorType& predictions) {
+    if (predictions.shape.empty())
+      return badInput(fmt::format(
+          "{}: its first output is one {}, so it scores no classes. If it is the loss, set training.loss to "
+          "\"model\"; otherwise choose another loss.",
+          model_.file, graph::toString(predictions)));
     if (predictions.shape.size() < 2)
       return badInput(
           fmt::format("{}: its first output is {}; a loss of classes needs an axis of classes behind the "

@@ -189,6 +189,13 @@ Status useOwnLoss(Model& model, bool training) {
   const auto scalar = [&](ValueId id) { return isDeclaredScalar(graph, id); };
   const auto loss = std::ranges::find_if(graph.outputs, scalar);
   const ValueId predictions = predictionsBeside(graph);
+  if (loss != graph.outputs.end() && !predictions.valid() && graph.inputs.size() == 1)
+    return badInput(fmt::format(
+        "{}: its output {} is computed from its only input, {}. A loss compares predictions, which are "
+        "computed "
+        "from samples, with labels, so the model needs an input for each of the two; or choose training.loss "
+        "and let its outputs be the predictions.",
+        model.file, graph.value(*loss).name, graph.value(graph.inputs.front()).name));
   if (loss == graph.outputs.end() || !predictions.valid()) {
     return badInput(
         fmt::format("{}: none of its outputs is made by SoftmaxCrossEntropyLoss or "

@@ -15,7 +15,8 @@ constexpr std::int64_t kStepsAtOnce = 100'000;  // some 20 MB
 
 /// Adds what does not depend on other steps of the segment.
 void addStepUse(SegmentUse& use, const model::Step& step) {
-  use.byLane[step.lane] += step.ticks;
+  Ticks& works = use.byLane[step.lane];
+  if (step.kind != model::StepKind::sync) works += step.ticks;  // A lane that synchronises only waits.
   if (step.kind == model::StepKind::streamCopy) {
     use.streamIn += step.bytesIn;
     use.streamOut += step.bytesOut;

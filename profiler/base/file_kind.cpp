@@ -44,6 +44,15 @@ bool isSvg(std::string_view head) {
   return head.starts_with("<svg") && head.size() > 4 && " \t\r\n>/"sv.find(head[4]) != std::string_view::npos;
 }
 
+/// "BM", the file's size, four bytes of zero, the offset of the pixels, and the size of a known second header
+/// (BITMAPFILEHEADER and BITMAPINFOHEADER of Windows GDI).
+bool isBmp(std::string_view head) {
+  constexpr std::size_t kReservedAt = 6, kHeaderAt = 14, kLeast = 26;
+  constexpr std::array<unsigned, 5> kHeaderSizes = {12, 40, 56, 108, 124};
+  return head.size() >= kLeast && head.starts_with("BM") && head.substr(kReservedAt, 4) == "\0\0\0\0"sv &&
+         std::ranges::find(kHeaderSizes, byteAt(head, kHeaderAt)) != kHeaderSizes.end();
+}
+
 /// A TFRecord: length (8 bytes), its checksum (4), then an Event whose field 3 is the text "brain.Event:2".
 bool isEventFile(std::string_view head) {
   constexpr std::size_t kData = 12, kWithin = 64;
@@ -221,6 +230,8 @@ std::string_view nameOf(FileKind kind) {
                                                "a table of comma-separated values",
                                                "an SVG drawing",
                                                "a PNG picture",
+                                               "a JPEG picture",
+                                               "a BMP picture",
                                                "a metrics file",
                                                "a file of Pipescope's metrics for Prometheus",
                                                "an event file of TensorBoard",
@@ -256,6 +267,10 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isSvg(head);
     case FileKind::png:
       return head.starts_with("\x89PNG\r\n\x1A\n");
+    case FileKind::jpeg:  // the marker of the start, then the first byte of another marker
+      return head.starts_with("\xFF\xD8\xFF");
+    case FileKind::bmp:
+      return isBmp(head);
     case FileKind::metrics:
       return head.starts_with("{\"kind\":\"");
     case FileKind::prometheus:

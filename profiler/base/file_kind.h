@@ -14,6 +14,8 @@ enum class FileKind {
   csv,          ///< comma-separated values with a line of headings
   svg,
   png,
+  jpeg,
+  bmp,
   metrics,        ///< JSON lines of `run --metrics`
   prometheus,     ///< Prometheus' text format, with metrics of ours
   eventFile,      ///< TensorBoard's event file

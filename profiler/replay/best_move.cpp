@@ -14,12 +14,12 @@ std::vector<Change> candidates(const ChangeContext& context, const Recording& re
   std::vector<Change> moves;
   if (recording.orders.front().pipes == 1) moves = blockMoves(recording);
   if (!recording.training()) return moves;
-  moves.push_back({"recompute", recording.executable.recompute == "none" ? "on" : "off"});
+  moves.push_back({kRecomputeKey, recording.executable.recompute == "none" ? "pipeline" : "none"});
   if (recording.stageCount() < 2) return moves;
-  moves.push_back({"gradient_accumulation", fmt::format("{}", 2 * recording.microBatches)});
+  moves.push_back({kAccumulationKey, fmt::format("{}", 2 * recording.microBatches)});
   if (context.schedules == nullptr) return moves;
   for (const std::string& name : context.schedules->names)
-    if (name != recording.executable.schedule) moves.push_back({"schedule", name});
+    if (name != recording.executable.schedule) moves.push_back({kScheduleKey, name});
   return moves;
 }
 

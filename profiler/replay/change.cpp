@@ -31,7 +31,8 @@ std::string knownKeys() {
   return keys;
 }
 
-base::Status applyOne(const ChangeContext& context, Changed& changed, const Change& change) {
+base::Status applyOne(const ChangeContext& context, Changed& changed, const Change& typed) {
+  const Change change = spelledOut(changed.recording, typed);
   for (const ChangeKind& kind : changeKinds()) {
     if (const auto name = nameIn(kind.key, change.key))
       return kind.apply(context, changed, *name, change.value);
@@ -50,6 +51,24 @@ const std::vector<ChangeKind>& changeKinds() {
     return all;
   }();
   return kAll;
+}
+
+bool isFor(const ChangeKind& kind, const Recording& recording) {
+  return !kind.key.starts_with(recording.training() ? "inference." : "training.");
+}
+
+Change spelledOut(const Recording& recording, const Change& change) {
+  Change whole = change;
+  if (change.key.find('.') == std::string::npos) {
+    for (const ChangeKind& kind : changeKinds()) {
+      // A key that only the other kind of call has is spelled out, too, so that its refusal names it.
+      if (!kind.key.ends_with("." + change.key) || kind.key.find(".N") != std::string::npos) continue;
+      if (whole.key == change.key || isFor(kind, recording)) whole.key = kind.key;
+    }
+  }
+  if (whole.key == kRecomputeKey && change.value == "on") whole.value = "pipeline";
+  if (whole.key == kRecomputeKey && change.value == "off") whole.value = "none";
+  return whole;
 }
 
 base::Result<Change> parseChange(std::string_view text) {

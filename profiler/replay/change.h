@@ -18,6 +18,10 @@ struct Change {
   std::string key, value;  ///< value as typed: 1234, *0.8, +5%, -5% or a word
   std::string text() const { return key + "=" + value; }
 };
+
+// Keys of options, as configurations have them.
+inline constexpr const char *kScheduleKey = "execution.schedule", *kRecomputeKey = "execution.recompute",
+                            *kAccumulationKey = "training.gradient_accumulation";
 /// Splits "key=value". Error: there is no "=".
 base::Result<Change> parseChange(std::string_view text);
 
@@ -38,7 +42,9 @@ struct Changed {
 };
 
 struct ChangeKind {
-  std::string key;  ///< as in messages, such as "stages.N.forward"; N or NAME stands for any text
+  /// As in messages, such as "stages.N.forward"; N or NAME stands for any text. An option has the key that it
+  /// has in a configuration, so that a run takes the same text.
+  std::string key;
   std::string doc;
   /// `name` is what stands for N or NAME in the key. Errors say why the recording cannot answer.
   std::function<base::Status(const ChangeContext&, Changed&, const std::string& name,
@@ -47,6 +53,13 @@ struct ChangeKind {
 };
 /// All kinds of changes.
 const std::vector<ChangeKind>& changeKinds();
+
+/// True if the kind can change such a recording: keys of training do not change an inference, nor the
+/// reverse.
+bool isFor(const ChangeKind& kind, const Recording& recording);
+/// The change as reports name it, and as a configuration takes it: "recompute=off" is
+/// "execution.recompute=none". The last part of an option's key is enough to name it.
+Change spelledOut(const Recording& recording, const Change& change);
 
 /// Applies changes in their order, then makes the order of tasks anew if they need it. Errors: an unknown
 /// key, with the known ones; a value that the key cannot have; what the recording cannot answer; what the

@@ -29,15 +29,15 @@ base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const st
   constexpr double kMostTasks = 5e5;  // each takes about a kilobyte of memory
   Recording& recording = changed.recording;
   if (!recording.training())
-    return base::badInput("gradient_accumulation is for training, but the recorded call is inference.");
-  PIPESCOPE_ASSIGN(const int count,
-                   wholeNumber("gradient_accumulation", value, recording.microBatches, kMost));
+    return base::badInput(
+        fmt::format("{} is for training, but the recorded call is inference.", kAccumulationKey));
+  PIPESCOPE_ASSIGN(const int count, wholeNumber(kAccumulationKey, value, recording.microBatches, kMost));
   const double each = static_cast<double>(recording.iterations) * recording.stageCount();
   if (count * each > kMostTasks)
     return base::badInput(fmt::format(
-        "gradient_accumulation={} gives more work than a replay takes, which is {:.0f} micro-batches "
-        "for a call like this; choose a smaller number.",
-        count, std::floor(kMostTasks / each)));
+        "{}={} gives more work than a replay takes, which is {:.0f} micro-batches for a call like this; "
+        "choose a smaller number.",
+        kAccumulationKey, count, std::floor(kMostTasks / each)));
   const double more = recording.host.perMicroBatch * (count - recording.microBatches);
   recording.host.step = Ticks(recording.host.step.count + std::llround(more));
   recording.microBatches = count;
@@ -125,13 +125,17 @@ std::pair<double, double> sumsAndStep(const Recording& recording) {
   return {*std::ranges::max_element(sums), all / recording.iterations};
 }
 
-base::Status changeReplicas(const ChangeContext& context, Changed& changed, const std::string&,
+base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool ofTraining,
                             const std::string& value) {
   Recording& recording = changed.recording;
+  const std::string key = ofTraining ? "training.replication_factor" : "inference.replication_factor";
+  if (recording.training() != ofTraining)
+    return base::badInput(fmt::format("{} is for {}, but the recorded call is {}.", key,
+                                      ofTraining ? "training" : "inference",
+                                      ofTraining ? "inference" : "training"));
   const std::int64_t before = recording.executable.replicas;
   PIPESCOPE_ASSIGN(const int after,
-                   wholeNumber("replication_factor", value,
-                               static_cast<int>(std::min<std::int64_t>(before, 65536)), 65536));
+                   wholeNumber(key, value, static_cast<int>(std::min<std::int64_t>(before, 65536)), 65536));
   if (after == before) return {};
   if (before <= 1 && recording.training())
     return base::badInput(
@@ -181,10 +185,13 @@ Bytes ofStage(const std::map<int, Bytes>& bytes, int stage) {
 base::Status changeRecompute(const ChangeContext& context, Changed& changed, const std::string&,
                              const std::string& value) {
   Recording& recording = changed.recording;
-  if (value != "on" && value != "off")
-    return base::badInput(fmt::format("recompute is on or off, but not \"{}\".", value));
+  if (value != "pipeline" && value != "none")
+    return base::badInput(fmt::format(
+        "A replay can set {} to pipeline (on) or none (off), but not to \"{}\".", kRecomputeKey, value));
   if (!recording.training())
-    return base::badInput("recompute is for training, but the recorded call is inference.");
+    return base::badInput(
+        fmt::format("{} is for training, but the recorded call is inference.", kRecomputeKey));
+  const bool on = value == "pipeline";
   std::set<int> stages;
   for (int stage = 0; stage < recording.stageCount(); ++stage) {
     const std::vector<std::int64_t>& stash = recording.orders.front().stashEntries;
@@ -195,24 +202,24 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
       return std::any_of(work.backward.begin(), work.backward.end(),
                          [](const Piece& piece) { return piece.pass == Pass::recompute; });
     });
-    const bool wanted = value == "on" && (!last || (s < stash.size() && stash[s] > 0));
+    const bool wanted = on && (!last || (s < stash.size() && stash[s] > 0));
     if (has != wanted) stages.insert(stage);
   }
   PIPESCOPE_ASSIGN(const RecomputeCosts costs, recomputeCosts(context, recording, stages));
   for (const int stage : stages) {
-    setRecompute(recording, stage, value == "on", costs);
+    setRecompute(recording, stage, on, costs);
     Bytes& entry = recording.stages[static_cast<std::size_t>(stage)].stashBytesPerEntry;
-    entry += value == "off" ? ofStage(costs.added, stage) : Bytes(0) - ofStage(costs.saved, stage);
+    entry += !on ? ofStage(costs.added, stage) : Bytes(0) - ofStage(costs.saved, stage);
     entry = std::max(Bytes(0), entry);
   }
   const std::string before = recording.executable.recompute;
-  recording.executable.recompute = value == "on" ? "pipeline" : "none";
-  if (value == "on" && before != "pipeline")
+  recording.executable.recompute = value;
+  if (on && before != "pipeline")
     changed.remarks.push_back(
         "What is recomputed is taken to take as long as in the forward pass. Which operators the device "
         "would "
         "then run as one kernel is not known, so the step may be off by some percent.");
-  if (value == "off" && before != "none")
+  if (!on && before != "none")
     changed.remarks.push_back(
         "The copies to the stash are estimated from the recorded ones. Results that are kept may also keep "
         "the "
@@ -229,10 +236,18 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
 
 std::vector<ChangeKind> optionChanges() {
   return {
-      {"gradient_accumulation", "micro-batches of a weight update", changeMicroBatches},
-      {"schedule", "the pipeline schedule, with the stages where they are", changeSchedule},
-      {"replication_factor", "replicas of the whole pipeline", changeReplicas},
-      {"recompute", "on or off: stages compute forward passes again instead of keeping results",
+      {kAccumulationKey, "micro-batches of a weight update", changeMicroBatches},
+      {kScheduleKey, "the pipeline schedule, with the stages where they are", changeSchedule},
+      {"training.replication_factor", "replicas of the whole pipeline",
+       [](const auto& context, auto& changed, const auto&, const auto& value) {
+         return changeReplicas(context, changed, true, value);
+       }},
+      {"inference.replication_factor", "replicas of the whole pipeline",
+       [](const auto& context, auto& changed, const auto&, const auto& value) {
+         return changeReplicas(context, changed, false, value);
+       }},
+      {kRecomputeKey,
+       "pipeline (or on): stages compute forward passes again; none (or off): they keep the results",
        changeRecompute},
   };
 }

@@ -197,7 +197,7 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
   if (schedule.empty())
     return base::badInput(
         "The recorded order of work is that of no known schedule, so it is not clear in which order other "
-        "micro-batches would run. Name a schedule too, such as --set schedule=1f1b.");
+        "micro-batches would run. Name a schedule too, such as --set execution.schedule=1f1b.");
   base::Result<ReplayOrder> made = context.schedules->make(requestFor(recording, schedule));
   if (!made.ok()) return made.error();
   if (made->pipes != before.orders.front().pipes)

@@ -61,7 +61,8 @@ class ReplayWriter {
       if (!written && property.key != "replayed_with") recorder_.add(property);
     }
     std::string texts;
-    for (const Change& change : changes) texts += (texts.empty() ? "" : " ") + change.text();
+    for (const Change& change : changes)
+      texts += (texts.empty() ? "" : " ") + spelledOut(recording_, change).text();
     recorder_.add(model::Property{"replayed_with", texts});
     const auto changed = std::find_if(changes.begin(), changes.end(),
                                       [](const Change& change) { return change.key == "micro_batch_costs"; });

@@ -43,7 +43,7 @@ std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& r
                                 const ReplayedCall& after) {
   std::vector<WhatIfPart> parts;
   for (const Change& change : changes) {
-    parts.push_back({change.text(), std::nullopt});
+    parts.push_back({spelledOut(recording, change).text(), std::nullopt});
     if (changes.size() == 1) {
       parts.back().ticks = after.stepTicks - before.stepTicks;
       break;

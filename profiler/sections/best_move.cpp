@@ -30,15 +30,6 @@ std::string noTrialsReason(const Context& context) {
   return "The recognised passes cannot be replayed within the recorded step, so no change can be tried.";
 }
 
-replay::BestMoveAnswer bestMoveOf(const Context& context) {
-  if (std::string reason = noTrialsReason(context); !reason.empty()) {
-    replay::BestMoveAnswer none;
-    none.reason = std::move(reason);
-    return none;
-  }
-  return replay::bestMove({context.source, context.catalog, knownSchedules()}, context.executable);
-}
-
 std::string bestMoveText(const replay::BestMoveAnswer& answer) {
   if (!answer.move) return {};
   const replay::BestMove& move = *answer.move;

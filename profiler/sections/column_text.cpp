@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace pipescope::sections {
 namespace {
@@ -68,6 +69,29 @@ void hideUnused(SectionTable& table, std::initializer_list<std::string_view> key
     };
     if (std::all_of(table.rows.begin(), table.rows.end(), unused)) table.columns[c].inText = false;
   }
+}
+
+void addRowIf(SectionTable& table, std::vector<Cell> row, bool hasFigure) {
+  table.rowsNotInText.resize(table.rows.size());
+  table.rows.push_back(std::move(row));
+  table.rowsNotInText.push_back(!hasFigure);
+}
+
+SectionTable withRowsOfText(const SectionTable& table) {
+  SectionTable shown = table;
+  const auto keepShown = [&table](auto& ofRows) {
+    std::size_t kept = 0;
+    for (std::size_t r = 0; r < ofRows.size(); ++r) {
+      if (r < table.rowsNotInText.size() && table.rowsNotInText[r]) continue;
+      if (kept != r) ofRows[kept] = std::move(ofRows[r]);
+      ++kept;
+    }
+    ofRows.resize(kept);
+  };
+  keepShown(shown.rows);
+  keepShown(shown.rowFormats);
+  shown.rowsNotInText.clear();
+  return shown;
 }
 
 bool isChange(std::string_view key) {

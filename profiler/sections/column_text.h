@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiler/sections/section.h"
 
@@ -28,6 +29,11 @@ int significantDecimals(double largest);
 /// Text and window leave out those of these columns that are 0 or empty in all rows, such as the time of
 /// backward passes where nothing is trained.
 void hideUnused(SectionTable& table, std::initializer_list<std::string_view> keys);
+
+/// Adds a row that text and window leave out if it has no figure.
+void addRowIf(SectionTable& table, std::vector<Cell> row, bool hasFigure);
+/// The table as text and window show it: without the rows that only JSON and CSV have.
+SectionTable withRowsOfText(const SectionTable& table);
 
 /// True for the key of a fact or column that has differences between two profiles.
 bool isChange(std::string_view key);

@@ -4,6 +4,9 @@
 #include <cctype>
 #include <functional>
 
+#include "profiler/sections/column_text.h"
+#include "profiler/sections/stage_texts.h"
+
 namespace pipescope::sections {
 namespace {
 
@@ -38,15 +41,14 @@ struct StageQuantity {
   std::function<double(const StageReport&)> value;
 };
 
-const std::vector<StageQuantity>& passQuantities() {
-  static const std::vector<StageQuantity> all = {
-      {"forward", "Forward", [](const StageReport& s) { return s.forward; }},
-      {"recompute", "Recompute", [](const StageReport& s) { return s.recompute; }},
-      {"backward", "Backward", [](const StageReport& s) { return s.backward + s.weightGradient; }},
-      {"busy", "F+R+B", [](const StageReport& s) { return s.busy; }},
-      {"host_copies", "Host copies", [](const StageReport& s) { return s.hostIn + s.hostOut; }},
-      {"update", "Update", [](const StageReport& s) { return s.update; }}};
-  return all;
+std::vector<StageQuantity> passQuantities(const ComparedSide& before, const ComparedSide& after) {
+  const bool recomputes = hasRecompute(before.stages) || hasRecompute(after.stages);
+  return {{"forward", "Forward", [](const StageReport& s) { return s.forward; }},
+          {"recompute", "Recompute", [](const StageReport& s) { return s.recompute; }},
+          {"backward", "Backward", [](const StageReport& s) { return s.backward + s.weightGradient; }},
+          {"busy", busyHeading(recomputes), [](const StageReport& s) { return s.busy; }},
+          {"host_copies", "Host copies", [](const StageReport& s) { return s.hostIn + s.hostOut; }},
+          {"update", "Update", [](const StageReport& s) { return s.update; }}};
 }
 
 const std::vector<StageQuantity>& waitQuantities() {
@@ -65,6 +67,14 @@ const std::vector<StageQuantity>& waitQuantities() {
     return made;
   }();
   return all;
+}
+
+/// True if the quantity of any stage is not 0.
+bool isUsed(const ComparedSide& before, const ComparedSide& after, const StageQuantity& quantity) {
+  for (std::size_t i = 0; i < stageCount(before, after); ++i) {
+    if (ofStage(before, after, i, quantity.value).any()) return true;
+  }
+  return false;
 }
 
 struct StageBytes {
@@ -166,17 +176,21 @@ std::vector<SectionTable> diffStageTables(const ComparedSide& before, const Comp
                                      "of the stage's device, one replica", "bytes", Format::bytes);
   for (std::size_t i = 0; i < stageCount(before, after); ++i) {
     const auto stage = static_cast<std::int64_t>(i);
-    for (const auto* quantities : {&passQuantities(), &waitQuantities()}) {
-      for (const StageQuantity& quantity : *quantities) {
+    for (const auto& quantities : {passQuantities(before, after), waitQuantities()}) {
+      for (const StageQuantity& quantity : quantities) {
         const Compared row = ofStage(before, after, i, quantity.value);
-        times.rows.push_back({stage, quantity.key, quantity.name, comparedCell(row.before),
-                              comparedCell(row.after), row.delta(), row.relative()});
+        addRowIf(times,
+                 {stage, quantity.key, quantity.name, comparedCell(row.before), comparedCell(row.after),
+                  row.delta(), row.relative()},
+                 isUsed(before, after, quantity));
       }
     }
     for (const StageBytes& bytes : kStageBytes) {
       const Compared row = stageBytes(before, after, i, bytes);
-      memory.rows.push_back({stage, bytes.key, bytes.name, bytesCell(comparedCell(row.before)),
-                             bytesCell(comparedCell(row.after)), bytesCell(row.delta()), row.relative()});
+      addRowIf(memory,
+               {stage, bytes.key, bytes.name, bytesCell(comparedCell(row.before)),
+                bytesCell(comparedCell(row.after)), bytesCell(row.delta()), row.relative()},
+               row.before || row.after);
     }
   }
   return {std::move(times), std::move(memory)};
@@ -196,7 +210,7 @@ std::vector<SectionTable> diffStageTexts(const ComparedSide& before, const Compa
       addColumns(table, stages, quantity, Format::ticks, words.time.ticks,
                  [&](std::size_t i) { return ofStage(before, after, i, quantity.value); });
   };
-  add(passes, passQuantities());
+  add(passes, passQuantities(before, after));
   add(waits, waitQuantities());
   for (const StageBytes& bytes : kStageBytes)
     addColumns(memory, stages, bytes, Format::bytes, 1,

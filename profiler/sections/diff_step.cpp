@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "profiler/sections/column_text.h"
+
 namespace pipescope::sections {
 namespace {
 
@@ -59,7 +61,8 @@ void addRow(SectionTable& table, const char* key, const std::string& name, Forma
             const Compared& row) {
   // A percentage of a percentage would be read as a difference of the two.
   const Cell relative = format == Format::fraction ? Cell() : row.relative();
-  table.rows.push_back({key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), relative});
+  addRowIf(table, {key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), relative},
+           row.before || row.after);
   table.rowFormats.push_back(format);
 }
 

@@ -56,19 +56,22 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : kRoles)
     table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
-                             "time in which the lane works ÷ total; of a recorded accelerator, compute is "
+                             "time in which the lane works ÷ total, without waiting for a sync; of a "
+                             "recorded accelerator, compute is "
                              "the time in which a kernel runs that does not communicate",
                              roles.contains(role)});
   for (const SectionColumn& column :
        {SectionColumn{"any_busy", "Any engine", Format::fraction,
                       "time in which at least one lane computes or moves data ÷ total"},
+        SectionColumn{"sync_share", "Sync", Format::fraction,
+                      "time in which the device does nothing but synchronise with others ÷ total"},
         SectionColumn{
             "control_share", "Control", Format::fraction,
             "time of passes in which no lane does, for example while the host starts a copy ÷ total"},
         SectionColumn{"idle_share", "Idle", Format::fraction,
-                      "time without passes and transfers ÷ total; the three add up to 1"},
+                      "time without passes and transfers ÷ total; the four add up to 1"},
         SectionColumn{"communication_cycles", "Communication", Format::ticks,
-                      "time in which a transfer or collective goes on"},
+                      "time in which a transfer or collective goes on, from its launch to its end"},
         SectionColumn{"exposed_communication_cycles", "Exposed", Format::ticks,
                       "part of it in which the device does nothing else"}})
     table.columns.push_back(column);
@@ -80,8 +83,10 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
       const Ticks busy = found == device.byLane.end() ? Ticks(0) : found->second;
       row.push_back(roles.contains(role) ? share(busy, device.total) : Cell());
     }
-    const Ticks control = device.ofKind(model::StepKind::control);
-    row.push_back(share(device.total - device.idle - control, device.total));
+    const Ticks control = device.ofKind(model::StepKind::control),
+                sync = device.ofKind(model::StepKind::sync);
+    row.push_back(share(device.total - device.idle - control - sync, device.total));
+    row.push_back(share(sync, device.total));
     row.push_back(share(control, device.total));
     row.push_back(share(device.idle, device.total));
     row.push_back(device.communicating.count);
@@ -89,8 +94,8 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
     row.push_back(share(device.exposed, device.total));
     table.rows.push_back(std::move(row));
   }
-  hideUnused(table,
-             {"control_share", "communication_cycles", "exposed_communication_cycles", "exposed_share"});
+  hideUnused(table, {"sync_share", "control_share", "communication_cycles", "exposed_communication_cycles",
+                     "exposed_share"});
   return table;
 }
 

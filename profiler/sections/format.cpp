@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "profiler/base/number_text.h"
+#include "profiler/base/printable.h"
 #include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
@@ -213,8 +214,9 @@ void setByteUnits(ByteUnits units) {
 
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit) {
   std::string text = std::visit(CellFormatter{format, ticksPerShownUnit}, cell);
+  if (std::holds_alternative<std::string>(cell)) return base::printableName(text);
   const bool isZero = text.starts_with("-0") && text.find_first_of("123456789") == std::string::npos;
-  if (isZero && !std::holds_alternative<std::string>(cell)) text.erase(0, 1);
+  if (isZero) text.erase(0, 1);
   return text;
 }
 

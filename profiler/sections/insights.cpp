@@ -95,20 +95,14 @@ class GainReplay {
   /// What a schedule refuses in a replay, it also refuses in a run. Other errors say what a recording lacks.
   static bool isAskedOfSchedule(const std::vector<replay::Change>& changes) {
     return std::ranges::any_of(changes, [](const replay::Change& change) {
-      return change.key == "gradient_accumulation" || change.key == "schedule";
+      return change.key == replay::kAccumulationKey || change.key == replay::kScheduleKey;
     });
   }
 
   /// The change as a replay takes it. None: only a new compilation can tell.
   static std::optional<replay::Change> replayedAs(const InsightChange& change) {
-    if (change.key == "move") return replay::Change{"move", change.value};
-    if (change.key == "execution.schedule") return replay::Change{"schedule", change.value};
-    if (change.key == "execution.recompute")
-      return replay::Change{"recompute", change.value == "none" ? "off" : "on"};
-    if (change.key == "training.gradient_accumulation")
-      return replay::Change{"gradient_accumulation", change.value};
-    if (change.key.ends_with(".replication_factor"))
-      return replay::Change{"replication_factor", change.value};
+    for (const replay::ChangeKind& kind : replay::changeKinds())
+      if (kind.key == change.key) return replay::Change{change.key, change.value};
     return std::nullopt;
   }
 
@@ -176,6 +170,14 @@ SectionTable insightTable(const std::vector<RankedInsight>& all, const analysis:
   return table;
 }
 
+/// The best single move of the stages section.
+std::optional<analysis::TriedChange> bestChangeOf(const Context& context) {
+  const auto best = bestMoveOf(context);
+  if (!best.ok() || !(*best)->move) return std::nullopt;
+  const replay::BestMove& move = *(*best)->move;
+  return analysis::TriedChange{{move.change.key, move.change.value}, move.gain, (*best)->tried};
+}
+
 base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
@@ -188,19 +190,23 @@ base::Result<Section> makeInsights(const Context& context) {
   const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
   if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))
     input.replanned = replay.replanned();
+  input.bestChange = bestChangeOf(context);
   const std::vector<RankedInsight> all =
       analysis::findInsights(input, [&](const InsightChanges& changes) { return replay.gainOf(changes); });
   Section section{"insights", "Insights", {}, {insightTable(all, input, wordsOf(context.catalog))}, {}};
-  std::optional<double> best;
+  const RankedInsight* best = nullptr;
   for (const RankedInsight& ranked : all) {
-    if (ranked.gain.gain && (!best || *ranked.gain.gain > *best)) best = ranked.gain.gain;
+    if (ranked.gain.gain && (best == nullptr || *ranked.gain.gain > *best->gain.gain)) best = &ranked;
     section.remarks.push_back(fmt::format("{}. {}", section.remarks.size() + 1, insightSentence(ranked)));
   }
   section.facts = {
       {"findings", "Findings", static_cast<std::int64_t>(all.size()), Format::count,
        fmt::format("Rules of {} that report something.", analysis::insightRegistry().all().size())},
-      {"largest_gain_fraction", "Largest gain", best ? Cell(*best) : Cell(), Format::fraction,
-       "The largest of the gains that are known: rate with one change ÷ recorded rate − 1."}};
+      {"largest_gain_fraction", "Largest gain", best != nullptr ? Cell(*best->gain.gain) : Cell(),
+       Format::fraction,
+       "The largest of the gains that are known: rate with the changes of one finding ÷ recorded rate − 1."},
+      {"largest_gain_changes", "It is that of", best != nullptr ? Cell(changesText(best->changes)) : Cell(),
+       Format::plain, "The changes that gain most.", best != nullptr}};
   if (context.catalog.lastRunOf(context.executable) == nullptr) lack(section, kNothingRan);
   return section;
 }

@@ -31,7 +31,7 @@ base::Result<Section> makeOperations(const Context& context) {
       {"cycles", "Time", any && recorded.steps ? Cell(all.whole.total().count) : Cell(), Format::ticks,
        "Of all operations of one replica in an iteration."},
       {"flops", "FLOP", all.whole.flops > 0 ? Cell(all.whole.flops) : Cell(), Format::amount,
-       "Of all operations of one replica in an iteration; a multiply-add counts 2."},
+       "Of all operations of one replica in an iteration; a multiply-add counts 2.", all.whole.flops > 0},
   };
   if (!any) lack(section, "This profile records no operations.");
   if (any && !recorded.steps) lack(section, kNoSteps);

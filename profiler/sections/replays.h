@@ -15,10 +15,8 @@ const replay::Schedules* knownSchedules();
 /// Why changes of the last call cannot be tried, as a sentence; empty if they can. What cannot be replayed as
 /// it was recorded says nothing about a change.
 std::string noTrialsReason(const Context& context);
-/// Tries changes of the executable's last call.
-replay::BestMoveAnswer bestMoveOf(const Context& context);
-/// A sentence about the move, such as "Best single move: gradient_accumulation=20 makes it 12.3 % faster …";
-/// empty if there is none.
+/// A sentence about the move, such as "Best single move: training.gradient_accumulation=20 makes it 12.3 %
+/// faster …"; empty if there is none.
 std::string bestMoveText(const replay::BestMoveAnswer& answer);
 /// The facts of the stages section about it.
 std::vector<Fact> bestMoveFacts(const replay::BestMoveAnswer& answer);

@@ -6,6 +6,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/model/operations.h"
 #include "profiler/sections/planned.h"
+#include "profiler/sections/replays.h"
 #include "profiler/sections/report_cache.h"
 
 namespace pipescope::sections {
@@ -25,6 +26,7 @@ struct ReportCache {
   Kept<std::vector<analysis::WaitGroup>> waits;
   Kept<std::vector<analysis::CriticalLink>> path;
   Kept<analysis::Operations> operations;
+  Kept<replay::BestMoveAnswer> bestMove;
   std::shared_ptr<const replay::PlannedOrder> plan;
 };
 
@@ -112,6 +114,17 @@ SharedReport<analysis::Operations> operationsOf(const Context& context) {
   return onceMade(context.reports->operations, context,
                   [](const auto& source, const auto& catalog, auto executable) {
                     return analysis::operations(source, catalog, executable);
+                  });
+}
+
+SharedReport<replay::BestMoveAnswer> bestMoveOf(const Context& context) {
+  using Answer = replay::BestMoveAnswer;
+  return onceMade(context.reports->bestMove, context,
+                  [&](const auto& source, const auto& catalog, auto executable) -> base::Result<Answer> {
+                    Answer none;
+                    none.reason = noTrialsReason(context);
+                    if (!none.reason.empty()) return none;
+                    return replay::bestMove({source, catalog, knownSchedules()}, executable);
                   });
 }
 

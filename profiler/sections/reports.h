@@ -14,8 +14,9 @@ namespace pipescope::analysis {
 struct Operations;  // model/operations.h, which only the sections link
 }
 namespace pipescope::replay {
-struct PlannedOrder;  // planned_order.h
-}
+struct BestMoveAnswer;  // best_move.h
+struct PlannedOrder;    // planned_order.h
+}  // namespace pipescope::replay
 
 namespace pipescope::sections {
 
@@ -34,6 +35,8 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
 base::Status readWaitsAndPath(const Context& context);
 /// The section "waits" without the facts and the table of the critical path, which take longer to find.
 base::Result<Section> waitsWithoutPath(const Context& context);
+/// What single changes of the executable's last call gain.
+SharedReport<replay::BestMoveAnswer> bestMoveOf(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
 
 /// The plan that setPlan() chose; null: none.

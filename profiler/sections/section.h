@@ -74,6 +74,8 @@ struct SectionTable {
   std::vector<Format> rowFormats = {};  ///< one for each row, if a column has Format::ofRow
   /// A column for each device has a key that matches this regular expression. Empty: all columns are known.
   std::string moreColumns = {};
+  /// True for each row that only JSON and CSV have, because it has no figure. Empty: text has all rows.
+  std::vector<bool> rowsNotInText = {};
   /// A sentence that says why there are no rows here, and what to ask for instead. Empty: there is nothing to
   /// show.
   std::string lacks = {};

@@ -19,6 +19,14 @@ std::vector<int> limitingIndices(const StagesReport& report) {
 
 }  // namespace
 
+bool hasRecompute(const analysis::StagesReport& report) {
+  return std::ranges::any_of(report.stages, [](const auto& stage) { return stage.recompute > 0; });
+}
+
+const char* busyHeading(bool recomputes) {
+  return recomputes ? "F+R+B" : "F+B";
+}
+
 std::string numberRanges(const std::vector<int>& numbers) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {

@@ -114,6 +114,7 @@ using Medians = std::map<int, analysis::PassMedians>;
 SectionTable stageTable(const StagesReport& r, const Medians& medians, bool recorded, const Words& words,
                         bool ran) {
   SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
+  const std::string busy = busyHeading(hasRecompute(r));
   table.columns = {
       {"index", "Stage", Format::index, ""},
       {"device", "Device", Format::index, "Device index"},
@@ -122,18 +123,18 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
       {"forward_cycles", "Forward", Format::ticks, "per micro-batch"},
       {"recompute_cycles", "Recompute", Format::ticks, "per micro-batch"},
       {"backward_cycles", "Backward", Format::ticks, "per micro-batch, weight gradients included"},
-      {"busy_cycles", "F+R+B", Format::ticks, "per micro-batch"},
+      {"busy_cycles", busy, Format::ticks, "per micro-batch"},
       {"host_in_cycles", "Host in", Format::ticks, "per micro-batch"},
       {"host_out_cycles", "Host out", Format::ticks, "per micro-batch, mean"},
       {"remote_cycles", "Remote", Format::ticks, "loads and stores of remote buffers, per micro-batch"},
       {"exchange_cycles", "Exchange", Format::ticks,
        "per micro-batch, transfers of its device that keep it from computing"},
       {"occupied_cycles", "Occupied", Format::ticks,
-       "F+R+B with host copies, remote buffers and exchange, per micro-batch"},
+       busy + " with host copies, remote buffers and exchange, per micro-batch"},
       {"limits", "Limits", Format::truth, "occupied is the largest, or within 1 % of it", false},
       {"update_cycles", "Update", Format::ticks, "per iteration"},
-      {"share", "Share", Format::fraction, "of all stages' F+R+B"},
-      {"ratio_to_slowest", "÷ longest", Format::ratio, "F+R+B ÷ that of the stage that computes longest"},
+      {"share", "Share", Format::fraction, "of all stages' " + busy},
+      {"ratio_to_slowest", "÷ longest", Format::ratio, busy + " ÷ that of the stage that computes longest"},
       {"forward_median_cycles", "Median F", Format::ticks, "of forward passes, over all micro-batches",
        recorded},
       {"backward_median_cycles", "Median B", Format::ticks,
@@ -234,10 +235,10 @@ base::Result<Section> makeStages(const Context& context) {
                     memoryTable(report, words), stageOperationTable(report, report.limitingStage, words),
                     boundaryTable(report, words)};
   addForecast(context, section.facts);
-  const replay::BestMoveAnswer best = bestMoveOf(context);
-  for (Fact& fact : bestMoveFacts(best)) section.facts.push_back(std::move(fact));
+  PIPESCOPE_ASSIGN(const auto best, bestMoveOf(context));
+  for (Fact& fact : bestMoveFacts(*best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);
-  if (best.move) section.remarks.push_back(bestMoveText(best));
+  if (best->move) section.remarks.push_back(bestMoveText(*best));
   if (!report.lost.replayed) section.remarks.push_back(kNotReplayed);
   if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
   return section;

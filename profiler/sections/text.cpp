@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/base/printable.h"
 #include "profiler/sections/column_text.h"
 
 namespace pipescope::sections {
@@ -120,10 +121,11 @@ std::string toText(const Section& section) {
             changeText(fact.key, fact.format, shown, fact.value) + "\n";
   }
   for (const SectionTable& table : section.tables) {
-    if (!table.rows.empty()) text += tableText(table, section.ticksPerShownUnit);
+    const SectionTable shown = withRowsOfText(table);
+    if (!shown.rows.empty()) text += tableText(shown, section.ticksPerShownUnit);
   }
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";
-  return text;
+  return base::printable(text);
 }
 
 }  // namespace pipescope::sections

@@ -88,14 +88,15 @@ Breakdown waitBreakdown(const analysis::StageReport& stage) {
 
 SectionTable whatIfStageTable(const WhatIf& answer, const Words& words) {
   SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
+  const std::string busy = busyHeading(hasRecompute(answer.stagesBefore) || hasRecompute(answer.stagesAfter));
   table.columns = {
       {"index", "Stage", Format::index, ""},
       {"blocks", "Blocks", Format::list, "with the changes"},
-      {"before_busy_cycles", "F+R+B before", Format::ticks, "per micro-batch"},
+      {"before_busy_cycles", busy + " before", Format::ticks, "per micro-batch"},
       {"forward_cycles", "Forward", Format::ticks, "per micro-batch"},
       {"recompute_cycles", "Recompute", Format::ticks, "per micro-batch"},
       {"backward_cycles", "Backward", Format::ticks, "per micro-batch, weight gradients included"},
-      {"busy_cycles", "F+R+B", Format::ticks, "per micro-batch"},
+      {"busy_cycles", busy, Format::ticks, "per micro-batch"},
       {"update_cycles", "Update", Format::ticks, "per iteration"},
       {"limits", "Limits", Format::truth, "occupied longest, or within 1 % of it"},
       {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "agreement_figures.h"
 #include "app/run/orders/replay_schedules.h"
 #include "profiler/replay/what_if.h"
@@ -44,6 +46,16 @@ void expectRecordedStepAgrees(const Figures& of) {
 
 void expectInsightsAgree(const Figures& of) {
   const json& stages = of["stages"];
+  // The best single move of the stages is among the findings, under the same name.
+  if (!stages["best_move"].is_null()) {
+    const json& gains = of["insights"]["insights"];
+    const auto sameMove = std::ranges::find_if(
+        gains, [&](const json& finding) { return finding["changes"] == stages["best_move_change"]; });
+    ASSERT_NE(sameMove, gains.end()) << stages["best_move_change"];
+    EXPECT_EQ((*sameMove)["gain_fraction"], stages["best_move"]["gain_fraction"]);
+    EXPECT_GE(of["insights"]["largest_gain_fraction"].get<double>(),
+              stages["best_move"]["gain_fraction"].get<double>());
+  }
   for (const json& finding : of["insights"]["insights"]) {
     const std::string reason =
         finding["gain_reason"].is_null() ? "" : finding["gain_reason"].get<std::string>();

@@ -152,9 +152,14 @@ void expectEnginesAgree(const Figures& of) {
     ASSERT_NE(device, devices.end());
     const double total = (*device)["total_cycles"].get<double>();
     EXPECT_NEAR(engine["idle_share"].get<double>(), (*device)["idle_cycles"].get<double>() / total, 1e-9);
-    EXPECT_NEAR(engine["any_busy"].get<double>() + engine["control_share"].get<double>() +
-                    engine["idle_share"].get<double>(),
+    EXPECT_NEAR(engine["any_busy"].get<double>() + engine["sync_share"].get<double>() +
+                    engine["control_share"].get<double>() + engine["idle_share"].get<double>(),
                 1, 1e-9);
+    if (engine["nic_utilisation"].is_number()) {
+      EXPECT_LE(engine["nic_utilisation"].get<double>() * total,
+                engine["communication_cycles"].get<double>() * (1 + 1e-9))
+          << "a NIC works only while something is sent";
+    }
     EXPECT_LE(engine["exposed_communication_cycles"], engine["communication_cycles"]);
     double most = 0;
     for (const auto& [key, value] : engine.items()) {

@@ -5,10 +5,12 @@
 #include <qwt_text.h>
 #include <QAbstractItemModelTester>
 #include <QApplication>
+#include <QBuffer>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QFile>
 #include <QFileDialog>
+#include <QImageReader>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
@@ -65,6 +67,14 @@ class FeatureTest : public WindowTest {
     return nullptr;
   }
   QString fact(const QString& label) const { return child<pages::FactGrid>()->value(label); }
+  /// The picture as a file of this name would hold it.
+  QByteArray drawnAs(const shell::Picture& shown, bool whole, const QString& caption,
+                     const char* name) const {
+    const auto format = shell::pictureFormatOf(QLatin1String(name), true);
+    if (!format.ok()) return {};
+    const auto bytes = shell::pictureOf(shown, whole, caption, *format, *palette);
+    return bytes.ok() ? *bytes : QByteArray();
+  }
   QAction* action(const QString& what) const {
     for (const auto& entry : window->actions().entries()) {
       if (entry.what == what) return entry.action;
@@ -287,9 +297,7 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
   const geometry::TimeView view = window->timeRange().view();
   const QSize size = canvas->size();
   const shell::Picture shown = window->currentPage()->picture();
-  const auto drawing = [&](bool whole) {
-    return shell::pictureOf(shown, whole, QStringLiteral("caption"), true, *palette);
-  };
+  const auto drawing = [&](bool whole) { return drawnAs(shown, whole, QStringLiteral("caption"), "x.svg"); };
   const QByteArray visible = drawing(false), all = drawing(true);
   EXPECT_TRUE(visible.contains("IPU0"));
   EXPECT_FALSE(visible.contains("IPU3"));
@@ -301,15 +309,14 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
   EXPECT_EQ(canvas->verticalScrollBarPolicy(), Qt::ScrollBarAsNeeded);
   showPage(QStringLiteral("pipeline"));
   const QImage pipeline = QImage::fromData(
-      shell::pictureOf(window->currentPage()->picture(), true, QStringLiteral("caption"), false, *palette),
-      "PNG");
+      drawnAs(window->currentPage()->picture(), true, QStringLiteral("caption"), "x.png"), "PNG");
   EXPECT_FALSE(pipeline.isNull());
   EXPECT_EQ(pipeline.text(QStringLiteral("Title")),
             QStringLiteral("Pipeline, Call 3 (last), Iteration 0 of 0–3"));
   showPage(QStringLiteral("memory"));
   auto* chart = child<pages::Chart>();
   chart->setRange(10, 100);
-  shell::pictureOf(window->currentPage()->picture(), true, QStringLiteral("caption"), false, *palette);
+  drawnAs(window->currentPage()->picture(), true, QStringLiteral("caption"), "x.png");
   EXPECT_EQ(chart->range(), std::pair(10.0, 100.0));
 }
 
@@ -369,16 +376,37 @@ TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
   const QString caption = shell::provenance(window->session());
   EXPECT_TRUE(caption.startsWith(QStringLiteral("Emulated · device model"))) << caption.toStdString();
   const shell::Picture shown = window->currentPage()->picture();
-  const QByteArray svg = shell::pictureOf(shown, false, caption, true, *palette);
+  const QByteArray svg = drawnAs(shown, false, caption, "x.svg");
   EXPECT_TRUE(svg.contains("<svg"));
   EXPECT_TRUE(svg.contains(caption.toUtf8()));
   EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
   EXPECT_TRUE(svg.contains("Trace, Call 3 (last), Iteration 0 of 0")) << "the title";
-  const QByteArray png = shell::pictureOf(shown, false, caption, false, *palette);
+  const QByteArray png = drawnAs(shown, false, caption, "x.png");
   const QImage image = QImage::fromData(png, "PNG");
   EXPECT_EQ(image.width(), 2 * shown.widget->width());
   EXPECT_EQ(image.text(QStringLiteral("Description")), caption);
   EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png, base::FileKind::png).ok());
+}
+
+TEST_F(FeatureTest, APictureHasTheFormatThatItsNameAsksFor) {
+  openPage(QStringLiteral("trace"));
+  const shell::Picture shown = window->currentPage()->picture();
+  for (const auto& [name, format] : {std::pair("a.png", "png"), std::pair("a.jpg", "jpeg"),
+                                     std::pair("a b.JPEG", "jpeg"), std::pair("a.png.bmp", "bmp")}) {
+    QByteArray bytes = drawnAs(shown, false, QStringLiteral("caption"), name);
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::ReadOnly);
+    EXPECT_EQ(QImageReader::imageFormat(&buffer), QByteArray(format)) << name;
+    EXPECT_EQ(QImage::fromData(bytes).width(), 2 * shown.widget->width()) << name;
+  }
+  EXPECT_TRUE(drawnAs(shown, false, QStringLiteral("caption"), "a.Svg").contains("<svg"));
+  for (const char* name : {"a.gif", "png", "a.png.", ".svg/a"}) {
+    const auto refused = shell::pictureFormatOf(QLatin1String(name), true);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().message, std::string(name) +
+                                           " does not end like a picture that can be written: choose a name "
+                                           "that ends in .png, .jpg, .jpeg, .bmp or .svg.");
+  }
 }
 
 TEST_F(FeatureTest, PicturesAndTablesReplaceOnlyFilesOfTheirKind) {
@@ -458,8 +486,16 @@ TEST_F(FeatureTest, DialogsSaveTablesAndPicturesAndLeaveOtherFilesAlone) {
   window->saveCurrentPicture(false);
   saveAs(QStringLiteral("links.csv"));
   ASSERT_TRUE(waitFor([&] { return refusals.size() == 2; }));
-  EXPECT_TRUE(refusals[1].contains(QStringLiteral("links.csv exists and is not a PNG picture")));
+  EXPECT_TRUE(refusals[1].contains(QStringLiteral("links.csv does not end like a picture")));
   EXPECT_TRUE(content(QStringLiteral("links.csv")).startsWith("From,To"));
+
+  saveTable(QStringLiteral("links.jpg"));
+  EXPECT_TRUE(saved(QStringLiteral("links.jpg")));
+  window->saveCurrentPicture(false);
+  saveAs(QStringLiteral("links.jpg"));
+  ASSERT_TRUE(waitFor([&] { return refusals.size() == 3; }));
+  EXPECT_TRUE(refusals[2].contains(QStringLiteral("links.jpg exists and is not a JPEG picture")));
+  EXPECT_TRUE(content(QStringLiteral("links.jpg")).startsWith("From,To"));
 }
 
 TEST_F(FeatureTest, TheGlossaryKnowsTheWords) {

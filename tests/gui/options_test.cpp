@@ -69,6 +69,10 @@ TEST(GuiOptions, RefusesWithASentence) {
        "pipescope-gui --help."},
       {{"--screenshot", "x.png", "a.pop", "b.pop"},
        "--screenshot takes one profile. See pipescope-gui --help."},
+      {{"--screenshot", "x.gif", "a.pop"},
+       "x.gif does not end like a picture that can be written: choose a name that ends in .png, .jpg, .jpeg "
+       "or "
+       ".bmp. See pipescope-gui --help."},
       {{"--overwrite"},
        "--overwrite is about the file of --screenshot, which is not given. See pipescope-gui --help."}};
   for (const auto& [arguments, sentence] : cases) {

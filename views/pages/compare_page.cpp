@@ -223,7 +223,7 @@ class ComparePage : public shell::Page {
     applyCards(diff);
     applyOptions(*tableNamed(diff, "options"), diff.ticksPerShownUnit);
     step_->model()->setCostsJudged(sameWork_);
-    step_->setTable(*tableNamed(diff, "step"), diff.ticksPerShownUnit);
+    step_->setTable(sections::withRowsOfText(*tableNamed(diff, "step")), diff.ticksPerShownUnit);
     waterfall_->setSection(diff, sameWork_);
     applyTabs(diff.tables, diff.ticksPerShownUnit);
   }
@@ -335,7 +335,8 @@ class ComparePage : public shell::Page {
       tabs_->removeTab(0);
       old->deleteLater();
     }
-    for (const sections::SectionTable& table : tables) {
+    for (const sections::SectionTable& whole : tables) {
+      const sections::SectionTable table = sections::withRowsOfText(whole);
       if (table.rows.empty() || table.key == "step" || table.key == "options") continue;
       auto* shown = new DataTable(context_.palette, tabs_);
       shown->setFilterVisible(true);

@@ -106,14 +106,15 @@ class EnginesPage : public shell::Page {
   }
 
   void applyWhole(const sections::SectionTable& table) {
-    const std::size_t busy = columnNamed(table, "any_busy"), control = columnNamed(table, "control_share"),
-                      idle = columnNamed(table, "idle_share");
+    const std::size_t busy = columnNamed(table, "any_busy"), sync = columnNamed(table, "sync_share"),
+                      control = columnNamed(table, "control_share"), idle = columnNamed(table, "idle_share");
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     const std::size_t shown = std::min(kMostDevicesShown, table.rows.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& row = table.rows[i];
       bars.push_back({{tr("an engine works"), ColourRole::compute, numberIn(row[busy])},
+                      {tr("sync"), ColourRole::sync, numberIn(row[sync])},
                       {tr("control"), ColourRole::control, numberIn(row[control])},
                       {tr("idle"), ColourRole::otherWait, numberIn(row[idle]), true}});
       names << nameIn(table, i);
@@ -174,11 +175,12 @@ class EnginesPage : public shell::Page {
     communication_->setParts(
         bars, [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); }, names,
         notes);
-    communication_->setTitle(
-        tr("Communication"),
-        limited(tr("%1 of the last call; on the right, the share in which the device waits for it")
-                    .arg(chartUnit(data_->section.time())),
-                shown, table.rows.size(), tr("devices")));
+    communication_->setTitle(tr("Communication"),
+                             limited(tr("%1 of the last call, from the launch of a transfer or collective to "
+                                        "its end; on the right, the share in "
+                                        "which the device waits for it")
+                                         .arg(chartUnit(data_->section.time())),
+                                     shown, table.rows.size(), tr("devices")));
   }
 
   /// Selects the device of a row of the table, or of a bar, on all pages.

@@ -219,23 +219,36 @@ class GraphPage : public shell::Page {
 
   QString describe(int box) const {
     const analysis::GraphBox& own = opened_->view.boxes[static_cast<std::size_t>(box)];
-    return tr("%1\n%2\n%3, %4 FLOP\n%5 of weights, stashes and code")
-        .arg(text(own.path), text(own.kind), time(own.ticks), text(formatCell(own.flops, Format::amount)),
-             text(formatCell(own.memory.count, Format::bytes)));
+    QStringList lines = {text(own.path), text(own.kind), time(own.ticks)};
+    if (any(&analysis::ModelNode::flops))
+      lines.back() += tr(", %1 FLOP").arg(text(formatCell(own.flops, Format::amount)));
+    if (any(&analysis::ModelNode::memory))
+      lines << tr("%1 of weights, stashes and code").arg(text(formatCell(own.memory.count, Format::bytes)));
+    return lines.join(QLatin1Char('\n'));
+  }
+
+  /// True if the profile tells the quantity: devices with given costs have no FLOP and no memory.
+  template <class Amount>
+  bool any(Amount analysis::ModelNode::*amount) const {
+    return std::ranges::any_of(data_->graph.nodes,
+                               [&](const auto& node) { return node.*amount > Amount(0); });
   }
 
   void applyDetails(int box) {
     std::vector<ShownFact> facts;
-    const bool any = opened_ && box >= 0;
-    if (any) {
+    if (opened_ && box >= 0) {
       const analysis::GraphBox& own = opened_->view.boxes[static_cast<std::size_t>(box)];
-      facts = {{tr("Name"), text(own.path), {}},
-               {tr("Type"), text(own.kind), {}},
-               {tr("Stage"), own.stage < 0 ? tr("several") : QString::number(own.stage), {}},
-               {tr("Time"), time(own.ticks), tr("all passes of an iteration, on all devices of one replica")},
-               {tr("FLOP"), text(formatCell(own.flops, Format::amount)), tr("all passes of an iteration")},
-               {tr("Memory"), text(formatCell(own.memory.count, Format::bytes)),
-                tr("weights, optimizer state, stashes and code")}};
+      facts = {
+          {tr("Name"), text(own.path), {}},
+          {tr("Type"), text(own.kind), {}},
+          {tr("Stage"), own.stage < 0 ? tr("several") : QString::number(own.stage), {}},
+          {tr("Time"), time(own.ticks), tr("all passes of an iteration, on all devices of one replica")}};
+      if (any(&analysis::ModelNode::flops))
+        facts.push_back(
+            {tr("FLOP"), text(formatCell(own.flops, Format::amount)), tr("all passes of an iteration")});
+      if (any(&analysis::ModelNode::memory))
+        facts.push_back({tr("Memory"), text(formatCell(own.memory.count, Format::bytes)),
+                         tr("weights, optimizer state, stashes and code")});
     } else {
       facts = {{tr("Operators"),
                 text(formatCell(static_cast<std::int64_t>(data_->graph.nodes.size()), Format::count)),

@@ -80,7 +80,8 @@ class InsightsPage : public shell::Page {
                   : count == 1 ? tr("One of the %1 rules found something.").arg(rules)
                                : tr("%1 findings, most important first; %2 rules were checked.")
                                      .arg(QString::number(count), QString::number(rules)));
-    const QString most = largestGainInWords(gain->value);
+    const QString most =
+        largestGainInWords(gain->value, wordsIn(factNamed(data_->section, "largest_gain_changes")->value));
     if (!most.isEmpty()) sentences << most;
     if (count > 0)
       sentences << tr(

@@ -39,6 +39,9 @@ std::string keyFor(const std::string& pattern, const std::string& subject) {
 
 WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording) {
   WhatIfOffer offer;
+  for (const replay::ChangeKind& kind : replay::changeKinds()) {
+    if (replay::isFor(kind, recording)) offer.keys.push_back(kind.key);
+  }
   offer.stages = recording.stageCount();
   if (context.schedules != nullptr) offer.schedules = context.schedules->names;
   std::set<std::string> names;
@@ -58,12 +61,9 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(row_);
-  QStringList kinds;
-  for (const replay::ChangeKind& one : replay::changeKinds()) kinds << text(one.key);
   row_->label(tr("Change"));
-  kind_ = row_->combo(kinds, tr("What to change"), tr("What to change"));
-  for (int i = 0; i < kind_->count(); ++i)
-    kind_->setItemData(i, text(replay::changeKinds()[static_cast<std::size_t>(i)].doc), Qt::ToolTipRole);
+  kind_ = row_->combo({}, tr("What to change"), tr("What to change"));
+  showKinds();
   of_ = row_->label({});
   subject_ = row_->combo({}, tr("Of which"), tr("The stage or link that is changed"));
   row_->label(tr("to"));
@@ -101,11 +101,27 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
 }
 
 const replay::ChangeKind& WhatIfControls::kind() const {
-  return replay::changeKinds()[static_cast<std::size_t>(std::max(0, kind_->currentIndex()))];
+  const std::vector<replay::ChangeKind>& all = replay::changeKinds();
+  const auto found = std::ranges::find(all, kind_->currentText().toStdString(), &replay::ChangeKind::key);
+  return found == all.end() ? all.front() : *found;
+}
+
+/// Lists the kinds that the recorded call may have; all while it is being read.
+void WhatIfControls::showKinds() {
+  const QSignalBlocker quiet(kind_);
+  const QString before = kind_->currentText();
+  kind_->clear();
+  for (const replay::ChangeKind& kind : replay::changeKinds()) {
+    if (!offer_.keys.empty() && std::ranges::find(offer_.keys, kind.key) == offer_.keys.end()) continue;
+    kind_->addItem(text(kind.key));
+    kind_->setItemData(kind_->count() - 1, text(kind.doc), Qt::ToolTipRole);
+  }
+  kind_->setCurrentIndex(std::max(0, kind_->findText(before)));
 }
 
 void WhatIfControls::setOffer(const WhatIfOffer& offer) {
   offer_ = offer;
+  showKinds();
   followKind();
 }
 
@@ -115,13 +131,13 @@ QStringList WhatIfControls::valuesOf(const std::string& key) const {
     for (const std::string& word : from) all << text(word);
     return all;
   };
-  if (key == "schedule") return words(offer_.schedules);
+  if (key == replay::kScheduleKey) return words(offer_.schedules);
   if (key == "move") return words(offer_.moves);
-  if (key == "recompute") return {QStringLiteral("on"), QStringLiteral("off")};
+  if (key == replay::kRecomputeKey) return {QStringLiteral("pipeline"), QStringLiteral("none")};
   if (key == "micro_batch_costs") return {QStringLiteral("1,0.5,2")};
-  if (key == "replication_factor")
+  if (key.ends_with(".replication_factor"))
     return {QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("8")};
-  if (key == "gradient_accumulation") return {QStringLiteral("*2"), QStringLiteral("*4")};
+  if (key == replay::kAccumulationKey) return {QStringLiteral("*2"), QStringLiteral("*4")};
   return {QStringLiteral("*0.5"), QStringLiteral("*0.8"), QStringLiteral("*1.25"), QStringLiteral("*2")};
 }
 

@@ -15,6 +15,7 @@ namespace pipescope::pages {
 
 /// What the controls of a what-if offer for a recording.
 struct WhatIfOffer {
+  std::vector<std::string> keys;  ///< of the kinds of changes that the recorded call may have
   int stages = 0;
   std::vector<std::string> links;      ///< names of the links between devices
   std::vector<std::string> schedules;  ///< that users may choose
@@ -42,6 +43,7 @@ class WhatIfControls : public QWidget {
 
  private:
   const replay::ChangeKind& kind() const;
+  void showKinds();
   void followKind();
   void addTyped();
   void showChanges();

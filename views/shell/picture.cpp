@@ -74,12 +74,13 @@ void draw(QPainter& painter, const Picture& picture, const QString& caption, con
   widget.render(&painter, QPoint(0, kTitle), QRegion(), QWidget::DrawChildren);
 }
 
-QByteArray drawn(const Picture& picture, const QString& caption, bool asSvg, const Palette& palette) {
+base::Result<QByteArray> drawn(const Picture& picture, const QString& caption, const PictureFormat& format,
+                               const Palette& palette) {
   const QSize size = sizeWithTexts(*picture.widget);
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  if (asSvg) {
+  if (format.kind == base::FileKind::svg) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
     generator.setSize(size);
@@ -88,18 +89,34 @@ QByteArray drawn(const Picture& picture, const QString& caption, bool asSvg, con
     generator.setDescription(caption);
     QPainter painter(&generator);
     draw(painter, picture, caption, palette);
-  } else {
-    QImage image(size * kScale, QImage::Format_RGB32);
-    image.setDevicePixelRatio(kScale);
-    {
-      QPainter painter(&image);
-      draw(painter, picture, caption, palette);
-    }
-    image.setText(QStringLiteral("Title"), picture.title);
-    image.setText(QStringLiteral("Description"), caption);
-    image.save(&buffer, "PNG");
+    painter.end();
+    return bytes;
   }
-  return bytes;
+  QImage image(size * kScale, QImage::Format_RGB32);
+  image.setDevicePixelRatio(kScale);
+  {
+    QPainter painter(&image);
+    draw(painter, picture, caption, palette);
+  }
+  image.setText(QStringLiteral("Title"), picture.title);
+  image.setText(QStringLiteral("Description"), caption);
+  return encodedPicture(image, format);
+}
+
+/// "PNG picture (*.png)".
+QString filterOf(const PictureFormat& format) {
+  QStringList patterns;
+  for (const QString& ending : format.endings) patterns << QStringLiteral("*.") + ending;
+  return QStringLiteral("%1 (%2)").arg(format.name, patterns.join(QLatin1Char(' ')));
+}
+
+base::Status drawToFile(const Picture& picture, bool whole, const QString& path, PageContext& context,
+                        const std::function<void(QByteArray, base::FileKind)>& write) {
+  PIPESCOPE_ASSIGN(const PictureFormat format, pictureFormatOf(path, true));
+  PIPESCOPE_ASSIGN(const QByteArray bytes,
+                   pictureOf(picture, whole, provenance(context.session), format, context.palette));
+  write(bytes, format.kind);
+  return {};
 }
 
 }  // namespace
@@ -120,11 +137,11 @@ QString provenance(const ProfileSession& session) {
   return parts.join(QStringLiteral(" · "));
 }
 
-QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption, bool asSvg,
-                     const Palette& palette) {
+base::Result<QByteArray> pictureOf(const Picture& picture, bool whole, const QString& caption,
+                                   const PictureFormat& format, const Palette& palette) {
   const WithoutScrollBars hidden(*picture.widget);
   const std::function<void()> undo = whole && picture.showWhole ? picture.showWhole() : nullptr;
-  QByteArray bytes = drawn(picture, caption, asSvg, palette);
+  base::Result<QByteArray> bytes = drawn(picture, caption, format, palette);
   if (undo) undo();
   return bytes;
 }
@@ -138,32 +155,35 @@ base::Status writeFile(const QString& path, const QByteArray& bytes, base::FileK
 
 void savePicture(const Picture& picture, bool whole, const QString& name, PageContext& context) {
   QWidget* const widget = picture.widget;
-  auto* dialog = new QFileDialog(widget->window(), QObject::tr("Save the picture"),
-                                 context.settings.value(kFolder).toString(),
-                                 QObject::tr("PNG picture (*.png);;SVG drawing (*.svg)"));
+  const std::vector<PictureFormat> formats = pictureFormats(true);
+  QStringList filters;
+  for (const PictureFormat& format : formats) filters << filterOf(format);
+  auto* dialog =
+      new QFileDialog(widget->window(), QObject::tr("Save the picture"),
+                      context.settings.value(kFolder).toString(), filters.join(QStringLiteral(";;")));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDefaultSuffix(QStringLiteral("png"));
-  dialog->selectFile(name + QStringLiteral(".png"));
-  QObject::connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
-    dialog->setDefaultSuffix(filter.contains(QStringLiteral("svg")) ? QStringLiteral("svg")
-                                                                    : QStringLiteral("png"));
+  dialog->setDefaultSuffix(formats.front().endings.front());
+  dialog->selectFile(name + QLatin1Char('.') + dialog->defaultSuffix());
+  QObject::connect(dialog, &QFileDialog::filterSelected, dialog, [dialog, formats](const QString& filter) {
+    for (const PictureFormat& format : formats) {
+      if (filterOf(format) == filter) dialog->setDefaultSuffix(format.endings.front());
+    }
   });
   QObject::connect(
       dialog, &QFileDialog::fileSelected, widget, [picture, whole, &context](const QString& path) {
         context.settings.setValue(kFolder, QFileInfo(path).path());
-        const bool svg = path.endsWith(QStringLiteral(".svg"), Qt::CaseInsensitive);
-        const QByteArray bytes = pictureOf(picture, whole, provenance(context.session), svg, context.palette);
-        inBackground(
-            picture.widget,
-            [path, bytes, svg] {
-              return writeFile(path, bytes, svg ? base::FileKind::svg : base::FileKind::png);
-            },
-            [widget = picture.widget, path, &context](const base::Status& status) {
-              if (status.ok()) return context.saved(path);
-              QMessageBox::warning(widget->window(), QObject::tr("Save the picture"),
-                                   QString::fromStdString(status.error().message));
-            });
+        const auto report = [widget = picture.widget, path, &context](const base::Status& status) {
+          if (status.ok()) return context.saved(path);
+          QMessageBox::warning(widget->window(), QObject::tr("Save the picture"),
+                               QString::fromStdString(status.error().message));
+        };
+        const auto write = [&](const QByteArray& bytes, base::FileKind kind) {
+          inBackground(
+              picture.widget, [path, bytes, kind] { return writeFile(path, bytes, kind); }, report);
+        };
+        if (const base::Status drawn = drawToFile(picture, whole, path, context, write); !drawn.ok())
+          report(drawn);
       });
   dialog->open();
 }

@@ -1,19 +1,20 @@
 #pragma once
-// Saves charts as PNG or SVG files with their title above and a line below that says where the figures come
-// from.
+// Saves charts as images or SVG drawings with their title above and a line below that says where the figures
+// come from.
 #include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
 #include "views/shell/page.h"
+#include "views/shell/picture_format.h"
 
 namespace pipescope::shell {
 
 /// That line: "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
 QString provenance(const ProfileSession& session);
 
-/// Draws the picture without scroll bars, in the theme's colours: as SVG, or as PNG at twice the size on the
-/// screen. `whole`: all of its content instead of the visible part.
-QByteArray pictureOf(const Picture& picture, bool whole, const QString& caption, bool asSvg,
-                     const Palette& palette);
+/// Draws the picture without scroll bars, in the theme's colours: as SVG, or as an image of twice the size on
+/// the screen. `whole`: all of its content instead of the visible part. Error: Qt cannot write the format.
+base::Result<QByteArray> pictureOf(const Picture& picture, bool whole, const QString& caption,
+                                   const PictureFormat& format, const Palette& palette);
 
 /// Asks for a file name and writes the file on a worker. A notice says that it was written, and a message
 /// reports a failure.

@@ -6,6 +6,7 @@
 
 #include "engine/data/npy_file.h"
 #include "engine/numerics/values.h"
+#include "profiler/base/output_file.h"
 
 namespace pipescope::app {
 namespace {
@@ -80,6 +81,11 @@ Status checkWeightFiles(const config::Configuration& c) {
     return badInput(fmt::format("{} is given, but without numerics there are no weights.",
                                 save.empty() ? "execution.load_weights" : "execution.save_weights"));
   if (save.empty()) return {};
+  if (base::isStandardOutput(save))
+    return badInput(
+        "execution.save_weights is -, but weights cannot be written to standard output: name a file that "
+        "ends "
+        "in .npz or, for an ONNX model, in .onnx.");
   if (!save.ends_with(".npz") && !save.ends_with(".onnx"))
     return badInput("execution.save_weights is " + save +
                     ": weights are saved in an .npz file, or an ONNX model's in an .onnx file.");

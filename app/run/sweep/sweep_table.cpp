@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "app/run/sweep/processes.h"
+#include "profiler/base/output_file.h"
 #include "profiler/sections/csv_text.h"
 #include "profiler/sections/sweep_file.h"
 
@@ -216,6 +217,10 @@ bool rowFromJson(const std::string& text, SweepRow& row) {
 base::Result<TableFormat> formatOfTable(const std::string& file) {
   if (file.ends_with(".csv")) return TableFormat::csv;
   if (file.ends_with(".json")) return TableFormat::json;
+  if (base::isStandardOutput(file))
+    return base::badInput(
+        "The table in a file is read again when a sweep is resumed, so it cannot be standard output: name a "
+        "file, or leave -o out and print the table with --format csv or --format json.");
   return base::badInput(fmt::format(
       "{}: the name of a sweep's table must end with .csv or .json, which says its format.", file));
 }

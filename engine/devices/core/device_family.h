@@ -28,8 +28,8 @@ struct LoweredUnitTicks {
 struct LoweredStep {
   model::StepKind kind = model::StepKind::compute;
   model::LaneRole lane = model::LaneRole::compute;
-  std::string
-      program;  ///< program type as PopVision names it: OnTileExecute, DoExchange, Sync, StreamCopyMid …
+  std::string program;  ///< program type: on an IPU as PopVision names it (OnTileExecute, DoExchange, Sync,
+                        ///< StreamCopyMid …)
   std::string name;     ///< name path, "layer1/conv/Convolve"
   int op = -1;          ///< index into LoweredPass::operators; −1: none
   Ticks offset, ticks;  ///< `offset` counts from the segment's start

@@ -86,7 +86,7 @@ class FixedSystem : public System {
     const std::string layer = fmt::format("stage{}", stage),
                       name = fmt::format("{}/{}", layer, model::toString(pass));
     LoweredStep step;
-    step.program = "OnTileExecute";
+    step.program = pass == model::Pass::collective ? "GlobalExchange" : "Compute";
     step.name = name;
     step.op = 0;
     step.ticks = step.minTicks = step.maxTicks = ticks;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 
@@ -69,6 +71,14 @@ std::vector<RankedInsight> findInsights(const InsightInput& input, const Predict
       all.push_back(rankedOf(std::move(insight), rule, predict));
     }
   }
+  const auto isSaidByAnother = [&all](const RankedInsight& one) {
+    return one.insight.yields && std::ranges::any_of(all, [&one](const RankedInsight& other) {
+             return !other.insight.yields && other.changes == one.changes;
+           });
+  };
+  std::vector<RankedInsight> said;
+  std::ranges::copy_if(all, std::back_inserter(said), std::not_fn(isSaidByAnother));
+  all = std::move(said);
   std::ranges::stable_sort(all, [](const RankedInsight& a, const RankedInsight& b) {
     if (orderOf(a) != orderOf(b)) return orderOf(a) < orderOf(b);
     if (a.gain.gain && b.gain.gain) return *a.gain.gain > *b.gain.gain;

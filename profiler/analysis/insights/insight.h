@@ -35,6 +35,13 @@ struct TriedValue {
   std::string value, effect;
 };
 
+/// A change that was replayed, out of several.
+struct TriedChange {
+  InsightChange change;
+  double gain = 0;  ///< rate with the change ÷ recorded rate − 1
+  int tried = 0;    ///< how many changes were replayed
+};
+
 /// What the rules look at, for one executable: plain values, so that a rule depends on nothing else.
 struct InsightInput {
   model::Executable executable;
@@ -57,6 +64,8 @@ struct InsightInput {
   std::map<std::string, TriedValue> triedForMemory;
   /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
   InsightChanges replanned;
+  /// The single change that gains most of all that can be replayed. None: no change gains, or none was tried.
+  std::optional<TriedChange> bestChange;
 
   bool training() const { return executable.kind == model::ExecutableKind::training; }
   /// True if the devices consist of many units such as tiles.
@@ -81,6 +90,8 @@ struct Insight {
   std::vector<InsightChanges> alternatives = {};
   std::string noAlternative =
       {};  ///< where there are none: what to look at instead; empty: nothing in particular
+  /// It is left out where another finding leads to the same changes.
+  bool yields = false;
 };
 
 struct InsightRule {

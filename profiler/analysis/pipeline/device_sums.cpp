@@ -111,7 +111,8 @@ void DeviceSums::addRecorded(std::vector<RecordedStep> steps, model::LaneRole ro
       result_.byKind[kindIndex(step.kind)] += (end - start).count;
     });
     own.add(from, step.end);
-    recordedByRole_[role].add(from, step.end);
+    Intervals& works = recordedByRole_[role];
+    if (step.kind != StepKind::sync) works.add(from, step.end);
     (step.kind == StepKind::globalExchange ? collectives_ : working_).add(from, step.end);
   }
   own.add(Intervals(placed_));

@@ -23,7 +23,8 @@ struct DeviceExecution {
   /// computes or moves data.
   TicksByKind byKind{};
   Ticks idle;  ///< total − the union of its placements and transfers
-  /// Ticks in which the lanes of this role work. Lanes may work at the same time.
+  /// Ticks in which the lanes of this role work, without syncs, in which they only wait for others. Lanes may
+  /// work at the same time.
   std::map<model::LaneRole, Ticks> byLane;
   /// Waits by cause, without the time of placements on other lanes. Transfers may go on meanwhile.
   std::map<model::WaitCause, Ticks> waits;

@@ -158,7 +158,8 @@ TEST(WhatIf, SaysWhyARecordingCannotAnswer) {
       {"links.nowhere.bandwidth=*2", "There is no link \"nowhere\""},
       {"host_rate=*2", "no work of the host"},
       {"replication_factor=2", "one replica"},
-      {"recompute=maybe", "recompute is on or off"},
+      {"recompute=maybe", "can set execution.recompute to pipeline (on) or none (off)"},
+      {"inference.replication_factor=2", "is for inference, but the recorded call is training"},
       {"gradient_accumulation=900000", "gives more work than a replay takes"},
       {"move=B1:1", "There is no block \"B1\". The stages hold the blocks stage0 | stage1."},
       {"move=stage0:1", "is the only one of stage 0"},
@@ -274,7 +275,39 @@ TEST(BestMove, TakesTheChangeThatGainsMost) {
     EXPECT_LE(alone->gain(), answer.move->gain + 1e-12) << change;
   }
   EXPECT_NEAR(answer.move->gain, 12.0 / 3 / (21.0 / 6) - 1, 1e-9);
-  EXPECT_EQ(answer.move->change.text(), "gradient_accumulation=6");
+  EXPECT_EQ(answer.move->change.text(), "training.gradient_accumulation=6");
+}
+
+/// An option is named by the key that a configuration has, however it was typed.
+TEST(WhatIf, NamesAnOptionByItsKey) {
+  const EmulatedProfile emulated = must(emulateSetup(twoStages("popart", 8)));
+  const auto recording = recordingOf(emulated);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const std::pair<replay::Change, const char*> cases[] = {
+      {{"schedule", "1f1b"}, "execution.schedule=1f1b"},
+      {{"execution.schedule", "1f1b"}, "execution.schedule=1f1b"},
+      {{"gradient_accumulation", "*2"}, "training.gradient_accumulation=*2"},
+      {{"replication_factor", "2"}, "training.replication_factor=2"},
+      {{"inference.replication_factor", "2"}, "inference.replication_factor=2"},
+      {{"recompute", "on"}, "execution.recompute=pipeline"},
+      {{"execution.recompute", "off"}, "execution.recompute=none"},
+      {{"recompute", "none"}, "execution.recompute=none"},
+      {{"stages.1.recompute", "off"}, "stages.1.recompute=off"},
+      {{"forward", "2"}, "forward=2"},
+      {{"move", "a:1"}, "move=a:1"}};
+  for (const auto& [typed, text] : cases) EXPECT_EQ(replay::spelledOut(*recording, typed).text(), text);
+  replay::Recording inference = *recording;
+  inference.executable.kind = model::ExecutableKind::inference;
+  EXPECT_EQ(replay::spelledOut(inference, {"replication_factor", "2"}).text(),
+            "inference.replication_factor=2");
+  EXPECT_EQ(replay::spelledOut(inference, {"gradient_accumulation", "2"}).text(),
+            "training.gradient_accumulation=2");
+  const auto answer = ask(emulated, {"schedule=1f1b"});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->parts.front().change, "execution.schedule=1f1b");
+  const auto whole = ask(emulated, {"execution.schedule=1f1b"});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->timeline.length(), answer->timeline.length());
 }
 
 TEST(BestMove, SaysWhyThereIsNone) {
@@ -318,7 +351,7 @@ TEST(WhatIf, WritesAProfileThatReplaysAlike) {
                   .ok());
   ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   written.catalog = *analysis::loadCatalog(*written.profile);
-  EXPECT_EQ(written.catalog->property("replayed_with"), "schedule=1f1b stages.1.backward=*0.5");
+  EXPECT_EQ(written.catalog->property("replayed_with"), "execution.schedule=1f1b stages.1.backward=*0.5");
   const auto again = recordingOf(written);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_TRUE(again->explained);

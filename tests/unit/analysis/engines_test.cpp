@@ -39,7 +39,8 @@ class Engines : public ::testing::Test {
       row.lane = lanes[lane];
       row.offset = Ticks(offset);
       row.ticks = Ticks(ticks);
-      if (lane == LaneRole::nic) row.kind = model::StepKind::globalExchange;
+      if (lane == LaneRole::nic)
+        row.kind = offset == 0 ? model::StepKind::sync : model::StepKind::globalExchange;
       recorder_.add(row);
     };
     const model::SegmentId backward = segment(LaneRole::mme, model::Pass::backward, 60),
@@ -48,6 +49,7 @@ class Engines : public ::testing::Test {
     step(backward, LaneRole::mme, 0, 40);
     step(backward, LaneRole::tpc, 20, 40);
     step(backward, LaneRole::dma, 0, 10);
+    step(collective, LaneRole::nic, 0, 5);  // a sync
     step(collective, LaneRole::nic, 20, 25);
     step(update, LaneRole::tpc, 0, 25);
     model::Run run;
@@ -92,7 +94,7 @@ TEST_F(Engines, AddUp) {
   EXPECT_EQ(device.byLane.at(LaneRole::mme), Ticks(40));
   EXPECT_EQ(device.byLane.at(LaneRole::tpc), Ticks(40 + 25));
   EXPECT_EQ(device.byLane.at(LaneRole::dma), Ticks(10));
-  EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(25));
+  EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(25)) << "without the sync";
   EXPECT_EQ(device.communicating, Ticks(45));
   EXPECT_EQ(device.exposed, Ticks(15));
   EXPECT_TRUE(device.placed);

@@ -7,6 +7,7 @@
 #include "profiler/base/executor.h"
 #include "profiler/base/ids.h"
 #include "profiler/base/log.h"
+#include "profiler/base/printable.h"
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
 #include "profiler/base/units.h"
@@ -14,6 +15,20 @@
 
 namespace pipescope::base {
 namespace {
+
+TEST(Printable, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("plain text, größer ← 𝄞\n\tand on"), "plain text, größer ← 𝄞\n\tand on");
+  EXPECT_EQ(printable("\x1b[31mred\x07\x7f\r"), "\\x1b[31mred\\x07\\x7f\\x0d");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m\xc2\xa0"),
+            "\\u009b31m\xc2\xa0");
+  // A byte alone, a character that is cut short, a longer form than needed, half of a surrogate pair, and a
+  // number above the last one.
+  EXPECT_EQ(printable("\xfd|\xe2\x82|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80"),
+            "\\xfd|\\xe2\\x82|\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printableName("two\nlines\tand é"), "two\\nlines\\tand é");
+}
 
 TEST(Result, HoldsAValueOrAnError) {
   Result<std::string> good(std::string("text"));

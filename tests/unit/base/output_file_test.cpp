@@ -72,6 +72,9 @@ const std::map<FileKind, std::string>& samples() {
       {FileKind::csv, "name,\"a, b\"\r\nx,1\r\n\"y \"\"z\"\"\n\",2\n"},
       {FileKind::svg, "<?xml version=\"1.0\"?>\n<!-- a > b -->\n<svg width=\"1\"></svg>"},
       {FileKind::png, "\x89PNG\r\n\x1A\n\0\0\0\rIHDR"s},
+      {FileKind::jpeg, "\xFF\xD8\xFF\xE0\0\x10JFIF\0"s},
+      // 1078 bytes, of which the pixels begin at byte 54, after a header of 40 bytes
+      {FileKind::bmp, "BM\x36\4\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x10\0\0\0\x10\0\0\0"s},
       {FileKind::metrics, "{\"kind\":\"training\",\"epoch\":1}\n"},
       {FileKind::npz, zip("encoder/weight.npy")},
       // ir_version 8, producer_name "x", an empty graph, and an opset import
@@ -128,7 +131,8 @@ TEST(FileKinds, WhatUsersKeepIsOfNoKind) {
                               "\x7F"s + "ELF\2\1\1",
                               std::string(1000, '\0'),
                               std::string(1000, 'x'),
-                              "\xFF\xD8\xFF\xE0 JPEG",
+                              "\xFF\xD8 JPEG",
+                              "BM company\n",
                               "#!/bin/sh\necho a, b\n",
                               "%PDF-1.4\n"};
   for (const std::string& content : kept) {

@@ -104,6 +104,27 @@ Insight only(const InsightInput& input) {
   return all.empty() ? Insight() : all.front().insight;
 }
 
+TEST(Insights, ASingleChangeIsToldUnlessAnotherFindingLeadsToIt) {
+  InsightInput input = quiet();
+  input.bestChange = TriedChange{{"execution.schedule", "1f1b"}, 0.25, 12};
+  const Insight found = only(input);
+  EXPECT_EQ(found.rule, "single_change");
+  EXPECT_DOUBLE_EQ(found.figure, 0.25);
+  EXPECT_DOUBLE_EQ(found.share, 0.2);  // a rate of 1.25 takes 0.8 of the time
+  EXPECT_NE(found.what.find("Of 12 single changes"), std::string::npos) << found.what;
+  input.bestChange->tried = 1;
+  EXPECT_NE(only(input).what.find("The only change"), std::string::npos);
+  input.bestChange->gain = 0.0099;
+  EXPECT_EQ(fired(input), Rules());
+  // Fill and drain ask for the same change: it is told once.
+  input.bestChange = TriedChange{{"training.gradient_accumulation", "32"}, 0.25, 12};
+  EXPECT_EQ(fired(input), Rules{"single_change"});
+  input.stages.lost.fillAndDrain = 400;
+  EXPECT_EQ(fired(input), Rules{"fill_and_drain"});
+  input.bestChange->change.value = "64";
+  EXPECT_EQ(fired(input), (Rules{"fill_and_drain", "single_change"}));
+}
+
 TEST(Insights, AQuietRunHasNone) {
   EXPECT_EQ(fired(quiet()), Rules());
   EXPECT_GE(insightRegistry().all().size(), 16U);

@@ -549,6 +549,19 @@ TEST(Loss, OfPlainOperatorsMayBeTheOnlyOutput) {
 
 TEST(Loss, Refusals) {
   EXPECT_THAT(withLoss(dense(), "model").error().message, HasSubstr("it has no loss of its own"));
+  // The mean square of weights − labels: nothing is predicted from a sample.
+  const auto lonely = makeModel(17, [](GraphMaker& g) {
+    g.input("labels", Proto::FLOAT, {5, 3}).output("loss", Proto::FLOAT, {}, true);
+    g.floats("w", {3}, {0, 1, 2});
+    g.node("Sub", {"w", "labels"}, {"difference"});
+    g.node("Mul", {"difference", "difference"}, {"square"});
+    setInt(g.node("ReduceMean", {"square"}, {"loss"}), "keepdims", 0);
+  });
+  EXPECT_THAT(withLoss(lonely, "model").error().message,
+              HasSubstr("its output loss is computed from its only input, labels."));
+  EXPECT_THAT(withLoss(lonely, "cross_entropy").error().message,
+              HasSubstr("its first output is one float32, so it scores no classes. If it is the loss, set "
+                        "training.loss to \"model\""));
   EXPECT_THAT(withLoss(dense(), "hinge").error().message, HasSubstr("the loss hinge is not known"));
   const auto flat = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1}).output("y");

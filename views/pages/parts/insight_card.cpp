@@ -117,11 +117,11 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
   return all;
 }
 
-QString largestGainInWords(const Cell& gain) {
+QString largestGainInWords(const Cell& gain, const QString& changes) {
   if (std::holds_alternative<std::monostate>(gain)) return {};
   if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
-  return InsightCard::tr("Of the gains that are known, the largest is %1.")
-      .arg(text(formatCell(gain, Format::fraction)));
+  return InsightCard::tr("Of the gains that are known, the largest is %1, with %2.")
+      .arg(text(formatCell(gain, Format::fraction)), changes);
 }
 
 int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics) {

@@ -33,7 +33,7 @@ std::vector<ShownInsight> insightsOf(const sections::Section& section, const ana
 /// Two numbers with three significant digits, or with as many as they need to be told apart.
 std::pair<QString, QString> toldApart(double figure, double threshold);
 /// A sentence about the largest of all gains that are known; empty: none is.
-QString largestGainInWords(const sections::Cell& gain);
+QString largestGainInWords(const sections::Cell& gain, const QString& changes);
 
 /// A finding with its figure, what to do, what that would gain, and a link to the page that shows it.
 class InsightCard : public Panel {
