@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Decodes what `export --to chakra` and `--to perfetto` write, without the classes that wrote it.
 
-exported_traces.py PIPESCOPE SAMPLE.toml runs the sample of given costs with several schedules and checks that
+exported_traces.py PIPESCOPE SAMPLES CASE runs or imports one of the samples and checks, as far as the case is made for it, that
 - a replay of the Chakra trace, in which a node starts when all that it depends on has ended, takes as long as the emulation,
   and puts each pass at its emulated time;
 - the Perfetto trace has the slices, arrows and counters of the Chrome trace, and is smaller;
@@ -538,57 +538,79 @@ def compare_changed(exports):
         sys.exit(f"the diagnostics of a changed trace are: {said}")
 
 
+def compare_schedule(exports, samples, schedule):
+    exports.run("run", os.path.join(samples, "fixed/zero_bubble.toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                "--schedule", schedule, "--device-iterations", "1", "--set", "fixed.calls=1", "--set", "fixed.exchange=0.25")
+    compare_chakra(exports, schedule)
+    compare_perfetto(exports)
+    compare_imports(exports)
+    compare_sections(exports, schedule)
+    compare_changed(exports)
+
+
+def compare_several_calls(exports, samples, schedule):
+    exports.run("run", os.path.join(samples, "fixed/zero_bubble.toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                "--schedule", schedule, "--device-iterations", "2", "--set", "fixed.calls=2", "--set", "fixed.exchange=0.25")
+    compare_calls(exports)
+    compare_reports(exports, ["bubble_steady"] + (["exchange_cycles"] if schedule == "popart" else []))
+
+
+def compare_model(exports, samples):
+    exports.run("run", os.path.join(samples, "mnist/two_stages.toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                "--no-numerics", "--training", "--samples", "4000", "--device-iterations", "2", "--epochs", "1")
+    compare_messages(exports)
+    compare_work(exports)
+    compare_arguments(exports)
+    compare_sections(exports, "a model on IPUs")
+    compare_reports(exports, ["exchange_cycles", "kind sync", "kind stream_copy", "host_in_cycles"])
+
+
+def compare_gaudis(exports, samples):
+    exports.run("run", os.path.join(samples, "mnist/eight_gaudis.toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                "--no-numerics", "--training", "--device-iterations", "2", "--epochs", "1")
+    compare_reports(exports, ["kind global_exchange", "kind control", "waits collective"])
+    compare_sections(exports, "Gaudis")
+
+
+# Runs whose sections all come back: the sample, its options, and the executable that is exported.
+RUNS = {
+    "mnist": ("mnist/pipelined", ["--samples", "4000", "--epochs", "2"], []),
+    "inference_beside_training": ("mnist/pipelined", ["--samples", "4000", "--epochs", "1"], ["--executable", "inference"]),
+    "inference": ("mnist/pipelined", ["--inference", "--test-samples", "8000"], []),
+    "sharding": ("mnist/sharded", ["--training", "--samples", "4000", "--epochs", "1"], []),
+    "grouped": ("mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-grouped",
+                                    "--gradient-accumulation", "16", "--device-iterations", "2"], []),
+    "sequential": ("mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-sequential"], []),
+    "replicas": ("mnist/two_stages", ["--training", "--devices", "4", "--record-replicas", "all", "--samples", "8000",
+                                      "--epochs", "1"], []),
+    "no_recompute": ("mnist/two_stages", ["--training", "--recompute", "none", "--samples", "4000", "--epochs", "1"], []),
+    "single_tiles": ("mnist/two_stages", ["--training", "--record", "tiles", "--samples", "4000", "--epochs", "1"], []),
+    "out_of_memory": ("bert_large/hls_gaudi2", ["--training", "--micro-batch-size", "256", "--samples", "65536"], []),
+}
+TRACES = ("pipeline_1f1b", "stage_imbalance.json.gz", "gaudi3.csv.gz")
+
+
 def main():
-    binary, sample = sys.argv[1:3]
+    binary, samples, case = sys.argv[1:]
+    kind, _, name = case.partition(".")
     with tempfile.TemporaryDirectory() as folder:
         exports = Exports(binary, folder)
-        for schedule in ("1f1b", "gpipe", "zb-h1"):
-            exports.run("run", sample, "-o", exports.path("a.pop"), "--progress", "off", "--schedule", schedule,
-                        "--device-iterations", "1", "--set", "fixed.calls=1", "--set", "fixed.exchange=0.25", "--overwrite")
-            compare_chakra(exports, schedule)
-            compare_perfetto(exports)
-            compare_imports(exports)
-            compare_sections(exports, schedule)
-            compare_changed(exports)
-        for schedule in ("1f1b", "popart"):
-            exports.run("run", sample, "-o", exports.path("a.pop"), "--progress", "off", "--schedule", schedule,
-                        "--device-iterations", "2", "--set", "fixed.calls=2", "--set", "fixed.exchange=0.25", "--overwrite")
-            compare_calls(exports)
-            compare_reports(exports, ["bubble_steady"] + (["exchange_cycles"] if schedule == "popart" else []))
-        model = os.path.join(os.path.dirname(sample), "..", "mnist", "two_stages.toml")
-        exports.run("run", model, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training", "--samples",
-                    "4000", "--device-iterations", "2", "--epochs", "1", "--overwrite")
-        compare_messages(exports)
-        compare_work(exports)
-        compare_arguments(exports)
-        compare_sections(exports, "a model on IPUs")
-        compare_reports(exports, ["exchange_cycles", "kind sync", "kind stream_copy", "host_in_cycles"])
-        gaudis = os.path.join(os.path.dirname(sample), "..", "mnist", "eight_gaudis.toml")
-        exports.run("run", gaudis, "-o", exports.path("a.pop"), "--progress", "off", "--no-numerics", "--training",
-                    "--device-iterations", "2", "--epochs", "1", "--overwrite")
-        compare_reports(exports, ["kind global_exchange", "kind control", "waits collective"])
-        compare_sections(exports, "Gaudis")
-        samples = os.path.join(os.path.dirname(sample), "..")
-        for what, model, options, executable in (
-                ("MNIST", "mnist/pipelined", ["--samples", "4000", "--epochs", "2"], []),
-                ("inference beside training", "mnist/pipelined", ["--samples", "4000", "--epochs", "1"], ["--executable", "inference"]),
-                ("inference", "mnist/pipelined", ["--inference", "--test-samples", "8000"], []),
-                ("sharding", "mnist/sharded", ["--training", "--samples", "4000", "--epochs", "1"], []),
-                ("grouped", "mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-grouped",
-                                                "--gradient-accumulation", "16", "--device-iterations", "2"], []),
-                ("sequential", "mnist/pipelined", ["--training", "--samples", "4000", "--epochs", "1", "--schedule", "tf-sequential"], []),
-                ("replicas", "mnist/two_stages", ["--training", "--devices", "4", "--record-replicas", "all",
-                                                           "--samples", "8000", "--epochs", "1"], []),
-                ("no recompute", "mnist/two_stages", ["--training", "--recompute", "none", "--samples", "4000", "--epochs", "1"], []),
-                ("single tiles", "mnist/two_stages", ["--training", "--record", "tiles", "--samples", "4000", "--epochs", "1"], []),
-                ("BERT out of memory", "bert_large/hls_gaudi2", ["--training", "--micro-batch-size", "256", "--samples",
-                                                                 "65536"], [])):
-            exports.run("run", os.path.join(samples, model + ".toml"), "-o", exports.path("a.pop"), "--progress", "off",
-                        "--no-numerics", "--overwrite", *options)
-            compare_sections(exports, what, *executable)
-        for trace in ("pipeline_1f1b", "stage_imbalance.json.gz", "gaudi3.csv.gz"):
-            exports.run("import", os.path.join(samples, "traces", trace), "-o", exports.path("a.pop"), "--progress", "off",
-                        "--overwrite")
+        if kind == "schedule":
+            compare_schedule(exports, samples, name)
+        elif kind == "calls":
+            compare_several_calls(exports, samples, name)
+        elif case == "model":
+            compare_model(exports, samples)
+        elif case == "gaudis":
+            compare_gaudis(exports, samples)
+        elif kind == "run":
+            sample, options, executable = RUNS[name]
+            exports.run("run", os.path.join(samples, sample + ".toml"), "-o", exports.path("a.pop"), "--progress", "off",
+                        "--no-numerics", *options)
+            compare_sections(exports, name, *executable)
+        else:
+            trace = next(trace for trace in TRACES if trace.startswith(name))
+            exports.run("import", os.path.join(samples, "traces", trace), "-o", exports.path("a.pop"), "--progress", "off")
             compare_sections(exports, trace)
     print("as emulated")
 
