@@ -23,6 +23,7 @@ inline constexpr std::int64_t kMostChromeEvents = 50'000'000;
 
 /// Writes the Trace Event Format of Chrome (JSON object form), which Perfetto opens. A device is a process
 /// and a lane is a thread. Placements, their steps and waits are complete events; transfers are flow arrows.
+/// Passes state their FLOP and the bytes of their operands; steps also their operator and block (EventWork).
 /// Steps of a recorded run keep their categories and the numbers of their launches; the threads of a host
 /// with an accelerator are a process of their own. Spans of the host's threads are complete events, too,
 /// aligned with the calls (analysis::HostAlignment). Times are in microseconds. otherData says that times are
