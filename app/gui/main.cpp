@@ -16,6 +16,7 @@
 
 #include "app/gui/demo.h"
 #include "app/gui/log_file.h"
+#include "app/gui/numbers.h"
 #include "app/gui/open_profile.h"
 #include "app/gui/remote_files.h"
 #include "app/gui/screenshot.h"
@@ -265,6 +266,7 @@ int run(int argc, char** argv, const WindowOptions& options) {
   QCoreApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
   QCoreApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
   QApplication application(argc, argv);
+  useDecimalPoints();
   QCoreApplication::setApplicationName(QStringLiteral("pipescope"));
   QCoreApplication::setApplicationVersion(QLatin1String(base::version()));
   QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));

@@ -302,6 +302,19 @@ TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions&
   return Builder(model, options, metrics).build();
 }
 
+namespace {
+
+RowMetrics grownRows(const RowMetrics& metrics, double factor) {
+  const auto times = [factor](int height) { return static_cast<int>(height * factor); };
+  RowMetrics grown = metrics;
+  for (int RowMetrics::*height : {&RowMetrics::activity, &RowMetrics::step, &RowMetrics::transfer,
+                                  &RowMetrics::transfers, &RowMetrics::counter, &RowMetrics::tiles})
+    grown.*height = times(grown.*height);
+  return grown;
+}
+
+}  // namespace
+
 RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
                    const RowMetrics& metrics) {
   const TimelineLayout layout = layOutTimeline(model, options, metrics);
@@ -310,6 +323,13 @@ RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, i
         return row.kind == RowKind::flame || row.kind == RowKind::flat;
       }));
   const int over = layout.height - height;
+  if (over < 0 && height >= kLargePicture && !layout.rows.empty()) {
+    constexpr double kGrowthStep = 0.05;
+    for (double factor = kMostGrowth; factor > 1; factor -= kGrowthStep) {
+      const RowMetrics grown = grownRows(metrics, factor);
+      if (layOutTimeline(model, options, grown).height <= height) return grown;
+    }
+  }
   if (over <= 0 || steps == 0) return metrics;
   RowMetrics fitted = metrics;
   fitted.step -= (over + steps - 1) / steps;

@@ -80,8 +80,10 @@ struct RowMetrics {
 };
 
 /// Lowers the rows of steps, at most to kLowestStep, until all devices fit into `height` pixels. Returns the
-/// given metrics where that is not enough.
-inline constexpr int kLowestStep = 9;
+/// given metrics where that is not enough. On a large screen, from kLargePicture pixels on, all rows become
+/// taller instead, at most kMostGrowth times, while all devices fit.
+inline constexpr int kLowestStep = 9, kLargePicture = 1'000;
+inline constexpr double kMostGrowth = 1.8;
 RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
                    const RowMetrics& metrics = {});
 

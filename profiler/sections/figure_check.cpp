@@ -110,7 +110,8 @@ class FigureFinder {
 
  private:
   base::Status descend(const Figure& at, std::size_t depth) {
-    if (depth == check_.path.size()) {
+    // A figure that the profile lacks has no parts either.
+    if (depth == check_.path.size() || at.value->is_null()) {
       found_.push_back(at);
       return {};
     }

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <QProcess>
+#include <QTemporaryDir>
+#include <clocale>
+#include <cstdlib>
+
+#include "app/gui/numbers.h"
 #include "views/shell/page.h"
 
 namespace pipescope::gui {
@@ -96,6 +102,23 @@ TEST(GuiOptions, HelpNamesEveryOption) {
                              "--theme", "--help", "--version"}) {
     EXPECT_TRUE(help.contains(QLatin1String(option))) << option;
   }
+}
+
+/// In German, strtod() would read "0.8" as 0: figures of a profile would be wrong without any message.
+TEST(GuiNumbers, AreReadWithPointsInEveryLanguage) {
+  const QTemporaryDir folder;
+  const QString locale = folder.filePath(QStringLiteral("de_DE.UTF-8"));
+  const int made = QProcess::execute(
+      QStringLiteral("localedef"),
+      {QStringLiteral("-i"), QStringLiteral("de_DE"), QStringLiteral("-f"), QStringLiteral("UTF-8"), locale});
+  qputenv("LOCPATH", folder.path().toLocal8Bit());
+  const bool german = made == 0 && std::setlocale(LC_NUMERIC, "de_DE.UTF-8") != nullptr;
+  const double before = std::strtod("0.8", nullptr);
+  useDecimalPoints();
+  qunsetenv("LOCPATH");
+  EXPECT_EQ(std::strtod("0.8", nullptr), 0.8);
+  if (!german) GTEST_SKIP() << "this machine cannot make the locale de_DE";
+  EXPECT_EQ(before, 0) << "the locale has a comma";
 }
 
 }  // namespace

@@ -124,6 +124,14 @@ TEST(TimelineLayout, RowsBecomeLowerSoThatAllDevicesAreSeen) {
   // A pixel too many needs all rows to be one pixel lower.
   EXPECT_EQ(fitRows(*model, {}, whole - 1).step, RowMetrics().step - 1);
   EXPECT_EQ(fitRows(*model, {}, 50).step, RowMetrics().step) << "it cannot fit: rows stay readable";
+  // Only a large screen has taller rows, and no more than fit.
+  ASSERT_LT(whole, 900);
+  EXPECT_EQ(fitRows(*model, {}, 999).step, RowMetrics().step);
+  const RowMetrics tall = fitRows(*model, {}, 9'999);
+  EXPECT_EQ(tall.step, 27);  // 1.8 × 15
+  EXPECT_EQ(tall.activity, 39);
+  EXPECT_EQ(tall.counter, 46);
+  EXPECT_LE(layOutTimeline(*model, {}, fitRows(*model, {}, 1'000)).height, 1'000);
 }
 
 TEST(TimelineScene, DrawsPassesWaitsStepsAndTransfers) {
