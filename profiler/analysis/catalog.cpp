@@ -6,14 +6,9 @@ namespace pipescope::analysis {
 namespace {
 
 template <class Row>
-base::Error unreadable(const base::Error& why) {
-  return {why.kind, fmt::format("Table {} of the profile cannot be read: {}", Row::kTable, why.message)};
-}
-
-template <class Row>
 base::Status load(const model::ProfileSource& source, std::vector<Row>& into) {
   const Result<model::Rows<Row>> rows = source.rows<Row>();
-  if (!rows.ok()) return unreadable<Row>(rows.error());
+  if (!rows.ok()) return rows.error();  // The sentence names the table.
   into = **rows;
   return {};
 }
@@ -28,9 +23,7 @@ base::Status load(const model::ProfileSource& source, base::IdVector<Id, Row>& i
 
 template <class Id, class Row>
 base::Status loadLazily(const model::ProfileSource& source, LazyTable<Id, Row>& into) {
-  const base::Status status = into.load(source);
-  if (!status.ok()) return unreadable<Row>(status.error());
-  return {};
+  return into.load(source);
 }
 
 }  // namespace

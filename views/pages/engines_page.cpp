@@ -175,12 +175,11 @@ class EnginesPage : public shell::Page {
     communication_->setParts(
         bars, [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); }, names,
         notes);
-    communication_->setTitle(tr("Communication"),
-                             limited(tr("%1 of the last call, from the launch of a transfer or collective to "
-                                        "its end; on the right, the share in "
-                                        "which the device waits for it")
-                                         .arg(chartUnit(data_->section.time())),
-                                     shown, table.rows.size(), tr("devices")));
+    communication_->setTitle(
+        tr("Communication"),
+        limited(tr("%1 of the last call, launches included; on the right, the exposed share")
+                    .arg(chartUnit(data_->section.time())),
+                shown, table.rows.size(), tr("devices")));
   }
 
   /// Selects the device of a row of the table, or of a bar, on all pages.

@@ -78,7 +78,8 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   add_->setToolTip(tr("Replay the recorded call with this change as well"));
   row_->add(add_);
   row_->space();
-  auto* best = new QPushButton(tr("Best single move"), this);
+  auto* best = new QPushButton(tr("Best move"), this);
+  best->setAccessibleName(tr("Best single move"));
   best->setToolTip(
       tr("Try changes of split, micro-batches, schedule and recompute, and add the one that gains most"));
   row_->add(best);
