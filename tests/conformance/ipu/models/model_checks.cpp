@@ -7,6 +7,8 @@
 
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
+#include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -74,6 +76,20 @@ Compilation compileModel(const std::string& toml, const std::map<std::string, st
 
 Compilation compileFile(const std::string& file, const std::map<std::string, std::string>& changes) {
   return compile(app::readConfiguration(file), changes);
+}
+
+double emulatedRate(const Compilation& compilation) {
+  if (compilation.executables.empty()) return 0;
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const auto recorded = compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
+  const emulate::EmulatedExecutable& executable = recorded.executables.front();
+  model::Run run;
+  for (int call = 0; call < 2; ++call) run = emulator.call(executable, {});
+  const auto ticksPerSecond = static_cast<double>(compilation.system->devices().front().ticksPerSecond);
+  const auto samples = static_cast<double>(executable.facts.rows() * executable.facts.iterations);
+  return samples * ticksPerSecond / static_cast<double>((run.end - run.start).count);
 }
 
 std::int64_t overflowBytes(const Compilation& compilation) {

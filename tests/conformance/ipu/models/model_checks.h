@@ -14,6 +14,9 @@ compile::Compilation compileModel(const std::string& toml,
 compile::Compilation compileFile(const std::string& file,
                                  const std::map<std::string, std::string>& changes = {});
 
+/// Samples per second of the second call of the first executable, when loaders and pipelines have started.
+double emulatedRate(const compile::Compilation& compilation);
+
 /// Bytes past the ends of tiles, over all devices.
 std::int64_t overflowBytes(const compile::Compilation& compilation);
 /// Bytes past the end of the tile that lacks most.

@@ -14,33 +14,21 @@
 #include <cmath>
 #include <cstdio>
 
-#include "engine/emulate/emulator.h"
 #include "model_checks.h"
-#include "profiler/record/memory_profile.h"
 
 namespace pipescope::conformance {
 namespace {
 
 using Changes = std::map<std::string, std::string>;
 
-/// Samples per second of the second call, when loaders and pipelines have started. What ran must fit;
-/// `lacking` is by how many KiB of a tile it does not today, rounded up.
+/// See emulatedRate(). What ran must fit; `lacking` is by how many KiB of a tile it does not today, rounded
+/// up.
 double trainedPerSecond(const std::string& toml, const Changes& changes, double lacking = 0) {
   const compile::Compilation compilation = compileModel(toml, changes);
   if (compilation.executables.empty()) return 0;
   for (const std::string& text : compilation.overflow()) std::printf("%.200s\n", text.c_str());
   EXPECT_LE(static_cast<double>(largestOverflow(compilation)) / 1024, lacking);
-  record::MemoryProfile profile;
-  record::Recorder recorder(profile);
-  const auto recorded = compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
-  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
-  const emulate::EmulatedExecutable& training = recorded.executables.front();
-  model::Run run;
-  for (int call = 0; call < 2; ++call) run = emulator.call(training, {});
-  const auto ticksPerSecond = static_cast<double>(compilation.system->devices().front().ticksPerSecond);
-  const emulate::ExecutableFacts& facts = training.facts;
-  const auto samples = static_cast<double>(facts.rows() * facts.iterations);
-  return samples * ticksPerSecond / static_cast<double>((run.end - run.start).count);
+  return emulatedRate(compilation);
 }
 
 /// Prints the point and returns ln(ours / theirs). `within` is the error that the model has today, rounded
