@@ -149,7 +149,8 @@ TEST(Planner, WhenNothingFitsTimeDecides) {
   const ops::Contraction work = convolution(16, 224, 3, 64, 64, 1, 1);
   for (int pass = 0; pass < 3; ++pass) {
     const auto plan = planner.plan(shapeOf(phase(work, pass), "work").value(), 0.6);
-    EXPECT_LT(static_cast<double>(plan->costs.total), 4 * ideal(mk1, work)) << pass;
+    // The gradient of the weights takes most: its many weights are loaded 64 bits at a time.
+    EXPECT_LT(static_cast<double>(plan->costs.total), 4.5 * ideal(mk1, work)) << pass;
   }
   const ops::Contraction huge = product(16384, 16384, 16384);
   EXPECT_LT(static_cast<double>(large.plan(shapeOf(huge, "work").value(), 0.6)->costs.total),
