@@ -47,12 +47,13 @@ std::int64_t unionLength(const Spans& spans) {
   return length;
 }
 
-/// Collects when stages and transfers keep the devices of the first replica busy.
+/// Collects when stages and transfers keep the devices of the first replica busy in one call.
 class BusyTimes : public record::Sink {
  public:
+  explicit BusyTimes(model::RunId run) : run_(run) {}
   base::Status commit(const model::RowSet& rows) override {
     for (const model::Placement& row : rows.of<model::Placement>()) {
-      if (row.replica != 0) continue;
+      if (row.replica != 0 || row.run != run_) continue;
       const std::pair<std::int64_t, std::int64_t> span(row.start.count, row.end.count);
       working_[row.device].push_back(span);
       // Loads and stores of remote buffers around the update belong to the update.
@@ -62,6 +63,7 @@ class BusyTimes : public record::Sink {
       if (row.stage >= 0 && !aside) ofStage_[row.stage].push_back(span);
     }
     for (const model::Transfer& row : rows.of<model::Transfer>()) {
+      if (row.run != run_) continue;
       for (const model::LaneId lane : {row.fromLane, row.toLane})
         transfers_[lane].emplace_back(row.start.count, row.end.count);
     }
@@ -88,12 +90,20 @@ class BusyTimes : public record::Sink {
   }
 
  private:
+  model::RunId run_;
   std::map<int, Spans> ofStage_;
   std::map<model::DeviceId, Spans> working_;
   std::map<model::LaneId, Spans> transfers_;
 };
 
-/// Emulates the first call of an executable. Placements and transfers go to `sink` if the level says so.
+/// The call whose figures a profile of many calls shows. If the host prepares samples at a limited rate, it
+/// has none ready when the first call begins, so that only the second call is like all further ones.
+model::RunId settledCall(const emulate::ExecutableFacts& facts) {
+  return model::RunId(facts.host.samplesPerSecond(facts.replicas) > 0 ? 1 : 0);
+}
+
+/// Emulates calls of an executable up to the settled one, which it returns. Placements and transfers of all
+/// of them go to `sink` if the level says so.
 model::Run callInto(record::Sink& sink, const compile::Compilation& compilation, std::size_t executable,
                     emulate::RecordLevel level, emulate::SystemIds& ids) {
   record::Recorder recorder(sink);
@@ -105,7 +115,8 @@ model::Run callInto(record::Sink& sink, const compile::Compilation& compilation,
   const emulate::EmulatedExecutable emulated = emulate::recordExecutable(
       recorder, *compilation.system, ids, compiled.plan, lengths, compiled.order, compiled.facts, kOff);
   emulate::Emulator emulator(recorder, *compilation.system, ids, level);
-  const model::Run run = emulator.call(emulated, {});
+  model::Run run = emulator.call(emulated, {});
+  while (run.id != settledCall(compiled.facts)) run = emulator.call(emulated, {});
   (void)recorder.commit();  // These sinks refuse nothing.
   return run;
 }
@@ -113,10 +124,10 @@ model::Run callInto(record::Sink& sink, const compile::Compilation& compilation,
 }  // namespace
 
 EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t executable) {
-  BusyTimes busy;
+  const compile::CompiledExecutable& compiled = compilation.executables[executable];
+  BusyTimes busy(settledCall(compiled.facts));
   emulate::SystemIds ids;
   const model::Run run = callInto(busy, compilation, executable, emulate::RecordLevel::stages, ids);
-  const compile::CompiledExecutable& compiled = compilation.executables[executable];
   const auto microBatches = std::max<std::int64_t>(
       1, compiled.facts.iterations * std::max<std::int64_t>(1, compiled.facts.microBatches));
   const bool barriers =

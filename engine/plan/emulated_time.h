@@ -22,12 +22,13 @@ struct EmulatedCall {
   base::Ticks ticks;
   std::vector<StageOccupancy> stages;  ///< of the first replica
 };
-/// The first call of an executable. The figures of its stages are those that a profile of it shows.
+/// A call of an executable after the first, which may wait longer for the host. The figures of its stages are
+/// those that a profile of it shows.
 EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t executable = 0);
 
 /// Ticks of one call of the run. Errors: those of compileFixed.
 base::Result<base::Ticks> callTicks(const compile::FixedRun& run);
-/// Ticks of the first call of an executable.
+/// Ticks of such a call of an executable.
 base::Ticks callTicks(const compile::Compilation& compilation, std::size_t executable = 0);
 
 }  // namespace pipescope::plan

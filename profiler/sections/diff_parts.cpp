@@ -107,7 +107,9 @@ SectionTable changedOptionTable(const char* key, const char* title,
   table.columns = {{"name", "Name", Format::plain, ""},
                    {"before", "Before", Format::plain, ""},
                    {"after", "After", Format::plain, ""}};
-  for (const auto& row : changed) table.rows.push_back({row.path, row.before, row.after});
+  // A profile that does not have the option gets no value.
+  const auto valueOf = [](const std::string& value) { return value.empty() ? Cell{} : Cell{value}; };
+  for (const auto& row : changed) table.rows.push_back({row.path, valueOf(row.before), valueOf(row.after)});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return countsBefore(std::get<std::string>(a.front()), std::get<std::string>(b.front()));
   });

@@ -10,7 +10,8 @@ sample_reports.py [--together] PIPESCOPE SAMPLE.toml|TRACE [OPTION…] runs the 
 - a comparison of the profile with itself shows the figures of the other sections, and no change;
 - every table is written as CSV with as many cells in each row as its header has;
 - without a call (which a run with --require-fit may end with), the sections about time have no figure, and a check of one
-  ends with status 2.
+  ends with status 2;
+- `plan --present` says the rate, and how long each stage is occupied, of a sample that runs as its file says.
 With --together, all sections are printed at once only and no table as CSV, because each takes a process of its own.
 """
 import csv
@@ -192,6 +193,22 @@ def wrong_alone(reports, report):
     return found
 
 
+def wrong_prediction(reports, report, sample):
+    """What the planner says of the configuration as it is, against the figures of its profile."""
+    plan = json.loads(reports.run("plan", "--present", sample, "--format", "json"))
+    found = []
+    rates = plan["samples_per_second"], report["execution"]["samples_per_second"]
+    if rates[0] != rates[1]:
+        found.append(f"plan --present says {rates[0]} samples per second, the profile {rates[1]}")
+    clock = report["execution"]["devices"][0]["clock_hz"]
+    for planned, recorded in zip(plan["stages"], report["stages"]["stages"], strict=True):
+        occupied = recorded["occupied_cycles"] / clock * 1000
+        if abs(planned["occupied_ms"] - occupied) > 1e-3 * occupied:
+            found.append(f"plan --present says that stage {recorded['index']} is occupied for {planned['occupied_ms']} ms, "
+                         f"the profile {occupied} ms")
+    return found
+
+
 def main():
     together = sys.argv[1] == "--together"
     binary, sample, *options = sys.argv[1 + together:]
@@ -213,6 +230,8 @@ def main():
             wrong += faults(comparison, json.loads(reports.run("diff", "--schema")), "diff")
             wrong += wrong_names({"execution": report["execution"], "diff": comparison})
             wrong += wrong_comparison(comparison, report)
+        if sample.endswith(".toml") and not options and report["execution"]["samples_per_second"] is not None:
+            wrong += wrong_prediction(reports, report, sample)
     if wrong:
         sys.exit("\n".join(wrong[:50]))
 

@@ -174,7 +174,7 @@ TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
   EXPECT_EQ(fact(QStringLiteral("Memory")), QStringLiteral("89.4 GiB HBM each"));
   for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
     if (card->caption() != QStringLiteral("Limiting stage")) continue;
-    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem layer1..3 head on HPU0, the only stage"));
+    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("the only stage: stem layer1..3 head on HPU0"));
     EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0, the only stage"));
   }
   picture("card_summary");

@@ -299,9 +299,9 @@ class SummaryPage : public shell::Page {
     const QString device = text(base::shortNames(devices)[place]),
                   blocks = text(sections::shortList(stage->blocks));
     const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
-    cards_[3]->setFigure(tr("Limiting stage"), name,
-                         alone ? QStringLiteral("%1, %2").arg(where, share) : share, tr("Show the stages"),
-                         ratio > 1.2 ? Ui::warning : Ui::text);
+    // The blocks stand last, because a card shows three lines and a list of blocks may be long.
+    cards_[3]->setFigure(tr("Limiting stage"), name, alone ? tr("%1: %2").arg(share, where) : share,
+                         tr("Show the stages"), ratio > 1.2 ? Ui::warning : Ui::text);
     cards_[3]->setToolTip(
         alone ? tr("%1 on %2, %3").arg(text(stage->blocks), text(stage->deviceName), share).trimmed()
               : share);
