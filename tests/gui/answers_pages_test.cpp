@@ -130,6 +130,16 @@ TEST_F(AnswersPagesTest, TheControlsOfAWhatIfSayWhatTheyAreFor) {
   EXPECT_EQ(boxes, 3);
 }
 
+TEST_F(AnswersPagesTest, TheWaterfallTakesTheRoomOfALargeScreen) {
+  const ProfileFixture fixture;
+  window->resize(1024, 700);
+  open(fixture.profile(), QStringLiteral("what-if"));
+  const int least = child<ItemChart>(QStringLiteral("Waterfall"))->height();
+  window->resize(3840, 2160);
+  ASSERT_TRUE(settle());
+  EXPECT_GE(child<ItemChart>(QStringLiteral("Waterfall"))->height(), least * 3 / 2);
+}
+
 TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
   const ProfileFixture fixture;
   open(fixture.profile(), QStringLiteral("what-if"));

@@ -203,7 +203,7 @@ TEST_F(LayoutTest, ChartsTakeTheRoomOfALargeScreen) {
     return sum;
   };
   openAt({1024, 700}, QStringLiteral("engines"));
-  for (const char* page : {"engines", "stages", "waits", "system", "training", "what-if"}) {
+  for (const char* page : {"engines", "stages", "waits", "system", "training"}) {
     const int least = chartsOf(QLatin1String(page), {1024, 700}),
               large = chartsOf(QLatin1String(page), {3840, 2160});
     ASSERT_GT(least, 0) << page;
@@ -293,6 +293,36 @@ TEST_F(LayoutTest, AColumnInWhichNothingIsShownTakesNoWidth) {
   EXPECT_GT(width(), 1500);
   right->show();
   EXPECT_LT(width(), 800);
+}
+
+TEST_F(LayoutTest, GrownTablesHaveTheirHeightAsSoonAsTheOtherColumnShrinks) {
+  pages::ColumnsArea area;
+  pages::DataTable* table = pages::addTablePanel(*palette, *area.left(), 18, &area);
+  sections::SectionTable rows{"rows", "Rows", "", {{"name", "Name", sections::Format::plain, ""}}, {}};
+  for (int i = 0; i < 18; ++i) rows.rows.push_back({std::to_string(i)});
+  table->setTable(rows);
+  auto *tall = new QWidget, *taller = new QWidget, *below = new QWidget;
+  for (QWidget* one : {tall, taller}) area.right()->addWidget(one);
+  tall->setFixedHeight(600);
+  taller->setFixedHeight(150);
+  below->setFixedHeight(3000);  // the page is longer than the window
+  area.bottom()->addWidget(below);
+  area.resize(3840, 2160);
+  area.show();
+  const auto settleAll = [] {
+    for (int i = 0; i < 20; ++i) QCoreApplication::processEvents();
+  };
+  settleAll();
+  const int row = table->view()->rowHeight(0);
+  // The left column grows to the height of the right one, and must not keep it.
+  taller->hide();
+  QCoreApplication::sendPostedEvents(area.widget(), QEvent::LayoutRequest);
+  const int shrunk = table->view()->rowHeight(0), height = table->height();
+  EXPECT_LT(shrunk, row);
+  EXPECT_LT(height - (table->view()->y() + table->view()->height()), 18) << "no room above or below the rows";
+  settleAll();
+  EXPECT_EQ(table->view()->rowHeight(0), shrunk);
+  EXPECT_EQ(table->height(), height);
 }
 
 TEST_F(LayoutTest, FewStagesFillALargeScreen) {

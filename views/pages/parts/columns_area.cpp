@@ -63,12 +63,17 @@ class HeightSharing {
     }
   }
 
-  void apply() const {
+  /// Returns whether anything has another height now.
+  bool apply() const {
+    bool changed = false;
     for (const auto& part : grown_) {
       for (const auto& [one, height] : part) {
-        if (height != one->heights().now) one->growTo(height);
+        const int before = one->heights().now;
+        if (height != before) one->growTo(height);
+        changed |= one->heights().now != before;
       }
     }
+    return changed;
   }
 
  private:
@@ -163,7 +168,30 @@ ColumnsArea::Grown ColumnsArea::growing() const {
   return grown;
 }
 
+/// Does at once what layouts have put off until the event loop runs again. Until then they state heights from
+/// before the last growth, and the page would share them out once more.
+void ColumnsArea::settleLayouts() {
+  for (QWidget* child : widget()->findChildren<QWidget*>()) {
+    if (dynamic_cast<shell::Growing*>(child) == nullptr || !child->isVisibleTo(widget())) continue;
+    for (; child != widget(); child = child->parentWidget()) {
+      if (child->layout() != nullptr) child->layout()->activate();
+    }
+  }
+  widget()->layout()->activate();
+}
+
 void ColumnsArea::grow() {
+  // What has grown may give another part of the page another width, and with that other heights.
+  constexpr int kMostPasses = 4;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    settleLayouts();
+    if (!shareHeight()) return;
+  }
+  settleLayouts();
+}
+
+/// Returns whether anything has another height now.
+bool ColumnsArea::shareHeight() {
   QLayout* content = widget()->layout();
   const bool beside = columns_->direction() == QBoxLayout::LeftToRight;
   const std::array<int, kParts> heights{heightOf(top_), heightOf(bottom_), heightOf(left_), heightOf(right_)};
@@ -179,7 +207,7 @@ void ColumnsArea::grow() {
     sharing.give(turn, {kLeft});
     sharing.give(turn, {kRight});
   }
-  sharing.apply();
+  return sharing.apply();
 }
 
 }  // namespace pipescope::pages

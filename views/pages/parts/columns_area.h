@@ -39,7 +39,9 @@ class ColumnsArea : public QScrollArea {
   void shareWidth();
   int heightOf(QLayout* part) const;
   Grown growing() const;
+  void settleLayouts();
   void grow();
+  bool shareHeight();
 
   std::array<int, 2> stretches_{1, 1};  ///< of the columns, as far as they show something
   QBoxLayout* columns_;
