@@ -125,8 +125,9 @@ PassFilter::PassFilter(const TraceData& trace)
 
 bool PassFilter::launches(const Meaning& meaning, const TraceEvent& event) const {
   if (!accelerated_ || trace_.isAccelerator(event.process)) return false;
-  // The accelerator's own slice of the same name tells when the work ran.
-  return !meaning.stage || trace_.runsOnAccelerator(event.name);
+  // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
+  // launched within the event tell it (LaunchedPasses), if the trace relates them.
+  return trace_.runsOnAccelerator(event.name) || !(meaning.stage || trace_.statesCorrelations());
 }
 
 /// In a trace that pipescope export has written, names of steps may look like passes and messages, too.

@@ -82,6 +82,8 @@ std::vector<RecordedPass> LaunchedPasses::take() {
   const std::vector<std::vector<const Kernel*>> kernels = kernelsOfPasses();
   for (std::size_t i = 0; i < held_.size(); ++i) {
     RecordedPass pass = std::move(held_[i].pass);
+    // Something of the host that only looks like a pass, such as a function of the same name.
+    if (kernels[i].empty() && pass.stage < 0) continue;
     std::map<model::DeviceId, base::Ticks> work;
     for (const Kernel* kernel : kernels[i]) work[kernel->device] += kernel->end - kernel->start;
     const auto most = std::max_element(work.begin(), work.end(),

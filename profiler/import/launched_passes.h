@@ -22,7 +22,8 @@ class LaunchedPasses {
   void add(const TraceEvent& event, bool communicates, const RecordedPass& slice);
   /// The passes that were held. Those with kernels have the accelerator that did most of their work, and last
   /// from the beginning of the first kernel to the end of the last one. Without kernels they stay as they
-  /// are. Empty if the trace has more launches than the importer keeps: the passes' times are not known then.
+  /// are if they state their stage, and are left out otherwise. Empty if the trace has more launches than the
+  /// importer keeps: the passes' times are not known then.
   std::vector<RecordedPass> take();
 
  private:

@@ -6,7 +6,7 @@ imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
 - the launches are not stated, and the same holds;
 - two processes of one file drive two GPUs each and mark steps of their own;
 - one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step;
-- passes are marked on the host alone, which launches their kernels in a short time and goes on;
+- passes are marked on the host alone, which launches their kernels in a short time and goes on, and state their stage or not;
 traces of ranks whose dates are seconds apart though they meet in collectives; and traces of XLA, of Ascend devices, and of an
 accelerator whose collectives are told by an argument alone, whose devices are busy and communicate as long as the events say.
 """
@@ -159,6 +159,50 @@ def check_launched(program, folder, gpus_of, name):
         sys.exit(f"{name}: stage {stages['limiting_stage']} limits instead of stage 2")
 
 
+def check_stages_by_messages(program, folder):
+    """The host marks passes as torch.distributed.pipelining does, without a stage. Messages of the GPUs tell the order of the
+    ranks. A function of the host that has the name of a pass, but launches no kernel, is none."""
+    costs, batches, run_folder = [120, 300, 180], 4, os.path.join(folder, "stages by messages")
+    traces = [Trace() for _ in costs]
+    done, free, at = {}, [0] * len(costs), [0] * len(costs)
+
+    def compute(rank, kind, mb, length, source):
+        """A pass that waits for the one of rank `source`, if there is one; a kernel of NCCL receives its input."""
+        host, arrival = 100 + rank, 0 if source is None else done[source, kind, mb] + 5
+        traces[rank].add(host, host, f"{kind} {mb}", "user_annotation", at[rank], at[rank] + 20)
+        if source is not None:
+            for side, own, peer in (("recv", rank, source), ("send", source, rank)):
+                begin = free[rank] if side == "recv" else arrival - 5
+                traces[own].add(own, 20, "ncclDevKernel_SendRecv", "kernel", begin, max(arrival, begin), device=own, stream=20, **{
+                    "Collective name": side, "Src Rank" if side == "recv" else "Dst Rank": peer})
+        start = max(free[rank], arrival, at[rank] + 5)
+        traces[rank].kernel(host, rank, "gemm", at[rank] + 2, start, start + length)
+        free[rank] = done[rank, kind, mb] = start + length
+        at[rank] += 30
+
+    last = len(costs) - 1
+    for kind, factor, ranks in (("Forward", 1, range(last + 1)), ("Backward", 2, range(last, -1, -1))):
+        for mb in range(batches):
+            for rank in ranks:
+                neighbour = rank - 1 if kind == "Forward" else rank + 1
+                compute(rank, kind, mb, factor * costs[rank], neighbour if 0 <= neighbour <= last else None)
+    os.makedirs(run_folder)
+    for rank, trace in enumerate(traces):
+        trace.add(100 + rank, 9, "schedules.py(93): forward_step", "python_function", at[rank] + 10, at[rank] + 400)
+        trace.kernels.setdefault(rank, [])
+        meta = [{"ph": "M", "name": "process_labels", "pid": rank, "tid": 0, "ts": 0, "args": {"labels": f"GPU {rank}"}}]
+        with open(os.path.join(run_folder, f"rank{rank}.json"), "w", encoding="utf-8") as file:
+            json.dump({"distributedInfo": {"rank": rank, "world_size": len(costs)}, "traceEvents": meta + trace.events}, file)
+    profile = os.path.join(folder, "t.pop")
+    run(program, "import", run_folder, "-o", profile, "--progress", "off", "--overwrite")
+    stages = report(program, profile, "stages")
+    found = [(row["index"], round(row["forward_cycles"] / 1e6, 6), round(row["backward_cycles"] / 1e6, 6))
+             for row in stages["stages"]]
+    wanted = [(stage, cost, 2 * cost) for stage, cost in enumerate(costs)]
+    if found != wanted or stages["limiting_stage"] != 1:
+        sys.exit(f"stages by messages: the passes take {found} µs instead of {wanted}")
+
+
 def check_dates(program, folder):
     """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
     run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
@@ -254,6 +298,7 @@ def main():
         check_pipeline(program, folder)
         check_launched(program, folder, [[0, 1, 2]], "one process")
         check_launched(program, folder, [[0], [1], [2]], "a process for each GPU")
+        check_stages_by_messages(program, folder)
         check_devices(program, folder)
         check_dates(program, folder)
     print("as written")
