@@ -69,10 +69,10 @@ base::Result<int> countReplicas(const ModelRequest& request, const ExecutableReq
     PIPESCOPE_TRY(checkGroup("inference.input_replica_grouping", executable.replicas.inputGroup, replicas,
                              request.processes));
   if (replicas / request.processes > numerics::kMostReplicas && request.computesNumbers) {
-    return base::badInput(
-        fmt::format("{} replicas are too many to compute in one process, which takes {}: use --no-numerics "
-                    "for time and memory only.",
-                    replicas, numerics::kMostReplicas));
+    return base::badInput(fmt::format(
+        "One process computes at most {} replicas, but there are {}: use --no-numerics for time and "
+        "memory only.",
+        numerics::kMostReplicas, replicas / request.processes));
   }
   return replicas;
 }

@@ -190,9 +190,8 @@ TEST_F(ReplicaRunTest, TooManyReplicasAreEmulatedOnly) {
   changes["system.name"] = "pod256";
   auto configuration = sample("two_stages", changes);
   EXPECT_EQ(refusal(configuration),
-            "65 replicas are too many to compute in one process, which takes 64: use --no-numerics for time "
-            "and memory "
-            "only.");
+            "One process computes at most 64 replicas, but there are 65: use --no-numerics for time and "
+            "memory only.");
   ASSERT_TRUE(configuration.setText("execution.numerics", "false", config::Origin::flag).ok());
   const auto result = run(configuration);
   ASSERT_TRUE(result.ok()) << result.error().message;
