@@ -141,9 +141,11 @@ class FigureFinder {
 
   base::Status descendElement(const Figure& at, const std::string& key, std::size_t depth) {
     constexpr std::size_t kMostDigits = 9;
-    const bool digits = key.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || key.size() > kMostDigits) return unknown(key, *at.value);
-    const std::size_t index = std::stoul(key);
+    const std::string_view number = std::string_view(key).substr(key.starts_with('-') ? 1 : 0);
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos)
+      return unknown(key, *at.value);
+    const bool counted = number.size() == key.size() && key.size() <= kMostDigits;
+    const std::size_t index = counted ? std::stoul(key) : at.value->size();
     if (index >= at.value->size())
       return base::badInput(fmt::format("--fail-if: {} has {} element{}, counted from 0; there is no [{}].",
                                         at.path, at.value->size(), at.value->size() == 1 ? "" : "s", key));

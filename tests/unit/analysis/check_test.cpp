@@ -140,6 +140,8 @@ TEST(Check, AFigureThatDoesNotExistIsAnError) {
   EXPECT_EQ(outcome("stages.stages[*].share > 0", section), "") << "any of none";
   EXPECT_EQ(outcome("stages.stages[0].share > 0", section),
             "--fail-if: stages.stages has 0 elements, counted from 0; there is no [0].");
+  EXPECT_EQ(outcome("stages.stages[-1].share > 0", section),
+            "--fail-if: stages.stages has 0 elements, counted from 0; there is no [-1].");
   EXPECT_EQ(
       outcome("stages.nothing > 0", section),
       "--fail-if: section stages has no figure nothing; `pipescope report PROFILE --section stages --format "
