@@ -113,7 +113,7 @@ void addCollectives(const std::vector<RecordedEvents>& traces, ClockFacts which,
     for (const RecordedPass& pass : traces[t].passes)
       if (pass.pass == Pass::collective && bindsAllRanks(pass.name) &&
           (which == ClockFacts::guessed || !isGuess(pass)))
-        groups[{pass.group, pass.name}][t].push_back(&pass);
+        groups[{pass.group.empty() ? pass.processGroup : pass.group, pass.name}][t].push_back(&pass);
   for (auto& [name, members] : groups) {
     const std::size_t count = members.begin()->second.size();
     const bool all = name.first.empty() ? members.size() == traces.size() : members.size() > 1;

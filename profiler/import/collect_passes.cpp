@@ -1,5 +1,7 @@
 #include "profiler/import/collect_passes.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -105,6 +107,18 @@ std::int64_t PassFilter::peerOf(const TraceEvent& event, Argument side) const {
   return within ? ranks->second[static_cast<std::size_t>(peer->value)] : -1;
 }
 
+/// The name of a group may be another one's on other ranks, so that the first of its ranks belongs to it
+/// where the trace states that.
+std::string PassFilter::processGroupOf(const TraceEvent& event) const {
+  const ArgumentValue* group = event.find(Argument::processGroup);
+  if (group == nullptr) return {};
+  std::string name =
+      group->text ? trace_.tables.names.text(NameId(group->value)) : std::to_string(group->value);
+  const auto ranks = groups_.find(name);
+  if (ranks != groups_.end()) name += fmt::format(" of rank {}", std::ranges::min(ranks->second));
+  return name;
+}
+
 void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.pass = meaning.pass.value_or(model::Pass::forward);
   pass.statesPass = meaning.pass.has_value();
@@ -184,7 +198,10 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
         launched.hold(std::move(row), event);
         continue;
       }
-      if (!message && !pass) row.pass = model::Pass::collective;
+      if (!message && !pass) {
+        row.pass = model::Pass::collective;
+        row.processGroup = filter.processGroupOf(event);
+      }
       (!message ? events.passes : sends ? events.sends : events.receives).push_back(std::move(row));
     }
     return {};

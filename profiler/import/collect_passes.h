@@ -33,6 +33,8 @@ class PassFilter {
   /// The pass that an event is, or the pass of the message that it is a side of.
   RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;
+  /// The process group that a collective states; empty: none.
+  std::string processGroupOf(const TraceEvent& event) const;
   /// A pass, or one side of a message.
   struct Row {
     RecordedPass row;

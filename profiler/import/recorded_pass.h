@@ -22,7 +22,9 @@ struct RecordedPass {
   std::int32_t chunk = -1;
   std::optional<std::int64_t> step;
   std::string replica, name;
-  std::string group = {};         ///< of a collective: the same for all its members
+  std::string group = {};  ///< of a collective: the same for all its members
+  std::string processGroup =
+      {};  ///< of a collective that no rule gives a group: its process group, as it states it
   model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step

@@ -229,6 +229,23 @@ Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
   return clocks;
 }
 
+/// Moves each group of traces to the dates that it states, by the median of its traces' differences: what has
+/// nothing in common with other traces cannot be aligned with them, such as the pipelines of two replicas.
+/// `dates`: when each trace begins, as it states.
+void keepDatesOfGroups(const std::vector<std::int64_t>& dates, ClockAlignment& alignment) {
+  const std::size_t groups = alignment.groupCount();
+  for (std::size_t group = 0; group < groups; ++group) {
+    std::vector<std::int64_t> differences;
+    for (std::size_t i = 0; i < dates.size(); ++i)
+      if (alignment.groups[i] == group) differences.push_back(dates[i] - alignment.offsets[i]);
+    const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+    std::nth_element(differences.begin(), middle, differences.end());
+    for (std::size_t i = 0; i < dates.size(); ++i)
+      if (alignment.groups[i] == group) alignment.offsets[i] += *middle;
+  }
+  alignment.groups.assign(dates.size(), 0);
+}
+
 /// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent, or
 /// collectives would be over on one rank before they begin on another.
 base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute) {
@@ -250,8 +267,16 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
         aligned.finding);
     return aligned;
   }
-  const ClockAlignment alignment = alignClocks(events, ClockFacts::messages);
-  if (alignment.groupCount() > 1 || alignment.contradictions >= contradictions) {
+  ClockAlignment alignment = alignClocks(events, ClockFacts::messages);
+  if (alignment.groupCount() > 1) {
+    // Messages join the ranks of one pipeline, and collectives may join the pipelines of several replicas.
+    ClockAlignment joined = alignClocks(events);
+    if (joined.groupCount() < alignment.groupCount() && joined.contradictions <= alignment.contradictions)
+      alignment = std::move(joined);
+  }
+  const std::size_t groups = alignment.groupCount();
+  if (groups > 1) keepDatesOfGroups(offsets, alignment);
+  if (alignment.contradictions >= contradictions) {
     absolute.finding = fmt::format(
         "By the dates that the traces state, {} passes or messages arrive before they were sent, and the "
         "clocks "
@@ -263,6 +288,11 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
   aligned.finding = fmt::format(
       "By the dates that the traces state, {} passes or messages would arrive before they were sent. {}",
       contradictions, aligned.finding);
+  if (groups > 1)
+    aligned.finding += fmt::format(
+        " The traces form {} groups that have nothing in common. Each group keeps the dates that its traces "
+        "state on average.",
+        groups);
   return aligned;
 }
 

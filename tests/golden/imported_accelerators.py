@@ -7,7 +7,7 @@ imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
 - two processes of one file drive two GPUs each and mark steps of their own;
 - one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step;
 - passes are marked on the host alone, which launches their kernels in a short time and goes on, and state their stage or not;
-traces of ranks whose dates are seconds apart though they meet in collectives; and traces of XLA, of Ascend devices, and of an
+traces of ranks whose dates are seconds apart though they meet in collectives, and of two replicas of a pipeline; and traces of XLA, of Ascend devices, and of an
 accelerator whose collectives are told by an argument alone, whose devices are busy and communicate as long as the events say.
 """
 import json
@@ -203,6 +203,55 @@ def check_stages_by_messages(program, folder):
         sys.exit(f"stages by messages: the passes take {found} µs instead of {wanted}")
 
 
+def check_replicas(program, folder, collectives):
+    """Two replicas of a pipeline of two ranks, whose clocks are off by tens of milliseconds. Messages join the ranks of a
+    pipeline, and collectives, if there are any, the pipelines."""
+    name = f"replicas {'with' if collectives else 'without'} collectives"
+    run_folder, profile = os.path.join(folder, name), os.path.join(folder, "t.pop")
+    os.makedirs(run_folder)
+    costs, off, batches = [(200, 400), (300, 600)], [0, 31_000, -24_000, 55_000], 6
+    for replica in range(2):
+        free, done, events = [0, 0], {}, [[], []]
+
+        def add(stage, tid, name, start, end, **args):
+            rank = 2 * stage + replica
+            events[stage].append({"ph": "X", "pid": stage, "tid": tid, "name": name, "cat": "kernel", "ts":
+                                  1_700_000_000_000_000 + off[rank] + start, "dur": end - start, "args": {"stream": tid, **args}})
+
+        for kind, stages in ((0, (0, 1)), (1, (1, 0))):
+            for mb in range(batches):
+                for stage in stages:
+                    other = 1 - stage
+                    waits = stage != stages[0]
+                    arrival = done[other, kind, mb] + 10 if waits else 0
+                    start = max(free[stage], arrival)
+                    if waits:
+                        for side, own, begin in (("recv", stage, free[stage]), ("send", other, arrival - 10)):
+                            add(own, 20, "ncclDevKernel_SendRecv", begin, max(arrival, begin), **{
+                                "Collective name": side, "Src Rank" if side == "recv" else "Dst Rank": 2 * (1 - own) + replica})
+                    free[stage] = done[stage, kind, mb] = start + costs[stage][kind]
+                    add(stage, 7, f"stage{stage}/{('forward', 'backward')[kind]}/mb{mb}", start, free[stage])
+        flush = max(free)
+        for stage in range(2):
+            if collectives:
+                add(stage, 28, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", free[stage] + 5 + 40 * replica, free[stage] + 130, **{
+                    "Collective name": "allreduce", "Process Group Name": f"dp{stage}"})
+            meta = [{"ph": "M", "name": "process_labels", "pid": stage, "tid": 0, "ts": 0, "args": {"labels": f"GPU {stage}"}}]
+            groups = [{"pg_name": f"dp{stage}", "ranks": [2 * stage, 2 * stage + 1]}]
+            rank = 2 * stage + replica
+            with open(os.path.join(run_folder, f"rank{rank}.json"), "w", encoding="utf-8") as file:
+                json.dump({"distributedInfo": {"rank": rank, "world_size": 4, "pg_config": groups},
+                           "traceEvents": meta + events[stage]}, file)
+    run(program, "import", run_folder, "-o", profile, "--progress", "off", "--overwrite")
+    stages = report(program, profile, "stages")
+    if stages["limiting_stage"] != 1 or abs(stages["flush_cycles"] / 1e6 - flush) > 20:
+        sys.exit(f"{name}: a flush takes {stages['flush_cycles'] / 1e6} µs instead of {flush}")
+    if collectives:
+        for row in report(program, profile, "collectives")["collectives"]:
+            if row["ranks"] != 2 or abs(row["spread_cycles"] / 1e6 - 40) > 60:
+                sys.exit(f"{name}: {row['ranks']} ranks begin a collective {row['spread_cycles'] / 1e6} µs apart")
+
+
 def check_dates(program, folder):
     """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
     run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
@@ -299,6 +348,8 @@ def main():
         check_launched(program, folder, [[0, 1, 2]], "one process")
         check_launched(program, folder, [[0], [1], [2]], "a process for each GPU")
         check_stages_by_messages(program, folder)
+        check_replicas(program, folder, False)
+        check_replicas(program, folder, True)
         check_devices(program, folder)
         check_dates(program, folder)
     print("as written")
