@@ -174,10 +174,11 @@ struct ProfileRows::TraceRows {
     return lanes.emplace(key, std::move(lane)).first->second;
   }
 
-  /// What a collective states about itself: its process group and its operation; else empty.
-  std::string groupOf(const TraceEvent& event) const {
+  /// What a collective or a message of an accelerator states about itself: its process group and its
+  /// operation; else empty.
+  std::string groupOf(const TraceEvent& event, const Meaning& meaning) const {
     const ArgumentValue* group = event.find(Argument::processGroup);
-    if (group == nullptr) return {};
+    if (group == nullptr) return meaning.sends ? *meaning.sends ? "message, send" : "message, recv" : "";
     const auto valueText = [this](const ArgumentValue& value) {
       return value.text ? text(NameId(value.value)) : std::to_string(value.value);
     };
@@ -189,7 +190,9 @@ struct ProfileRows::TraceRows {
   /// What the analysis must know of an event beside its name and category; mostly nothing.
   std::string layerOf(const TraceEvent& event, const Meaning& meaning) const {
     if (meaning.marksStep && meaning.step) return fmt::format("training step {}", *meaning.step);
-    if (event.find(Argument::processGroup) != nullptr) return groupOf(event);
+    if (event.find(Argument::processGroup) != nullptr ||
+        (meaning.sends && event.find(Argument::collective) != nullptr))
+      return groupOf(event, meaning);
     const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends;
     return collective && accelerators.empty() ? "collective" : "";
   }

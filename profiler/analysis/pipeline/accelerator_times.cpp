@@ -69,6 +69,7 @@ struct ProgramNames {
   bool work = false, copy = false;
   bool uncategorised = false;   // the trace states no category
   bool hostCollective = false;  // a collective that the host itself takes part in
+  bool message = false;         // one side of a message between two ranks
 };
 
 class AcceleratorReader {
@@ -113,6 +114,11 @@ class AcceleratorReader {
         std::string layer = catalog_.debugContexts[program.debugContext].layer;
         place->second.step = markedStep(layer);
         place->second.hostCollective = layer == "collective";
+        const std::string_view operation =
+            std::string_view(layer).substr(std::min(layer.rfind(' '), layer.size()));
+        place->second.message =
+            layer.starts_with("message, ") ||
+            (layer.starts_with("process group ") && (operation == " send" || operation == " recv"));
         if (layer.starts_with("process group ")) place->second.group = std::move(layer);
       }
     }
@@ -310,8 +316,9 @@ class AcceleratorReader {
     for (const auto& [device, works] : byDevice) {
       for (const Work& work : works) {
         if (!work.communicates) continue;
-        ++report_.communicationKernels;
         const ProgramNames& names = namesOf(work.program);
+        if (names.message) continue;
+        ++report_.communicationKernels;
         byKey[{names.group, names.group.empty() ? names.name : std::string()}][device].push_back(&work);
       }
     }
