@@ -42,7 +42,7 @@ std::string helpOnCommandFlag(const CLI::App& program, const std::string& word) 
       if (option.positional || std::ranges::find(option.names, "--" + word) == option.names.end()) continue;
       text += fmt::format("{}pipescope {} --{}{}{}\n{}", text.empty() ? "" : "\n", command.name, word,
                           option.placeholder.empty() ? "" : " ", option.placeholder,
-                          config::wrapped(option.help, 90, "  "));
+                          config::wrapped(option.help, config::kHelpWidth, "  "));
     }
   }
   return text;

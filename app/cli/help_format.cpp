@@ -1,28 +1,30 @@
 #include "app/cli/help_format.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "app/cli/terminal.h"
 #include "app/cli/usage.h"
 
 namespace pipescope::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 34, kHelpWidth = 110;
+constexpr std::size_t kHelpColumn = 34, kWidest = 110, kNarrowest = 60;
 
-/// Characters of a UTF-8 text.
-std::size_t shownLength(const std::string& text) {
-  std::size_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
-  return count;
+std::size_t helpWidth() {
+  return std::clamp(terminalWidth(STDOUT_FILENO).value_or(kWidest), kNarrowest, kWidest);
 }
 
 std::string column(const std::string& text) {
+  const std::size_t width = helpWidth();
   std::string lines;
   std::size_t length = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t space = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, space - at);
-    if (length > 0 && kHelpColumn + length + 1 + shownLength(word) > kHelpWidth) {
+    if (length > 0 && kHelpColumn + length + 1 + shownLength(word) > width) {
       lines += "\n" + std::string(kHelpColumn, ' ');
       length = 0;
     }

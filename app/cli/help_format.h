@@ -5,7 +5,8 @@
 
 namespace pipescope::cli {
 
-/// Two columns of which the second is wrapped, so that lines stay within 110 characters.
+/// Two columns of which the second is wrapped, so that lines stay within the
+/// terminal, and within 110 characters.
 class HelpFormat : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool isPositional) const override;

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/terminal.h"
 
 namespace pipescope::cli {
 namespace {
@@ -63,13 +66,16 @@ class Bar : public Display {
  public:
   void report(double fraction, std::string_view what) override {
     if (!isDue(fraction, std::chrono::milliseconds(50))) return;
-    constexpr int kWidth = 24;
-    const int full = static_cast<int>(fraction * kWidth + 0.5);
-    std::string bar;
-    for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+    // A line that is longer than the terminal would stay on the screen, because it cannot be overwritten.
+    const std::size_t room = terminalWidth(STDERR_FILENO).value_or(kRoomUnknown) - 1;
     const auto elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-    std::fprintf(stderr, "\r\033[K%s %3.0f %%  %5.1f s  %.*s", bar.c_str(), fraction * 100, elapsed,
-                 static_cast<int>(what.size()), what.data());
+    const std::string text = fmt::format(" {:3.0f} %  {:5.1f} s  {}", fraction * 100, elapsed, what);
+    const std::size_t cells = std::clamp(room - std::min(room, shownLength(text)), kFewestCells, kMostCells);
+    const auto full = static_cast<std::size_t>(fraction * static_cast<double>(cells) + 0.5);
+    std::string line;
+    for (std::size_t i = 0; i < cells; ++i) line += i < full ? "█" : "░";
+    line += text;
+    fmt::print(stderr, "\r\033[K{}", fitted(line, room));
     std::fflush(stderr);
     open_ = true;
   }
@@ -79,6 +85,7 @@ class Bar : public Display {
   }
 
  private:
+  static constexpr std::size_t kFewestCells = 8, kMostCells = 24, kRoomUnknown = 120;
   bool open_ = false;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };

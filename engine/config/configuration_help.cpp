@@ -81,6 +81,15 @@ std::string wrapped(const std::string& text, std::size_t width, const std::strin
   return lines + indent + line + "\n";
 }
 
+namespace {
+
+/// Breaks what follows a name of `indent` columns on its line into lines that begin below it.
+std::string hanging(const std::string& text, std::size_t indent) {
+  return wrapped(text, kHelpColumns - indent, std::string(indent, ' ')).substr(indent);
+}
+
+}  // namespace
+
 std::string keyFacts(const Key& key) {
   std::string facts = toString(key.type);
   if (key.type == KeyType::text) facts = key.choices.empty() ? "a text" : "one of";
@@ -94,9 +103,9 @@ std::string keyFacts(const Key& key) {
 }
 
 std::string keyHelp(const Key& key) {
-  std::string page = fmt::format("{}\n{}\n", key.path, wrapped(key.help, 90, "  "));
+  std::string page = fmt::format("{}\n{}\n", key.path, wrapped(key.help, kHelpWidth, "  "));
   const auto row = [&](const char* name, const std::string& value) {
-    if (!value.empty()) page += fmt::format("  {:<12}{}\n", name, value);
+    if (!value.empty()) page += fmt::format("  {:<12}{}", name, hanging(value, 14));
   };
   row("Type", toString(key.type));
   row("Unit", key.unit);
@@ -126,8 +135,8 @@ std::string choiceHelp(const KeyTable& keys, const std::string& choice) {
     const std::string own =
         key.help.starts_with(choices + ": ") ? key.help.substr(choices.size() + 2) : key.help;
     const std::string unit = key.unit.empty() ? "" : " " + key.unit;
-    page +=
-        fmt::format("\n  {} = {}{}\n{}", key.path, toToml(fallback->second), unit, wrapped(own, 90, "    "));
+    page += fmt::format("\n  {} = {}{}\n{}", key.path, toToml(fallback->second), unit,
+                        wrapped(own, kHelpWidth, "    "));
   }
   return page;
 }
@@ -144,7 +153,8 @@ std::string tableHelp(const KeyTable& keys, const std::string& table) {
       page += (page.empty() ? "" : "\n") + next + "\n";
       heading = next;
     }
-    page += fmt::format("\n  {}: {}\n{}", lastPart(key.path), keyFacts(key), wrapped(key.help, 90, "    "));
+    page += "\n" + wrapped(fmt::format("{}: {}", lastPart(key.path), keyFacts(key)), kHelpWidth, "  ") +
+            wrapped(key.help, kHelpWidth, "    ");
   }
   return page;
 }

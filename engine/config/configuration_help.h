@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -6,6 +7,9 @@
 #include "engine/config/key_table.h"
 
 namespace pipescope::config {
+
+/// Texts of help fit a terminal of this many columns. The widest indent of a paragraph takes four of them.
+inline constexpr std::size_t kHelpColumns = 80, kHelpWidth = kHelpColumns - 4;
 
 /// What a key takes, for one line of help: "a whole number, samples, 1 … 1000000; default 1".
 std::string keyFacts(const Key& key);
