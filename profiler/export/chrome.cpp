@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -369,17 +369,10 @@ class Chrome {
   }
 
   base::Status counters() {
-    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
-    const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
-    return rows_.each<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
-      const model::Counter* counter = all.find(row.counter);
-      if (counter == nullptr || !std::isfinite(row.value)) return {};
-      if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
-      // The importer counts the launches itself.
-      if (catalog_.measured() && counter->name == kLaunchCounter) return {};
-      const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
+    return rows_.eachCounterSample([&](const model::Counter& counter, const model::CounterSample& row,
+                                       model::DeviceId device) -> base::Status {
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}",
-                               pid(device), jsonText(counter->name), us(row.time, device), row.value));
+                               pid(device), jsonText(counter.name), us(row.time, device), row.value));
     });
   }
 

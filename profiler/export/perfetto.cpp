@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -406,16 +405,9 @@ class PerfettoFile {
   }
 
   base::Status counters() {
-    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
-    const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
-    return rows_.each<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
-      const model::Counter* counter = all.find(row.counter);
-      if (counter == nullptr || !std::isfinite(row.value)) return {};
-      if (counter->executable != request_.executable || !rows_.has(row.run)) return {};
-      // The importer counts the launches itself.
-      if (catalog_.measured() && counter->name == kLaunchCounter) return {};
-      const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
-      PIPESCOPE_ASSIGN(const std::uint64_t own, track(device, counter->name, true));
+    return rows_.eachCounterSample([&](const model::Counter& counter, const model::CounterSample& row,
+                                       model::DeviceId device) -> base::Status {
+      PIPESCOPE_ASSIGN(const std::uint64_t own, track(device, counter.name, true));
       perfetto_wire::TracePacket packet;
       packet.set_timestamp(
           static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds(row.time, device), 0)));

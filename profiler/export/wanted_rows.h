@@ -1,5 +1,6 @@
 #pragma once
 // Reads the rows that an export for viewers of traces asks for, block by block.
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "profiler/analysis/host/host_alignment.h"
 #include "profiler/analysis/host/host_timeline.h"
 #include "profiler/export/chrome.h"
+#include "profiler/export/recorded_work.h"
 #include "profiler/model/source.h"
 
 namespace pipescope::exporting {
@@ -37,6 +39,22 @@ class WantedRows {
       for (const Row& row : *block) PIPESCOPE_TRY(visit(row));
     }
     return {};
+  }
+
+  /// Calls visit(counter, sample, device) for every sample of the wanted calls that a viewer can draw. The
+  /// device is one whose clock dates the sample. A recorded run's queue of launches is left out, because the
+  /// import counts the launches itself.
+  template <class Visit>
+  base::Status eachCounterSample(Visit&& visit) const {
+    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rows, request_.source.rows<model::Counter>());
+    const base::IdVector<model::CounterId, model::Counter> counters(*rows);
+    return each<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
+      const model::Counter* counter = counters.find(row.counter);
+      if (counter == nullptr || !std::isfinite(row.value)) return {};
+      if (counter->executable != request_.executable || !has(row.run)) return {};
+      if (request_.catalog.measured() && counter->name == kLaunchCounter) return {};
+      return visit(*counter, row, counter->device.valid() ? counter->device : model::DeviceId(0));
+    });
   }
 
   /// True for the call of the request. If it asks for all calls: true for those of its executable, and for
