@@ -361,9 +361,22 @@ struct ProfileRows::TraceRows {
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;
     step.meanTicks = static_cast<double>(step.ticks.count);
+    setBytes(event, meaning, step);
     lane.steps.push_back(step);
     lane.end = to;
     return {};
+  }
+
+  /// The bytes that a step of our own exports, or a copy between host and device, states.
+  static void setBytes(const TraceEvent& event, const Meaning& meaning, model::Step& step) {
+    const auto stated = [&](Argument argument) {
+      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
+    };
+    step.bytesIn = stated(Argument::bytesIn);
+    step.bytesOut = stated(Argument::bytesOut);
+    if (!meaning.copiesIn) return;
+    base::Bytes& copied = *meaning.copiesIn ? step.bytesIn : step.bytesOut;
+    copied = std::max(copied, stated(Argument::bytes));
   }
 
   base::Status flush(LaneRows& lane) {

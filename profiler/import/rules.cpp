@@ -19,8 +19,9 @@ namespace {
 /// libstdc++'s matcher needs stack in proportion to the text, so longer texts are cut.
 constexpr std::size_t kLongestText = 2000;
 
-constexpr std::string_view kFacts[] = {"device", "lane", "stage",   "chunk", "replica", "micro_batch", "step",
-                                       "pass",   "kind", "message", "group", "engine",  "block"};
+constexpr std::string_view kFacts[] = {"device",      "lane",   "stage", "chunk", "replica",
+                                       "micro_batch", "step",   "pass",  "kind",  "message",
+                                       "group",       "engine", "block", "copy"};
 /// Combinations of annotations and arguments whose meanings are kept.
 constexpr std::size_t kMostKnown = 100'000;
 constexpr std::size_t kRecent = 1024;
@@ -73,6 +74,14 @@ std::optional<bool> sendNamed(std::string_view anyCase) {
   return std::nullopt;
 }
 
+/// True for a copy into the device, false for one out of it.
+std::optional<bool> copyNamed(std::string_view anyCase) {
+  const std::string text = lowerCase(anyCase);
+  if (text == "in") return true;
+  if (text == "out") return false;
+  return std::nullopt;
+}
+
 void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
   if (fact == "device") {
     meaning.device = text;
@@ -88,6 +97,8 @@ void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
     meaning.group = text;
   } else if (fact == "message") {
     meaning.sends = sendNamed(text);
+  } else if (fact == "copy") {
+    meaning.copiesIn = copyNamed(text);
   } else if (fact == "pass") {
     meaning.pass = enumNamed<model::Pass>(text, 11);
   } else if (fact == "kind") {
@@ -214,6 +225,8 @@ struct RuleParser {
       return error("states the engine \"" + text + "\", which does not exist");
     } else if (constant && key == "message" && !sendNamed(text)) {
       return error("states the message \"" + text + "\"; it can be \"send\" or \"receive\"");
+    } else if (constant && key == "copy" && !copyNamed(text)) {
+      return error("states the copy \"" + text + "\"; it can be \"in\" or \"out\"");
     } else if (constant && key == "kind" && !enumNamed<model::StepKind>(text, 7)) {
       return error("states the kind \"" + text + "\", which does not exist");
     }

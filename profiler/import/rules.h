@@ -29,6 +29,7 @@ struct Meaning {
   std::optional<model::StepKind> kind;
   std::optional<model::LaneRole> engine;  ///< what the event's thread stands for
   std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
+  std::optional<bool> copiesIn;           ///< a copy from the host: true; to the host: false
   bool marksStep = false;                 ///< spans a training step of its process
   bool marksBackward = false;             ///< an operator that only a backward pass executes
   bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step

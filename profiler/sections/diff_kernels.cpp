@@ -36,20 +36,28 @@ SectionTable acceleratorTable(const AcceleratorReport& before, const Accelerator
                    {"after_cycles", "After", Format::ticks, ""},
                    {"delta_cycles", "Change", Format::ticks, ""}};
   if (before.devices.empty() && after.devices.empty()) return table;
-  const auto add = [&](const char* what, auto time) {
-    const auto mean = [&](const AcceleratorReport& report, double scale) {
-      double sum = 0;
-      for (const AcceleratorTimes& times : report.devices) sum += static_cast<double>(time(times).count);
-      const auto count = static_cast<double>(std::max<std::size_t>(report.devices.size(), 1));
-      return static_cast<std::int64_t>(std::llround(sum * scale / count));
-    };
-    const std::int64_t one = mean(before, scaleBefore), other = mean(after, scaleAfter);
-    table.rows.push_back({what, one, other, other - one});
+  const auto mean = [](const AcceleratorReport& report, double scale, auto time) {
+    double sum = 0;
+    for (const AcceleratorTimes& times : report.devices) sum += static_cast<double>(time(times).count);
+    const auto count = static_cast<double>(std::max<std::size_t>(report.devices.size(), 1));
+    return static_cast<std::int64_t>(std::llround(sum * scale / count));
+  };
+  const auto communicates = [](const AcceleratorReport& report) {
+    return std::ranges::none_of(report.devices, &AcceleratorTimes::isProcess);
+  };
+  const auto add = [&](const char* what, auto time, bool ofCommunication = false) {
+    const bool known[] = {!ofCommunication || communicates(before), !ofCommunication || communicates(after)};
+    const std::int64_t one = mean(before, scaleBefore, time), other = mean(after, scaleAfter, time);
+    table.rows.push_back({what, known[0] ? Cell(one) : Cell(), known[1] ? Cell(other) : Cell(),
+                          known[0] && known[1] ? Cell(other - one) : Cell()});
   };
   add("from the first to the last kernel", [](const AcceleratorTimes& t) { return t.end - t.start; });
   add("computing", [](const AcceleratorTimes& t) { return t.compute; });
-  add("only communicating", [](const AcceleratorTimes& t) { return t.exposedCommunication; });
-  add("only copying", [](const AcceleratorTimes& t) { return t.busy - t.compute - t.exposedCommunication; });
+  add(
+      "only communicating", [](const AcceleratorTimes& t) { return t.exposedCommunication; }, true);
+  add(
+      "only copying", [](const AcceleratorTimes& t) { return t.busy - t.compute - t.exposedCommunication; },
+      true);
   add("idle", [](const AcceleratorTimes& t) { return t.idle; });
   add("idle for the host", [](const AcceleratorTimes& t) { return t.hostIdle; });
   return table;

@@ -134,7 +134,8 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
   return table;
 }
 
-SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded) {
+/// A recorded trace states the sizes of some transfers only, so no bytes mean there that nothing is known.
+SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded, bool measured) {
   SectionTable table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
       {"index", "Device", Format::index, ""},
@@ -147,10 +148,12 @@ SectionTable trafficTable(const Execution& e, const Words& words, const Recorded
   for (const DeviceExecution& d : e.devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name};
     const bool known = words.bytes && recorded.placements;
+    const auto cell = [&](base::Bytes bytes, bool isKnown) {
+      return isKnown && (bytes.count > 0 || !measured) ? Cell(bytes.count) : Cell();
+    };
     for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn})
-      row.push_back(known && recorded.steps ? Cell(bytes.count) : Cell());
-    for (const base::Bytes bytes : {d.globalIn, d.globalOut})
-      row.push_back(known ? Cell(bytes.count) : Cell());
+      row.push_back(cell(bytes, known && recorded.steps));
+    for (const base::Bytes bytes : {d.globalIn, d.globalOut}) row.push_back(cell(bytes, known));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -163,12 +166,12 @@ base::Result<Section> makeExecution(const Context& context) {
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool hypothetical = isHypothetical(*memory);
-  Section section{
-      "execution",
-      "Execution",
-      executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
-      {executionDeviceTable(e, context.catalog, words, recorded), trafficTable(e, words, recorded)},
-      {}};
+  Section section{"execution",
+                  "Execution",
+                  executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
+                  {executionDeviceTable(e, context.catalog, words, recorded),
+                   trafficTable(e, words, recorded, context.catalog.measured())},
+                  {}};
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
         fmt::format("The profile leaves out {} replica{} because {} the same as a recorded one. Run with "

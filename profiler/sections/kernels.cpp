@@ -20,6 +20,11 @@ Cell spanShare(base::Ticks part, base::Ticks whole) {
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
 }
 
+/// Times of communication and copies, where kernels communicate and copy.
+Cell communicationCell(const AcceleratorTimes& times, base::Ticks time) {
+  return times.isProcess ? Cell() : Cell(time.count);
+}
+
 SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
                          const Words& words) {
   SectionTable table{"devices",
@@ -50,14 +55,14 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
   for (const AcceleratorTimes& times : report.devices) {
     const base::Ticks span = times.end - times.start;
     const bool launched = times.launched > 0;
-    table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count,
-                          times.busy.count, times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
-                          launched ? Cell((times.idle - times.hostIdle).count) : Cell(), times.compute.count,
-                          times.communication.count, times.exposedCommunication.count,
-                          (times.busy - times.compute - times.exposedCommunication).count,
-                          spanShare(times.idle, span), times.count, times.launched,
-                          launched ? Cell(times.meanLaunchDelay) : Cell(),
-                          launched ? Cell(times.longestQueue) : Cell()});
+    table.rows.push_back(
+        {deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count, times.busy.count,
+         times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
+         launched ? Cell((times.idle - times.hostIdle).count) : Cell(), times.compute.count,
+         communicationCell(times, times.communication), communicationCell(times, times.exposedCommunication),
+         communicationCell(times, times.busy - times.compute - times.exposedCommunication),
+         spanShare(times.idle, span), times.count, times.launched,
+         launched ? Cell(times.meanLaunchDelay) : Cell(), launched ? Cell(times.longestQueue) : Cell()});
   }
   return table;
 }
@@ -83,7 +88,8 @@ SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Ca
       const base::Ticks length = step.end - step.start;
       table.rows.push_back({deviceIndexCell(times.device), deviceNameCell(catalog, times.device), step.number,
                             step.start.count, length.count, step.busy.count, step.compute.count,
-                            step.communication.count, step.exposedCommunication.count,
+                            communicationCell(times, step.communication),
+                            communicationCell(times, step.exposedCommunication),
                             spanShare(length - step.busy, length)});
     }
   table.mostInText = 16;

@@ -40,15 +40,20 @@ SectionTable systemDeviceTable(const Context& context) {
     for (const std::int32_t stage : place.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device == device.id) {
+      // Slices that overlap on a thread of a trace have lanes beside its own, which say nothing new.
+      const bool further = catalog.measured() && lane.name.find(", level ") != std::string::npos;
+      if (lane.device == device.id && !further) {
         const std::string title = catalog.measured() ? lane.name : analysis::laneTitle(lane.role);
         lanes += (lanes.empty() ? "" : ", ") + title;
       }
     }
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
-    table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units,
-                          device.unitName, clock, lanes, device.id.value});
+    table.rows.push_back({device.name, device.kind,
+                          !stages.empty()      ? Cell(stages)
+                          : catalog.measured() ? Cell()
+                                               : Cell("idle"),
+                          device.units, device.unitName, clock, lanes, device.id.value});
   }
   // A device that is one unit says nothing with it.
   const bool many = std::ranges::any_of(catalog.devices, [](const auto& device) { return device.units > 1; });
@@ -158,7 +163,10 @@ base::Result<Section> makeSystem(const Context& context) {
         "is not known. Run with --record-replicas all to record every replica.");
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
                    {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
-                   {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};
+                   {"devices_used", "  with a stage",
+                    // No stage of a recorded trace means only that its passes were not recognised.
+                    target.devicesUsed == 0 && context.catalog.measured() ? Cell() : Cell(target.devicesUsed),
+                    Format::count, ""}};
   return section;
 }
 

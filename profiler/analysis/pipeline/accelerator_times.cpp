@@ -24,6 +24,9 @@ bool categoryNames(std::string_view category, std::initializer_list<std::string_
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+/// What the importer calls a device of a trace that shows no accelerator.
+constexpr std::string_view kProcess = "process";
+
 /// What the importer writes for a slice whose trace states no category.
 constexpr std::string_view kNoCategory = "event";
 
@@ -189,6 +192,8 @@ class AcceleratorReader {
   AcceleratorTimes timesOf(model::DeviceId device, const std::vector<Work>& works) {
     AcceleratorTimes times;
     times.device = device;
+    const model::Device* row = catalog_.devices.find(device);
+    times.isProcess = row != nullptr && row->kind == kProcess;
     times.start = works.front().start;
     std::map<std::string, Intervals> categories;
     Intervals busy, compute, communication;
@@ -317,7 +322,7 @@ class AcceleratorReader {
       for (const Work& work : works) {
         if (!work.communicates) continue;
         const ProgramNames& names = namesOf(work.program);
-        if (names.message) continue;
+        if (names.message || names.copy) continue;
         ++report_.communicationKernels;
         byKey[{names.group, names.group.empty() ? names.name : std::string()}][device].push_back(&work);
       }

@@ -52,6 +52,24 @@ TEST(RecordedHardware, SumsKernelsCopiesAndIdleTime) {
   EXPECT_EQ(times.categories.size(), 3U);
 }
 
+TEST(RecordedHardware, KnowsTheBytesOfCopies) {
+  const auto devicesOf = [](const char* file) {
+    const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / file);
+    const auto made = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+    EXPECT_TRUE(made.ok());
+    return made->devices;
+  };
+  const auto alexnet = devicesOf("alexnet.json.gz"), dlrm = devicesOf("dlrm.tar.gz");
+  ASSERT_EQ(alexnet.size(), 1U);
+  EXPECT_EQ(alexnet[0].streamIn.count, 244403360);
+  EXPECT_EQ(alexnet[0].streamOut.count, 0);
+  ASSERT_EQ(dlrm.size(), 8U);
+  for (const DeviceExecution& device : dlrm) {
+    EXPECT_EQ(device.streamIn.count, 31112) << device.name;
+    EXPECT_EQ(device.streamOut.count, 216) << device.name;
+  }
+}
+
 TEST(RecordedHardware, SectionsShareTheReport) {
   const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / "alexnet.json.gz");
   const sections::Context context{trace.profile, *trace.catalog, model::ExecutableId(0)};

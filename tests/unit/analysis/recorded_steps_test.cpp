@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/system_links.h"
 #include "profiler/sections/diff_section.h"
 #include "tests/unit/analysis/imported_trace.h"
@@ -38,6 +39,18 @@ class RecordedSteps : public ::testing::Test {
     ADD_FAILURE() << key;
     return {};
   }
+  /// A cell of the first row of a table.
+  static sections::Cell cellOf(const sections::Section& section, const std::string& name,
+                               const std::string& key) {
+    for (const sections::SectionTable& table : section.tables) {
+      if (table.key != name || table.rows.empty()) continue;
+      for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i].key == key) return table.rows[0][i];
+    }
+    ADD_FAILURE() << name << "." << key;
+    return {};
+  }
+  static bool isKnown(const sections::Cell& cell) { return !std::holds_alternative<std::monostate>(cell); }
 
   const fs::path folder_ =
       fs::path(::testing::TempDir()) /
@@ -86,8 +99,52 @@ TEST_F(RecordedSteps, LaunchesAreNoTraffic) {
   const auto use = systemUse(trace.profile, *trace.catalog, model::ExecutableId(0), progress);
   ASSERT_TRUE(use.ok());
   EXPECT_TRUE(use->links.empty()) << "from " << use->links[0].from << " to " << use->links[0].to;
-  EXPECT_EQ(std::get<std::int64_t>(factOf(trace.section("system"), "devices_used")), 0);
+  EXPECT_FALSE(isKnown(factOf(trace.section("system"), "devices_used"))) << "no pass was recognised";
   EXPECT_EQ(std::get<std::int64_t>(factOf(trace.section("insights"), "findings")), 0);
+}
+
+TEST_F(RecordedSteps, CopiesHaveTheBytesThatTheyState) {
+  write("rank0.json", R"json(
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)","pid":0,"tid":7,"ts":0,"dur":5,
+     "args":{"bytes":3000}},
+    {"ph":"X","cat":"gpu_memcpy","name":"CopyHostToDevice","pid":0,"tid":7,"ts":10,"dur":5,"args":{"bytes":70}},
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH (Device -> Pageable)","pid":0,"tid":7,"ts":20,"dur":5,
+     "args":{"bytes":400}},
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoD (Device -> Device)","pid":0,"tid":7,"ts":30,"dur":7,
+     "args":{"bytes":50000}},
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy PtoP (Device -> Device)","pid":0,"tid":7,"ts":40,"dur":9,
+     "args":{"bytes":600000}},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":60,"dur":40})json");
+  const ImportedTrace trace(folder_);
+  const sections::Section section = trace.section("execution");
+  EXPECT_EQ(std::get<std::int64_t>(cellOf(section, "traffic", "stream_in_bytes")), 3070);
+  EXPECT_EQ(std::get<std::int64_t>(cellOf(section, "traffic", "stream_out_bytes")), 400);
+  for (const char* unknown : {"exchange_bytes", "global_in_bytes", "global_out_bytes"})
+    EXPECT_FALSE(isKnown(cellOf(section, "traffic", unknown))) << unknown;
+  const auto report = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->devices.at(0).ofKind(model::StepKind::streamCopy).count, 15 * kPerUs);
+  EXPECT_EQ(report->devices.at(0).ofKind(model::StepKind::exchange).count, 7 * kPerUs);
+  EXPECT_EQ(report->devices.at(0).ofKind(model::StepKind::globalExchange).count, 9 * kPerUs);
+  const auto accelerators = acceleratorReport(trace.profile, *trace.catalog);
+  ASSERT_TRUE(accelerators.ok());
+  EXPECT_EQ(accelerators->communicationKernels, 0) << "a copy is no collective";
+}
+
+/// Threads of the host communicate for a process without an accelerator. They are no kernels.
+TEST_F(RecordedSteps, WhatATraceDoesNotStateIsMissing) {
+  for (const char* rank : {"0", "1"}) {
+    write(std::string("rank") + rank + ".json", R"(
+    {"ph":"X","name":"stage)" + std::string(rank) + R"(/forward/mb0","pid":1,"tid":1,"ts":0,"dur":10},
+    {"ph":"X","name":"gloo:all_reduce","pid":1,"tid":2,"ts":20,"dur":30})");
+  }
+  const ImportedTrace trace(folder_);
+  const sections::Section kernels = trace.section("kernels"), execution = trace.section("execution");
+  EXPECT_EQ(std::get<std::int64_t>(cellOf(kernels, "devices", "compute_cycles")), 10 * kPerUs);
+  for (const char* unknown : {"communication_cycles", "exposed_communication_cycles", "copy_cycles"})
+    EXPECT_FALSE(isKnown(cellOf(kernels, "devices", unknown))) << unknown;
+  for (const char* unknown : {"stream_in_bytes", "stream_out_bytes", "global_in_bytes"})
+    EXPECT_FALSE(isKnown(cellOf(execution, "traffic", unknown))) << unknown;
 }
 
 struct RecordedCollectives : RecordedSteps, ::testing::WithParamInterface<bool> {};

@@ -33,6 +33,8 @@ TEST_F(RuleMatcherTest, KnowsTheNamesThatScriptsUse) {
   EXPECT_EQ(matcher.meaningOf(event("ncclDevKernel_AllReduce_Sum(x)", "kernel")).kind,
             model::StepKind::globalExchange);
   EXPECT_EQ(matcher.meaningOf(event("Memcpy HtoD", "gpu_memcpy")).kind, model::StepKind::streamCopy);
+  EXPECT_EQ(matcher.meaningOf(event("Memcpy HtoD", "gpu_memcpy")).copiesIn, true);
+  EXPECT_EQ(matcher.meaningOf(event("CopyDeviceToHost", "gpu_memcpy")).copiesIn, false);
   const Meaning other = matcher.meaningOf(event("aten::mm", "cpu_op"));
   EXPECT_FALSE(other.pass || other.stage || other.kind || other.step);
 }

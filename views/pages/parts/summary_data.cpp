@@ -65,11 +65,14 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
   if (!catalog.devices.empty()) {
     const model::Device& device = catalog.devices.front();
     const std::int64_t used = catalog.target.devicesUsed;
+    const QString all = QObject::tr("%1 × %2").arg(catalog.target.devices).arg(text(device.kind));
+    // No stage of a recorded trace means only that its passes were not recognised.
+    const bool known = used > 0 || !catalog.measured();
     add(QObject::tr("Devices"),
-        (used == 1 ? QObject::tr("%1 × %2, %3 holds a stage") : QObject::tr("%1 × %2, %3 hold a stage"))
-            .arg(catalog.target.devices)
-            .arg(text(device.kind))
-            .arg(used));
+        !known ? all
+               : (used == 1 ? QObject::tr("%1, %2 holds a stage") : QObject::tr("%1, %2 hold a stage"))
+                     .arg(all)
+                     .arg(used));
     add(QObject::tr("Clock"), text(device.clock));
     if (device.units > 1)
       add(QObject::tr("Per device"),
