@@ -134,7 +134,8 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
   return table;
 }
 
-/// A recorded trace states the sizes of some transfers only, so no bytes mean there that nothing is known.
+/// A recorded trace, or a configuration of costs, states the sizes of some transfers only, so no bytes mean
+/// there that nothing is known.
 SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded, bool measured) {
   SectionTable table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
@@ -147,13 +148,12 @@ SectionTable trafficTable(const Execution& e, const Words& words, const Recorded
       {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name};
-    const bool known = words.bytes && recorded.placements;
     const auto cell = [&](base::Bytes bytes, bool isKnown) {
-      return isKnown && (bytes.count > 0 || !measured) ? Cell(bytes.count) : Cell();
+      return isKnown && (bytes.count > 0 || (words.bytes && !measured)) ? Cell(bytes.count) : Cell();
     };
     for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn})
-      row.push_back(cell(bytes, known && recorded.steps));
-    for (const base::Bytes bytes : {d.globalIn, d.globalOut}) row.push_back(cell(bytes, known));
+      row.push_back(cell(bytes, recorded.placements && recorded.steps));
+    for (const base::Bytes bytes : {d.globalIn, d.globalOut}) row.push_back(cell(bytes, recorded.placements));
     table.rows.push_back(std::move(row));
   }
   return table;

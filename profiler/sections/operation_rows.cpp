@@ -63,8 +63,9 @@ Cell integerOf(std::int64_t value) {
   return Cell(value);
 }
 
-/// Decides whether to show a sum over all operations. Devices of tiles show it even if it is 0.
-bool isShownSum(const Words& words, std::int64_t sum) {
+/// Decides whether a sum over all operations is known. Devices of tiles have it even if it is 0. Of other
+/// devices 0 means that nothing is known, because their model has no such figure.
+bool isKnownSum(const Words& words, std::int64_t sum) {
   return words.tiles || sum != 0;
 }
 
@@ -124,8 +125,8 @@ class OperationTable {
     for (const SectionColumn& column :
          {SectionColumn{"compute_cycles", "Compute", Format::ticks, ""},
           SectionColumn{"exchange_cycles", words_.exchange, Format::ticks, "within the chip, and collectives",
-                        isShownSum(words_, whole_.exchange.count)},
-          SectionColumn{"sync_cycles", "Sync", Format::ticks, "", isShownSum(words_, whole_.sync.count)},
+                        isKnownSum(words_, whole_.exchange.count)},
+          SectionColumn{"sync_cycles", "Sync", Format::ticks, "", isKnownSum(words_, whole_.sync.count)},
           SectionColumn{"other_cycles", "Other", Format::ticks,
                         "copies from and to the host, and other steps", false},
           SectionColumn{"flops", "FLOP", Format::amount, "a multiply-add counts 2", whole_.flops > 0},
@@ -141,10 +142,10 @@ class OperationTable {
                         "mean ÷ slowest tile over the compute steps, weighted by time", false},
           SectionColumn{"programs", "Programs", Format::count, "each counts once", false},
           SectionColumn{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
-                        isShownSum(words_, whole_.code.count)},
+                        isKnownSum(words_, whole_.code.count)},
           SectionColumn{"always_live_bytes", "Tensors", Format::bytes,
                         "weights, optimizer state, accumulators, stashes",
-                        isShownSum(words_, whole_.weights.count)}})
+                        isKnownSum(words_, whole_.weights.count)}})
       table.columns.push_back(column);
   }
 
@@ -165,12 +166,13 @@ class OperationTable {
     for (const std::int64_t n : {cost.compute.count, cost.exchange.count, cost.sync.count, cost.other.count})
       cells.push_back(ifSteps(n));
     addRates(cost, cells);
-    cells.push_back(ifSteps(cost.exchanged.count));
+    cells.push_back(isKnownSum(words_, whole_.exchanged.count) ? ifSteps(cost.exchanged.count) : Cell());
     const auto balance = cost.tileBalance();
     cells.push_back(balance && words_.tiles ? Cell(*balance) : Cell());
     cells.push_back(ifSteps(cost.programs));
-    cells.push_back(integerOf(cost.code.count));
-    cells.push_back(integerOf(cost.weights.count));
+    for (const auto& [sum, own] :
+         {std::pair(whole_.code, cost.code), std::pair(whole_.weights, cost.weights)})
+      cells.push_back(isKnownSum(words_, sum.count) ? integerOf(own.count) : Cell());
     return cells;
   }
 
@@ -181,10 +183,10 @@ class OperationTable {
         steps_ && hasSeconds_ ? static_cast<double>(cost.total().count) / ticksPerSecond_ : 0;
     const bool rate = known && seconds > 0 && cost.flops > 0;
     const auto bytes = static_cast<double>(cost.operands.count);
-    cells.push_back(known ? Cell(cost.flops) : Cell());
+    cells.push_back(known && whole_.flops > 0 ? Cell(cost.flops) : Cell());
     cells.push_back(rate ? Cell(cost.flops / seconds) : Cell());
     cells.push_back(rate && peak_ > 0 ? Cell(cost.flops / seconds / peak_) : Cell());
-    cells.push_back(known ? integerOf(cost.operands.count) : Cell());
+    cells.push_back(known && whole_.operands.count > 0 ? integerOf(cost.operands.count) : Cell());
     cells.push_back(known && bytes > 0 ? Cell(cost.flops / bytes) : Cell());
   }
 

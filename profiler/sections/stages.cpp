@@ -215,7 +215,7 @@ SectionTable boundaryTable(const StagesReport& r, const Words& words) {
   for (const analysis::BoundaryReport& b : r.boundaries) {
     table.rows.push_back({static_cast<std::int64_t>(b.fromStage), static_cast<std::int64_t>(b.toStage),
                           model::toString(b.kind), b.tensor, words.bytes ? Cell(b.shape) : Cell(),
-                          words.bytes ? Cell(b.bytes.count) : Cell(), b.ticks.count});
+                          words.bytes || b.bytes.count > 0 ? Cell(b.bytes.count) : Cell(), b.ticks.count});
   }
   hideUnused(table, {"shape", "bytes"});
   return table;

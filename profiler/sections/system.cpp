@@ -88,11 +88,14 @@ SectionTable linkTable(const analysis::SystemUse& use, const Words& words) {
   for (const analysis::LinkUse* each : usedFirst) {
     const analysis::LinkUse& link = *each;
     const bool ran = use.run.valid() && link.known;
-    // Traces may record messages without their size.
-    const bool sized = words.bytes && (link.bytes.count > 0 || link.transfers == 0);
-    table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond),
+    // Costs are no seconds.
+    const auto rateCell = [&](double bytesPerSecond) { return words.bytes ? rate(bytesPerSecond) : Cell(); };
+    // Traces may record messages without their size, and the costs of a configuration have sizes only where
+    // it states them.
+    const bool sized = link.bytes.count > 0 || (words.bytes && link.transfers == 0);
+    table.rows.push_back({link.from, link.to, link.name, rateCell(link.bytesPerSecond),
                           ran && sized ? Cell(link.bytes.count) : Cell(), ran ? Cell(link.transfers) : Cell(),
-                          ran ? Cell(link.share) : Cell(), rate(link.rate)});
+                          ran ? Cell(link.share) : Cell(), rateCell(link.rate)});
   }
   return table;
 }

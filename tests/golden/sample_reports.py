@@ -11,6 +11,7 @@ sample_reports.py [--together] PIPESCOPE SAMPLE.toml|TRACE [OPTION…] runs the 
 - every table is written as CSV with as many cells in each row as its header has;
 - without a call (which a run with --require-fit may end with), the sections about time have no figure, and a check of one
   ends with status 2;
+- on the system `fixed` no figure of bytes or FLOP is a number;
 - `plan --present` says the rate, and how long each stage is occupied, of a sample that runs as its file says.
 With --together, all sections are printed at once only and no table as CSV, because each takes a process of its own.
 """
@@ -182,6 +183,12 @@ def wrong_without_placements(reports, report):
     return found
 
 
+def wrong_costs(report):
+    """On the system `fixed` times are costs, and nothing is known of memory, work or sizes that the file does not state."""
+    return [f"{path} is {value}, but the configuration states only costs" for path, key, value, _ in members(report)
+            if is_type(value, "number") and ("byte" in key or "flop" in key)]
+
+
 def wrong_alone(reports, report):
     found = []
     for section, content in report.items():
@@ -221,6 +228,8 @@ def main():
         wrong += wrong_names(report)
         if not together:
             wrong += wrong_alone(reports, report) + wrong_tables(reports, report)
+        if report["summary"]["system"] == "fixed":
+            wrong += wrong_costs(report)
         if "off" in options:
             wrong += wrong_without_placements(reports, report)
         if report["execution"]["total_cycles"] is None:
