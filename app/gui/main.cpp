@@ -128,7 +128,7 @@ class Windows {
     if (!options_.page.isEmpty() && !wanted) window.showPage(options_.page);
     if (profile.isEmpty() && wanted) workbench().newRun();
     if (profile.isEmpty()) return window;
-    if (wanted) editOnceOpen(window);
+    if (wanted && !shell::MainWindow::runs(profile)) editOnceOpen(window);
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
       QObject::connect(&window.session(), &shell::ProfileSession::opened, &window,
                        [this, &window] { goToTime(window); });
@@ -148,7 +148,7 @@ class Windows {
       return own.isEmpty() ? window.comparison().error() : own;
     };
     return {[this, &window, errorOf]() -> QWidget* {
-              if (options_.page != kWorkbench || !errorOf().isEmpty())
+              if ((options_.page != kWorkbench && !workbench_) || !errorOf().isEmpty())
                 return window.isSettled() ? static_cast<QWidget*>(&window) : nullptr;
               return workbench_ && workbench_->isSettled() ? workbench_.get() : nullptr;
             },
@@ -167,6 +167,8 @@ class Windows {
     QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
     QObject::connect(&window, &shell::MainWindow::newRunRequested, &window, [this] { workbench().newRun(); });
+    QObject::connect(&window, &shell::MainWindow::configurationGiven, &window,
+                     [this](const QString& file) { workbench().openConfiguration(file); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
                      [this, &window] { edit(window); });
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {

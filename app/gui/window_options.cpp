@@ -137,7 +137,9 @@ QString helpText() {
   QString text = QStringLiteral(
       "usage: pipescope-gui [PROFILE …] [options]\n\n"
       "Shows profiles that pipescope run has recorded, also while a run is still writing them. Each profile "
-      "has a window of its own.\n\n");
+      "has a window of its own. A trace of another tool is imported first. A configuration (.toml) or a "
+      "model "
+      "(.onnx) opens in the workbench, where it can be changed and run.\n\n");
   for (const Definition& d : kDefinitions) {
     const QString option = QStringLiteral("--%1 %2").arg(QLatin1String(d.name), QLatin1String(d.value));
     text += QStringLiteral("  %1%2\n").arg(option, -22).arg(QString::fromUtf8(d.help));

@@ -413,6 +413,19 @@ TEST_F(WindowTest, DroppedFilesAreOpened) {
   EXPECT_FALSE(other.isAccepted());
 }
 
+TEST_F(WindowTest, ConfigurationsAndModelsAreGivenToTheWorkbench) {
+  QSignalSpy given(window.get(), &shell::MainWindow::configurationGiven);
+  const QString before = window->session().path();
+  for (const char* name : {"mine.toml", "MODEL.ONNX"}) {
+    window->open(QStringLiteral("/nowhere/") + QLatin1String(name));
+    ASSERT_EQ(given.count(), 1) << name;
+    EXPECT_EQ(given.takeFirst().at(0).toString(), QStringLiteral("/nowhere/") + QLatin1String(name));
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->session().path(), before);
+  EXPECT_EQ(window->notice(), QString());
+}
+
 TEST_F(WindowTest, RecentFilesAreKeptOnceAndInOrder) {
   shell::WindowSettings settings;
   for (int i = 0; i < 20; ++i) settings.addRecentFile(QStringLiteral("/p/%1.pop").arg(i));

@@ -172,7 +172,15 @@ void MainWindow::makePages(const PageRegistry& registry) {
 }
 
 void MainWindow::open(const QString& path, const QString& executable) {
-  session_->open(path, executable);
+  if (runs(path)) {
+    Q_EMIT configurationGiven(path);
+  } else {
+    session_->open(path, executable);
+  }
+}
+bool MainWindow::runs(const QString& path) {
+  return path.endsWith(QLatin1String(".toml"), Qt::CaseInsensitive) ||
+         path.endsWith(QLatin1String(".onnx"), Qt::CaseInsensitive);
 }
 void MainWindow::openSource(OpenedSource source, const QString& title) {
   session_->openSource(std::move(source), title);

@@ -30,6 +30,9 @@ class MainWindow : public QMainWindow {
   MainWindow(const PageRegistry& registry, Palette& palette, Opener opener, QWidget* parent = nullptr);
   ~MainWindow() override;
 
+  /// True for a configuration or an ONNX model, by its name: profiles and traces are known by their content,
+  /// but any text may be a configuration.
+  static bool runs(const QString& path);
   void open(const QString& path, const QString& executable = {});
   /// Makes the demo profile and calls back with its path, or with the error.
   using Demo = std::function<void(std::function<void(base::Result<QString>)>)>;
@@ -74,6 +77,8 @@ class MainWindow : public QMainWindow {
  Q_SIGNALS:
   void newWindowRequested();
   void newRunRequested();
+  /// The file to open runs, and is no profile.
+  void configurationGiven(const QString& file);
   /// The settings of the window's profile are wanted in the workbench.
   void runAgainRequested();
   void closed();

@@ -34,7 +34,8 @@ void WindowDialogs::chooseFile() {
   auto* dialog =
       new QFileDialog(&window_, tr("Open a profile"), window_.settings().value(kOpenFolder).toString(),
                       tr("Profiles and traces (*.pop *.json *.json.gz *.zip *.tar *.tar.gz *.tgz *.csv *.et "
-                         "*.pftrace *.perfetto-trace);;All files (*)"));
+                         "*.pftrace *.perfetto-trace);;Configurations and models to run (*.toml "
+                         "*.onnx);;All files (*)"));
   dialog->setFileMode(QFileDialog::ExistingFile);
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
     window_.settings().setValue(kOpenFolder, QFileInfo(path).path());
