@@ -249,7 +249,9 @@ class SummaryPage : public shell::Page {
                   samples = text(geometry::groupedNumber(content.execution.samples));
     // Costs and traces of other programs do not say how many samples a call has.
     const QString call = content.execution.samples > 0
-                             ? tr("last call: %1 samples in %2").arg(samples, took)
+                             ? (content.execution.samples == 1 ? tr("last call: %1 sample in %2")
+                                                               : tr("last call: %1 samples in %2"))
+                                   .arg(samples, took)
                              : tr("last call: %1; its number of samples is not known").arg(took);
     const double step = content.stages->lost.step;
     if (content.ran && !(rate > 0) && step > 0) {

@@ -145,6 +145,7 @@ std::optional<double> CallMetrics::accuracy() const {
 
 std::string CallMetrics::basis() const {
   const std::int64_t all = facts_.microBatchSize * facts_.microBatches * facts_.iterations * facts_.replicas;
+  if (all == 1 && facts_.output.mode != OutputRule::Mode::sum) return "the only sample of the call";
   switch (facts_.output.mode) {
     case OutputRule::Mode::all:
       return fmt::format("all {} samples of the call (output mode all)", groupedText(all));

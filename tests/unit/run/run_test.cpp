@@ -75,6 +75,13 @@ TEST_F(RunTest, MetricsComeFromTheRowsReturnedAndSaySo) {
             "last training call: all 800 samples of the call (output mode all)");
   EXPECT_EQ(basis({{"training.output_mode", "final"}})["final_accuracy"],
             "last training call: the last micro-batch's 40 of the call's 800 samples (output mode final)");
+  EXPECT_EQ(basis({{"training.micro_batch_size", "1"},
+                   {"training.gradient_accumulation", "1"},
+                   {"training.device_iterations", "1"},
+                   {"data.samples", "2"},
+                   {"execution.mode", "training"},
+                   {"execution.strategy", "sharded"}})["final_loss"],
+            "last training call: the only sample of the call");
   auto everyFive = basis({{"training.output_mode", "every_n"}, {"training.output_period", "5"}});
   EXPECT_EQ(everyFive["final_accuracy"],
             "last training call: 160 of the call's 800 samples (output mode every_n, period 5)");
