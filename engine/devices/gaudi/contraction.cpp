@@ -75,12 +75,11 @@ Operands operandsOf(const Contraction& work) {
 /// whose operands fit like that.)
 std::int64_t groupReads(const Card& card, const Geometry& geometry, std::int64_t batch, double left,
                         double right) {
-  if (card.sramGroupBytes == 0) return -1;
-  const auto groups = static_cast<double>(card.sramGroups()),
-             together = static_cast<double>(geometry.together);
+  if (card.sramGroups == 1) return -1;
+  const auto groups = static_cast<double>(card.sramGroups), together = static_cast<double>(geometry.together);
   const double sharing = std::max(1.0, groups / together), products = std::max(1.0, together / groups);
   const double held = std::min(left / sharing + right, left + right / sharing) / static_cast<double>(batch);
-  if (held * products > static_cast<double>(card.sramGroupBytes)) return -1;
+  if (held * products > static_cast<double>(card.sramBytes) / groups) return -1;
   return static_cast<std::int64_t>(std::min(left + sharing * right, sharing * left + right));
 }
 

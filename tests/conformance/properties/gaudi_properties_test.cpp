@@ -104,7 +104,7 @@ TEST(GaudiProperties, TwiceAsMuchOfAnythingIsNeverSlower) {
       "hbm",       "hbm_effective", "dma_bandwidth", "host_bandwidth", "tpc_local_memory",
       "port_rate"};
   static constexpr const char* kResourcesOfGaudi3[] = {"sram_write_bandwidth", "shared_sram_bandwidth",
-                                                       "shared_sram_write_bandwidth", "sram_group"};
+                                                       "shared_sram_write_bandwidth"};
   ModelDice dice(3);
   for (int i = 0; i < models(); ++i) {
     const std::string card = dice.oneOf<const char*>({"gaudi", "gaudi2", "gaudi3"});
