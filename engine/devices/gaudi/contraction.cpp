@@ -114,7 +114,8 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   kernel.groupBytes = groupReads(card, geometry, product.batch, operands.left, operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
-  // each slice. (X: the other half takes in the slices that come next, as in sram_traffic.cpp.)
+  // each slice. (X: the other half takes in the slices that come next: both sides
+  // are double-buffered, docs.habana.ai.)
   const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
   const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
   const double sums = operands.result / size * static_cast<double>(sizeof(float));
