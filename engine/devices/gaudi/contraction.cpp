@@ -94,7 +94,7 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   PIPESCOPE_TRY(checkElements("size of the kernel", work.kernel, context));
   PIPESCOPE_TRY(checkComputes(work.type, context));
   if (card.macs(work.type) == 0) {
-    return base::refused(
+    return base::badInput(
         fmt::format("{}: the MME of {} does not multiply {}; use --precision bfloat16 or float32.",
                     context.what, card.name, toString(work.type)));
   }
