@@ -7,7 +7,10 @@ namespace pipescope::emulate {
 double HostModel::crowding(std::int64_t replicas) const {
   if (cores <= 0) return 1;
   const std::int64_t sharing = processes > 0 ? std::min(processes, replicas) : replicas;
-  return std::max(1.0, static_cast<double>(sharing * (1 + loaderWorkers)) / static_cast<double>(cores));
+  // A process that only waits for its workers leaves its core to them.
+  const bool works = loaderWorkers == 0 || secondsPerStep > 0 || secondsPerSample > 0;
+  const std::int64_t busy = sharing * (loaderWorkers + (works ? 1 : 0));
+  return std::max(1.0, static_cast<double>(busy) / static_cast<double>(cores));
 }
 
 double HostModel::stepSeconds(std::int64_t samples, std::int64_t replicas) const {

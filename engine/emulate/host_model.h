@@ -32,7 +32,7 @@ struct HostModel {
   double preparedPerSecond(std::int64_t replicas) const;
 
  private:
-  /// How much slower each process runs because there are fewer cores than processes.
+  /// How much slower each process runs because there are fewer cores than processes that work.
   double crowding(std::int64_t replicas) const;
 };
 

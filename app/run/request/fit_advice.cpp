@@ -8,6 +8,7 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/float8_request.h"
+#include "engine/compile/block_pattern.h"
 #include "profiler/base/byte_text.h"
 
 namespace pipescope::app {
@@ -19,6 +20,35 @@ using config::Configuration;
 struct Change {
   std::string key, value;
 };
+
+/// The name with a "*" in the place of each number.
+std::string withoutNumbers(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) pattern += c;
+    if (digit && !pattern.ends_with('*')) pattern += '*';
+  }
+  return pattern;
+}
+
+/// Patterns that name these operators of the graph and no others, as few as repeated blocks allow.
+std::vector<std::string> patternsOf(const std::vector<std::string>& names, const graph::Graph& graph) {
+  const std::set<std::string> wanted(names.begin(), names.end());
+  const auto namesOthers = [&](const std::string& pattern) {
+    return std::ranges::any_of(graph.nodes(), [&](const graph::Node& node) {
+      return node.pass == model::Pass::forward && compile::namesBlock(pattern, node.name) &&
+             !wanted.contains(node.name);
+    });
+  };
+  std::vector<std::string> patterns;
+  for (const std::string& name : names) {
+    const std::string pattern = withoutNumbers(name);
+    if (std::ranges::find(patterns, pattern) == patterns.end())
+      patterns.push_back(namesOthers(pattern) ? name : pattern);
+  }
+  return patterns;
+}
 
 /// The last result of each block but the last: what is kept if each block is computed again by itself.
 std::string endsOfBlocks(const graph::Graph& graph) {
@@ -33,8 +63,10 @@ std::string endsOfBlocks(const graph::Graph& graph) {
       ends[static_cast<std::size_t>(found - blocks.begin())] = node.name;
     }
   }
+  if (!ends.empty()) ends.pop_back();
   std::string list;
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) list += (list.empty() ? "\"" : ", \"") + ends[i] + "\"";
+  for (const std::string& pattern : patternsOf(ends, graph))
+    list += (list.empty() ? "\"" : ", \"") + pattern + "\"";
   return list.empty() ? "" : "[" + list + "]";
 }
 
@@ -118,7 +150,7 @@ std::int64_t missingOf(const devices::LoweredMemory& memory, const devices::Memo
 
 /// Long lists are cut.
 std::string shown(const std::string& value) {
-  constexpr std::size_t most = 60;
+  constexpr std::size_t most = 200;
   if (value.size() <= most) return value;
   const auto count = std::ranges::count(value, ',') + 1;
   return value.substr(0, value.find(',')) + fmt::format(", …] with the last results of {} blocks", count);

@@ -56,7 +56,7 @@ base::Result<devices::Float8Support> float8SupportOf(const Configuration& c) {
   options.userFolder = userConfigurationFolder();
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(c.text("system.name"), options));
   if (const auto support = system->float8()) return *support;
-  return base::refused(
+  return base::badInput(
       fmt::format("execution.precision is float8, but the devices of system {} do not multiply float8; {} "
                   "do. Choose one of them with --system, or --precision float16 or bfloat16.",
                   system->name(), chipsWithFloat8(options)));

@@ -72,7 +72,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.sharedSramBytesPerSecond = read.positiveOr("shared_sram_bandwidth", "B/s", card.sramBytesPerSecond);
   card.sharedSramWriteBytesPerSecond =
       read.positiveOr("shared_sram_write_bandwidth", "B/s", card.sramWriteBytesPerSecond);
-  card.sramGroupBytes = read.countOr("sram_group", "B", kMemory, 0);
+  card.sramGroups = read.countOr("sram_groups", "groups", 4096, 1);
   card.hbmBytes = read.count("hbm", "B", kMemory);
   card.hbmReserved = static_cast<std::int64_t>(read.notNegative("hbm_reserved", "B"));
   card.hbmBytesPerSecond = read.positive("hbm_bandwidth", "B/s");

@@ -39,9 +39,9 @@ struct Card {
   // Memory rates. "Effective" is what kernels reach.
   std::int64_t sramBytes = 1, hbmBytes = 1, hbmReserved = 0, cacheLine = 1;
   double hbmBytesPerSecond = 1, hbmEffective = 1;
-  /// SRAM may lie in parts beside groups of engines. The first rates are those of all engines with their own
-  /// part, the others those of engines with all parts.
-  std::int64_t sramGroupBytes = 0;  ///< one part; 0: all of SRAM is equally far
+  /// SRAM may lie in equal parts beside groups of engines. The first rates are those of all engines with
+  /// their own part, the others those of engines with all parts.
+  std::int64_t sramGroups = 1;  ///< 1: all of SRAM is equally far
   double sramBytesPerSecond = 1, sramWriteBytesPerSecond = 1;
   double sharedSramBytesPerSecond = 1, sharedSramWriteBytesPerSecond = 1;
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
@@ -59,10 +59,6 @@ struct Card {
 
   /// Multiply-adds per cycle for products in this type; 0: the card does not compute in it.
   std::int64_t macs(ElementType type) const;
-  /// Groups of engines with a part of SRAM of their own.
-  std::int64_t sramGroups() const {
-    return sramGroupBytes > 0 ? std::max<std::int64_t>(1, sramBytes / sramGroupBytes) : 1;
-  }
   std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
   base::Timebase timebase() const { return {kTicksPerSecond}; }
 };

@@ -75,12 +75,11 @@ Operands operandsOf(const Contraction& work) {
 /// whose operands fit like that.)
 std::int64_t groupReads(const Card& card, const Geometry& geometry, std::int64_t batch, double left,
                         double right) {
-  if (card.sramGroupBytes == 0) return -1;
-  const auto groups = static_cast<double>(card.sramGroups()),
-             together = static_cast<double>(geometry.together);
+  if (card.sramGroups == 1) return -1;
+  const auto groups = static_cast<double>(card.sramGroups), together = static_cast<double>(geometry.together);
   const double sharing = std::max(1.0, groups / together), products = std::max(1.0, together / groups);
   const double held = std::min(left / sharing + right, left + right / sharing) / static_cast<double>(batch);
-  if (held * products > static_cast<double>(card.sramGroupBytes)) return -1;
+  if (held * products > static_cast<double>(card.sramBytes) / groups) return -1;
   return static_cast<std::int64_t>(std::min(left + sharing * right, sharing * left + right));
 }
 
@@ -95,7 +94,7 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   PIPESCOPE_TRY(checkElements("size of the kernel", work.kernel, context));
   PIPESCOPE_TRY(checkComputes(work.type, context));
   if (card.macs(work.type) == 0) {
-    return base::refused(
+    return base::badInput(
         fmt::format("{}: the MME of {} does not multiply {}; use --precision bfloat16 or float32.",
                     context.what, card.name, toString(work.type)));
   }
@@ -115,7 +114,8 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   kernel.groupBytes = groupReads(card, geometry, product.batch, operands.left, operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
-  // each slice. (X: the other half takes in the slices that come next, as in sram_traffic.cpp.)
+  // each slice. (X: the other half takes in the slices that come next: both sides
+  // are double-buffered, docs.habana.ai.)
   const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
   const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
   const double sums = operands.result / size * static_cast<double>(sizeof(float));

@@ -6,7 +6,7 @@ namespace pipescope::devices::gaudi {
 base::Result<EngineKernel> lower(const ops::HostCopy& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of bytes", {work.bytes.count}, context));
   if (work.remote) {
-    return base::refused(
+    return base::badInput(
         context.what +
         ": Gaudis have no streaming memory besides their HBM; leave optimizer state and activations "
         "on the device.");

@@ -63,17 +63,17 @@ base::Status checkElements(const std::string& extent, const std::vector<std::int
 
 base::Status checkComputes(ElementType type, const GaudiLoweringContext& context) {
   if (type == ElementType::float16 && context.card.macsFp16 == 0) {
-    return base::refused(
+    return base::badInput(
         fmt::format("{}: {} does not compute in float16; use --precision bfloat16 or float32.", context.what,
                     context.card.name));
   }
   if (graph::isFloat8(type) && context.card.macsFp8 == 0) {
-    return base::refused(fmt::format("{}: {} does not compute in {}; use --precision bfloat16 or float32.",
-                                     context.what, context.card.name, toString(type)));
+    return base::badInput(fmt::format("{}: {} does not compute in {}; use --precision bfloat16 or float32.",
+                                      context.what, context.card.name, toString(type)));
   }
   if (type != ElementType::float64) return {};
-  return base::refused(fmt::format("{}: Gaudis do not compute in {}; use --precision bfloat16 or float32.",
-                                   context.what, toString(type)));
+  return base::badInput(fmt::format("{}: Gaudis do not compute in {}; use --precision bfloat16 or float32.",
+                                    context.what, toString(type)));
 }
 
 }  // namespace pipescope::devices::gaudi

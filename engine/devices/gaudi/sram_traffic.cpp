@@ -8,10 +8,6 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Slices in SRAM: an engine reads one while the next arrives, and writes one while the one before it leaves.
-/// (X: both sides are double-buffered, docs.habana.ai.)
-constexpr std::int64_t kSlicesInSram = 4;
-
 class TrafficCounter {
  public:
   TrafficCounter(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
@@ -100,10 +96,10 @@ class TrafficCounter {
     traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
   }
 
+  /// The size of a slice does not follow that of SRAM: a card with less could gain by smaller slices only
+  /// what a card with more could gain as well.
   std::int64_t slicesOf(std::int64_t bytes) const {
-    const std::int64_t slice =
-        std::max<std::int64_t>(1, std::min(card_.sramBytes / kSlicesInSram, card_.sliceBytes));
-    return std::max<std::int64_t>(1, (bytes + slice - 1) / slice);
+    return std::max<std::int64_t>(1, (bytes + card_.sliceBytes - 1) / card_.sliceBytes);
   }
 
   /// A kernel that continues with what the one before it made takes it through SRAM, slice by slice.

@@ -18,8 +18,8 @@ struct CallArgument {
   bool needed = false;  ///< after the call
 };
 
-/// The arguments in the order of their first use, which is the same in all calls of a function. Tensors in
-/// streaming memory are none.
+/// The arguments in the order of their first use. A call may have fewer than another one of its function,
+/// which keeps a result for a later pass. Tensors in streaming memory are none.
 std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const compile::TensorUses& uses,
                                       const compile::PassPlan& pass, const compile::PlanCall& call);
 

@@ -10,8 +10,8 @@ namespace pipescope::devices::ipu {
 base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringContext& context) {
   PIPESCOPE_ASSIGN(ConvShape shape, shapeOf(work, context.what));
   if (shape.quarter && context.chip.ampQuarter == 0) {
-    return base::refused(fmt::format("{}: {} does not multiply {}; use float16 or float32.", context.what,
-                                     context.chip.name, graph::toString(work.type)));
+    return base::badInput(fmt::format("{}: {} does not multiply {}; use float16 or float32.", context.what,
+                                      context.chip.name, graph::toString(work.type)));
   }
   shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
   shape.trained = shape.trained && context.jointPlans;

@@ -14,6 +14,7 @@ namespace {
 using compile::PassPlan;
 using compile::PlanCall;
 using compile::PlanOperator;
+using compile::PlanTensorId;
 using compile::StagePlan;
 
 /// A proposed call with its arguments.
@@ -23,7 +24,22 @@ struct Candidate {
   const PlanCall* call;
   std::size_t position;  ///< of its first operator in the device's program
   std::vector<CallArgument> arguments;
+  /// The inputs and outputs of its operators, each as the tensor whose memory it uses. All calls of a
+  /// function have as many.
+  std::vector<PlanTensorId> operands;
 };
+
+std::vector<PlanTensorId> operandsOf(const compile::TensorUses& uses, const PassPlan& pass,
+                                     const PlanCall& call) {
+  std::vector<PlanTensorId> operands;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    for (const auto* list :
+         {&pass.operators[call.first + i].inputs, &pass.operators[call.first + i].outputs}) {
+      for (const PlanTensorId id : *list) operands.push_back(uses.root(id));
+    }
+  }
+  return operands;
+}
 
 struct OperatorBytes {
   std::int64_t code = 0;       ///< of one copy, on all tiles
@@ -106,21 +122,26 @@ base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLo
   return program;
 }
 
-/// Argument k needs no copy if all calls use the same tensor for it.
-bool isShared(const std::vector<Candidate>& calls, std::size_t k) {
-  return std::ranges::all_of(calls, [&](const Candidate& each) {
-    return each.stage == calls.front().stage && each.arguments.size() == calls.front().arguments.size() &&
-           each.arguments[k].root == calls.front().arguments[k].root;
-  });
+/// An argument needs no copy if all calls use the same tensor wherever this call does. A layer and its
+/// recomputed forward pass read the same weights.
+bool isShared(const std::vector<Candidate>& calls, const Candidate& own, PlanTensorId root) {
+  for (std::size_t k = 0; k < own.operands.size(); ++k) {
+    if (own.operands[k] != root) continue;
+    const bool same = std::ranges::all_of(calls, [&](const Candidate& each) {
+      return each.stage == own.stage && each.operands.size() == own.operands.size() &&
+             each.operands[k] == root;
+    });
+    if (!same) return false;
+  }
+  return true;
 }
 
 OutlinedCall outlinedCall(const std::vector<Candidate>& calls, std::size_t index) {
   const Candidate& own = calls[index];
   OutlinedCall call{own.call->function, own.call->name, own.call->first, own.call->count, index == 0, {}, {}};
   call.copies.resize(call.count);
-  for (std::size_t k = 0; k < own.arguments.size(); ++k) {
-    if (isShared(calls, k)) continue;
-    const CallArgument& argument = own.arguments[k];
+  for (const CallArgument& argument : own.arguments) {
+    if (isShared(calls, own, argument.root)) continue;
     const bool read = argument.firstRead != CallArgument::kNever,
                made = argument.lastMade != CallArgument::kNever;
     if (read) {
@@ -183,7 +204,8 @@ base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& s
           uses.try_emplace(each.stage, *each.stage, std::vector<compile::BoundaryTensor>()).first;
       functions[call.function].push_back({each.stage, each.pass, &call,
                                           program.begin.at(each.pass) + call.first,
-                                          argumentsOf(*each.stage, found->second, *each.pass, call)});
+                                          argumentsOf(*each.stage, found->second, *each.pass, call),
+                                          operandsOf(found->second, *each.pass, call)});
     }
   }
   for (const auto& [name, calls] : functions) {

@@ -171,5 +171,46 @@ TEST(Functions, AreNotMadeWhereArgumentsAreLargerThanCode) {
   EXPECT_EQ(alwaysLive(proposed), alwaysLive(plain));
 }
 
+/// A layer and its repetition with the same weight. The repetition keeps a result for later.
+TEST(Functions, DoNotCopyWhatAllCallsRead) {
+  StageMaker make(0, 0);
+  const ElementType type = ElementType::float16;
+  const std::int64_t width = 2048;
+  const auto tensor = [&](const std::string& name, TensorUse use, std::int64_t rows) {
+    return make.tensor(name, {rows, width}, use, type);
+  };
+  const auto weight = tensor("weight", TensorUse::weight, width), x = tensor("x", TensorUse::input, 64),
+             late = tensor("late", TensorUse::activation, 64);
+  PlanTensorId kept;
+  for (const std::string call : {"forward", "again"}) {
+    const auto y = tensor(call + "/y", TensorUse::activation, 64),
+               z = tensor(call + "/z", TensorUse::activation, 64);
+    make.add(Pass::forward, call + "/linear", "Gemm", {{product(64, width, width, type), 1, ""}}, {x, weight},
+             {y});
+    make.add(Pass::forward, call + "/relu", "Relu",
+             {{ops::Map{ops::MapFunction::relu, 64 * width, 1, type, false}, 1, ""}}, {y}, {z});
+    make.add(Pass::forward, call + "/end", "Relu",
+             {{ops::Map{ops::MapFunction::relu, 64 * width, 1, type, true}, 1, ""}}, {z},
+             {tensor(call + "/end", TensorUse::activation, 64)});
+    kept = y;
+  }
+  make.add(Pass::forward, "later", "Relu",
+           {{ops::Map{ops::MapFunction::relu, 64 * width, 1, type, true}, 1, ""}}, {kept}, {late});
+  StagePlan stage = make.stage();
+  stage.passes[0].calls = {{"layer/function", "forward", 0, 2}, {"layer/function", "again", 3, 2}};
+  const LoweredDevice outlined = lowerOnMk2(stage);
+  EXPECT_EQ(claimOf(outlined, "outline").changes, 2);
+  // The weights are not copied into the function, however large they are. Only results are copied out of it.
+  for (const LoweredVariable& variable : outlined.memory.front().variables)
+    EXPECT_NE(variable.name, "layer/function/arguments") << variable.bytes.count;
+  int in = 0, out = 0;
+  for (const LoweredStepMemory& step : outlined.memory.front().steps) {
+    in += step.name.find("/CopyIn/") != std::string::npos ? 1 : 0;
+    out += step.name.find("/CopyOut/") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(in, 0);
+  EXPECT_EQ(out, 3) << "both calls hand out the result of relu, and the repetition that of the product";
+}
+
 }  // namespace
 }  // namespace pipescope::devices::testing

@@ -1,5 +1,7 @@
 #pragma once
 // Cards, boxes and kernels for the tests of the Gaudi family.
+#include <utility>
+
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/gaudi/kernel.h"
@@ -23,7 +25,8 @@ inline gaudi::Fabric fabricOf(const std::string& system, int devices) {
 /// Lowers one piece of Work on a card.
 class CardLowering {
  public:
-  explicit CardLowering(const std::string& card) : card_(cardOf(card)), fabric_(card_) {}
+  explicit CardLowering(const std::string& card) : CardLowering(cardOf(card)) {}
+  explicit CardLowering(gaudi::Card card) : card_(std::move(card)), fabric_(card_) {}
   base::Result<gaudi::EngineKernel> tryLower(const ops::WorkItem& item) const {
     return gaudi::lowerWork(item, {.card = card_, .fabric = fabric_, .what = "layer"});
   }

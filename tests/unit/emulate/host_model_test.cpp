@@ -31,6 +31,10 @@ TEST(HostModel, ProcessesShareCores) {
   // Four of the eight are on another host.
   host.processes = 4;
   EXPECT_DOUBLE_EQ(host.stepSeconds(1, 8), 0.01);
+  // Processes without work of their own wait for their workers: on four cores, eight workers run at half
+  // speed.
+  const HostModel idle{.secondsPerLoad = 0.002, .loaderWorkers = 1, .cores = 4};
+  EXPECT_DOUBLE_EQ(idle.samplesPerSecond(8), 250);
   // A given rate is one of all its workers.
   const HostModel rate{.loaderRate = 800, .cores = 4};
   EXPECT_DOUBLE_EQ(rate.samplesPerSecond(8), 400);

@@ -1,5 +1,6 @@
 // Tests the advice for models that do not fit: each change that it names is applied, and its effect counted
 // anew from the tiles of the profile's memory.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -156,6 +157,45 @@ name = "pod4"
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(pastTheEnds(*again), found->all().count);
   EXPECT_LT(found->all().count, pastTheEnds(*compiled));
+}
+
+/// What is said can be copied into the configuration, also for a model of many blocks.
+TEST(FitAdvice, WritesTheEndsOfRepeatedBlocksAsPatterns) {
+  auto parsed = parseConfiguration(R"(
+[model]
+builder = "bert"
+layers = 24
+sequence = 512
+[execution]
+mode = "training"
+numerics = false
+precision = "bfloat16"
+[training]
+micro_batch_size = 512
+[data]
+dataset = "synthetic"
+[system]
+name = "gaudi"
+)",
+                                   "bert.toml");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto compiled = compileRun(*parsed);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  base::SerialExecutor serial;
+  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial);
+  const auto found = std::ranges::find(proposals, "execution.checkpoints", &FitProposal::key);
+  ASSERT_NE(found, proposals.end());
+  EXPECT_THAT(found->text(base::Bytes(1)),
+              ::testing::StartsWith("execution.checkpoints = [\"embeddings/norm\", "
+                                    "\"encoder/layer*/feed_forward/norm\"]: "));
+  config::Configuration written = *parsed;
+  std::string list = "\"embeddings/norm\"";
+  for (int layer = 0; layer < 24; ++layer)
+    list += fmt::format(", \"encoder/layer{}/feed_forward/norm\"", layer);
+  ASSERT_TRUE(written.setText("execution.checkpoints", "[" + list + "]", config::Origin::flag).ok());
+  const auto again = compileRun(written);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(bytesMissing(*again), found->missing) << "the patterns name each block's last result";
 }
 
 TEST(FitAdvice, IsSilentForAModelThatFits) {
