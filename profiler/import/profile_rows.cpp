@@ -347,6 +347,8 @@ struct ProfileRows::TraceRows {
       for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
         rows.passes_.addMessage(std::move(row), sends);
     }
+    if (const std::string group = filter.kernelGroupOf(meaning, event); !pass && !group.empty())
+      rows.passes_.addKernelCollective(group, {device, from, to});
     if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
