@@ -245,6 +245,21 @@ void addMemory(const Catalog& catalog, model::ExecutableId id, const Memory& all
   }
 }
 
+/// Finds the stage that takes longest in another replica, compared with the first one.
+void findSlowReplica(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
+  constexpr double kNoticeable = 1.05;
+  SlowReplica slowest{0, 0, {}, kNoticeable};
+  for (const auto& [place, time] : rows.times) {
+    const auto& [stage, replica] = place;
+    const auto first = rows.times.find({stage, 0});
+    if (first == rows.times.end() || first->second.ticks <= 0) continue;
+    const double ratio = time.ticks / first->second.ticks;
+    const model::Device* device = catalog.device(time.device);
+    if (ratio > slowest.ratio) slowest = {stage, replica, device == nullptr ? "" : device->name, ratio};
+  }
+  if (slowest.replica > 0) report.slowReplica = std::move(slowest);
+}
+
 }  // namespace
 
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
@@ -274,6 +289,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   addExchange(rows, catalog, report);
   compareStages(report);
   addWaits(rows, report);
+  findSlowReplica(rows, catalog, report);
   report.imbalance = imbalance(report, [](const StageReport& s) { return s.busy; });
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
   report.imbalanceBackward =
