@@ -37,10 +37,12 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 struct ReadTraces {
   Traces traces;
   std::vector<std::string> others;   ///< names of files that are no traces
+  std::string advice;                ///< what to do with the first of them; empty: not known
   std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 
 base::Status refuseOthers(const ReadTraces& read) {
+  if (!read.advice.empty()) return base::badInput(fmt::format("{} {}.", read.others.front(), read.advice));
   return base::badInput(
       fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
                   "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
@@ -63,9 +65,11 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   std::optional<ProgressPart> part;
   const auto take = [&](const TraceFile& file) -> base::Status {
     if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
-    PIPESCOPE_ASSIGN(
-        auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(), executor, *part));
+    std::string advice;
+    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(),
+                                           executor, *part, advice));
     if (trace == nullptr) {
+      if (result.others.empty()) result.advice = std::move(advice);
       result.others.push_back(file.name);
       // A file that the user names himself must be a trace.
       const bool named =

@@ -389,6 +389,13 @@ TEST_F(TraceImport, RefusesWithASentence) {
   EXPECT_NE(message({folder_ / "none.json"}).find("does not exist"), std::string::npos);
   EXPECT_NE(message({write("text.txt", "hello")}).find("is no trace that can be imported"),
             std::string::npos);
+  using namespace std::string_literals;
+  const std::pair<std::string, std::string> others[] = {
+      {"SQLite format 3\0"s, "is an SQLite database and no trace"},
+      {"\xff\xfe[\0]\0"s, "is text in UTF-16, in which traces cannot be imported: save it in UTF-8."},
+      {R"({"Type":59,"NvtxEvent":{"Text":"x"}})", "is what nsys export writes as JSON"}};
+  for (const auto& [content, sentence] : others)
+    EXPECT_NE(message({write("other", content)}).find("other " + sentence), std::string::npos) << sentence;
   EXPECT_NE(message({write("empty.json", "[]")}).find("hold no events"), std::string::npos);
   fs::create_directories(folder_ / "nothing");
   EXPECT_NE(message({folder_ / "nothing"}).find("holds no files"), std::string::npos);
