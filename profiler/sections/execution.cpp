@@ -134,7 +134,15 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
   return table;
 }
 
-SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded) {
+/// Most traces of other tools do not state bytes.
+bool statesTraffic(const Execution& e, const analysis::Catalog& catalog) {
+  return !catalog.measured() || std::ranges::any_of(e.devices, [](const DeviceExecution& d) {
+    const base::Bytes all[] = {d.streamIn, d.streamOut, d.exchangeIn, d.globalIn, d.globalOut};
+    return std::ranges::any_of(all, [](base::Bytes bytes) { return bytes.count > 0; });
+  });
+}
+
+SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded, bool stated) {
   SectionTable table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
   table.columns = {
       {"index", "Device", Format::index, ""},
@@ -146,7 +154,7 @@ SectionTable trafficTable(const Execution& e, const Words& words, const Recorded
       {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
     std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name};
-    const bool known = words.bytes && recorded.placements;
+    const bool known = words.bytes && recorded.placements && stated;
     for (const base::Bytes bytes : {d.streamIn, d.streamOut, d.exchangeIn})
       row.push_back(known && recorded.steps ? Cell(bytes.count) : Cell());
     for (const base::Bytes bytes : {d.globalIn, d.globalOut})
@@ -163,12 +171,15 @@ base::Result<Section> makeExecution(const Context& context) {
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool hypothetical = isHypothetical(*memory);
-  Section section{
-      "execution",
-      "Execution",
-      executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
-      {executionDeviceTable(e, context.catalog, words, recorded), trafficTable(e, words, recorded)},
-      {}};
+  Section section{"execution",
+                  "Execution",
+                  executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
+                  {executionDeviceTable(e, context.catalog, words, recorded),
+                   trafficTable(e, words, recorded, statesTraffic(e, context.catalog))},
+                  {}};
+  if (!statesTraffic(e, context.catalog))
+    section.remarks.push_back(
+        "The trace does not state how many bytes were moved, so the traffic is not known.");
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
         fmt::format("The profile leaves out {} replica{} because {} the same as a recorded one. Run with "
@@ -180,7 +191,7 @@ base::Result<Section> makeExecution(const Context& context) {
   if (e.total.count <= 0) {
     lack(section, kNothingRan);
   } else if (!recorded.placements) {
-    lack(section, kNothingPlaced);
+    lack(section, nothingPlaced(context.catalog));
   } else if (!recorded.steps) {
     lack(section, kNoSteps);
   }

@@ -241,7 +241,10 @@ base::Result<Section> makeStages(const Context& context) {
   if (report.slowReplica) section.remarks.push_back(slowReplicaText(*report.slowReplica));
   if (best->move) section.remarks.push_back(bestMoveText(*best));
   if (!report.lost.replayed) section.remarks.push_back(kNotReplayed);
-  if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
+  if (!ran)
+    lack(section, called ? nothingPlaced(context.catalog) : kNothingRan);
+  else if (context.catalog.measured() && report.stages.empty())
+    lack(section, kNoPassesRecognised);
   return section;
 }
 

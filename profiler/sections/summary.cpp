@@ -87,11 +87,6 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
                      use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
-constexpr const char* kNoPassesRecognised =
-    "No passes of pipeline stages were recognised in the trace, so the figures of stages are empty. The "
-    "sections kernels and collectives (page Recorded) show what accelerators did; import --rules names "
-    "passes.";
-
 SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
@@ -200,7 +195,7 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   if (!ran) lack(section, kNothingRan);
-  if (ran && !recorded.placements) lack(section, kNothingPlaced);
+  if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
   if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
