@@ -122,7 +122,8 @@ struct ProfileRows::TraceRows {
     const TraceProcess& process = trace.tables.processes[owner];
     std::string name = !process.labels.empty() ? process.labels
                        : !process.name.empty() ? process.name
-                                               : process.key;
+                       : !process.key.empty()  ? process.key
+                                               : "tracks without a process";
     if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
     const std::string kind = accelerators.empty()         ? "process"
                              : trace.isAccelerator(owner) ? "accelerator"

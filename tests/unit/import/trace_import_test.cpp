@@ -381,6 +381,17 @@ TEST_F(TraceImport, LeavesOtherFilesOfAFolderOut) {
   EXPECT_NE(nothing.error().message.find("notes.txt is no trace that can be imported"), std::string::npos);
 }
 
+TEST_F(TraceImport, SaysWhichDurationsCannotBeRead) {
+  const auto summary = import({write("durations.json", R"([{"ph":"X","name":"a","ts":5,"dur":Infinity},
+      {"ph":"X","name":"b","ts":6,"dur":-1},{"ph":"X","name":"c","ts":7,"dur":[1]},{"ph":"X","name":"d","ts":8,"dur":2}])")});
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->findings.size(), 1U);
+  EXPECT_NE(
+      summary->findings[0].find("a negative or unreadable duration; it is kept with length 0. (3 times)"),
+      std::string::npos)
+      << summary->findings[0];
+}
+
 TEST_F(TraceImport, RefusesWithASentence) {
   const auto message = [&](std::vector<fs::path> paths) {
     const auto summary = import(std::move(paths));
