@@ -52,6 +52,15 @@ std::string limitingStages(const StagesReport& report) {
   return stageNames(limitingIndices(report), report.stages.size());
 }
 
+std::string noStagesText(const StagesReport& report) {
+  if (report.missing.empty()) return kNoPassesRecognised;
+  return fmt::format(
+      "The trace holds no passes of stage{} {} of replica 0, so there are no figures of the pipeline: import "
+      "the "
+      "traces of all ranks of a replica together.",
+      report.missing.size() == 1 ? "" : "s", numberRanges(report.missing));
+}
+
 std::string slowReplicaText(const analysis::SlowReplica& slow) {
   return fmt::format(
       "These figures are of replica 0. In replica {} stage {} ({}) takes {:.2f} times as long: the section "

@@ -244,7 +244,7 @@ base::Result<Section> makeStages(const Context& context) {
   if (!ran)
     lack(section, called ? nothingPlaced(context.catalog) : kNothingRan);
   else if (context.catalog.measured() && report.stages.empty())
-    lack(section, kNoPassesRecognised);
+    lack(section, noStagesText(report));
   return section;
 }
 

@@ -8,6 +8,7 @@
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -197,7 +198,7 @@ base::Result<Section> makeSummary(const Context& context) {
   if (!ran) lack(section, kNothingRan);
   if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
-  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
+  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(noStagesText(stages));
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});

@@ -267,6 +267,27 @@ class Case:
         if states_peers:
             self.waits(name, job, profile)
 
+    def missing(self, name, job, ranks):
+        """Ranks of some stages alone give no figures of the pipeline, and every section says why."""
+        folder, profile = os.path.join(self.folder, name), os.path.join(self.folder, name + ".pop")
+        os.makedirs(folder)
+        for rank in ranks:
+            Kineto(job, rank, 0, script, True, True).write(folder)
+        subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
+                       check=True)
+        done = subprocess.run([self.program, "report", profile, "--format", "json"], capture_output=True, text=True, check=True)
+        sections = json.loads(done.stdout)
+        there = {rank // job.replicas for rank in ranks}
+        missing = [stage for stage in range(max(there)) if stage not in there]
+        wanted = f"no passes of stage{'s' if len(missing) > 1 else ''} {' and '.join(map(str, missing))} of replica 0"
+        for section in ("summary", "stages"):
+            self.expect(name, f"'{wanted}' is in {section}", wanted in " ".join(sections[section]["remarks"]), True)
+        planned = f"No passes of stage {missing[0]} were recorded, so no schedule"
+        self.expect(name, f"'{planned}' is in planned", planned in " ".join(sections["planned"]["remarks"]), True)
+        self.expect(name, "stages", sections["stages"]["stages"], [])
+        for key in ("imbalance", "bubble_fraction", "step_cycles", "flush_cycles"):
+            self.expect(name, key, sections["stages"][key], None)
+
     def passes(self, name, job, profile):
         rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
         sides = 2 * 2 * (job.stages - 1) * job.micro_batches * job.steps * job.replicas
@@ -353,6 +374,8 @@ def main():
         case.run("early receives", Job(slow_worker=(2, 1), transfer=300, early=True), unnamed)
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
+        case.missing("two stages missing", Job(), [0, 1, 6, 7])
+        case.missing("one rank alone", Job(), [4])
     sys.exit(1 if case.failed else 0)
 
 

@@ -86,6 +86,8 @@ struct StagesReport {
   int slowestStage = -1;   ///< the stage that computes longest: the largest busy; −1: nothing has run
   int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run
   LostTime lost;
+  /// Stages below the last one of which a recorded run has no passes. `stages` is empty then.
+  std::vector<int> missing;
   std::optional<SlowReplica> slowReplica;  ///< the slowest one; none: the replicas are alike
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;
