@@ -263,6 +263,8 @@ class Case:
         subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
                        check=True)
         self.passes(name, job, profile)
+        for key in ("programs", "functions", "calls"):
+            self.expect(name, f"{key} of a compiler", self.report(profile, "programs")[key], None)
         self.stragglers(name, job, profile)
         if states_peers:
             self.waits(name, job, profile)
@@ -293,6 +295,9 @@ class Case:
         sides = 2 * 2 * (job.stages - 1) * job.micro_batches * job.steps * job.replicas
         self.expect(name, "messages", rows["messages with both sides"]["all"], sides)
         self.expect(name, "messages with both sides", rows["messages with both sides"]["recognised"], sides)
+        for row in self.report(profile, "system")["devices"]:
+            rank = int(row["name"].split()[1])
+            self.expect(name, f"stages of rank {rank}", row["stages"], str(rank // job.replicas))
         stages = self.report(profile, "stages")
         remarks = [text for text in stages["remarks"] if "These figures are of replica 0." in text]
         self.expect(name, "remarks on a slow replica", len(remarks), 1 if job.slow_worker else 0)
