@@ -177,6 +177,7 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
   };
   for (std::size_t t = 0; t < traces.size(); ++t) {
     PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
+    keepSomeCollectives(events.passes);
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)
