@@ -200,7 +200,8 @@ class Kineto:
 
     def kernel(self, op, name, start, end, **args):
         number = len(self.events) + 1
-        self.add(self.host, self.host, "cudaLaunchKernel", "cuda_runtime", op["launch"], op["launch"] + 2, correlation=number)
+        thread = self.host + (op["kind"] == "backward")
+        self.add(self.host, thread, "cudaLaunchKernel", "cuda_runtime", op["launch"], op["launch"] + 2, correlation=number)
         self.add(self.gpu, self.stream(op), name, "kernel", start, end, device=self.gpu, stream=self.stream(op),
                  correlation=number, **args)
 
@@ -213,7 +214,11 @@ class Kineto:
         kind, start, end = op["kind"], op["start"], op["end"]
         if kind in ("forward", "backward"):
             middle = (start + end) // 2
-            self.annotate(op, name(op), on_gpu)
+            if name:
+                self.annotate(op, name(op), on_gpu)
+            elif kind == "backward":
+                self.add(self.host, self.host + 1, "autograd::engine::evaluate_function: MmBackward0", "cpu_op", op["launch"] - 1,
+                         op["launch"] + 4)
             self.kernel(op, f"gemm_{kind}", start, middle - 1)
             self.kernel(op, f"elementwise_{kind}", middle, end)
         elif kind in ("send", "recv"):
@@ -254,7 +259,25 @@ class Case:
                               text=True, check=True)
         return json.loads(done.stdout)
 
-    def run(self, name, job, pass_name, on_gpu=True, states_peers=True):
+    def proposed(self, name, job):
+        """Nothing names passes, but messages and operators of the backward pass divide them: each replica is a pipeline."""
+        profile = self.imported(name, job, None, False, True)
+        rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
+        passes = 2 * job.stages * job.replicas * job.micro_batches * job.steps
+        row = rows["passes within a training step"]
+        self.expect(name, "passes within a step", (row["recognised"], row["all"]), (passes, passes))
+        self.expect(name, "number of stages", len(self.report(profile, "stages")["stages"]), job.stages)
+        for row in self.report(profile, "stages")["stages"]:
+            for kind in ("forward", "backward"):
+                own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
+                # The passes of the first and the last stage have no messages at both ends.
+                if 0 < row["index"] < job.stages - 1:
+                    self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, sum(own) / len(own), 0.02)
+        rank = job.rank(*job.slow_worker)
+        found = self.report(profile, "stragglers")
+        self.expect(name, "culprit", (found["cause"], found["culprit"]), ("slow_worker", f"rank {rank} GPU {rank % 8}"))
+
+    def imported(self, name, job, pass_name, on_gpu, states_peers):
         folder, profile = os.path.join(self.folder, name), os.path.join(self.folder, name + ".pop")
         os.makedirs(folder)
         rng = random.Random(99)
@@ -262,6 +285,10 @@ class Case:
             Kineto(job, rank, rng.randrange(-40_000, 40_000), pass_name, on_gpu, states_peers).write(folder)
         subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
                        check=True)
+        return profile
+
+    def run(self, name, job, pass_name, on_gpu=True, states_peers=True):
+        profile = self.imported(name, job, pass_name, on_gpu, states_peers)
         self.passes(name, job, profile)
         for key in ("programs", "functions", "calls"):
             self.expect(name, f"{key} of a compiler", self.report(profile, "programs")[key], None)
@@ -379,6 +406,7 @@ def main():
         case.run("early receives", Job(slow_worker=(2, 1), transfer=300, early=True), unnamed)
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
+        case.proposed("nothing names passes", Job(slow_worker=(2, 1)))
         case.missing("two stages missing", Job(), [0, 1, 6, 7])
         case.missing("one rank alone", Job(), [4])
     sys.exit(1 if case.failed else 0)
