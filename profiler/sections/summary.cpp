@@ -199,6 +199,7 @@ base::Result<Section> makeSummary(const Context& context) {
   if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
   if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(noStagesText(stages));
+  if (stages.slowReplica) section.remarks.push_back(slowReplicaText(*stages.slowReplica));
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});

@@ -358,6 +358,8 @@ def check_reasons(program, folder):
                 sys.exit(f"{name} of a trace without passes and kernels shows {figures}")
             if not section["remarks"] or any("--record" in remark for remark in section["remarks"]):
                 sys.exit(f"{name} of a trace without passes and kernels remarks {section['remarks']}")
+        if any(device["stages"] is not None for device in report(program, profile, "system")["devices"]):
+            sys.exit("a device of a trace without passes holds a stage, or idles")
         for device in report(program, profile, "execution")["traffic"]:
             if any(value is not None for key, value in device.items() if key.endswith("_bytes")):
                 sys.exit(f"the trace states no bytes, but the traffic is {device}")

@@ -335,6 +335,7 @@ class Case:
             wanted = f"In replica {replica} stage {stage} (rank {job.rank(stage, replica)} GPU {job.rank(stage, replica) % 8}) " \
                      f"takes {took[0] / took[1]:.2f} times as long"
             self.expect(name, f"'{wanted}' is in the remarks", wanted in " ".join(remarks), True)
+            self.expect(name, f"'{wanted}' is in the summary", wanted in " ".join(self.report(profile, "summary")["remarks"]), True)
         for row in stages["stages"]:
             for kind in ("forward", "backward"):
                 own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
