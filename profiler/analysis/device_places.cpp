@@ -2,12 +2,35 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 namespace pipescope::analysis {
+namespace {
+
+using Places = base::IdVector<model::DeviceId, DevicePlace>;
+
+/// The devices of a recorded run have the stages of their passes. The n-th device of a stage is of replica n.
+Places recordedPlaces(const Catalog& catalog, model::ExecutableId executable) {
+  Places places(catalog.devices.size());
+  for (const model::Segment& segment : catalog.segments) {
+    DevicePlace* const place = places.find(segment.device);
+    if (place == nullptr || segment.executable != executable || segment.stage < 0) continue;
+    if (!model::isComputePass(segment.pass) && segment.pass != model::Pass::update) continue;
+    const auto at = std::ranges::lower_bound(place->stages, segment.stage);
+    if (at == place->stages.end() || *at != segment.stage) place->stages.insert(at, segment.stage);
+  }
+  std::map<std::int32_t, std::int32_t> devicesOf;  // by their first stage
+  for (DevicePlace& place : places)
+    if (!place.stages.empty()) place.replica = devicesOf[place.stages.front()]++;
+  return places;
+}
+
+}  // namespace
 
 base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog,
                                                           model::ExecutableId executable) {
-  base::IdVector<model::DeviceId, DevicePlace> places(catalog.devices.size());
+  if (catalog.measured()) return recordedPlaces(catalog, executable);
+  Places places(catalog.devices.size());
   const auto devices = static_cast<std::int64_t>(places.size());
   const std::vector<const model::Stage*> stages = catalog.stagesOf(executable);
   std::int64_t perReplica = 0;

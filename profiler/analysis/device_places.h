@@ -13,7 +13,7 @@ struct DevicePlace {
   std::vector<std::int32_t> stages;  ///< ascending
 };
 /// A profile names the devices of the first replica. Each further replica takes the same number of devices
-/// after them.
+/// after them; in a recorded run, those that compute its stages.
 base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog,
                                                           model::ExecutableId executable);
 

@@ -19,6 +19,8 @@ namespace od = simdjson::ondemand;
 constexpr std::size_t kMostSeries = 64;
 constexpr double kMostDevices = 1e6;
 constexpr std::int64_t kPicosecondsPerMicrosecond = 1'000'000;
+/// Stands for the text of a number where something else is.
+constexpr std::string_view kUnreadable = "?";
 /// Farther from the first event than this (53 days) no event of a run can be.
 constexpr Picoseconds kFarthest = Picoseconds{std::numeric_limits<std::int64_t>::max()} / 2;
 
@@ -39,7 +41,7 @@ struct ChromeEvents::Parser {
   // The members of the event that is being parsed.
   struct Members {
     char phase = 0;
-    std::string_view time, duration;  // number texts
+    std::string_view time, duration;  // number texts; empty: not stated
     std::string_view name, category, metadataText, carried;
     std::string_view process, thread, identity;
     bool hasProcess = false, hasThread = false, hasIdentity = false;
@@ -181,7 +183,7 @@ struct ChromeEvents::Parser {
         if (key == "id") identity(value);
         break;
       case 3:
-        if (key == "dur" && !numberText(value, members.duration)) members.duration = {};
+        if (key == "dur" && !numberText(value, members.duration)) members.duration = kUnreadable;
         if (key == "pid") members.hasProcess = keyText(value, members.process);
         if (key == "tid") members.hasThread = keyText(value, members.thread);
         if (key == "cat") return textOf(value, members.category);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "profiler/import/message_passes.h"
@@ -104,19 +105,24 @@ bool bindsAllRanks(const std::string& name) {
   return operation != "reduce" && operation != "gather" && operation != "scatter";
 }
 
+const std::string& groupOf(const RecordedPass& collective) {
+  return collective.group.empty() ? collective.processGroup : collective.group;
+}
+
 /// Collectives of which all ranks that know their name have equally many belong together in their order.
 void addCollectives(const std::vector<RecordedEvents>& traces, ClockFacts which,
                     std::vector<ClockFact>& facts) {
-  std::map<std::pair<std::string, std::string>, std::map<std::size_t, std::vector<const RecordedPass*>>>
-      groups;
+  using Key =
+      std::tuple<std::string, std::string, std::int64_t>;  // group, name, number before some were left out
+  std::map<Key, std::map<std::size_t, std::vector<const RecordedPass*>>> groups;
   for (std::size_t t = 0; t < traces.size(); ++t)
     for (const RecordedPass& pass : traces[t].passes)
       if (pass.pass == Pass::collective && bindsAllRanks(pass.name) &&
           (which == ClockFacts::guessed || !isGuess(pass)))
-        groups[{pass.group.empty() ? pass.processGroup : pass.group, pass.name}][t].push_back(&pass);
-  for (auto& [name, members] : groups) {
+        groups[{groupOf(pass), pass.name, pass.alike}][t].push_back(&pass);
+  for (auto& [key, members] : groups) {
     const std::size_t count = members.begin()->second.size();
-    const bool all = name.first.empty() ? members.size() == traces.size() : members.size() > 1;
+    const bool all = std::get<0>(key).empty() ? members.size() == traces.size() : members.size() > 1;
     if (!all || std::any_of(members.begin(), members.end(),
                             [&](const auto& own) { return own.second.size() != count; }))
       continue;
@@ -329,6 +335,27 @@ class Aligner {
 };
 
 }  // namespace
+
+void keepSomeCollectives(std::vector<RecordedPass>& passes) {
+  constexpr std::size_t kEnough = 4096;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    if (passes[i].pass == Pass::collective) alike[{groupOf(passes[i]), passes[i].name}].push_back(i);
+  std::vector<bool> kept(passes.size(), true);
+  for (auto& [key, list] : alike) {
+    if (list.size() <= kEnough) continue;
+    std::ranges::stable_sort(list, {}, [&](std::size_t i) { return passes[i].start; });
+    const std::size_t stride = (list.size() + kEnough - 1) / kEnough;
+    for (std::size_t n = 0; n < list.size(); ++n) {
+      kept[list[n]] = n % stride == 0;
+      passes[list[n]].alike = static_cast<std::int64_t>(list.size());
+    }
+  }
+  std::vector<RecordedPass> some;
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    if (kept[i]) some.push_back(std::move(passes[i]));
+  passes = std::move(some);
+}
 
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts) {
   return Aligner(factsOf(traces, facts), traces.size()).align();

@@ -56,6 +56,10 @@ enum class ClockFacts {
 /// The events are those of each trace, in the trace's own clock, completed by completePasses().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
 
+/// Of the collectives of one trace, some thousands of each group and name suffice: leaves out the others.
+/// Ranks that hold equally many keep the same ones, and others are not taken for the same afterwards.
+void keepSomeCollectives(std::vector<RecordedPass>& passes);
+
 /// Number of these facts that would be used before they were made if these offsets were added.
 std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,
                               const std::vector<std::int64_t>& offsets,

@@ -119,6 +119,16 @@ std::string PassFilter::processGroupOf(const TraceEvent& event) const {
   return name;
 }
 
+std::string PassFilter::kernelGroupOf(const Meaning& meaning, const TraceEvent& event) const {
+  if (meaning.sends || !trace_.isAccelerator(event.process) ||
+      event.find(Argument::processGroup) == nullptr ||
+      kindOf(meaning, event) != model::StepKind::globalExchange)
+    return {};
+  const ArgumentValue* operation = event.find(Argument::collective);
+  const NameId name = operation != nullptr && operation->text ? NameId(operation->value) : event.name;
+  return processGroupOf(event) + ", " + trace_.tables.names.text(name);
+}
+
 void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.pass = meaning.pass.value_or(model::Pass::forward);
   pass.statesPass = meaning.pass.has_value();

@@ -35,6 +35,9 @@ class PassFilter {
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;
   /// The process group that a collective states; empty: none.
   std::string processGroupOf(const TraceEvent& event) const;
+  /// What a kernel of a collective has in common with those of its other ranks: the process group and the
+  /// operation that it states; empty: it is none, or states no group.
+  std::string kernelGroupOf(const Meaning& meaning, const TraceEvent& event) const;
   /// A pass, or one side of a message.
   struct Row {
     RecordedPass row;

@@ -84,6 +84,18 @@ void inferReplicas(RecordedEvents& events) {
         pass.replica = own->second;
 }
 
+/// What states no replica, such as a weight update, is of the one that its device computes for.
+void shareReplicas(RecordedEvents& events) {
+  std::map<DeviceId, std::set<std::string>> replicasOf;
+  for (const RecordedPass& pass : events.passes)
+    if (model::isComputePass(pass.pass)) replicasOf[pass.device].insert(pass.replica);
+  for (auto* list : {&events.passes, &events.sends, &events.receives})
+    for (RecordedPass& pass : *list)
+      if (const auto own = replicasOf.find(pass.device);
+          pass.replica.empty() && own != replicasOf.end() && own->second.size() == 1)
+        pass.replica = *own->second.begin();
+}
+
 /// The profiler repeats an annotation on each queue of an accelerator that got work within it. The pass is
 /// the slice of the queue that worked longest; the others are shown as they are.
 void setCopiesAside(const PassesOfDevice& byDevice) {
@@ -215,6 +227,7 @@ Inferred completePasses(RecordedEvents& events) {
   }
   inferred.stages = inferred.proposed + inferStages(events, byDevice);
   inferReplicas(events);
+  shareReplicas(events);
   inferred.chunks = inferChunks(events);
   numberStagesOfChunks(events);
   inferred.messages = inferMessages(events);

@@ -253,6 +253,10 @@ void JsonWindows::member() {
 
 void JsonWindows::afterEvents() {
   place_ = inObject_ ? Place::members : Place::end;
+  if (inObject_) return;
+  skipSpace();
+  if (peek() >= 0)
+    findings_.push_back("The file goes on behind the end of its list of events; the rest is left out.");
 }
 
 bool JsonWindows::event(Window& window) {

@@ -14,8 +14,11 @@ using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
-/// True for the slice of a backend ("gloo:send"), which makes no further calls.
-bool isTransfer(const std::string& name) {
+/// True for the slice of a backend on a host ("gloo:send"), which makes no further calls. A queue of an
+/// accelerator executes the calls, so that "nccl:send" there spans the kernel of the message.
+bool isTransfer(const RecordedPass& slice) {
+  if (slice.queue >= 0) return false;
+  const std::string& name = slice.name;
   const std::size_t colon = name.find(':');
   return colon != std::string::npos && colon + 1 < name.size() && name[colon + 1] != ':' &&
          name[colon + 1] != ' ' && !name.starts_with("PP:");
@@ -61,7 +64,7 @@ std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
   Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
   bool transfers = false;     // the last side has a slice of a backend
   for (RecordedPass& slice : slices) {
-    const bool transfer = isTransfer(slice.name);
+    const bool transfer = isTransfer(slice);
     // In whole microseconds, the first slice of the backend may begin behind the call that makes it.
     const Ticks rounding = transfer && !transfers ? kTimeResolution : Ticks(0);
     if (!sides.empty() && belongs(slice, sides.back().row, callsEnd + rounding)) {
@@ -200,6 +203,38 @@ std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stage
   return other >= stages ? -1 : other;
 }
 
+/// Where messages state the rank of the other side, the stages of both ranks tell in which direction most of
+/// them go. Messages between ranks that are neighbours both ways, as in a ring of two, stay open.
+class DirectionsByPeer {
+ public:
+  explicit DirectionsByPeer(const std::vector<RecordedPass>& passes) {
+    for (const RecordedPass& pass : passes)
+      if (model::isComputePass(pass.pass) && pass.stage >= 0 && pass.rank >= 0)
+        stagesOf_[pass.rank].insert(pass.stage);
+  }
+
+  void state(std::vector<RecordedPass>& sides, bool sends) const {
+    for (RecordedPass& side : sides) {
+      if (side.statesPass || side.rank < 0 || side.peer < 0) continue;
+      const bool up = feeds(side.rank, side.peer), down = feeds(side.peer, side.rank);
+      if (up == down) continue;
+      side.pass = up == sends ? Pass::forward : Pass::backward;
+      side.statesPass = true;
+    }
+  }
+
+ private:
+  /// True if a stage of `from` has its next stage on `to`.
+  bool feeds(std::int64_t from, std::int64_t to) const {
+    const auto own = stagesOf_.find(from), other = stagesOf_.find(to);
+    if (own == stagesOf_.end() || other == stagesOf_.end()) return false;
+    return std::ranges::any_of(own->second,
+                               [&](std::int32_t stage) { return other->second.contains(stage + 1); });
+  }
+
+  std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // by rank
+};
+
 class MessageFinder {
  public:
   explicit MessageFinder(RecordedEvents& events) {
@@ -272,6 +307,9 @@ std::vector<RecordedPass> joinedSlices(std::vector<RecordedPass> slices, bool se
 }
 
 std::int64_t inferMessages(RecordedEvents& events) {
+  const DirectionsByPeer directions(events.passes);
+  directions.state(events.receives, false);
+  directions.state(events.sends, true);
   MessageFinder finder(events);
   // Receives first: a pass that waited for its input within itself begins later.
   const std::int64_t receives = finder.find(events.receives, false);

@@ -122,7 +122,8 @@ struct ProfileRows::TraceRows {
     const TraceProcess& process = trace.tables.processes[owner];
     std::string name = !process.labels.empty() ? process.labels
                        : !process.name.empty() ? process.name
-                                               : process.key;
+                       : !process.key.empty()  ? process.key
+                                               : "tracks without a process";
     if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
     const std::string kind = accelerators.empty()         ? "process"
                              : trace.isAccelerator(owner) ? "accelerator"
@@ -347,6 +348,8 @@ struct ProfileRows::TraceRows {
       for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
         rows.passes_.addMessage(std::move(row), sends);
     }
+    if (const std::string group = filter.kernelGroupOf(meaning, event); !pass && !group.empty())
+      rows.passes_.addKernelCollective(group, {device, from, to});
     if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
     if (lane.steps.empty()) lane.start = from;
     model::Step step;

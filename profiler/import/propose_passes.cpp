@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "profiler/import/message_passes.h"
 
@@ -71,11 +73,36 @@ bool formPipeline(const std::vector<RankEvents>& ranks) {
   return once > 0;
 }
 
+/// Divides the ranks into pipelines: those that messages join, if all messages state the rank of the other
+/// side.
+std::vector<std::vector<RankEvents>> pipelinesOf(const RecordedEvents& events,
+                                                 std::vector<RankEvents> ranks) {
+  std::map<std::int64_t, std::int64_t> joined;  // a rank of the same pipeline; itself: the one that names it
+  const auto named = [&](std::int64_t rank) {
+    joined.emplace(rank, rank);
+    while (joined[rank] != rank) rank = joined[rank] = joined[joined[rank]];
+    return rank;
+  };
+  for (const auto* sides : {&events.sends, &events.receives}) {
+    for (const RecordedPass& side : *sides) {
+      if (side.rank < 0 || side.peer < 0) return {std::move(ranks)};
+      const std::int64_t one = named(side.rank), other = named(side.peer);
+      joined[std::max(one, other)] = std::min(one, other);
+    }
+  }
+  std::map<std::int64_t, std::vector<RankEvents>> pipelines;
+  for (RankEvents& rank : ranks) pipelines[named(rank.rank)].push_back(std::move(rank));
+  std::vector<std::vector<RankEvents>> list;
+  for (auto& [first, pipeline] : pipelines) list.push_back(std::move(pipeline));
+  return list;
+}
+
 class RankPasses {
  public:
-  RankPasses(const RankEvents& rank, std::int32_t stage, std::int32_t stages,
+  /// `replica`: of all passes.
+  RankPasses(const RankEvents& rank, std::int32_t stage, std::int32_t stages, std::string replica,
              std::vector<RecordedPass>& passes)
-      : rank_(rank), stage_(stage), stages_(stages), passes_(passes) {}
+      : rank_(rank), stage_(stage), stages_(stages), replica_(std::move(replica)), passes_(passes) {}
 
   void propose() {
     std::optional<Ticks> from;  // end of the message before
@@ -135,6 +162,7 @@ class RankPasses {
     pass.end = end;
     pass.pass = kind;
     pass.stage = stage_;
+    pass.replica = replica_;
     pass.countsMicroBatch = true;
     pass.name = kind == Pass::forward ? "forward (proposed)" : "backward (proposed)";
     passes_.push_back(std::move(pass));
@@ -142,6 +170,7 @@ class RankPasses {
 
   const RankEvents& rank_;
   const std::int32_t stage_, stages_;
+  const std::string replica_;
   std::vector<RecordedPass>& passes_;
 };
 
@@ -152,19 +181,24 @@ std::int64_t proposePasses(RecordedEvents& events) {
       std::any_of(events.passes.begin(), events.passes.end(),
                   [](const RecordedPass& pass) { return model::isComputePass(pass.pass); });
   if (recognised || events.sends.empty()) return 0;
-  const std::vector<RankEvents> ranks = ranksOf(events);
-  if (!formPipeline(ranks)) return 0;
+  const std::vector<std::vector<RankEvents>> pipelines = pipelinesOf(events, ranksOf(events));
   std::vector<RecordedPass> proposed;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto before = static_cast<std::ptrdiff_t>(proposed.size());
-    RankPasses(ranks[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(ranks.size()), proposed)
-        .propose();
-    // Each micro-batch has one forward and one backward pass on each rank. Other numbers mean that the
-    // messages do not divide the passes.
-    for (const Pass kind : {Pass::forward, Pass::backward})
-      if (std::count_if(proposed.begin() + before, proposed.end(),
-                        [&](const RecordedPass& pass) { return pass.pass == kind; }) != ranks.front().sends)
-        return 0;
+  for (std::size_t replica = 0; replica < pipelines.size(); ++replica) {
+    const std::vector<RankEvents>& ranks = pipelines[replica];
+    if (!formPipeline(ranks) || ranks.size() != pipelines.front().size()) return 0;
+    const std::string name = pipelines.size() > 1 ? std::to_string(replica) : std::string();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const auto before = static_cast<std::ptrdiff_t>(proposed.size());
+      RankPasses(ranks[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(ranks.size()), name,
+                 proposed)
+          .propose();
+      // Each micro-batch has one forward and one backward pass on each rank. Other numbers mean that the
+      // messages do not divide the passes.
+      for (const Pass kind : {Pass::forward, Pass::backward})
+        if (std::count_if(proposed.begin() + before, proposed.end(),
+                          [&](const RecordedPass& pass) { return pass.pass == kind; }) != ranks.front().sends)
+          return 0;
+    }
   }
   events.passes.insert(events.passes.end(), proposed.begin(), proposed.end());
   return static_cast<std::int64_t>(proposed.size());

@@ -25,6 +25,8 @@ struct RecordedPass {
   std::string group = {};  ///< of a collective: the same for all its members
   std::string processGroup =
       {};  ///< of a collective that no rule gives a group: its process group, as it states it
+  /// Of a collective: how many its trace holds of its group and name, if not all of them are kept.
+  std::int64_t alike = 0;
   model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step

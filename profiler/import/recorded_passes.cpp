@@ -260,7 +260,11 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
   const auto byDevice = occupyingPasses();
   for (const auto& [group, list] : members) {
     if (list.size() < 2) continue;
-    noteLastBefore(list, byDevice);
+    std::vector<CollectiveMember> collective;
+    for (const std::size_t i : list)
+      collective.push_back({passes_[i].device, passes_[i].start, passes_[i].end});
+    if (const auto before = lastBefore(collective, byDevice))
+      for (const std::size_t i : list) lastBefore_[static_cast<std::ptrdiff_t>(i)] = *before;
     coverage_.matchedCollectives += static_cast<std::int64_t>(list.size());
     // The passes are ordered by start, so all wait for the last one of the list.
     const RecordedPass& last = passes_[list.back()];
@@ -287,22 +291,51 @@ std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPas
   return byDevice;
 }
 
-void RecordedPasses::noteLastBefore(const std::vector<std::size_t>& members,
-                                    const std::map<model::DeviceId, std::vector<std::size_t>>& byDevice) {
+/// The pass that ended last before a collective, over all its ranks, of those of the latest iteration.
+std::optional<std::size_t> RecordedPasses::lastBefore(const std::vector<CollectiveMember>& members,
+                                                      const PassesByDevice& byDevice) const {
   std::optional<std::size_t> latest;
-  for (const std::size_t member : members) {
-    const auto own = byDevice.find(passes_[member].device);
+  for (const CollectiveMember& member : members) {
+    const auto own = byDevice.find(member.device);
     if (own == byDevice.end()) continue;
-    const auto after = std::partition_point(own->second.begin(), own->second.end(), [&](std::size_t i) {
-      return passes_[i].start < passes_[member].start;
-    });
+    const auto after = std::partition_point(own->second.begin(), own->second.end(),
+                                            [&](std::size_t i) { return passes_[i].start < member.start; });
     if (after == own->second.begin()) continue;
     const std::size_t before = *std::prev(after);
-    if (iterations_[before] == iterations_[member] && (!latest || passes_[before].end > passes_[*latest].end))
-      latest = before;
+    const auto order = [&](std::size_t pass) { return std::pair(iterations_[pass], passes_[pass].end); };
+    if (!latest || order(before) > order(*latest)) latest = before;
   }
-  if (!latest) return;
-  for (const std::size_t member : members) lastBefore_[static_cast<std::ptrdiff_t>(member)] = *latest;
+  return latest;
+}
+
+/// True if the collective runs within one pass of its device, such as those of tensor-parallel layers.
+bool RecordedPasses::isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const {
+  const auto own = byDevice.find(member.device);
+  if (own == byDevice.end()) return false;
+  const auto after = std::partition_point(own->second.begin(), own->second.end(),
+                                          [&](std::size_t i) { return passes_[i].start <= member.start; });
+  return after != own->second.begin() && passes_[*std::prev(after)].end >= member.end;
+}
+
+/// The collectives that devices may wait for.
+std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
+  std::vector<RecordedCollective> collectives;
+  for (std::size_t i = 0; i < passes_.size(); ++i) {
+    const RecordedPass& pass = passes_[i];
+    if (pass.pass != Pass::collective) continue;
+    const auto before = lastBefore_.find(static_cast<std::ptrdiff_t>(i));
+    collectives.push_back({pass.device, pass.start, pass.end,
+                           before == lastBefore_.end() ? std::nullopt : std::optional(before->second)});
+  }
+  const auto byDevice = occupyingPasses();
+  for (const std::vector<CollectiveMember>& members : kernelCollectives_.take()) {
+    if (std::ranges::all_of(members, [&](const auto& member) { return isPartOfPass(member, byDevice); }))
+      continue;
+    const auto before = lastBefore(members, byDevice);
+    for (const auto& [device, start, end] : members) collectives.push_back({device, start, end, before});
+  }
+  std::ranges::stable_sort(collectives, {}, &RecordedCollective::start);
+  return collectives;
 }
 
 std::vector<PassInput> RecordedPasses::passesOfInputs() const {
@@ -405,9 +438,9 @@ void RecordedPasses::write(record::Recorder& recorder) {
   indexPasses();
   writeTransfers(recorder);
   if (!statedWaits_.empty()) return writeStatedWaits(recorder);
-  writeRecordedWaits(
-      {passes_, events_.sends, events_.receives, iterations_, firstPlacement_, lastBefore_, passesOfInputs()},
-      recorder);
+  writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
+                      takeCollectives(), passesOfInputs()},
+                     recorder);
 }
 
 }  // namespace pipescope::importing

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "profiler/import/kernel_collectives.h"
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/recorded_waits.h"
 #include "profiler/model/rows.h"
@@ -53,6 +54,10 @@ class RecordedPasses {
   void addMessage(RecordedPass side, bool sends) {
     (sends ? events_.sends : events_.receives).push_back(std::move(side));
   }
+  /// Adds a collective that is a kernel and no pass. Waits are for it, if it is not part of a pass.
+  void addKernelCollective(const std::string& group, const CollectiveMember& member) {
+    kernelCollectives_.add(group, member);
+  }
 
   /// Writes all rows, the executable first. Its id is 0, also where nothing was recognised.
   void write(record::Recorder& recorder);
@@ -82,8 +87,11 @@ class RecordedPasses {
   std::vector<PassInput> passesOfInputs() const;
   void addCollectives(std::vector<model::Transfer>& transfers);
   std::map<model::DeviceId, std::vector<std::size_t>> occupyingPasses() const;
-  void noteLastBefore(const std::vector<std::size_t>& members,
-                      const std::map<model::DeviceId, std::vector<std::size_t>>& byDevice);
+  using PassesByDevice = std::map<model::DeviceId, std::vector<std::size_t>>;
+  std::optional<std::size_t> lastBefore(const std::vector<CollectiveMember>& members,
+                                        const PassesByDevice& byDevice) const;
+  bool isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const;
+  std::vector<RecordedCollective> takeCollectives();
   model::PlacementId placementOf(std::size_t pass) const {
     return model::PlacementId(static_cast<std::int64_t>(pass) + firstPlacement_);
   }
@@ -93,6 +101,7 @@ class RecordedPasses {
   std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
+  KernelCollectives kernelCollectives_;
   std::vector<StatedStep> statedSteps_;
   std::set<model::DeviceId> devicesWithSteps_;
   PassCoverage coverage_;

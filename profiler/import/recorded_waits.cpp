@@ -18,8 +18,9 @@ bool occupiesDevice(const RecordedPass& pass) {
 /// Cuts a gap into parts during which a collective of the device runs, and the others, which get the
 /// collective that starts at their end. `passes` are ordered by start.
 template <class Part>
-void cutByCollectives(std::span<const RecordedPass* const> collectives, Ticks from, Ticks to, Part part) {
-  for (const RecordedPass* collective : collectives) {
+void cutByCollectives(std::span<const RecordedCollective* const> collectives, Ticks from, Ticks to,
+                      Part part) {
+  for (const RecordedCollective* collective : collectives) {
     if (collective->start >= to) break;
     if (collective->end <= from) continue;
     if (collective->start > from) part(from, collective->start, false, collective);
@@ -35,13 +36,15 @@ class WaitWriter {
   WaitWriter(const RecordedRun& run, record::Recorder& recorder) : run_(run), recorder_(recorder) {
     for (std::size_t i = 0; i < run.passes.size(); ++i) {
       const RecordedPass& pass = run.passes[i];
-      if (pass.pass == model::Pass::collective) collectives_[pass.device].push_back(&pass);
       if (!occupiesDevice(pass)) continue;
+      if (byDevice_.empty()) begin_ = pass.start;
       byDevice_[pass.device].push_back(i);
       if (!model::isComputePass(pass.pass) || pass.microBatch < 0) continue;
       const auto [last, isNew] = lastOf_.try_emplace(run.iterations[i], i);
       if (!isNew && pass.end > run.passes[last->second].end) last->second = i;
     }
+    for (const RecordedCollective& collective : run.collectives)
+      collectives_[collective.device].push_back(&collective);
     for (std::size_t i = 0; i < run.sends.size(); ++i) sends_[run.sends[i].device].push_back({i, {}});
     std::map<std::size_t, std::size_t> receiveOf;
     for (const PassInput& input : run.inputs)
@@ -74,6 +77,7 @@ class WaitWriter {
     wait_.device = device;
     wait_.run = model::RunId(0);
     Ticks busyUntil(INT64_MIN);
+    addFirst(passes.front());
     for (std::size_t k = 0; k + 1 < passes.size(); ++k) {
       const std::size_t before = passes[k], next = passes[k + 1];
       const RecordedPass& pass = run_.passes[next];
@@ -85,6 +89,15 @@ class WaitWriter {
       wait_.iteration = run_.iterations[next];
       addGap(next, from, newIteration);
     }
+  }
+
+  /// Before its first pass a device waits for the pipeline to fill, since the first pass of the run.
+  void addFirst(std::size_t first) {
+    const RecordedPass& pass = run_.passes[first];
+    if (!run_.inputs[first].producer || pass.start <= begin_) return;
+    wait_.stage = pass.stage;
+    wait_.iteration = run_.iterations[first];
+    addGap(first, begin_, true);
   }
 
   /// Until the other devices end the last iteration, this device drains.
@@ -159,17 +172,18 @@ class WaitWriter {
     if (end <= start) return;
     // Gaps come in the order of time, so what ended before this one is not needed again.
     while (!own_.empty() && own_.front()->end <= start) own_ = own_.subspan(1);
-    cutByCollectives(own_, start, end, [&](Ticks from, Ticks to, bool runs, const RecordedPass* following) {
-      // Before a collective a device may wait for the rank that was last to finish what comes before it.
-      const auto late =
-          following == nullptr ? run_.lastBefore.end() : run_.lastBefore.find(following - run_.passes.data());
-      const bool waits = late != run_.lastBefore.end() && run_.passes[late->second].device != wait_.device;
-      if (runs || waits) {
-        addPart(from, to, WaitCause::collective, waits ? Producer(late->second) : Producer());
-      } else {
-        addPart(from, to, cause, producer, other);
-      }
-    });
+    cutByCollectives(own_, start, end,
+                     [&](Ticks from, Ticks to, bool runs, const RecordedCollective* following) {
+                       // Before a collective a device may wait for the rank that was last to finish what
+                       // comes before it.
+                       const Producer late = following == nullptr ? Producer() : following->lastBefore;
+                       const bool waits = late && run_.passes[*late].device != wait_.device;
+                       if (runs || waits) {
+                         addPart(from, to, WaitCause::collective, waits ? late : Producer());
+                       } else {
+                         addPart(from, to, cause, producer, other);
+                       }
+                     });
   }
 
   void addPart(Ticks start, Ticks end, WaitCause cause, const Producer& producer, DeviceId other = {}) {
@@ -188,12 +202,13 @@ class WaitWriter {
 
   const RecordedRun& run_;
   record::Recorder& recorder_;
+  Ticks begin_;                                            // of the first pass
   std::map<DeviceId, std::vector<std::size_t>> byDevice_;  // passes, in the order of their starts
-  std::map<DeviceId, std::vector<const RecordedPass*>> collectives_;
+  std::map<DeviceId, std::vector<const RecordedCollective*>> collectives_;
   std::map<DeviceId, std::vector<OwnSend>> sends_;
   std::map<std::int32_t, std::size_t> lastOf_;  // the pass that ends an iteration
   // Of the device whose waits are being written.
-  std::span<const RecordedPass* const> own_;
+  std::span<const RecordedCollective* const> own_;
   std::span<const OwnSend> ownSends_;
   model::Wait wait_;
 };

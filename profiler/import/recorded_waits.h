@@ -16,13 +16,19 @@ struct PassInput {
   std::optional<std::size_t> send, receive;
 };
 
-/// What is known of a recorded run. Passes are ordered by start.
+/// A collective on one of its ranks.
+struct RecordedCollective {
+  model::DeviceId device;
+  base::Ticks start, end;
+  std::optional<std::size_t> lastBefore;  ///< the pass that ended last before it, over all its ranks
+};
+
+/// What is known of a recorded run. Passes are ordered by start, and so are collectives.
 struct RecordedRun {
   const std::vector<RecordedPass>&passes, &sends, &receives;
   const std::vector<std::int32_t>& iterations;  ///< of each pass
   std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
-  /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
-  const std::map<std::ptrdiff_t, std::size_t>& lastBefore;
+  std::vector<RecordedCollective> collectives;
   std::vector<PassInput> inputs;  ///< of each pass
 };
 
@@ -35,7 +41,8 @@ struct RecordedRun {
 ///   a late sender), even if the receive is posted later, because nothing would have come earlier;
 /// - from then until the receive is posted, the host does something else (host);
 /// - until the message is received, for the transfer (exchange), and until the pass begins, for the host
-/// again. Without messages the end of the pass that makes the input divides the gap. Gaps between training
+/// again. Without messages the end of the pass that makes the input divides the gap. Before its first pass a
+/// device waits since the first pass of the run. Gaps between training
 /// steps are drain until the last pass of the step has ended. A gap during or before a collective waits for
 /// the rank that was last to begin it.
 void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);

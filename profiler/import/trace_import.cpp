@@ -37,10 +37,12 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 struct ReadTraces {
   Traces traces;
   std::vector<std::string> others;   ///< names of files that are no traces
+  std::string advice;                ///< what to do with the first of them; empty: not known
   std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 
 base::Status refuseOthers(const ReadTraces& read) {
+  if (!read.advice.empty()) return base::badInput(fmt::format("{} {}.", read.others.front(), read.advice));
   return base::badInput(
       fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
                   "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
@@ -63,9 +65,11 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   std::optional<ProgressPart> part;
   const auto take = [&](const TraceFile& file) -> base::Status {
     if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
-    PIPESCOPE_ASSIGN(
-        auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(), executor, *part));
+    std::string advice;
+    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(),
+                                           executor, *part, advice));
     if (trace == nullptr) {
+      if (result.others.empty()) result.advice = std::move(advice);
       result.others.push_back(file.name);
       // A file that the user names himself must be a trace.
       const bool named =
@@ -173,6 +177,7 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
   };
   for (std::size_t t = 0; t < traces.size(); ++t) {
     PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
+    keepSomeCollectives(events.passes);
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)

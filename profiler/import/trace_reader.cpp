@@ -39,6 +39,23 @@ void addBaseTime(TraceTables& tables) {
   if (const auto time = parseTime(base->second, 1000)) *tables.origin += *time;
 }
 
+/// What a user can do with a file of a format that is known, but not imported; empty: the format is not
+/// known. `head`: the first bytes of the file.
+std::string adviceOn(std::string_view head) {
+  if (head.starts_with("SQLite format 3"))
+    return "is an SQLite database and no trace: a profile of Pipescope opens as it is, and reports of Nsight "
+           "Systems "
+           "or rocprofv3 can be imported after a conversion into Chrome's JSON format or Perfetto's";
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
+    return "is text in UTF-16, in which traces cannot be imported: save it in UTF-8";
+  for (const std::string_view member : {"\"NvtxEvent\"", "\"CudaEvent\"", "\"TraceProcessEvent\""})
+    if (head.starts_with("{") && head.find(member) != std::string_view::npos)
+      return "is what nsys export writes as JSON, which cannot be imported: convert the report into Chrome's "
+             "JSON "
+             "format";
+  return {};
+}
+
 }  // namespace
 
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
@@ -115,7 +132,8 @@ std::optional<std::int64_t> TraceData::rank() const {
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
                                                    const std::vector<std::string>& ownArguments,
-                                                   base::Executor& executor, base::Progress& progress) {
+                                                   base::Executor& executor, base::Progress& progress,
+                                                   std::string& advice) {
   auto data = std::make_unique<TraceData>(file.name, temporaryFolder);
   data->tables.ownArguments = ownArguments;
   std::string head = readHead(file.bytes, kHeadBytes);
@@ -124,6 +142,7 @@ base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                         : looksLikeChakra(head)   ? readChakra
                         : looksLikePerfetto(head) ? readPerfetto
                                                   : nullptr;
+  advice = adviceOn(head);
   PeekedSource bytes(std::move(head), file.bytes);
   if (reader != nullptr) {
     PIPESCOPE_TRY(reader(bytes, *data, {file.name, file.fraction, progress}));

@@ -66,10 +66,12 @@ struct TraceData {
 };
 
 /// Reads one file; null if its content is no known format. Events keep the arguments of the given names
-/// (Rules::ownArguments), too. Fails if the user cancels, or if temporary data cannot be written.
+/// (Rules::ownArguments), too. `advice` gets what the user can do with a file of another known format, as the
+/// rest of a sentence. Fails if the user cancels, or if temporary data cannot be written.
 base::Result<std::unique_ptr<TraceData>> readTrace(const TraceFile& file,
                                                    const std::filesystem::path& temporaryFolder,
                                                    const std::vector<std::string>& ownArguments,
-                                                   base::Executor& executor, base::Progress& progress);
+                                                   base::Executor& executor, base::Progress& progress,
+                                                   std::string& advice);
 
 }  // namespace pipescope::importing

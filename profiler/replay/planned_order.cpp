@@ -131,6 +131,17 @@ class RecordedReader {
 /// What each device shall do, by number.
 using PlannedDevices = std::vector<Tasks>;
 
+/// Ranks may be missing, and a schedule orders the passes of all.
+base::Status checkStages(const RecordedOrder& recorded) {
+  const auto missing = std::ranges::find_if(recorded.deviceOfStage, [](int device) { return device < 0; });
+  if (missing != recorded.deviceOfStage.end())
+    return base::refused(fmt::format(
+        "No passes of stage {} were recorded, so no schedule can be laid over the recorded order: import "
+        "the traces of all ranks of a replica, or give the planned order with --order.",
+        missing - recorded.deviceOfStage.begin()));
+  return {};
+}
+
 base::Result<PlannedDevices> scheduleTasks(const Schedules& schedules, const std::string& name,
                                            const RecordedOrder& recorded) {
   PIPESCOPE_ASSIGN(const ReplayOrder order, schedules.make({name, recorded.stages, recorded.microBatches,
@@ -251,6 +262,7 @@ base::Result<PlanComparison> comparePlan(const model::ProfileSource& source, con
     return compareAll(recorded, planned, plan.name);
   }
   if (schedules == nullptr) return base::refused("This program knows no schedules.");
+  PIPESCOPE_TRY(checkStages(recorded));
   if (!plan.name.empty()) {
     if (std::ranges::find(schedules->names, plan.name) == schedules->names.end())
       return base::badInput(fmt::format("There is no schedule \"{}\"{} Known are {}.", plan.name,

@@ -28,8 +28,11 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
   for (std::size_t s = 0; s < recording.stages.size(); ++s) {
     const model::Stage& stage = recording.stages[s];
     if (stage.index != static_cast<int>(s) || catalog.device(stage.device) == nullptr)
-      return base::badInput(
-          "The profile's stages are not numbered from 0 without gap, so its pipeline cannot be replayed.");
+      return base::badInput(recording.measured ? "The trace does not hold the passes of all stages, so its "
+                                                 "pipeline cannot be replayed: import the traces "
+                                                 "of all ranks of a replica together."
+                                               : "The profile's stages are not numbered from 0 without gap, "
+                                                 "so its pipeline cannot be replayed.");
     // Devices of an emulated replica are numbered from 0. A trace may name only some of a system.
     const int next = static_cast<int>(placeOf.size());
     const int place = placeOf.emplace(stage.device, next).first->second;

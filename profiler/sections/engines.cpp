@@ -120,7 +120,7 @@ base::Result<Section> makeEngines(const Context& context) {
   if (execution->total.count <= 0) {
     lack(section, kNothingRan);
   } else if (devices.empty()) {
-    lack(section, kNothingPlaced);
+    lack(section, nothingPlaced(context.catalog));
   }
   return section;
 }

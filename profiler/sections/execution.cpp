@@ -134,6 +134,14 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
   return table;
 }
 
+/// Most traces of other tools do not state bytes.
+bool statesTraffic(const Execution& e, const analysis::Catalog& catalog) {
+  return !catalog.measured() || std::ranges::any_of(e.devices, [](const DeviceExecution& d) {
+    const base::Bytes all[] = {d.streamIn, d.streamOut, d.exchangeIn, d.globalIn, d.globalOut};
+    return std::ranges::any_of(all, [](base::Bytes bytes) { return bytes.count > 0; });
+  });
+}
+
 /// A recorded trace, or a configuration of costs, states the sizes of some transfers only, so no bytes mean
 /// there that nothing is known.
 SectionTable trafficTable(const Execution& e, const Words& words, const Recorded& recorded, bool measured) {
@@ -172,6 +180,9 @@ base::Result<Section> makeExecution(const Context& context) {
                   {executionDeviceTable(e, context.catalog, words, recorded),
                    trafficTable(e, words, recorded, context.catalog.measured())},
                   {}};
+  if (!statesTraffic(e, context.catalog))
+    section.remarks.push_back(
+        "The trace does not state how many bytes were moved, so the traffic is not known.");
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
         fmt::format("The profile leaves out {} replica{} because {} the same as a recorded one. Run with "
@@ -183,7 +194,7 @@ base::Result<Section> makeExecution(const Context& context) {
   if (e.total.count <= 0) {
     lack(section, kNothingRan);
   } else if (!recorded.placements) {
-    lack(section, kNothingPlaced);
+    lack(section, nothingPlaced(context.catalog));
   } else if (!recorded.steps) {
     lack(section, kNoSteps);
   }

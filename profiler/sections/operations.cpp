@@ -26,7 +26,8 @@ base::Result<Section> makeOperations(const Context& context) {
   const bool any = !all.operations.empty();
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   section.facts = {
-      {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
+      {"layers_of_origin", "Layers of origin",
+       any || !context.catalog.measured() ? Cell(static_cast<std::int64_t>(all.operations.size())) : Cell(),
        Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
       {"cycles", "Time", any && recorded.steps ? Cell(all.whole.total().count) : Cell(), Format::ticks,
        "Of all operations of one replica in an iteration."},

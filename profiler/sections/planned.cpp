@@ -96,7 +96,7 @@ base::Result<Section> makePlanned(const Context& context) {
        "True if every device does its passes in the planned order in every iteration."}};
   section.tables = {plannedTable(comparison, context.catalog, words)};
   if (any) section.remarks.push_back(verdictOn(comparison, context.catalog, words));
-  if (!any) lack(section, answer.ok() ? kNothingPlaced : answer.error().message);
+  if (!any) lack(section, answer.ok() ? nothingPlaced(context.catalog) : answer.error().message);
   return section;
 }
 

@@ -73,15 +73,20 @@ base::Result<Section> makePrograms(const Context& context) {
     calls += node.kind == "Call" ? 1 : 0;
   }
   Section section{"programs", "Programs", {}, {}, {}};
+  const auto counted = [&](std::int64_t count) { return context.catalog.measured() ? Cell() : Cell(count); };
   section.facts = {
-      {"programs", "Programs", programs, Format::count,
+      {"programs", "Programs", counted(programs), Format::count,
        "Programs without children, sum over devices; loops count once."},
-      {"functions", "Functions", functions, Format::count, "Functions whose code several calls share."},
-      {"calls", "Calls", calls, Format::count, "Calls of these functions."},
+      {"functions", "Functions", counted(functions), Format::count,
+       "Functions whose code several calls share."},
+      {"calls", "Calls", counted(calls), Format::count, "Calls of these functions."},
   };
   section.tables.push_back(passTable(passes, wordsOf(context.catalog)));
   section.tables.push_back(treeTable(nodes, context.catalog));
   section.tables.back().mostInText = 80;
+  if (context.catalog.measured())
+    section.remarks.push_back(
+        "A trace of another tool holds no programs of a compiler: the tree names its events.");
   return section;
 }
 

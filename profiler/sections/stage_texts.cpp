@@ -52,6 +52,22 @@ std::string limitingStages(const StagesReport& report) {
   return stageNames(limitingIndices(report), report.stages.size());
 }
 
+std::string noStagesText(const StagesReport& report) {
+  if (report.missing.empty()) return kNoPassesRecognised;
+  return fmt::format(
+      "The trace holds no passes of stage{} {} of replica 0, so there are no figures of the pipeline: import "
+      "the "
+      "traces of all ranks of a replica together.",
+      report.missing.size() == 1 ? "" : "s", numberRanges(report.missing));
+}
+
+std::string slowReplicaText(const analysis::SlowReplica& slow) {
+  return fmt::format(
+      "These figures are of replica 0. In replica {} stage {} ({}) takes {:.2f} times as long: the section "
+      "stragglers says what that costs.",
+      slow.replica, slow.stage, slow.deviceName, slow.ratio);
+}
+
 std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {
   const analysis::StageReport *slowest = report.slowest(), *limiting = report.limiting();
   if (slowest == nullptr || limiting == nullptr || report.stages.size() < 2) return {};
@@ -60,6 +76,8 @@ std::vector<std::string> limitingRemarks(const StagesReport& report, const Shown
         "A micro-batch passes through all stages before the next one starts, so each stage waits for all "
         "others."};
   const std::vector<int> found = limitingIndices(report);
+  if (found.size() == report.stages.size() && report.slowReplica)
+    return {"All stages of replica 0 take equally long (within 1 %)."};
   if (found.size() == report.stages.size())
     return {"All stages take equally long (within 1 %), so none of them holds the others up."};
   std::string names = limitingStages(report);

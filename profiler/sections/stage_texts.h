@@ -19,6 +19,12 @@ std::string stageNames(const std::vector<int>& stages, std::size_t all);
 /// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.
 std::string limitingStages(const analysis::StagesReport& report);
 
+/// Why a recorded run has no figures of stages.
+std::string noStagesText(const analysis::StagesReport& report);
+
+/// Says which stage of another replica is slower than that of the first one.
+std::string slowReplicaText(const analysis::SlowReplica& slow);
+
 /// Sentences: which stages are equal, or why the limiting stage is not the one that computes longest. `time`
 /// is the unit of the ticks in them.
 std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);

@@ -238,9 +238,13 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const auto best, bestMoveOf(context));
   for (Fact& fact : bestMoveFacts(*best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);
+  if (report.slowReplica) section.remarks.push_back(slowReplicaText(*report.slowReplica));
   if (best->move) section.remarks.push_back(bestMoveText(*best));
   if (!report.lost.replayed) section.remarks.push_back(kNotReplayed);
-  if (!ran) lack(section, called ? kNothingPlaced : kNothingRan);
+  if (!ran)
+    lack(section, called ? nothingPlaced(context.catalog) : kNothingRan);
+  else if (context.catalog.measured() && report.stages.empty())
+    lack(section, noStagesText(report));
   return section;
 }
 

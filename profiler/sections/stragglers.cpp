@@ -125,7 +125,8 @@ SectionTable culpritTable(const char* key, const char* title, const char* first,
 SectionTable iterationTable(const Stragglers* found, double ticksPerSecond) {
   SectionTable table{"iterations", "Iterations", "", {}, {}};
   table.columns = {{"iteration", "Iteration", Format::index, ""},
-                   {"seconds", "Recorded", Format::seconds, "from the first start to the last end"},
+                   {"seconds", "Recorded", Format::seconds,
+                    "from the first start to the last end, of the longest of the parts that nothing joins"},
                    {"replayed_seconds", "Without launch delays", Format::seconds,
                     "each operation starts when what it follows has ended"},
                    {"usual_seconds", "Usual", Format::seconds, "all operations take their usual time"},

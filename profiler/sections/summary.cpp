@@ -8,6 +8,7 @@
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -86,11 +87,6 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
   return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak {} × the last call).", what,
                      use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
-
-constexpr const char* kNoPassesRecognised =
-    "No passes of pipeline stages were recognised in the trace, so the figures of stages are empty. The "
-    "sections kernels and collectives (page Recorded) show what accelerators did; import --rules names "
-    "passes.";
 
 SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
@@ -200,9 +196,10 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   if (!ran) lack(section, kNothingRan);
-  if (ran && !recorded.placements) lack(section, kNothingPlaced);
+  if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
-  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
+  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(noStagesText(stages));
+  if (stages.slowReplica) section.remarks.push_back(slowReplicaText(*stages.slowReplica));
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});

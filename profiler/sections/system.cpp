@@ -49,11 +49,11 @@ SectionTable systemDeviceTable(const Context& context) {
     }
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
-    table.rows.push_back({device.name, device.kind,
-                          !stages.empty()      ? Cell(stages)
-                          : catalog.measured() ? Cell()
-                                               : Cell("idle"),
-                          device.units, device.unitName, clock, lanes, device.id.value});
+    // What else a recorded device does, such as a host, is no idleness.
+    Cell held = stages;
+    if (stages.empty()) held = catalog.measured() ? Cell() : Cell(std::string("idle"));
+    table.rows.push_back(
+        {device.name, device.kind, held, device.units, device.unitName, clock, lanes, device.id.value});
   }
   // A device that is one unit says nothing with it.
   const bool many = std::ranges::any_of(catalog.devices, [](const auto& device) { return device.units > 1; });

@@ -196,7 +196,7 @@ base::Result<Section> makeWaits(const Context& context) {
   addPath(*path, run, recorded.placements && !unrecognised, section);
   section.tables.push_back(pathTable(unrecognised ? std::vector<analysis::CriticalLink>() : *path, words));
   if (!recorded.placements) {
-    lack(section, run == nullptr ? kNothingRan : kNothingPlaced);
+    lack(section, run == nullptr ? kNothingRan : nothingPlaced(context.catalog));
   } else if (unrecognised) {
     lack(section,
          "No passes of stages were recognised in the trace, so there are no waits between stages and no "

@@ -7,8 +7,9 @@ imported_accelerators.py PIPESCOPE imports traces of PyTorch's profiler in which
 - two processes of one file drive two GPUs each and mark steps of their own;
 - one process runs a pipeline whose passes are annotations on the GPUs, so that each pass is of a marked step;
 - passes are marked on the host alone, which launches their kernels in a short time and goes on, and state their stage or not;
-traces of ranks whose dates are seconds apart though they meet in collectives, and of two replicas of a pipeline; and traces of XLA, of Ascend devices, and of an
-accelerator whose collectives are told by an argument alone, whose devices are busy and communicate as long as the events say.
+traces of ranks whose dates are seconds apart though they meet in collectives, and of two replicas of a pipeline; traces of XLA, of
+Ascend devices, of rocprof, of Nsight Systems, and of an accelerator whose collectives are told by an argument alone, whose devices
+are busy and communicate as long as the events say; and traces that lack what sections need.
 """
 import json
 import os
@@ -328,9 +329,40 @@ def check_devices(program, folder):
     xla.run(["fusion.12", "convolution.3", "copy.1"], "all-reduce-start.7", 1).check(program, folder, "XLA")
     ascend = Device("Ascend Hardware", "Stream 2", [])
     ascend.run(["MatMulV2", "Add"], "hcom_allReduce__123_0", 2).check(program, folder, "Ascend")
+    gpu = Device("/device:GPU:0", "Stream #13(Compute)", ["XLA Ops", "XLA Modules", "Steps"])
+    gpu.run(["loop_fusion", "sm80_xmma_gemm"], "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 4).check(program, folder, "XLA on a GPU")
+    rocprof = Device("2 GPU0", "0", [])
+    rocprof.run(["Cijk_Ailk_Bljk", "vectorized_elementwise"], "ncclDevKernel_Generic(ncclDevComm*)", 5).check(program, folder, "rocprof")
+    nsys = Device("Device 0", "Stream 7", ["NVTX Thread 12"])
+    nsys.run(["ampere_sgemm", "softmax"], "ncclKernel_AllReduce_RING_LL_Sum_float", 6, {"cat": "cuda"}, {"cat": "cuda"})
+    nsys.check(program, folder, "Nsight Systems")
     other = Device("accelerator", "queue 5", [])
     other.run(["gemm", "add"], "all_reduce", 3, {"cat": "mtia_ccp_events"},
               {"cat": "mtia_ccp_events", "args": {"Collective name": "allreduce"}}).check(program, folder, "stated collectives")
+
+
+def check_reasons(program, folder):
+    """Where a trace lacks what a section needs, the section has no figures and says why."""
+    counters = [{"ph": "C", "pid": 1, "name": "memory", "ts": 5 * i, "args": {"bytes": i}} for i in range(9)]
+    slices = [{"ph": "X", "pid": 1, "tid": 1, "name": "task", "ts": 10 * i, "dur": 4} for i in range(9)]
+    path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")
+    for events, sections in ((counters, ("summary", "stages", "waits", "execution", "engines", "stragglers", "kernels")),
+                             (slices, ("stages", "waits", "stragglers", "kernels", "collectives", "planned"))):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(events, file)
+        run(program, "import", path, "-o", profile, "--progress", "off", "--overwrite")
+        for name in sections:
+            section = report(program, profile, name)
+            figures = [key for key, value in section.items() if isinstance(value, (int, float)) and not isinstance(value, bool)]
+            if name not in ("summary", "execution") and figures:
+                sys.exit(f"{name} of a trace without passes and kernels shows {figures}")
+            if not section["remarks"] or any("--record" in remark for remark in section["remarks"]):
+                sys.exit(f"{name} of a trace without passes and kernels remarks {section['remarks']}")
+        if any(device["stages"] is not None for device in report(program, profile, "system")["devices"]):
+            sys.exit("a device of a trace without passes holds a stage, or idles")
+        for device in report(program, profile, "execution")["traffic"]:
+            if any(value is not None for key, value in device.items() if key.endswith("_bytes")):
+                sys.exit(f"the trace states no bytes, but the traffic is {device}")
 
 
 def main():
@@ -352,6 +384,7 @@ def main():
         check_replicas(program, folder, True)
         check_devices(program, folder)
         check_dates(program, folder)
+        check_reasons(program, folder)
     print("as written")
 
 

@@ -137,8 +137,7 @@ class StagesPage : public shell::Page {
   void apply(std::shared_ptr<const StagesData> content) {
     data_ = std::move(content);
     if (data_->report.stages.empty())
-      return showInstead(data_->measured ? tr("The trace names no stages, so there are no times per stage.")
-                                         : tr("This executable has no stages."));
+      return showInstead(data_->measured ? text(data_->section.lacks) : tr("This executable has no stages."));
     if (context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
       return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
     }

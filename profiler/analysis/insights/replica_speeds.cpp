@@ -43,7 +43,8 @@ std::vector<Insight> findReplicaSpeeds(const InsightInput& input, const InsightR
   found.device = slowest->index;
   found.advice = "Replace the device, or leave its replica out.";
   const std::int64_t replicas = input.executable.replicas;
-  if (replicas > 1) {
+  // An imported trace has no options to change.
+  if (replicas > 1 && !input.options.empty()) {
     found.alternatives = {{{input.table() + "replication_factor", fmt::format("{}", replicas - 1)}}};
   }
   return {found};

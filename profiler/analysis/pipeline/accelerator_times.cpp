@@ -47,14 +47,17 @@ std::optional<std::int64_t> markedStep(std::string_view layer) {
 /// Kernels and copies, by the categories that PyTorch's profiler and others use. What else stands on an
 /// accelerator's lane, such as annotations and synchronisation, is no work.
 bool isWork(std::string_view category) {
-  return isCopy(category) || categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
+  // Converters of Nsight Systems' reports call all kernels so.
+  return isCopy(category) || category == "cuda" ||
+         categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
 }
 
 /// Some tools, such as XLA's and Ascend's profilers, state no category. A rule says then which lanes are an
 /// accelerator's, and what their slices do.
 bool isWorkByRule(const model::Lane& lane, model::StepKind kind) {
   return lane.role == model::LaneRole::compute &&
-         (kind == model::StepKind::compute || kind == model::StepKind::globalExchange);
+         (kind == model::StepKind::compute || kind == model::StepKind::globalExchange ||
+          kind == model::StepKind::streamCopy);
 }
 
 struct Work {
@@ -62,7 +65,8 @@ struct Work {
   model::LaneId lane;
   model::ProgramId program;
   bool communicates = false;
-  std::optional<Ticks> launch;  // start of the launch on the host
+  bool copies = false;
+  std::optional<Ticks> launch = {};  // start of the launch on the host
 };
 
 struct ProgramNames {
@@ -143,16 +147,13 @@ class AcceleratorReader {
         const Ticks to = from + step.ticks;
         if (names.step) marks_[lane->device].push_back({*names.step, from, to, {}, {}, {}, {}});
         if (names.hostCollective)
-          hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true, {}});
+          hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true});
         return;
       }
       if (!names.work && !(names.uncategorised && isWorkByRule(*lane, step.kind))) return;
-      works_[lane->device].push_back({from,
-                                      from + step.ticks,
-                                      step.lane,
-                                      step.program,
+      works_[lane->device].push_back({from, from + step.ticks, step.lane, step.program,
                                       step.kind == model::StepKind::globalExchange,
-                                      {}});
+                                      names.copy || step.kind == model::StepKind::streamCopy});
     });
   }
 
@@ -211,7 +212,7 @@ class AcceleratorReader {
         times.hostIdle += std::clamp(*work.launch, busyUntil, work.start) - busyUntil;
       busyUntil = std::max(busyUntil, work.end);
       busy.add(work.start, work.end);
-      if (!names.copy) (work.communicates ? communication : compute).add(work.start, work.end);
+      if (!work.copies) (work.communicates ? communication : compute).add(work.start, work.end);
       if (!work.launch) continue;
       ++times.launched;
       delays += static_cast<double>((work.start - *work.launch).count);
@@ -272,7 +273,7 @@ class AcceleratorReader {
            i < works.size() && works[i].start < step.end; ++i) {
         const Ticks from = std::max(works[i].start, step.start), to = std::min(works[i].end, step.end);
         busy.add(from, to);
-        if (!namesOf(works[i].program).copy) (works[i].communicates ? communication : compute).add(from, to);
+        if (!works[i].copies) (works[i].communicates ? communication : compute).add(from, to);
       }
       step.busy = busy.unionLength();
       step.compute = compute.unionLength();

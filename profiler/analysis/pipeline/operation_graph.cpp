@@ -40,6 +40,15 @@ void OperationGraph::join(std::size_t one, std::size_t other) {
   parent_[std::max(a, b)] = std::min(a, b);
 }
 
+std::vector<std::size_t> OperationGraph::parts() const {
+  OperationGraph joined;
+  joined.parent_ = parent_;
+  for (const Edge& edge : edges_) joined.join(edge.operation, edge.before);
+  std::vector<std::size_t> parts;
+  for (std::size_t i = 0; i < size(); ++i) parts.push_back(joined.groupOf(i));
+  return parts;
+}
+
 bool OperationGraph::order() {
   using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
   Pairs members, before, followers;

@@ -16,6 +16,8 @@ class OperationGraph {
   void join(std::size_t one, std::size_t other);
   void follow(std::size_t operation, std::size_t before) { edges_.push_back({operation, before}); }
   std::size_t size() const { return parent_.size(); }
+  /// The part of the graph that each operation belongs to: no operation waits for one of another part.
+  std::vector<std::size_t> parts() const;
 
   /// Finds an order in which the groups can run. Returns false if groups wait for each other in a circle.
   /// Call it after the last add(), join() and follow(), and before ends().

@@ -38,14 +38,14 @@ class GraphBuilder {
     addCollectives();
     addMessages();
     if (!graph_.messages) addDirectInputs();
-    for (const auto& [start, end] : spans_)
-      graph_.iterations.push_back(end < start ? 0 : static_cast<double>((end - start).count));
+    addIterations();
     graph_.ordered = graph_.graph.order();
     return std::move(graph_);
   }
 
  private:
   using Place = std::pair<model::DeviceId, std::int32_t>;  // device, iteration
+  using Span = std::pair<Ticks, Ticks>;                    // start, end
   /// Device, iteration, micro-batch, pass, stage. Of a pass of a replica: replica instead of the device.
   using PassKey = std::tuple<std::int64_t, std::int32_t, std::int32_t, Pass, std::int32_t>;
 
@@ -90,11 +90,27 @@ class GraphBuilder {
 
   std::size_t add(const RecordedOperation& operation, Ticks start, Ticks end) {
     graph_.operations.push_back(operation);
-    const auto iteration = static_cast<std::size_t>(operation.iteration);
-    if (spans_.size() <= iteration) spans_.resize(iteration + 1, {Ticks(INT64_MAX), Ticks(INT64_MIN)});
-    spans_[iteration].first = std::min(spans_[iteration].first, start);
-    spans_[iteration].second = std::max(spans_[iteration].second, end);
+    spans_.push_back({start, end});
+    iterations_ = std::max(iterations_, operation.iteration + 1);
     return graph_.graph.add();
+  }
+
+  /// The replay lets operations that nothing joins begin together, such as those of data-parallel pipelines
+  /// without common collectives, whose clocks may have nothing in common. An iteration takes as long as the
+  /// longest of such parts.
+  void addIterations() {
+    const std::vector<std::size_t> parts = graph_.graph.parts();
+    std::map<std::pair<std::int32_t, std::size_t>, std::pair<Ticks, Ticks>> spans;  // by iteration, part
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [start, end] = spans_[i];
+      auto& span = spans.try_emplace({graph_.operations[i].iteration, parts[i]}, start, end).first->second;
+      span = {std::min(span.first, start), std::max(span.second, end)};
+    }
+    graph_.iterations.assign(static_cast<std::size_t>(iterations_), 0);
+    for (const auto& [place, span] : spans) {
+      double& longest = graph_.iterations[static_cast<std::size_t>(place.first)];
+      longest = std::max(longest, static_cast<double>((span.second - span.first).count));
+    }
   }
 
   void addPlacement(const model::Placement& p) {
@@ -126,9 +142,21 @@ class GraphBuilder {
   /// True if `before` had ended when `next` started. Clocks have a resolution of about a microsecond, so ends
   /// and starts may overlap a little.
   bool endedBefore(const model::Placement& before, const model::Placement& next) const {
-    const auto shorter = std::min((before.end - before.start).count, (next.end - next.start).count);
-    const auto microsecond = catalog_.timebase(before.device).ticksPerSecond / 1'000'000;
-    return before.end.count <= next.start.count + std::max(shorter / 100, microsecond);
+    return endedBefore({before.start, before.end}, {next.start, next.end}, before.device);
+  }
+  bool endedBefore(const Span& before, const Span& next, model::DeviceId device) const {
+    const auto shorter = std::min((before.second - before.first).count, (next.second - next.first).count);
+    const auto microsecond = catalog_.timebase(device).ticksPerSecond / 1'000'000;
+    return before.second.count <= next.first.count + std::max(shorter / 100, microsecond);
+  }
+
+  /// An operation of a device that may follow another one.
+  struct Following {
+    std::size_t operation, before;
+    model::DeviceId device;
+  };
+  bool ended(const Following& f) const {
+    return endedBefore(spans_[f.before], spans_[f.operation], f.device);
   }
 
   /// Lets collectives follow what had ended before them, and other operations follow the collectives.
@@ -174,10 +202,11 @@ class GraphBuilder {
   void addMessages() {
     std::erase_if(transfers_, [&](const model::Transfer& t) {
       const bool message = t.kind == TransferKind::activation || t.kind == TransferKind::gradient;
-      return !message || t.iteration < 0 || t.iteration >= static_cast<std::int32_t>(spans_.size());
+      return !message || t.iteration < 0 || t.iteration >= iterations_;
     });
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
+    std::vector<Following> receives;
     // The last message of each device, iteration, direction and side.
     std::map<std::tuple<model::DeviceId, std::int32_t, TransferKind, bool>, std::size_t> last;
     for (const model::Transfer& transfer : transfers_) {
@@ -198,15 +227,26 @@ class GraphBuilder {
       graph_.graph.follow(send, producer->second);
       graph_.graph.follow(consumer->second, receive);
       const auto before = computationBefore_.find(consumer->second);
-      if (before != computationBefore_.end()) graph_.graph.follow(receive, before->second);
+      if (before != computationBefore_.end()) receives.push_back({receive, before->second, to});
       for (const bool sends : {true, false}) {
         const std::size_t own = sends ? send : receive;
         const auto [found, isNew] =
             last.try_emplace({sends ? from : to, transfer.iteration, transfer.kind, sends}, own);
-        if (!isNew) graph_.graph.follow(own, found->second);
+        if (!isNew && ended({own, found->second, to})) graph_.graph.follow(own, found->second);
         found->second = own;
       }
     }
+    followComputations(receives);
+  }
+
+  /// Lets receives follow the computation before the pass that needs them, unless the program posts them
+  /// early, so that some of them transfer while this computation runs.
+  void followComputations(const std::vector<Following>& receives) {
+    constexpr double kFewEarly = 0.05;  // such as by errors of the clocks
+    const auto early = std::ranges::count_if(receives, [&](const Following& f) { return !ended(f); });
+    if (static_cast<double>(early) > kFewEarly * static_cast<double>(receives.size())) return;
+    for (const Following& receive : receives)
+      if (ended(receive)) graph_.graph.follow(receive.operation, receive.before);
   }
 
   /// Adds the side of a message that belongs to the worker of a pass.
@@ -241,7 +281,8 @@ class GraphBuilder {
   std::map<Place, std::size_t> lastComputation_;
   std::map<std::size_t, std::size_t> computationBefore_;
   std::map<PassKey, std::size_t> ofDevice_, ofReplica_;
-  std::vector<std::pair<Ticks, Ticks>> spans_;  // of each iteration
+  std::vector<Span> spans_;  // of each operation
+  std::int32_t iterations_ = 0;
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ struct RecordedGraph {
   OperationGraph graph;
   std::int32_t stages = 0, replicas = 0;
   std::int64_t passes = 0;  ///< operations that compute a stage's pass; the others are updates, collectives …
-  /// Ticks of each iteration, from the first start to the last end of its operations.
+  /// Ticks of each iteration, from the first start to the last end of its operations; the longest, where it
+  /// consists of operations that nothing joins.
   std::vector<double> iterations;
   /// True if the trace states messages. Otherwise a pass follows directly the pass that made its input.
   bool messages = false;
@@ -36,9 +37,10 @@ struct RecordedGraph {
 ///
 /// The computations of a worker follow each other in recorded order. A send follows the pass that made its
 /// data; a receive follows the computation before the pass that needs it, and precedes this pass. Messages of
-/// one direction are sent and received in order. A collective follows what had ended when it started, and
-/// precedes what started after its end. (Method: "Understanding Stragglers in Large Model Training Using
-/// What-if Analysis", 2025.)
+/// one direction are sent and received in order. Where the recording contradicts one of these two rules, as
+/// where receives are posted early, operations do not follow each other by it. A collective follows what had
+/// ended when it started, and precedes what started after its end. (Method: "Understanding Stragglers in
+/// Large Model Training Using What-if Analysis", 2025.)
 Result<RecordedGraph> recordedGraph(const model::ProfileSource& source, const Catalog& catalog,
                                     model::ExecutableId executable);
 

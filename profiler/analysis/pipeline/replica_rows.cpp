@@ -29,6 +29,14 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   for (const model::Placement& p : rows.placements)
     ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
   rows.spans = ends.spansOf({*rows.run});
+  if (catalog.measured()) {
+    for (const model::Placement& p : rows.placements) {
+      if (p.stage < 0 || p.iteration < 0 || !model::isComputePass(p.pass)) continue;
+      ReplicaTime& time = rows.times[{p.stage, p.replica}];
+      time.device = p.device;
+      time.ticks += static_cast<double>((p.end - p.start).count);
+    }
+  }
   // The other figures are of the first replica. The profile records further replicas where they are slower.
   const std::set<model::DeviceId> own = rows.devices();
   std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });

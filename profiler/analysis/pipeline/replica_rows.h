@@ -3,12 +3,19 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
 #include "profiler/analysis/iterations.h"
 
 namespace pipescope::analysis {
+
+/// What a replica of a stage computes over the run.
+struct ReplicaTime {
+  model::DeviceId device;
+  double ticks = 0;
+};
 
 struct ReplicaRows {
   ReplicaRows() = default;
@@ -23,6 +30,8 @@ struct ReplicaRows {
   std::vector<model::Transfer> transfers;                       ///< empty for schedules without barriers
   std::map<int, std::span<const model::Placement>> iterations;  ///< parts of `placements`, by iteration
   std::vector<IterationSpan> spans;                             ///< of the iterations, by start
+  /// What the stages of all replicas of a recorded run compute, by stage and replica.
+  std::map<std::pair<int, int>, ReplicaTime> times;
 
   int stageCount() const { return static_cast<int>(stages.size()); }
   std::set<model::DeviceId> devices() const;

@@ -245,6 +245,34 @@ void addMemory(const Catalog& catalog, model::ExecutableId id, const Memory& all
   }
 }
 
+/// The numbers that the stages, which are ordered by them, leave out.
+std::vector<int> missingStages(const std::vector<StageReport>& stages) {
+  constexpr std::int64_t kMostStages = 1 << 16;  // A damaged file may name any number.
+  std::vector<int> missing;
+  std::int64_t next = 0;
+  for (const StageReport& stage : stages) {
+    for (; next < std::min<std::int64_t>(stage.index, kMostStages); ++next)
+      missing.push_back(static_cast<int>(next));
+    next = std::int64_t{stage.index} + 1;
+  }
+  return missing;
+}
+
+/// Finds the stage that takes longest in another replica, compared with the first one.
+void findSlowReplica(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
+  constexpr double kNoticeable = 1.05;
+  SlowReplica slowest{0, 0, {}, kNoticeable};
+  for (const auto& [place, time] : rows.times) {
+    const auto& [stage, replica] = place;
+    const auto first = rows.times.find({stage, 0});
+    if (first == rows.times.end() || first->second.ticks <= 0) continue;
+    const double ratio = time.ticks / first->second.ticks;
+    const model::Device* device = catalog.device(time.device);
+    if (ratio > slowest.ratio) slowest = {stage, replica, device == nullptr ? "" : device->name, ratio};
+  }
+  if (slowest.replica > 0) report.slowReplica = std::move(slowest);
+}
+
 }  // namespace
 
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
@@ -266,6 +294,11 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   }
   std::sort(report.stages.begin(), report.stages.end(),
             [](const auto& a, const auto& b) { return a.index < b.index; });
+  if (catalog.measured()) report.missing = missingStages(report.stages);
+  if (!report.missing.empty()) {
+    report.stages.clear();
+    return report;
+  }
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     if (report.stages[i].index != static_cast<int>(i))
       return base::badInput("The profile's stages are not numbered from 0 without gap.");
@@ -274,6 +307,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   addExchange(rows, catalog, report);
   compareStages(report);
   addWaits(rows, report);
+  findSlowReplica(rows, catalog, report);
   report.imbalance = imbalance(report, [](const StageReport& s) { return s.busy; });
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
   report.imbalanceBackward =

@@ -67,6 +67,14 @@ struct BoundaryReport {
   Ticks ticks;
 };
 
+/// A stage that takes longer in another replica of a recorded run than in the first one, whose figures the
+/// report shows.
+struct SlowReplica {
+  int stage = 0, replica = 0;
+  std::string deviceName;
+  double ratio = 0;  ///< its busy ÷ that of the first replica
+};
+
 struct StagesReport {
   std::int64_t clockHz = 0;
   std::int64_t microBatches = 0;
@@ -78,6 +86,9 @@ struct StagesReport {
   int slowestStage = -1;   ///< the stage that computes longest: the largest busy; −1: nothing has run
   int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run
   LostTime lost;
+  /// Stages below the last one of which a recorded run has no passes. `stages` is empty then.
+  std::vector<int> missing;
+  std::optional<SlowReplica> slowReplica;  ///< the slowest one; none: the replicas are alike
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;
 

@@ -21,7 +21,7 @@ struct Straggler {
 struct Stragglers {
   enum class Cause { none, stage, worker, replica, type, several };
 
-  /// Ticks of each iteration, from the first start to the last end.
+  /// Ticks of each iteration, from the first start to the last end (RecordedGraph::iterations).
   std::vector<double> recorded;
   /// The same without launch delays: each operation starts when what it follows has ended.
   std::vector<double> replayed;

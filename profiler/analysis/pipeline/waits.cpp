@@ -168,9 +168,17 @@ class PathFinder {
       if (wait.cause == model::WaitCause::host && measured_) continue;
       // a copy on another lane of the device, or the call
       if (wait.cause == model::WaitCause::host) return waitedFor;
-      if (waitedFor != nullptr && waitedFor->device != placement.device) return waitedFor;
+      if (waitedFor == nullptr || waitedFor->device == placement.device) continue;
+      if (!measured_ || before == nullptr || !receivedLate(wait, *waitedFor, *before)) return waitedFor;
     }
     return before;
+  }
+
+  /// True if a recorded message was ready before the device asked for it: it transfers only from then on, so
+  /// that what the device did before is what held it up.
+  static bool receivedLate(const model::Wait& wait, const model::Placement& sender,
+                           const model::Placement& before) {
+    return wait.cause == model::WaitCause::exchange && wait.start > before.end && sender.end < before.end;
   }
 
   /// The part of the time before a placement in which its device waits for the host of a recorded run.

@@ -97,15 +97,20 @@ TEST_F(AcceleratorPasses, KnowMessagesByTheAnnotationsOfTheirQueues) {
   for (const auto& property : rows<model::Property>()) properties[property.key] = property.value;
   EXPECT_EQ(properties["coverage_paired_messages"], "8");
   EXPECT_EQ(properties["coverage_inferred_messages"], "0");
-  // Before its backward pass, rank 1 waits for stage 2 until 45; before its forward pass, for stage 0
-  // until 60.
+  // Before its first pass, rank 1 waits for stage 0 until 10, before its backward pass for stage 2 until 45,
+  // and before its last forward pass for stage 0 until 60.
   std::map<std::int64_t, model::WaitCause> causes;
   for (const auto& wait : rows<model::Wait>())
     if (wait.device.value == 1) causes[wait.end.count / 1'000'000] = wait.cause;
   using enum model::WaitCause;
-  EXPECT_EQ(causes,
-            (std::map<std::int64_t, model::WaitCause>{
-                {21, exchange}, {45, slowerStage}, {50, exchange}, {60, slowerStage}, {65, exchange}}));
+  EXPECT_EQ(causes, (std::map<std::int64_t, model::WaitCause>{{5, fill},
+                                                              {10, fill},
+                                                              {15, exchange},
+                                                              {21, exchange},
+                                                              {45, slowerStage},
+                                                              {50, exchange},
+                                                              {60, slowerStage},
+                                                              {65, exchange}}));
 }
 
 TEST_F(AcceleratorPasses, AreTheSliceOfTheQueueThatWorksLongest) {

@@ -132,6 +132,35 @@ TEST(ClockAlignment, UsesCollectivesOfAllRanks) {
   EXPECT_EQ(alignClocks(traces, ClockFacts::messages).groupCount(), 3);
 }
 
+TEST(ClockAlignment, SomeOfManyCollectivesSuffice) {
+  const std::vector<std::int64_t> moved = {0, 900'000};
+  std::vector<RecordedEvents> traces(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    RecordedPass sum;
+    sum.pass = Pass::collective;
+    sum.processGroup = "7";
+    sum.queue = 3;
+    sum.name = "ncclDevKernel_AllReduce";
+    for (int n = 0; n < 20'000; ++n) {
+      // They end together, and the rank that begins last takes 10.
+      sum.start = Ticks(moved[rank] + 1000 * n + (n % 2 == static_cast<int>(rank) ? 500 : 100));
+      sum.end = Ticks(moved[rank] + 1000 * n + 510);
+      traces[rank].passes.push_back(sum);
+    }
+    std::swap(traces[rank].passes.front(), traces[rank].passes.back());
+    keepSomeCollectives(traces[rank].passes);
+    EXPECT_LE(traces[rank].passes.size(), 4096U);
+    EXPECT_GE(traces[rank].passes.size(), 2048U);
+  }
+  const ClockAlignment alignment = alignClocks(traces);
+  EXPECT_EQ(alignment.groupCount(), 1);
+  EXPECT_EQ(alignment.contradictions, 0);
+  EXPECT_NEAR(alignment.offsets[1], -moved[1], 10);
+  // A rank that held one more keeps as many, but they are not the same.
+  for (RecordedPass& pass : traces[1].passes) ++pass.alike;
+  EXPECT_EQ(alignClocks(traces).groupCount(), 2);
+}
+
 /// The root of a broadcast is done long before the other ranks begin.
 TEST(ClockAlignment, BroadcastsDoNotBindAllRanks) {
   const std::vector<std::int64_t> moved = {0, 900'000, -250'000};

@@ -128,6 +128,14 @@ TEST(JsonWindows, DeliversWhatIsWholeOfACutFile) {
   }
 }
 
+TEST(JsonWindows, SaysWhatComesBehindTheEvents) {
+  const Outcome two = cut(R"([{"a":1}] [{"b":2}])");
+  EXPECT_EQ(two.events, (Texts{R"({"a":1})"}));
+  EXPECT_EQ(two.findings,
+            (Texts{"The file goes on behind the end of its list of events; the rest is left out."}));
+  EXPECT_TRUE(cut("[{\"a\":1}]\n \n").findings.empty());
+}
+
 TEST(JsonWindows, LeavesOutEventsThatAreTooLarge) {
   const std::string large = R"({"a":")" + std::string(3'000'000, 'x') + R"("})";
   const JsonWindows::Limits limits{.windowBytes = 100, .mostEventBytes = 1000};

@@ -121,6 +121,37 @@ TEST_F(RuleMatcherTest, KnowsTheEnginesOfAGaudi) {
   EXPECT_FALSE(engine("main"));
 }
 
+TEST_F(RuleMatcherTest, KnowsTheQueuesOfAcceleratorsWithoutCategories) {
+  using enum model::StepKind;
+  RuleMatcher matcher(Rules::builtIn(), tables_);
+  struct Expected {
+    const char *name, *category, *thread, *process;
+    std::optional<model::LaneRole> engine;
+    std::optional<model::StepKind> kind;
+  };
+  const std::optional works(model::LaneRole::compute);
+  const Expected all[] = {
+      {"fusion.1", "", "XLA Ops", "/device:TPU:0", works, compute},
+      {"all-reduce.7", "", "XLA Ops", "/device:TPU:0", works, globalExchange},
+      {"loop_fusion", "", "Stream #13(Compute)", "/device:GPU:0", works, compute},
+      {"MemcpyD2H", "", "Stream #14(MemcpyD2H)", "/device:GPU:0", works, streamCopy},
+      {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", "Stream #15", "/device:GPU:0", works, globalExchange},
+      {"fusion.1", "", "XLA Ops", "/device:GPU:0", {}, {}},  // repeats the kernels of the streams
+      {"Cijk_Ailk", "", "0", "2 GPU0", works, compute},
+      {"CopyDeviceToHost", "", "1", "GPU4 r1", works, streamCopy},
+      {"hipLaunchKernel", "", "7", "0 CPU HIP API", {}, {}},
+      {"Cijk_Ailk", "kernel_dispatch", "COMPUTE AGENT [2] QUEUE [0] (GPU)", "9", works, compute},
+      {"softmax", "cuda", "Stream 7", "Device 0", works, compute},
+      {"softmax", "nvtx", "NVTX Thread 7", "Device 0", {}, {}},
+  };
+  for (const Expected& expected : all) {
+    const Meaning meaning =
+        matcher.meaningOf(event(expected.name, expected.category, expected.thread, expected.process));
+    EXPECT_EQ(meaning.engine, expected.engine) << expected.process << " " << expected.name;
+    EXPECT_EQ(meaning.kind, expected.kind) << expected.process << " " << expected.name;
+  }
+}
+
 TEST_F(RuleMatcherTest, DoesNotFailOnLongTexts) {
   RuleMatcher matcher(Rules::builtIn(), tables_);
   EXPECT_FALSE(matcher.meaningOf(event(std::string(2'000'000, 'n'))).pass);

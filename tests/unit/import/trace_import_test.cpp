@@ -381,6 +381,17 @@ TEST_F(TraceImport, LeavesOtherFilesOfAFolderOut) {
   EXPECT_NE(nothing.error().message.find("notes.txt is no trace that can be imported"), std::string::npos);
 }
 
+TEST_F(TraceImport, SaysWhichDurationsCannotBeRead) {
+  const auto summary = import({write("durations.json", R"([{"ph":"X","name":"a","ts":5,"dur":Infinity},
+      {"ph":"X","name":"b","ts":6,"dur":-1},{"ph":"X","name":"c","ts":7,"dur":[1]},{"ph":"X","name":"d","ts":8,"dur":2}])")});
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->findings.size(), 1U);
+  EXPECT_NE(
+      summary->findings[0].find("a negative or unreadable duration; it is kept with length 0. (3 times)"),
+      std::string::npos)
+      << summary->findings[0];
+}
+
 TEST_F(TraceImport, RefusesWithASentence) {
   const auto message = [&](std::vector<fs::path> paths) {
     const auto summary = import(std::move(paths));
@@ -389,6 +400,13 @@ TEST_F(TraceImport, RefusesWithASentence) {
   EXPECT_NE(message({folder_ / "none.json"}).find("does not exist"), std::string::npos);
   EXPECT_NE(message({write("text.txt", "hello")}).find("is no trace that can be imported"),
             std::string::npos);
+  using namespace std::string_literals;
+  const std::pair<std::string, std::string> others[] = {
+      {"SQLite format 3\0"s, "is an SQLite database and no trace"},
+      {"\xff\xfe[\0]\0"s, "is text in UTF-16, in which traces cannot be imported: save it in UTF-8."},
+      {R"({"Type":59,"NvtxEvent":{"Text":"x"}})", "is what nsys export writes as JSON"}};
+  for (const auto& [content, sentence] : others)
+    EXPECT_NE(message({write("other", content)}).find("other " + sentence), std::string::npos) << sentence;
   EXPECT_NE(message({write("empty.json", "[]")}).find("hold no events"), std::string::npos);
   fs::create_directories(folder_ / "nothing");
   EXPECT_NE(message({folder_ / "nothing"}).find("holds no files"), std::string::npos);
