@@ -328,6 +328,25 @@ TEST_F(LayoutTest, AColumnInWhichNothingIsShownTakesNoWidth) {
   EXPECT_LT(width(), 800);
 }
 
+TEST_F(LayoutTest, ColumnsBelowEachOtherAreAsTallAsWhatTheyHold) {
+  pages::ColumnsArea area;
+  area.setStretch(11, 9);
+  auto *low = new QWidget, *tall = new QWidget;
+  low->setMinimumHeight(100);
+  tall->setMinimumHeight(200);
+  area.left()->addWidget(low, 1);
+  area.right()->addWidget(tall, 1);
+  tall->setLayout(new QVBoxLayout);
+  tall->layout()->addWidget(new QLabel(QString(40, QLatin1Char('\n'))));  // prefers more than it needs
+  area.show();
+  for (const int width : {1600, 1000}) {
+    area.resize(width, 500);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(low->y() == tall->y(), width == 1600) << width;
+  }
+  EXPECT_LE(low->height(), 100) << "the upper column takes nothing of the lower one's height";
+}
+
 TEST_F(LayoutTest, GrownTablesHaveTheirHeightAsSoonAsTheOtherColumnShrinks) {
   pages::ColumnsArea area;
   pages::DataTable* table = pages::addTablePanel(*palette, *area.left(), 18, &area);
