@@ -6,7 +6,7 @@ namespace {
 shell::MainWindow* windowWith(const QString& profile,
                               const std::vector<std::unique_ptr<shell::MainWindow>>& windows) {
   for (const auto& window : windows) {
-    if (window->session().path() == profile) return window.get();
+    if (window->session().wantedPath() == profile) return window.get();
   }
   return nullptr;
 }

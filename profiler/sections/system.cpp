@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
@@ -16,6 +18,24 @@ namespace {
 std::string systemWords(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
+}
+
+/// "passes, thread 7 (3 levels)": a thread of a recorded run has a lane for each level of its slices.
+std::string lanesInWords(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, int>> lanes;
+  for (const std::string& name : names) {
+    if (!lanes.empty() && name == fmt::format("{}, level {}", lanes.back().first, lanes.back().second + 1)) {
+      ++lanes.back().second;
+    } else {
+      lanes.emplace_back(name, 1);
+    }
+  }
+  std::string words;
+  for (const auto& [name, levels] : lanes) {
+    words += (words.empty() ? "" : ", ") + name;
+    if (levels > 1) words += fmt::format(" ({} levels)", levels);
+  }
+  return words;
 }
 
 SectionTable systemDeviceTable(const Context& context) {
@@ -36,15 +56,13 @@ SectionTable systemDeviceTable(const Context& context) {
   for (const model::Device& device : catalog.devices) {
     const analysis::DevicePlace* found = places.find(device.id);
     const analysis::DevicePlace place = found == nullptr ? analysis::DevicePlace() : *found;
-    std::string stages, lanes;
+    std::string stages;
+    std::vector<std::string> names;
     for (const std::int32_t stage : place.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
-      // Slices that overlap on a thread of a trace have lanes beside its own, which say nothing new.
-      const bool further = catalog.measured() && lane.name.find(", level ") != std::string::npos;
-      if (lane.device == device.id && !further) {
-        const std::string title = catalog.measured() ? lane.name : analysis::laneTitle(lane.role);
-        lanes += (lanes.empty() ? "" : ", ") + title;
+      if (lane.device == device.id) {
+        names.push_back(catalog.measured() ? lane.name : analysis::laneTitle(lane.role));
       }
     }
     const std::string clock =
@@ -52,8 +70,8 @@ SectionTable systemDeviceTable(const Context& context) {
     // What else a recorded device does, such as a host, is no idleness.
     Cell held = stages;
     if (stages.empty()) held = catalog.measured() ? Cell() : Cell(std::string("idle"));
-    table.rows.push_back(
-        {device.name, device.kind, held, device.units, device.unitName, clock, lanes, device.id.value});
+    table.rows.push_back({device.name, device.kind, held, device.units, device.unitName, clock,
+                          lanesInWords(names), device.id.value});
   }
   // A device that is one unit says nothing with it.
   const bool many = std::ranges::any_of(catalog.devices, [](const auto& device) { return device.units > 1; });

@@ -14,6 +14,7 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QToolButton>
+#include <QVBoxLayout>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -133,6 +134,38 @@ TEST_F(LayoutTest, AxesOfCallsHaveWholeNumbers) {
     EXPECT_GE(axis.ticks(QwtScaleDiv::MajorTick).size(), 2);
     for (const double tick : axis.ticks(QwtScaleDiv::MajorTick)) EXPECT_EQ(tick, std::floor(tick));
   }
+}
+
+TEST_F(LayoutTest, NamesOfEqualCurvesStandBesideEachOtherOnTheCanvas) {
+  const auto seriesFrom = [](double first) {
+    auto series = std::make_shared<analysis::CounterSeries>();
+    for (const double value : {first, 0.5}) {
+      analysis::CounterPoint point;
+      point.index = static_cast<std::int64_t>(series->points.size());
+      point.count = 1;
+      point.smallest = point.largest = point.last = value;
+      series->points.push_back(point);
+    }
+    series->samples = 2;
+    series->largest = std::max(first, 0.5);
+    return series;
+  };
+  pages::CurveChart source(*palette), target(*palette);
+  for (const double first : {2.0, 0.1, 1.95}) {
+    source.setSeries(seriesFrom(first), QStringLiteral("call"));
+    target.setSeries(seriesFrom(2.0), QStringLiteral("call"));
+    target.showBeside(&source, {1, false});
+    target.resize(600, 220);
+    target.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&target));
+    const std::vector<QRectF> names = target.nameBoxes();
+    ASSERT_EQ(names.size(), 2U);
+    EXPECT_FALSE(names[0].intersects(names[1])) << first;
+    for (const QRectF& name : names)
+      EXPECT_TRUE(QRectF(target.canvas()->contentsRect()).contains(name)) << first;
+  }
+  target.showBeside(nullptr, {1, false});
+  EXPECT_TRUE(target.nameBoxes().empty());
 }
 
 TEST_F(LayoutTest, ToolsForTheSameStandInTheSameOrder) {
@@ -293,6 +326,25 @@ TEST_F(LayoutTest, AColumnInWhichNothingIsShownTakesNoWidth) {
   EXPECT_GT(width(), 1500);
   right->show();
   EXPECT_LT(width(), 800);
+}
+
+TEST_F(LayoutTest, ColumnsBelowEachOtherAreAsTallAsWhatTheyHold) {
+  pages::ColumnsArea area;
+  area.setStretch(11, 9);
+  auto *low = new QWidget, *tall = new QWidget;
+  low->setMinimumHeight(100);
+  tall->setMinimumHeight(200);
+  area.left()->addWidget(low, 1);
+  area.right()->addWidget(tall, 1);
+  tall->setLayout(new QVBoxLayout);
+  tall->layout()->addWidget(new QLabel(QString(40, QLatin1Char('\n'))));  // prefers more than it needs
+  area.show();
+  for (const int width : {1600, 1000}) {
+    area.resize(width, 500);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(low->y() == tall->y(), width == 1600) << width;
+  }
+  EXPECT_LE(low->height(), 100) << "the upper column takes nothing of the lower one's height";
 }
 
 TEST_F(LayoutTest, GrownTablesHaveTheirHeightAsSoonAsTheOtherColumnShrinks) {

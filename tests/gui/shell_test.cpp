@@ -235,10 +235,15 @@ TEST_F(WindowTest, TheLastGoodProfileStaysWhenAnotherCannotBeOpened) {
   open(ProfileFixture().profile(), QStringLiteral("trace"));
   auto* canvas = child<timeline::TimelineCanvas>();
   ASSERT_NE(canvas->scene().model(), nullptr);
-  window->open(QStringLiteral("/nowhere/profile.pop"));
+  const QString title = window->windowTitle(), path = window->session().path();
+  window->open(QStringLiteral("/nowhere/other.pop"));
+  EXPECT_TRUE(window->windowTitle().startsWith(QStringLiteral("other.pop"))) << "while it is being opened";
   ASSERT_TRUE(waitFor([&] { return !window->session().isOpening(); }));
+  EXPECT_EQ(window->windowTitle(), title);
+  EXPECT_EQ(window->session().path(), path) << "links and pictures name what is shown";
+  EXPECT_EQ(window->session().wantedPath(), QStringLiteral("/nowhere/other.pop")) << "a reload tries again";
   EXPECT_FALSE(window->home()->isVisible());
-  EXPECT_TRUE(window->notice().contains(QStringLiteral("/nowhere/profile.pop")));
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("/nowhere/other.pop")));
   EXPECT_NE(canvas->scene().model(), nullptr);
   picture("kept");
 }

@@ -184,8 +184,8 @@ TEST_F(TableLayoutTest, SentencesOfAShortTableContinueInTheNextLine) {
   const int two = height(12), most = height(80);
   EXPECT_GE(two, one + line);
   EXPECT_LT(two, one + 2 * line);
-  EXPECT_GE(most, one + 3 * line);
-  EXPECT_LT(most, one + 4 * line) << "not more than four lines";
+  EXPECT_GE(most, one + 5 * line);
+  EXPECT_LT(most, one + 6 * line) << "not more than six lines";
   table.resize(4'000, 300);
   QCoreApplication::processEvents();
   EXPECT_EQ(view->rowHeight(0), one);

@@ -13,6 +13,7 @@
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/base/progress.h"
 #include "views/pages/parts/unit_list.h"
+#include "views/timeline/gutter_painter.h"
 #include "views/timeline/shapes_painter.h"
 #include "views/timeline/tile_map.h"
 #include "views/timeline/timeline_canvas.h"
@@ -38,6 +39,19 @@ std::shared_ptr<const analysis::Trace> fixtureTrace() {
       analysis::loadTrace(*fixture.profile(), **catalog, {model::ExecutableId(0), {}, {}}, progress);
   EXPECT_TRUE(trace.ok());
   return *trace;
+}
+
+TEST(GutterPainter, LanesOfAThreadWithALongNameShowTheirLevels) {
+  const QFontMetrics metrics(QApplication::font());
+  const auto shown = [&](const char* name) {
+    return timeline::GutterPainter::shownName(QString::fromLatin1(name), metrics);
+  };
+  EXPECT_EQ(shown("a, level 2"), QStringLiteral("a, level 2")) << "it has room";
+  EXPECT_EQ(shown("a thread with a rather long name, level 2"), QStringLiteral("level 2"));
+  EXPECT_EQ(shown("a thread with a rather long name, level 12"), QStringLiteral("level 12"));
+  const QString other = shown("a thread with a rather long name, row 2");
+  EXPECT_TRUE(other.endsWith(QStringLiteral("row 2"))) << other.toStdString();
+  EXPECT_LE(metrics.horizontalAdvance(other), timeline::TimelineCanvas::kGutter);
 }
 
 TEST(WaitMatrix, NamesOfRanksAreShortenedBeforeTheyAreCut) {

@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QTabWidget>
+#include <algorithm>
 
 #include "profiler/geometry/timeline_links.h"
 #include "trace_fixture.h"
@@ -15,6 +16,20 @@ namespace pipescope::testing {
 namespace {
 
 using Kind = TimelineItem::Kind;
+
+TEST_F(TracePageTest, RowsOfAnOlderTraceAreGoneBeforeOneWithFewerDevicesIsShown) {
+  openTrace();
+  const auto* ranges = child<pages::RangeTable>()->ranges();
+  ASSERT_TRUE(waitFor([&] { return ranges->rowCount() == 4; }));
+  std::vector<int> counts;
+  QObject::connect(ranges, &QAbstractItemModel::modelReset, window.get(),
+                   [&] { counts.push_back(ranges->rowCount()); });
+  open(ProfileFixture({.stages = 2, .fixed = true}).profile(), QStringLiteral("trace"));
+  EXPECT_TRUE(waitFor([&] { return ranges->rowCount() == 2; }));
+  ASSERT_FALSE(counts.empty());
+  EXPECT_EQ(counts.front(), 0) << "no row of the older trace is asked for with the new one";
+  EXPECT_EQ(*std::max_element(counts.begin(), counts.end()), 2);
+}
 
 TEST_F(TracePageTest, AWaitSaysItsCauseAndForWhom) {
   openTrace();

@@ -87,6 +87,7 @@ class RecordedPage : public shell::Page {
     auto* panel = new Panel(context_.palette, {}, this);
     auto* table = new DataTable(context_.palette, panel);
     table->setRowsShown(kRecordedRows);
+    table->setYielding({"longest_queue", "launches_found", "copy_cycles", "launch_delay_cycles"});
     panel->body()->addWidget(table);
     area_->bottom()->addWidget(panel);
     tables_.push_back(table);

@@ -252,6 +252,8 @@ class TracePage : public shell::Page {
       return showInstead(tr("Nothing of this executable has run yet, so there is no trace."));
     }
     reader_->setTrace(request, model_);
+    // The rows of an older trace name devices that this one may not have.
+    table_->ranges()->setRows(model_->trace, {}, timeScale());
     // What another page selected stays selected, because it is found again below.
     applying_ = true;
     canvas_->setModel(model_);
@@ -261,7 +263,6 @@ class TracePage : public shell::Page {
     fillCalls();
     fillLegend();
     if (!grew) openOnStep();
-    table_->ranges()->setRows(model_->trace, {}, scale_);
     const bool units = table_->ranges()->hasUnits();
     bar_->setTilesPossible(units, model_->tiles && model_->tiles->recorded);
     tabs_->setTilesPossible(units);

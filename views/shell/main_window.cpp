@@ -315,12 +315,13 @@ QString MainWindow::notice() const {
 void MainWindow::followSession() {
   menus_->enable();
   const bool hasProfile = session_->snapshot() != nullptr;
-  setWindowTitle(hasProfile || session_->isOpening() ? QStringLiteral("%1 — Pipescope").arg(session_->title())
+  const QString title = session_->isOpening() ? session_->wantedTitle() : session_->title();
+  setWindowTitle(hasProfile || session_->isOpening() ? QStringLiteral("%1 — Pipescope").arg(title)
                                                      : QStringLiteral("Pipescope"));
   if (!hasProfile) {
     outer_->setCurrentIndex(0);
     if (session_->isOpening()) {
-      home_->setReading(session_->title());
+      home_->setReading(title);
     } else {
       home_->setError(session_->error());
     }
@@ -329,7 +330,7 @@ void MainWindow::followSession() {
     return;
   }
   if (session_->isOpening()) {
-    bar_->setNotice(NoticeKind::info, tr("Reading %1…").arg(session_->title()));
+    bar_->setNotice(NoticeKind::info, tr("Reading %1…").arg(title));
     return;
   }
   if (!session_->error().isEmpty()) {

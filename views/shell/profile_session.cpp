@@ -91,7 +91,8 @@ void ProfileSession::share(const ProfileSnapshot& snapshot, const QString& title
   ++generation_;
   opened_ = {snapshot.source, {}, {}};
   show(snapshot);
-  title_ = title;
+  shownPath_ = path_;
+  title_ = shownTitle_ = title;
   executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
                                                        : snapshot_.catalog->executables.front().id;
   Q_EMIT opened();
@@ -110,6 +111,8 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
     path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();
     title_ = file.fileName();
   }
+  shownPath_ = path_;
+  shownTitle_ = title_;
   show({attempt.opened.source, attempt.catalog});
   executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
                                                        : snapshot_.catalog->executables.front().id;
@@ -123,6 +126,14 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   }
   Q_EMIT opened();
   Q_EMIT stateChanged();
+}
+
+/// A file that cannot be opened leaves the profile that is shown, so its name stays, too.
+QString ProfileSession::path() const {
+  return snapshot() != nullptr ? shownPath_ : path_;
+}
+QString ProfileSession::title() const {
+  return snapshot() != nullptr ? shownTitle_ : title_;
 }
 
 /// Reports of an older snapshot are out of date.

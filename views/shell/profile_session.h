@@ -53,8 +53,12 @@ class ProfileSession : public QObject {
   void reload();
 
   const ProfileSnapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
-  QString path() const { return path_; }
-  QString title() const { return title_; }
+  /// The file of the profile that is shown; without one, the file that is being opened.
+  QString path() const;
+  QString title() const;
+  /// The file that is being opened or could not be opened, which a reload reads; else the one shown.
+  QString wantedPath() const { return path_; }
+  QString wantedTitle() const { return title_; }
   bool isOpening() const { return opening_; }
   /// The last error; empty after a success.
   QString error() const { return error_; }
@@ -98,7 +102,8 @@ class ProfileSession : public QObject {
 
   ProfileSnapshot snapshot_;
   std::shared_ptr<sections::ReportCache> reports_;
-  QString path_, title_, error_;
+  QString path_, title_, error_;    ///< the file that was opened last
+  QString shownPath_, shownTitle_;  ///< the one in the snapshot
   model::ExecutableId executable_;
   QTimer timer_, watch_;
   Stamp stamp_, changed_;  ///< of the opened file, and of a file that is still changing

@@ -144,7 +144,7 @@ void WindowMenus::enable() {
   const bool any = snapshot != nullptr, file = any && !window_.session().path().isEmpty();
   // Where a tick is a time or a cost, there is only one unit.
   const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;
-  reload_->setEnabled(!window_.session().path().isEmpty());
+  reload_->setEnabled(!window_.session().wantedPath().isEmpty());
   link_->setEnabled(file);
   compare_->setEnabled(any);
   runAgain_->setEnabled(any && !snapshot->catalog->configuration.empty());

@@ -29,6 +29,12 @@ QFont titleFont(const LabelFont& labels) {
 
 }  // namespace
 
+QString GutterPainter::shownName(const QString& name, const QFontMetrics& metrics) {
+  const auto level = name.lastIndexOf(QStringLiteral(", level "));
+  if (level > 0 && metrics.horizontalAdvance(name) > kGutterNameWidth) return name.mid(level + 2);
+  return metrics.elidedText(name, Qt::ElideLeft, kGutterNameWidth);
+}
+
 void GutterPainter::paint(QPainter& painter, int top) const {
   const int height = look_.size.height();
   constexpr int kTop = TimelineLook::kTop;
@@ -135,9 +141,9 @@ void GutterPainter::paintRowNames(QPainter& painter, const TimelineGroup& group)
     } else if (row.kind == RowKind::counter) {
       paintCounterName(painter, row, kGutterIndent);
     } else if (row.kind == RowKind::flat || row.kind == RowKind::activity || row.kind == RowKind::tiles) {
-      painter.drawText(
-          QRect(kGutterIndent, row.y, kGutterNameWidth, row.height), Qt::AlignVCenter | Qt::AlignRight,
-          metrics.elidedText(QString::fromStdString(row.label), Qt::ElideLeft, kGutterNameWidth));
+      painter.drawText(QRect(kGutterIndent, row.y, kGutterNameWidth, row.height),
+                       Qt::AlignVCenter | Qt::AlignRight,
+                       shownName(QString::fromStdString(row.label), metrics));
     }
   }
   paintLaneNames(painter, group);
@@ -162,7 +168,7 @@ void GutterPainter::paintLaneNames(QPainter& painter, const TimelineGroup& group
     }
     const int height = std::max(std::min(end - row.y, metrics.height()), row.height);
     painter.drawText(QRect(kGutterIndent, row.y, kGutterNameWidth, height), Qt::AlignVCenter | Qt::AlignRight,
-                     metrics.elidedText(QString::fromStdString(row.label), Qt::ElideLeft, kGutterNameWidth));
+                     shownName(QString::fromStdString(row.label), metrics));
   }
 }
 

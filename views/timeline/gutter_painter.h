@@ -1,5 +1,7 @@
 #pragma once
+#include <QFontMetrics>
 #include <QPainter>
+#include <QString>
 
 #include "profiler/geometry/timeline_layout.h"
 #include "views/timeline/timeline_look.h"
@@ -13,6 +15,9 @@ class GutterPainter {
   GutterPainter(const TimelineLook& look, const geometry::TimelineLayout& layout, int groupGap, int litDevice)
       : look_(look), layout_(layout), groupGap_(groupGap), litDevice_(litDevice) {}
 
+  /// The name of a row, as far as it has room. A lane below the first one of a host thread repeats the
+  /// thread's name; where that has no room, its level tells it apart.
+  static QString shownName(const QString& name, const QFontMetrics& metrics);
   /// `top`: the first visible y of the layout.
   void paint(QPainter& painter, int top) const;
 

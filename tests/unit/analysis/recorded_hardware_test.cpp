@@ -1,6 +1,7 @@
 // Traces of real accelerators. The expected sums were computed in Python directly from the files.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -339,6 +340,22 @@ TEST(RecordedHardware, KeepsEachEngineOnALaneOfItsOwn) {
   for (const model::Lane& lane : trace.catalog->lanes) ++lanes[lane.role];
   EXPECT_EQ(lanes[model::LaneRole::tpc], 48);
   EXPECT_EQ(lanes[model::LaneRole::mme], 8);
+}
+
+TEST(RecordedHardware, NamesAThreadOnceForAllLevelsOfItsSlices) {
+  const fs::path path = fs::path(::testing::TempDir()) / "levels.json";
+  std::ofstream(path) << R"([{"ph":"X","name":"a","ts":0,"dur":9,"pid":1,"tid":7},
+      {"ph":"X","name":"b","ts":1,"dur":6,"pid":1,"tid":7},{"ph":"X","name":"c","ts":2,"dur":3,"pid":1,"tid":7},
+      {"ph":"X","name":"d","ts":0,"dur":9,"pid":1,"tid":8}])";
+  const ImportedTrace trace(path);
+  const sections::Section system = trace.section("system");
+  const auto& devices = system.tables.front();
+  ASSERT_EQ(devices.rows.size(), 1U);
+  const auto column = std::ranges::find(devices.columns, "lanes", &sections::SectionColumn::key);
+  ASSERT_NE(column, devices.columns.end());
+  EXPECT_EQ(
+      std::get<std::string>(devices.rows[0][static_cast<std::size_t>(column - devices.columns.begin())]),
+      "passes, thread 7 (3 levels), thread 8");
 }
 
 TEST(RecordedHardware, SaysWhatATraceLacks) {

@@ -15,7 +15,7 @@ namespace pipescope::pages {
 namespace {
 
 constexpr int kWidest = 460, kRoom = 2, kSqueezed = 220, kShortest = 110, kMark = 20, kTelling = 180,
-              kAlike = 30, kMostLines = 4;
+              kAlike = 30, kMostLines = 6;
 
 }  // namespace
 

@@ -122,10 +122,13 @@ void ColumnsArea::setStretch(int left, int right) {
   shareWidth();
 }
 
-/// A column in which nothing is shown takes no width.
+/// A column in which nothing is shown takes no width. Below each other, the columns are as tall as what they
+/// hold; a stretch would share their heights by it.
 void ColumnsArea::shareWidth() {
+  const bool beside = columns_->direction() == QBoxLayout::LeftToRight;
   for (int i = 0; i < columns_->count(); ++i) {
-    const int stretch = columns_->itemAt(i)->isEmpty() ? 0 : stretches_.at(static_cast<std::size_t>(i));
+    const bool takes = beside && !columns_->itemAt(i)->isEmpty();
+    const int stretch = takes ? stretches_.at(static_cast<std::size_t>(i)) : 0;
     if (columns_->stretch(i) != stretch) columns_->setStretch(i, stretch);
   }
   widget()->layout()->activate();
@@ -133,6 +136,7 @@ void ColumnsArea::shareWidth() {
 
 void ColumnsArea::resizeEvent(QResizeEvent* event) {
   columns_->setDirection(viewport()->width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  shareWidth();
   QScrollArea::resizeEvent(event);
   grow();
 }

@@ -7,6 +7,7 @@
 #include <qwt_scale_map.h>
 #include <qwt_text.h>
 
+#include <QFontMetricsF>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -55,16 +56,46 @@ class CurveChart::CurveItem : public QwtPlotItem {
   void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
             const QRectF& canvas) const override {
     if (chart_.other_)
-      drawSeries(*painter, xMap, yMap, canvas, *chart_.other_, chart_.palette_.ui(shell::Ui::muted),
-                 tr("source"));
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.other_, chart_.palette_.ui(shell::Ui::muted));
     if (chart_.series_)
-      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, chart_.palette_.ui(shell::Ui::accent),
-                 chart_.other_ ? tr("target") : QString());
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, chart_.palette_.ui(shell::Ui::accent));
+    painter->setFont(timeline::LabelFont(chart_.font()).font());
+    for (const Name& name : namesAt(yMap, canvas)) {
+      painter->setPen(name.colour);
+      painter->drawText(name.box, Qt::AlignLeft | Qt::AlignVCenter, name.text);
+    }
+  }
+
+  struct Name {
+    QString text;
+    QColor colour;
+    QRectF box;
+  };
+
+  /// The names of two curves stand above their first points. Where both would meet, as those of equal curves
+  /// do, the second one follows the first.
+  std::vector<Name> namesAt(const QwtScaleMap& yMap, const QRectF& canvas) const {
+    constexpr double kLeft = 6, kHeight = 14, kAbove = 2, kBetween = 10;
+    std::vector<Name> names;
+    if (!chart_.other_ || !chart_.series_) return names;
+    const QFontMetricsF metrics(timeline::LabelFont(chart_.font()).font());
+    const auto add = [&](const analysis::CounterSeries& series, const QString& text, Ui colour) {
+      if (series.points.empty()) return;
+      const double above = yMap.transform(series.points.front().last) - kAbove - kHeight;
+      QRectF box(canvas.left() + kLeft, std::max(canvas.top(), above), metrics.horizontalAdvance(text) + 1,
+                 kHeight);
+      if (!names.empty() && names.front().box.intersects(box))
+        box.moveLeft(names.front().box.right() + kBetween);
+      names.push_back({text, chart_.palette_.ui(colour), box});
+    };
+    add(*chart_.other_, tr("source"), Ui::muted);
+    add(*chart_.series_, tr("target"), Ui::accent);
+    return names;
   }
 
  private:
   void drawSeries(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
-                  const analysis::CounterSeries& series, const QColor& colour, const QString& name) const {
+                  const analysis::CounterSeries& series, const QColor& colour) const {
     const auto& points = series.points;
     // For each column of pixels: the last value before it, the smallest and the largest in it, and the last.
     QPainterPath path;
@@ -108,11 +139,6 @@ class CurveChart::CurveItem : public QwtPlotItem {
       painter.drawEllipse(
           QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)), kDot,
           kDot);
-    }
-    if (!name.isEmpty() && !points.empty()) {
-      painter.setFont(timeline::LabelFont(chart_.font()).font());
-      const double y = yMap.transform(points.front().last);
-      painter.drawText(QRectF(canvas.left() + 6, y - 16, 80, 14), Qt::AlignLeft | Qt::AlignVCenter, name);
     }
     painter.restore();
   }
@@ -192,6 +218,13 @@ void CurveChart::showBeside(const shell::Beside* source, const shell::BesideTerm
   if (other == other_) return;
   other_ = other;
   showAll();
+}
+
+std::vector<QRectF> CurveChart::nameBoxes() const {
+  std::vector<QRectF> boxes;
+  for (const auto& name : curve_->namesAt(canvasMap(yLeft), canvas()->contentsRect()))
+    boxes.push_back(name.box);
+  return boxes;
 }
 
 void CurveChart::follow() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/geometry/colour_role.h"
@@ -31,6 +32,8 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
   QString besideName() const override;
   void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   const analysis::CounterSeries* other() const { return other_.get(); }
+  /// In a comparison, where the names of the two curves stand on the canvas.
+  std::vector<QRectF> nameBoxes() const;
 
  Q_SIGNALS:
   void hovered(int point);  ///< index of a point of the series; −1: none
