@@ -251,7 +251,7 @@ TEST(Recording, WhatCannotBeReplayedIsRefused) {
   EXPECT_THAT(replayErrorOf({{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::forward, 0, 0}}),
               HasSubstr("at two different times"));
   EXPECT_THAT(replayErrorOf({{Pass::forward, 0, 1'000'000}}), HasSubstr("it may be damaged"));
-  EXPECT_THAT(replayErrorOf({{Pass::forward, 0, 0}}, 3), HasSubstr("not numbered from 0"));
+  EXPECT_THAT(replayErrorOf({{Pass::forward, 0, 0}}, 3), HasSubstr("does not hold the passes of all stages"));
 }
 
 /// Popart with two equal stages and G = 3 works in 3 of 5 cycles; GPipe needs no barriers, and more
