@@ -17,35 +17,72 @@ Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
 
 }  // namespace
 
-DeviceSums::DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run)
-    : measured_(catalog.measured()) {
+base::IdVector<model::DeviceId, Counted> countedOf(const Catalog& catalog, model::ExecutableId executable) {
+  struct Known {
+    bool passes = false, slices = false, host = false;
+  };
+  base::IdVector<model::DeviceId, Known> devices;
+  for (std::size_t d = 0; d < catalog.devices.size(); ++d) devices.emplace_back();
+  for (const model::Segment& segment : catalog.segments) {
+    Known* known = segment.executable == executable ? devices.find(segment.device) : nullptr;
+    if (known == nullptr) continue;
+    const bool host = catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
+    if (segment.stage >= 0)
+      known->passes = known->passes || model::isComputePass(segment.pass);
+    else if (segment.pass == model::Pass::other)
+      (host ? known->host : known->slices) = true;
+  }
+  base::IdVector<model::DeviceId, Counted> counted;
+  for (const Known& known : devices)
+    counted.emplace_back(known.passes || !(known.slices || known.host) ? Counted::passes
+                         : known.slices                                ? Counted::slices
+                                                                       : Counted::host);
+  return counted;
+}
+
+DeviceSums::DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run,
+                       Counted counted)
+    : measured_(catalog.measured()), counted_(counted) {
   result_.index = static_cast<int>(device.id.value);
   result_.name = device.name;
   result_.kind = device.kind;
   result_.clockHz = device.ticksPerSecond;
-  result_.total =
-      base::convertRoundUp(run.end - run.start, catalog.timebase({}), base::Timebase{device.ticksPerSecond});
+  const base::Timebase axis = catalog.timebase({}), own{device.ticksPerSecond};
+  result_.total = base::convertRoundUp(run.end - run.start, axis, own);
+  if (measured_) {
+    from_ = base::convertRoundUp(run.start, axis, own);
+    to_ = from_ + result_.total;
+  }
   units_ = std::max<std::int64_t>(1, device.units);
 }
 
 void DeviceSums::add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
                      const Catalog& catalog) {
+  if (isOutside(placement.start, placement.end)) return;
   result_.placed = true;
-  computes_ = computes_ || (placement.stage >= 0 && model::isComputePass(placement.pass));
+  const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
+  const bool whole = start == placement.start && end == placement.end;
   const Target& target = targetOf(placement, segment, use, catalog);
-  target.placed->push_back({placement.start, placement.end, &use, segment.id});
-  target.work->add(placement.start, placement.end);
+  target.placed->push_back({start, end, placement.start, whole, &use, segment.id});
+  target.work->add(start, end);
   for (const auto& [sum, ticks] : target.byLane) *sum += ticks;
-  for (Intervals* used : target.used) used->add(placement.start, placement.end);
-  result_.streamIn += use.streamIn;
-  result_.streamOut += use.streamOut;
-  result_.exchangeIn += use.exchangeIn;
-  result_.exchangeOut += use.exchangeOut;
-  result_.globalIn += use.globalIn;
-  result_.globalOut += use.globalOut;
-  balanceSum_ += use.balanceSum;
-  computeMean_ += use.computeMean;
-  computeSteps_ += use.computeSteps;
+  for (Intervals* used : target.used) used->add(start, end);
+  if (target.beside && !whole)
+    cutSlices_.push_back({segment.id, placement.start, from_, to_});
+  else if (end == placement.end)
+    addSteps(use);
+}
+
+void DeviceSums::addSteps(const SegmentUse& steps) {
+  result_.streamIn += steps.streamIn;
+  result_.streamOut += steps.streamOut;
+  result_.exchangeIn += steps.exchangeIn;
+  result_.exchangeOut += steps.exchangeOut;
+  result_.globalIn += steps.globalIn;
+  result_.globalOut += steps.globalOut;
+  balanceSum_ += steps.balanceSum;
+  computeMean_ += steps.computeMean;
+  computeSteps_ += steps.computeSteps;
 }
 
 const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement,
@@ -60,7 +97,7 @@ const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement
   // Threads of the host only start what an accelerator does.
   const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
   Target& target = targets_[nextTarget_++ % targets_.size()];
-  target = {&use, placement.pass, staged, nullptr, nullptr, {}, {}};
+  target = {&use, placement.pass, staged, beside, nullptr, nullptr, {}, {}};
   target.placed = &(host ? hosts_ : beside ? others_ : placements_)[segment.lane];
   target.work = host                                        ? &hostWork_
                 : beside                                    ? &otherWork_
@@ -78,21 +115,23 @@ const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement
 }
 
 void DeviceSums::add(const model::Transfer& transfer, bool incoming, model::LaneRole role) {
-  transfers_.add(transfer.start, transfer.end);
-  transfersByLane_[role].add(transfer.start, transfer.end);
+  const Ticks start = std::max(transfer.start, from_), end = std::min(transfer.end, to_);
+  transfers_.add(start, end);
+  transfersByLane_[role].add(start, end);
+  if (isOutside(transfer.start, transfer.end) || transfer.end > to_) return;
   (incoming ? result_.globalIn : result_.globalOut) += transfer.bytes;
 }
 
 void DeviceSums::add(const model::Wait& wait) {
-  waits_[wait.cause].add(wait.start, wait.end);
+  waits_[wait.cause].add(std::max(wait.start, from_), std::min(wait.end, to_));
 }
 
 std::vector<DeviceSums::RecordedSegment> DeviceSums::recordedSegments() const {
   std::vector<RecordedSegment> segments;
-  if (hasPasses()) return segments;
+  if (counted_ != Counted::slices) return segments;
   for (const auto& [lane, placements] : others_)
     for (const Placed& placed : placements)
-      segments.push_back({lane, placed.segment, placed.start, placed.end});
+      segments.push_back({lane, placed.segment, placed.origin, placed.end});
   std::ranges::stable_sort(segments, {}, &RecordedSegment::start);
   return segments;
 }
@@ -138,10 +177,10 @@ std::vector<DeviceSums::Stretch> DeviceSums::place() {
   std::vector<Stretch> cut;
   Intervals all;
   if (recorded_) return cut;  // addRecorded() has counted its steps
-  if (!hasPasses() && !others_.empty()) {
+  if (counted_ == Counted::slices) {
     placements_ = std::move(others_);
     working_ = std::move(otherWork_);
-  } else if (!hasPasses() && !hosts_.empty()) {
+  } else if (counted_ == Counted::host) {
     placements_ = std::move(hosts_);
     working_ = std::move(hostWork_);
   }
@@ -150,8 +189,8 @@ std::vector<DeviceSums::Stretch> DeviceSums::place() {
     for (const Placed& placed : placements) {
       if (placed.end <= placed.start) continue;
       forEachFreePart(placed_, placed.start, placed.end, [&](Ticks from, Ticks to) {
-        if (from == placed.start && to == placed.end) return addKinds(placed.use->byKind);
-        cut.push_back({placed.segment, from - placed.start, to - placed.start});
+        if (placed.whole && from == placed.start && to == placed.end) return addKinds(placed.use->byKind);
+        cut.push_back({placed.segment, from - placed.origin, to - placed.origin});
       });
       all.add(placed.start, placed.end);
     }

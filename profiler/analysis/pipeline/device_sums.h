@@ -1,6 +1,7 @@
 #pragma once
 // Sums up what one device does in a run. Its rows are added in any order; then place() and finish() follow.
 #include <array>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -13,9 +14,21 @@
 
 namespace pipescope::analysis {
 
+/// What of a device counts in its sums. A trace may state less of a device than its passes.
+enum class Counted : std::uint8_t {
+  passes,  ///< its placements of stages, and what lies outside them
+  slices,  ///< each recorded step of its lanes, if none of its passes was recognised
+  host,    ///< what its host threads do, if nothing else is known
+};
+/// What counts on each device, by all segments of the executable, so that the sums of the parts of a run add
+/// up to those of the whole run.
+base::IdVector<model::DeviceId, Counted> countedOf(const Catalog& catalog, model::ExecutableId executable);
+
 class DeviceSums {
  public:
-  DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run);
+  /// Of a run that was recorded by another tool, only what the device does between its start and its end
+  /// counts. A part of such a run is a run that starts later and ends earlier.
+  DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run, Counted counted);
 
   /// `use` stays alive until finish().
   void add(const model::Placement& placement, const model::Segment& segment, const SegmentUse& use,
@@ -31,10 +44,12 @@ class DeviceSums {
   struct RecordedSegment {
     model::LaneId lane;
     model::SegmentId segment;
-    Ticks start, end;
+    Ticks start, end;  ///< of the segment; its end at most that of the run
   };
-  /// The segments that addRecorded() shall have, by start: those of an accelerator without recognised passes.
-  /// Nothing relates their steps, so the time between them is idle.
+  /// The times within which steps count.
+  std::pair<Ticks, Ticks> bounds() const { return {from_, to_}; }
+  /// The segments that addRecorded() shall have, by start, if the slices of the device count. Nothing relates
+  /// their steps, so the time between them is idle.
   std::vector<RecordedSegment> recordedSegments() const;
   /// False if waits or transfers are compared with the steps, for which all of them must be known together.
   bool mayDivideRecorded() const { return waits_.empty() && transfers_.empty(); }
@@ -59,19 +74,29 @@ class DeviceSums {
   std::vector<Stretch> place();
   void addKinds(const TicksByKind& ticks);
 
+  /// Recorded slices that began before the run or go on after it, so that only some of their steps end in it.
+  struct CutSlices {
+    model::SegmentId segment;
+    Ticks start;     ///< of the segment
+    Ticks from, to;  ///< of the run
+  };
+  const std::vector<CutSlices>& cutSlices() const { return cutSlices_; }
+  /// Adds the bytes and the balance of steps, but not their times.
+  void addSteps(const SegmentUse& steps);
+
   /// Call place() first.
   DeviceExecution finish();
 
  private:
   struct Placed {
-    Ticks start, end;
+    Ticks start, end;  ///< the part within the run
+    Ticks origin;      ///< start of the segment
+    bool whole;
     const SegmentUse* use;
     model::SegmentId segment;
   };
 
-  /// False if a trace states no more of the device than weight updates and the like, so that everything that
-  /// it did counts.
-  bool hasPasses() const { return measured_ ? computes_ : !placements_.empty(); }
+  bool isOutside(Ticks start, Ticks end) const { return start > to_ || (end <= from_ && start < from_); }
 
   /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
   /// placements last that use them.
@@ -81,7 +106,7 @@ class DeviceSums {
   struct Target {
     const SegmentUse* use = nullptr;
     model::Pass pass = model::Pass::forward;
-    bool staged = false;
+    bool staged = false, beside = false;
     std::vector<Placed>* placed = nullptr;
     Intervals* work = nullptr;
     std::vector<std::pair<Ticks*, Ticks>> byLane;  ///< a sum, and what each placement adds to it
@@ -111,7 +136,9 @@ class DeviceSums {
   Folded folded_;          ///< sums of the stretches before
   bool recorded_ = false;  ///< addRecorded() was called
   const bool measured_;
-  bool computes_ = false;  ///< a pass of a stage was placed
+  const Counted counted_;
+  Ticks from_{INT64_MIN}, to_{INT64_MAX};  ///< of the run; unbounded for emulated runs
+  std::vector<CutSlices> cutSlices_;
   std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;
   std::int64_t computeSteps_ = 0;

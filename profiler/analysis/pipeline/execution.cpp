@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
@@ -11,6 +12,7 @@
 #include "profiler/analysis/pipeline/recorded_steps.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/segment_use.h"
+#include "profiler/analysis/steps_of_segments.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -22,15 +24,15 @@ using SumsByDevice = base::IdVector<model::DeviceId, DeviceSums>;
 
 using UseBySegment = std::unordered_map<model::SegmentId, SegmentUse>;
 
-/// The uses of the executable's segments.
+/// The uses of those segments of the executable that are wanted.
+template <class Wanted>
 Result<UseBySegment> usesOf(const model::ProfileSource& source, const Catalog& catalog,
-                            model::ExecutableId executable) {
+                            model::ExecutableId executable, const Wanted& wanted, base::Progress& progress) {
   std::vector<SegmentFacts> segments;
   for (const model::Segment& segment : catalog.segments) {
-    if (segment.executable == executable)
+    if (segment.executable == executable && wanted(segment.id))
       segments.push_back({segment.id, segment.pass, segment.lane, std::max(Ticks(0), segment.ticks)});
   }
-  base::SilentProgress progress;
   return segmentUses(source, segments, progress);
 }
 
@@ -66,15 +68,13 @@ base::Status placeRecorded(const model::ProfileSource& source, const Catalog& ca
 /// segments.
 base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
   std::vector<std::pair<DeviceSums*, std::vector<DeviceSums::Stretch>>> cut;
-  std::unordered_map<model::SegmentId, std::vector<model::Step>> steps;
+  std::map<model::SegmentId, std::vector<model::Step>> steps;
   for (DeviceSums& device : sums) {
     cut.emplace_back(&device, device.place());
     for (const DeviceSums::Stretch& stretch : cut.back().second) steps[stretch.segment];
   }
-  if (steps.empty()) return {};
-  PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
-    if (const auto found = steps.find(step.segment); found != steps.end()) found->second.push_back(step);
-  }));
+  PIPESCOPE_TRY(forEachStepOf(
+      source, steps, [](const model::Step& step, std::vector<model::Step>& list) { list.push_back(step); }));
   for (auto& [id, list] : steps) std::ranges::stable_sort(list, {}, &model::Step::offset);
   for (const auto& [device, stretches] : cut) {
     for (const DeviceSums::Stretch& stretch : stretches) {
@@ -85,6 +85,43 @@ base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog
     }
   }
   return {};
+}
+
+/// Adds the bytes of those steps of slices which end within the run although the slices do not lie within it.
+base::Status addCutSlices(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+  struct Cut {
+    DeviceSums* device;
+    DeviceSums::CutSlices slices;
+    std::vector<model::Step> ended;
+  };
+  std::map<model::SegmentId, Cut> cut;
+  for (DeviceSums& device : sums)
+    for (const DeviceSums::CutSlices& slices : device.cutSlices())
+      cut[slices.segment] = {&device, slices, {}};
+  PIPESCOPE_TRY(forEachStepOf(source, cut, [](const model::Step& step, Cut& of) {
+    const Ticks end = of.slices.start + step.offset + step.ticks;
+    if (end > of.slices.from && end <= of.slices.to) of.ended.push_back(step);
+  }));
+  for (const auto& [id, of] : cut) {
+    const model::Segment* segment = catalog.segments.find(id);
+    if (segment != nullptr && !of.ended.empty())
+      of.device->addSteps(segmentUse(of.ended, segment->pass, segment->lane, segment->ticks));
+  }
+  return {};
+}
+
+/// The sums of the devices in a run, or in a part of a recorded one, before they are finished.
+Result<SumsByDevice> sumsOf(const model::ProfileSource& source, const Catalog& catalog, const model::Run& run,
+                            const UseBySegment& uses) {
+  SumsByDevice sums;
+  const auto counted = countedOf(catalog, run.executable);
+  for (const model::Device& device : catalog.devices)
+    sums.emplace_back(catalog, device, run, counted[device.id]);
+  PIPESCOPE_TRY(addRun(source, catalog, run, uses, sums));
+  PIPESCOPE_TRY(placeRecorded(source, catalog, sums));
+  PIPESCOPE_TRY(placeAll(source, catalog, sums));
+  PIPESCOPE_TRY(addCutSlices(source, catalog, sums));
+  return sums;
 }
 
 }  // namespace
@@ -105,12 +142,10 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   Execution result = callTotals(catalog, executable);
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return result;
-  SumsByDevice sums;
-  for (const model::Device& device : catalog.devices) sums.emplace_back(catalog, device, *run);
-  PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable));
-  PIPESCOPE_TRY(addRun(source, catalog, *run, uses, sums));
-  PIPESCOPE_TRY(placeRecorded(source, catalog, sums));
-  PIPESCOPE_TRY(placeAll(source, catalog, sums));
+  base::SilentProgress progress;
+  const auto all = [](model::SegmentId) { return true; };
+  PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable, all, progress));
+  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, *run, uses));
   const auto places = devicePlaces(catalog, executable);
   std::set<std::int32_t> left;
   model::DeviceId id(0);
@@ -126,6 +161,28 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   }
   result.replicasNotRecorded = static_cast<int>(left.size());
   return result;
+}
+
+Result<std::vector<DeviceTimes>> recordedTimes(const model::ProfileSource& source, const Catalog& catalog,
+                                               const model::Run& run, Ticks from, Ticks to,
+                                               base::Progress& progress) {
+  model::Run part = run;
+  part.start = std::max(run.start, from);
+  part.end = std::max(part.start, std::min(run.end, to));
+  std::unordered_set<model::SegmentId> placed;
+  PIPESCOPE_TRY(forEachRowOfRun<model::Placement>(source, part, [&](const model::Placement& placement) {
+    if (placement.start <= part.end && placement.end >= part.start) placed.insert(placement.segment);
+  }));
+  const auto within = [&placed](model::SegmentId id) { return placed.contains(id); };
+  PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, run.executable, within, progress));
+  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, part, uses));
+  std::vector<DeviceTimes> devices;
+  for (DeviceSums& device : sums) {
+    const DeviceExecution all = device.finish();
+    devices.push_back({all.total, all.idle, all.byKind, all.streamIn, all.streamOut, all.globalIn,
+                       all.globalOut, all.parallelEfficiency});
+  }
+  return devices;
 }
 
 TimeShares timeShares(const Execution& execution) {

@@ -54,6 +54,18 @@ struct Execution {
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable);
 
+/// What one device did in a part of a run, as in DeviceExecution.
+struct DeviceTimes {
+  Ticks total, idle;
+  TicksByKind byKind{};
+  Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the part
+  double parallelEfficiency = 0;
+};
+/// What each device did in [from, to) of a run that another tool recorded, by the same rules as execution().
+Result<std::vector<DeviceTimes>> recordedTimes(const model::ProfileSource& source, const Catalog& catalog,
+                                               const model::Run& run, Ticks from, Ticks to,
+                                               base::Progress& progress);
+
 /// The same without the devices, which needs no rows of the run.
 Execution callTotals(const Catalog& catalog, model::ExecutableId executable);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/steps_of_segments.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -12,16 +14,17 @@ class RecordedReader {
       : source_(source), catalog_(catalog) {}
 
   base::Status read(DeviceSums& device) {
+    const auto [start, end] = device.bounds();
     const std::vector<DeviceSums::RecordedSegment> all = device.recordedSegments();
     const bool divides = device.mayDivideRecorded();
     std::vector<DeviceSums::RecordedSegment> active;
-    Ticks from(INT64_MIN);
+    Ticks from = start;
     for (std::size_t next = 0; next < all.size() || !active.empty();) {
       const std::size_t count = divides ? std::min(kSegmentsAtOnce, all.size() - next) : all.size();
       active.insert(active.end(), all.begin() + static_cast<std::ptrdiff_t>(next),
                     all.begin() + static_cast<std::ptrdiff_t>(next + count));
       next += count;
-      const Ticks to = next < all.size() ? all[next].start : Ticks(INT64_MAX);
+      const Ticks to = next < all.size() ? std::max(from, all[next].start) : end;
       PIPESCOPE_TRY(add(device, active, from, to));
       if (divides) device.foldRecorded();
       std::erase_if(active, [to](const DeviceSums::RecordedSegment& segment) { return segment.end <= to; });
@@ -42,24 +45,12 @@ class RecordedReader {
     std::map<model::LaneId, std::vector<DeviceSums::RecordedStep>> lanes;
     for (const DeviceSums::RecordedSegment& segment : segments)
       lanes[segment.lane];  // also one without steps
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (blocks[b].rows > 0) {  // A damaged block has no rows. Reading it gives the error.
-        PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(b));
-        if (!ranges.empty() && ranges.front().known) {
-          const auto first = wanted.lower_bound(model::SegmentId(ranges.front().smallest));
-          if (first == wanted.end() || first->first.value > ranges.front().largest) continue;
-        }
-      }
-      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
-      for (const model::Step& step : *rows) {
-        const auto own = wanted.find(step.segment);
-        if (own == wanted.end()) continue;
-        const Ticks start = own->second->start + step.offset;
-        lanes[own->second->lane].push_back(
-            {std::max(start, from), std::min(start + step.ticks, to), step.kind});
-      }
-    }
+    PIPESCOPE_TRY(forEachStepOf(source_, wanted,
+                                [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
+                                  const Ticks start = segment->start + step.offset;
+                                  lanes[segment->lane].push_back(
+                                      {std::max(start, from), std::min(start + step.ticks, to), step.kind});
+                                }));
     for (auto& [lane, steps] : lanes) device.addRecorded(std::move(steps), catalog_.roleOf(lane));
     return {};
   }

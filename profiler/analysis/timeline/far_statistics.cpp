@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include "profiler/analysis/intervals.h"
-#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -26,9 +24,6 @@ class FarReader {
   }
 
   Result<std::vector<RangeStatistics>> read() {
-    PIPESCOPE_ASSIGN(const model::Rows<model::Lane> lanes, source_.rows<model::Lane>());
-    for (const model::Lane& lane : *lanes)
-      if (lane.role == model::LaneRole::hostThread) hostLanes_.insert(lane.id);
     PIPESCOPE_TRY(readRows<model::Placement>([this](const model::Placement& row) { addPlacement(row); }));
     takeSideBySide();
     PIPESCOPE_TRY(readSteps());
@@ -51,7 +46,6 @@ class FarReader {
   struct Use {
     /// Placements, each counted by its share within the stretch; and how many of them end in it.
     double share = 0, ended = 0;
-    bool beside = false;  ///< slices of a recorded run beside its passes: the time between them is idle
   };
 
   /// A placement on a device whose lanes work at the same time.
@@ -59,7 +53,7 @@ class FarReader {
     Ticks start, end;  ///< axis ticks, within the stretch
     model::SegmentId segment;
     double length = 0;
-    bool ended = false, beside = false;
+    bool ended = false;
   };
 
   template <class Row, class Add>
@@ -96,15 +90,13 @@ class FarReader {
                  to = static_cast<double>(to_.count);
     const double inside = std::min(end, to) - std::max(start, static_cast<double>(from_.count));
     if (inside <= 0) return;
-    const bool beside = row.pass == model::Pass::other && row.stage < 0;
     if (device.tracks.size() > 1) {
       const auto within = [&](double time) { return std::clamp(Ticks(std::llround(time)), from_, to_); };
       beside_[index][laneOf(row.segment)].push_back(
-          {within(start), within(end), row.segment, end - start, end <= to, beside});
+          {within(start), within(end), row.segment, end - start, end <= to});
       return;
     }
     Use& use = placed_[row.segment][index];
-    use.beside = beside;
     use.share += inside / (end - start);
     if (end <= to) use.ended += 1;
   }
@@ -117,17 +109,12 @@ class FarReader {
     return found == lanes_.end() ? model::LaneId() : found->second;
   }
 
-  /// Each moment counts on the first lane that works in it. Threads of the host count only where nothing else
-  /// is known. The sums of rows that were read one by one follow the same rules.
+  /// Each moment counts on the first lane that works in it, as in the sums of rows that were read one by one.
   void takeSideBySide() {
     for (auto& [index, lanes] : beside_) {
       std::vector<Intervals::Interval> covered;
       Intervals busy;
-      for (const bool host : {false, true}) {
-        if (host && !busy.empty()) break;
-        for (auto& [lane, placements] : lanes)
-          if (hostLanes_.contains(lane) == host) takeLane(index, placements, covered, busy);
-      }
+      for (auto& [lane, placements] : lanes) takeLane(index, placements, covered, busy);
     }
   }
 
@@ -139,7 +126,6 @@ class FarReader {
       Ticks free;
       forEachFreePart(covered, row.start, row.end, [&](Ticks from, Ticks to) { free += to - from; });
       Use& use = placed_[row.segment][index];
-      use.beside = row.beside;
       use.share += static_cast<double>(free.count) / row.length;
       use.ended += row.ended ? 1 : 0;
       busy.add(row.start, row.end);
@@ -164,15 +150,8 @@ class FarReader {
   void add(std::int32_t index, const SegmentUse& segment, const Use& placed) {
     Sums& sums = sums_[static_cast<std::size_t>(index)];
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-    TicksByKind byKind = segment.byKind;
-    if (placed.beside) {
-      std::int64_t& control = byKind[kindIndex(model::StepKind::control)];
-      control = 0;
-      for (const auto& [lane, ticks] : segment.byLane)
-        if (hostLanes_.contains(lane)) base::addWrapped(control, ticks.count);
-    }
     for (std::size_t kind = 0; kind < kStepKinds; ++kind)
-      sums.byKind[kind] += axis(device, Ticks(byKind[kind])) * placed.share;
+      sums.byKind[kind] += axis(device, Ticks(segment.byKind[kind])) * placed.share;
     const auto often = [&](Bytes bytes) {
       return Bytes(std::llround(static_cast<double>(bytes.count) * placed.ended));
     };
@@ -237,7 +216,6 @@ class FarReader {
   std::unordered_map<model::SegmentId, model::LaneId> lanes_;
   std::map<std::int32_t, std::map<model::LaneId, std::vector<Beside>>> beside_;  ///< by device index and lane
   std::vector<model::RunId> runs_;
-  std::set<model::LaneId> hostLanes_;
 };
 
 }  // namespace

@@ -228,7 +228,7 @@ struct RangeStatistics {
   double parallelEfficiency = 0;
 };
 
-/// One row for each recorded device. The cost grows with the placements in the range.
+/// One row for each recorded device of an emulated run. The cost grows with the placements in the range.
 std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to);
 
 }  // namespace pipescope::analysis

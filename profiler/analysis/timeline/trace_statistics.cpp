@@ -21,12 +21,6 @@ class DeviceRange {
       covered_ = busy_.joined();
       addTrack(track);
     }
-    // Threads of the host count only where nothing else is known, because they only start what an accelerator
-    // does, and what is between the passes of a process.
-    if (busy_.empty()) {
-      base::addWrapped(result_.byKind[kindIndex(model::StepKind::control)], host_.unionLength().count);
-      busy_ = host_;
-    }
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
     const Ticks outside = moving_.unionLength() - commonLength(moving_, busy_);
     base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
@@ -56,7 +50,6 @@ class DeviceRange {
 
   void addPlacement(const TracePlacement& placement) {
     const TraceSegment* segment = trace_.segmentOf(placement);
-    if (isBeside(placement, segment)) return addSlices(placement, *segment);
     const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
     busy_.add(start, end);
     // Another track has already counted the times in `covered_`.
@@ -74,33 +67,6 @@ class DeviceRange {
     result_.globalOut += use.globalOut;
     balance_ += use.balanceSum;
     steps_ += use.computeSteps;
-  }
-
-  /// True for slices of a recorded run beside its passes. Nothing relates them, so the time between them is
-  /// idle.
-  static bool isBeside(const TracePlacement& placement, const TraceSegment* segment) {
-    return placement.pass == model::Pass::other && placement.stage < 0 && segment != nullptr &&
-           segment->whole && !segment->steps.empty();
-  }
-
-  void addSlices(const TracePlacement& placement, const TraceSegment& segment) {
-    const double scale = device_.axisTicksPerTick;
-    const auto time = [&](Ticks offset) {
-      return placement.start + Ticks(std::llround(static_cast<double>(offset.count) * scale));
-    };
-    for (const model::Step& step : segment.steps) {
-      const Ticks start = std::max(time(step.offset), from_),
-                  end = std::min(time(step.offset + step.ticks), to_);
-      if (end <= start) continue;
-      if (step.kind == model::StepKind::control) {
-        host_.add(start, end);
-        continue;
-      }
-      busy_.add(start, end);
-      forEachFreePart(covered_, start, end, [&](Ticks from, Ticks to) {
-        base::addWrapped(result_.byKind[kindIndex(step.kind)], (to - from).count);
-      });
-    }
   }
 
   void addPiece(const TracePlacement& placement, const TraceSegment* segment, Ticks start, Ticks end) {
@@ -143,7 +109,6 @@ class DeviceRange {
   Ticks from_, to_;
   RangeStatistics result_;
   Intervals busy_, moving_;
-  Intervals host_;                            ///< slices of host threads
   std::vector<Intervals::Interval> covered_;  ///< times that earlier tracks have counted
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;

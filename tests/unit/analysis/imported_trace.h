@@ -11,6 +11,8 @@
 
 namespace pipescope::analysis {
 
+constexpr std::int64_t kTicksPerUs = 1'000'000;  ///< imported times are picoseconds
+
 /// A profile in memory of a trace that another tool recorded.
 struct ImportedTrace {
   record::MemoryProfile profile;

@@ -8,7 +8,7 @@
 #include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/engine_nodes.h"
 #include "profiler/analysis/pipeline/execution.h"
-#include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/analysis/timeline/recorded_statistics.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/sections/reports.h"
 #include "tests/unit/analysis/imported_trace.h"
@@ -17,8 +17,6 @@ namespace pipescope::analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kTicksPerUs = 1'000'000;
 
 AcceleratorReport acceleratorsOf(const ImportedTrace& trace) {
   auto report = acceleratorReport(trace.profile, *trace.catalog);
@@ -119,17 +117,15 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
   request.executable = model::ExecutableId(0);
   const auto timeline = loadTrace(trace.profile, *trace.catalog, request, progress);
   ASSERT_TRUE(timeline.ok()) << timeline.error().message;
-  const auto ranges = rangeStatistics(**timeline, Ticks(0), Ticks(100 * kTicksPerUs));
+  const auto read = recordedStatistics(trace.profile, *trace.catalog, **timeline, Ticks(0),
+                                       Ticks(100 * kTicksPerUs), progress);
+  ASSERT_TRUE(read.ok());
+  const std::vector<RangeStatistics>& ranges = *read;
   ASSERT_EQ(ranges.size(), 1U);
   EXPECT_EQ(ranges[0].idle.count, 60 * kTicksPerUs);
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::control)], 0);
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::compute)], 30 * kTicksPerUs);
   EXPECT_EQ(ranges[0].byKind[kindIndex(model::StepKind::globalExchange)], 10 * kTicksPerUs);
-  // From afar, a thread of the host does not hide the kernels either.
-  const auto far = farStatistics(trace.profile, **timeline, Ticks(0), Ticks(100 * kTicksPerUs), progress);
-  ASSERT_TRUE(far.ok());
-  EXPECT_EQ(far->at(0).byKind[kindIndex(model::StepKind::control)], 0);
-  EXPECT_EQ(far->at(0).byKind[kindIndex(model::StepKind::compute)], 30 * kTicksPerUs);
   EXPECT_NE(trace.section("waits").lacks.find("no critical path"), std::string::npos);
   const sections::Section summary = trace.section("summary");
   for (const sections::Fact& fact : summary.facts)

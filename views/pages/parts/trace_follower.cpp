@@ -77,7 +77,7 @@ void TraceFollower::readStatistics() {
   page_.readInBackground(
       this,
       [held = *snapshot, shown, from, to, progress = statisticsProgress_] {
-        return loadStatistics(*held.source, *shown, from, to, *progress);
+        return loadStatistics(*held.source, *held.catalog, *shown, from, to, *progress);
       },
       [this, base = model_,
        progress = statisticsProgress_](base::Result<std::vector<analysis::RangeStatistics>>&& rows) {

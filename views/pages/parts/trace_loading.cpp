@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/analysis/timeline/recorded_statistics.h"
 #include "profiler/analysis/timeline/tile_times.h"
 
 namespace pipescope::pages {
@@ -55,9 +56,11 @@ base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource
 }
 
 base::Result<std::vector<analysis::RangeStatistics>> loadStatistics(const model::ProfileSource& source,
+                                                                    const analysis::Catalog& catalog,
                                                                     const analysis::Trace& trace,
                                                                     base::Ticks from, base::Ticks to,
                                                                     base::Progress& progress) {
+  if (catalog.measured()) return analysis::recordedStatistics(source, catalog, trace, from, to, progress);
   if (trace.far || trace.farSteps) return analysis::farStatistics(source, trace, from, to, progress);
   return analysis::rangeStatistics(trace, from, to);
 }

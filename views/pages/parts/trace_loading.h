@@ -24,8 +24,10 @@ base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource
                                                       analysis::TraceRequest request,
                                                       CounterSeriesPointer counters,
                                                       base::Progress& progress);
-/// Computes the statistics of [from, to). Where the trace holds only a summary, rows are read again.
+/// Computes the statistics of [from, to). Rows are read again where the trace holds only a summary, or where
+/// another tool recorded it.
 base::Result<std::vector<analysis::RangeStatistics>> loadStatistics(const model::ProfileSource& source,
+                                                                    const analysis::Catalog& catalog,
                                                                     const analysis::Trace& trace,
                                                                     base::Ticks from, base::Ticks to,
                                                                     base::Progress& progress);
