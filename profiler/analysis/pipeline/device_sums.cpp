@@ -105,6 +105,9 @@ const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement
                                                             : &working_;
   for (const auto& [lane, ticks] : use.byLane) {
     const model::LaneRole role = catalog.roleOf(lane);
+    // The passes of a stage stand for what the streams of kernels do meanwhile. Receive kernels beside them
+    // only wait.
+    if (beside && counted_ == Counted::passes && role == model::LaneRole::compute) continue;
     target.byLane.emplace_back(&result_.byLane[role], ticks);
     Used& used = used_[role];
     used.lanes.insert(lane);
@@ -237,7 +240,7 @@ void DeviceSums::limitLanes() {
   for (const auto& [role, ticks] : folded_.byRole) result_.byLane[role] = ticks;
   for (const auto& [role, used] : used_) {
     if (folded_.byRole.contains(role)) continue;
-    if (used.lanes.size() > 1)
+    if (used.lanes.size() > 1 || measured_)
       result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
   }
 }

@@ -99,7 +99,7 @@ class DeviceSums {
   bool isOutside(Ticks start, Ticks end) const { return start > to_ || (end <= from_ && start < from_); }
 
   /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
-  /// placements last that use them.
+  /// placements last that use them. The same holds for recorded placements of one lane that overlap.
   void limitLanes();
 
   /// Where the placements of a segment are added.

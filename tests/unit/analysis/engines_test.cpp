@@ -202,7 +202,7 @@ TEST(NestedLanes, WorkNoLongerThanTheirPlacementsLast) {
   const model::RunId of = recorder.add(run);
   const auto slice = [&](model::LaneId lane, std::int64_t start, std::int64_t end) {
     const model::SegmentId segment =
-        recorder.add(model::Segment{{}, id, on, lane, 0, 0, model::Pass::other, "call", Ticks(end - start)});
+        recorder.add(model::Segment{{}, id, on, lane, -1, 0, model::Pass::other, "call", Ticks(end - start)});
     model::Placement row;
     row.segment = segment;
     row.device = on;

@@ -99,6 +99,11 @@ void expectSameTimes(const Timeline& of) {
       EXPECT_EQ(row.globalIn, device.globalIn) << device.name;
       EXPECT_EQ(row.globalOut, device.globalOut) << device.name;
     }
+    for (const auto& [role, ticks] : device.byLane) {
+      if (role == model::LaneRole::hostThread) continue;
+      EXPECT_LE(ticks, device.total - device.idle)
+          << device.name << ": no lane works longer than all together";
+    }
     EXPECT_DOUBLE_EQ(found->parallelEfficiency, device.parallelEfficiency) << device.name;
   }
 }
