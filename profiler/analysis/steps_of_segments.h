@@ -3,8 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "profiler/base/result.h"
-#include "profiler/model/source.h"
+#include "profiler/analysis/block_walk.h"
 
 namespace pipescope::analysis {
 
@@ -12,10 +11,11 @@ namespace pipescope::analysis {
 /// may hold them is damaged, because a sum over the remaining steps would be wrong without a warning.
 template <class Value, class Visit>
 base::Status forEachStepOf(const model::ProfileSource& source, std::map<model::SegmentId, Value>& wanted,
-                           Visit&& visit) {
+                           base::Progress& progress, Visit&& visit) {
   if (wanted.empty()) return {};
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Step>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_TRY(stopped(progress));
     if (blocks[b].rows > 0) {  // A damaged block has no rows. Reading it gives the error.
       PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::Step>(b));
       if (!ranges.empty() && ranges.front().known) {

@@ -58,23 +58,26 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
   });
 }
 
-base::Status placeRecorded(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+base::Status placeRecorded(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums,
+                           base::Progress& progress) {
   if (!catalog.measured()) return {};
-  for (DeviceSums& device : sums) PIPESCOPE_TRY(addRecordedSteps(source, catalog, device));
+  for (DeviceSums& device : sums) PIPESCOPE_TRY(addRecordedSteps(source, catalog, device, progress));
   return {};
 }
 
 /// Places everything and adds the stretches of segments that other lanes leave free. Reads the steps of these
 /// segments.
-base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums,
+                      base::Progress& progress) {
   std::vector<std::pair<DeviceSums*, std::vector<DeviceSums::Stretch>>> cut;
   std::map<model::SegmentId, std::vector<model::Step>> steps;
   for (DeviceSums& device : sums) {
     cut.emplace_back(&device, device.place());
     for (const DeviceSums::Stretch& stretch : cut.back().second) steps[stretch.segment];
   }
-  PIPESCOPE_TRY(forEachStepOf(
-      source, steps, [](const model::Step& step, std::vector<model::Step>& list) { list.push_back(step); }));
+  PIPESCOPE_TRY(
+      forEachStepOf(source, steps, progress,
+                    [](const model::Step& step, std::vector<model::Step>& list) { list.push_back(step); }));
   for (auto& [id, list] : steps) std::ranges::stable_sort(list, {}, &model::Step::offset);
   for (const auto& [device, stretches] : cut) {
     for (const DeviceSums::Stretch& stretch : stretches) {
@@ -88,7 +91,8 @@ base::Status placeAll(const model::ProfileSource& source, const Catalog& catalog
 }
 
 /// Adds the bytes of those steps of slices which end within the run although the slices do not lie within it.
-base::Status addCutSlices(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums) {
+base::Status addCutSlices(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums,
+                          base::Progress& progress) {
   struct Cut {
     DeviceSums* device;
     DeviceSums::CutSlices slices;
@@ -98,7 +102,7 @@ base::Status addCutSlices(const model::ProfileSource& source, const Catalog& cat
   for (DeviceSums& device : sums)
     for (const DeviceSums::CutSlices& slices : device.cutSlices())
       cut[slices.segment] = {&device, slices, {}};
-  PIPESCOPE_TRY(forEachStepOf(source, cut, [](const model::Step& step, Cut& of) {
+  PIPESCOPE_TRY(forEachStepOf(source, cut, progress, [](const model::Step& step, Cut& of) {
     const Ticks end = of.slices.start + step.offset + step.ticks;
     if (end > of.slices.from && end <= of.slices.to) of.ended.push_back(step);
   }));
@@ -112,15 +116,15 @@ base::Status addCutSlices(const model::ProfileSource& source, const Catalog& cat
 
 /// The sums of the devices in a run, or in a part of a recorded one, before they are finished.
 Result<SumsByDevice> sumsOf(const model::ProfileSource& source, const Catalog& catalog, const model::Run& run,
-                            const UseBySegment& uses) {
+                            const UseBySegment& uses, base::Progress& progress) {
   SumsByDevice sums;
   const auto counted = countedOf(catalog, run.executable);
   for (const model::Device& device : catalog.devices)
     sums.emplace_back(catalog, device, run, counted[device.id]);
   PIPESCOPE_TRY(addRun(source, catalog, run, uses, sums));
-  PIPESCOPE_TRY(placeRecorded(source, catalog, sums));
-  PIPESCOPE_TRY(placeAll(source, catalog, sums));
-  PIPESCOPE_TRY(addCutSlices(source, catalog, sums));
+  PIPESCOPE_TRY(placeRecorded(source, catalog, sums, progress));
+  PIPESCOPE_TRY(placeAll(source, catalog, sums, progress));
+  PIPESCOPE_TRY(addCutSlices(source, catalog, sums, progress));
   return sums;
 }
 
@@ -145,7 +149,7 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   base::SilentProgress progress;
   const auto all = [](model::SegmentId) { return true; };
   PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, executable, all, progress));
-  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, *run, uses));
+  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, *run, uses, progress));
   const auto places = devicePlaces(catalog, executable);
   std::set<std::int32_t> left;
   model::DeviceId id(0);
@@ -175,7 +179,7 @@ Result<std::vector<DeviceTimes>> recordedTimes(const model::ProfileSource& sourc
   }));
   const auto within = [&placed](model::SegmentId id) { return placed.contains(id); };
   PIPESCOPE_ASSIGN(const UseBySegment uses, usesOf(source, catalog, run.executable, within, progress));
-  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, part, uses));
+  PIPESCOPE_ASSIGN(SumsByDevice sums, sumsOf(source, catalog, part, uses, progress));
   std::vector<DeviceTimes> devices;
   for (DeviceSums& device : sums) {
     const DeviceExecution all = device.finish();

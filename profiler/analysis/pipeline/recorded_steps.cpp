@@ -10,8 +10,8 @@ namespace {
 /// Counts the steps of one accelerator whose passes nobody recognised, some segments at a time.
 class RecordedReader {
  public:
-  RecordedReader(const model::ProfileSource& source, const Catalog& catalog)
-      : source_(source), catalog_(catalog) {}
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, base::Progress& progress)
+      : source_(source), catalog_(catalog), progress_(progress) {}
 
   base::Status read(DeviceSums& device) {
     const auto [start, end] = device.bounds();
@@ -45,7 +45,7 @@ class RecordedReader {
     std::map<model::LaneId, std::vector<DeviceSums::RecordedStep>> lanes;
     for (const DeviceSums::RecordedSegment& segment : segments)
       lanes[segment.lane];  // also one without steps
-    PIPESCOPE_TRY(forEachStepOf(source_, wanted,
+    PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_,
                                 [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
                                   const Ticks start = segment->start + step.offset;
                                   lanes[segment->lane].push_back(
@@ -57,13 +57,14 @@ class RecordedReader {
 
   const model::ProfileSource& source_;
   const Catalog& catalog_;
+  base::Progress& progress_;
 };
 
 }  // namespace
 
-base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog,
-                              DeviceSums& device) {
-  return RecordedReader(source, catalog).read(device);
+base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device,
+                              base::Progress& progress) {
+  return RecordedReader(source, catalog, progress).read(device);
 }
 
 }  // namespace pipescope::analysis

@@ -6,6 +6,7 @@ namespace pipescope::analysis {
 
 /// Adds the steps of such an accelerator to the sums of its device. It reads some segments at a time, so
 /// that memory does not grow with the length of the trace.
-base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device);
+base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device,
+                              base::Progress& progress);
 
 }  // namespace pipescope::analysis

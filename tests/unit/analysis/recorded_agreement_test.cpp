@@ -140,5 +140,16 @@ TEST(RecordedAgreement, AnUpdateAloneCountsByItsKernels) {
   EXPECT_EQ(update.idle.count, 60 * kTicksPerUs);
 }
 
+TEST(RecordedAgreement, StopsOnDemand) {
+  struct Stopped : base::Progress {
+    void report(double, std::string_view) override {}
+    bool cancelled() const override { return true; }
+  } stopped;
+  const Timeline gpus(pipelineOnGpus(false));
+  EXPECT_FALSE(recordedStatistics(gpus.trace.profile, *gpus.trace.catalog, *gpus.timeline, Ticks(0),
+                                  Ticks(1000 * kTicksPerUs), stopped)
+                   .ok());
+}
+
 }  // namespace
 }  // namespace pipescope::analysis
