@@ -99,6 +99,8 @@ void expectTimesOfDevicesAgree(const Figures& of) {
     EXPECT_NEAR(static_cast<double>(afar->byKind[analysis::kindIndex(StepKind::compute)]),
                 static_cast<double>(device.ofKind(StepKind::compute).count), kRounding)
         << device.name;
+    EXPECT_NEAR(static_cast<double>(afar->idle.count), static_cast<double>(device.idle.count), 4 * kRounding)
+        << device.name;
     std::int64_t sum = device.idle.count;
     for (const std::int64_t ticks : device.byKind) sum += ticks;
     EXPECT_EQ(sum, device.total.count) << device.name;

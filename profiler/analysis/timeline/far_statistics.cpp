@@ -12,25 +12,21 @@ namespace {
 
 class FarReader {
  public:
-  FarReader(const model::ProfileSource& source, const Trace& trace, Ticks from, Ticks to,
-            base::Progress& progress)
-      : source_(source),
-        trace_(trace),
-        from_(from),
-        to_(to),
-        progress_(progress),
-        sums_(trace.devices.size()) {
+  FarReader(const model::ProfileSource& source, const Trace& trace, base::Progress& progress)
+      : source_(source), trace_(trace), progress_(progress), sums_(trace.devices.size()) {
     for (const model::Run& run : trace.runs) runs_.push_back(run.id);
+    sameTimebase_ = std::all_of(trace.devices.begin(), trace.devices.end(),
+                                [](const DeviceTrace& device) { return device.axisTicksPerTick == 1; });
   }
 
-  Result<std::vector<RangeStatistics>> read() {
-    PIPESCOPE_TRY(readRows<model::Placement>([this](const model::Placement& row) { addPlacement(row); }));
-    takeSideBySide();
+  Result<std::vector<RangeStatistics>> read(Ticks from, Ticks to, std::int64_t rowsAtOnce) {
+    PIPESCOPE_ASSIGN(const std::vector<Ticks> borders, bordersOf(from, to, rowsAtOnce));
+    for (std::size_t i = 0; i + 1 < borders.size(); ++i)
+      PIPESCOPE_TRY(addStretch(borders[i], borders[i + 1]));
     PIPESCOPE_TRY(readSteps());
-    PIPESCOPE_TRY(readRows<model::Transfer>([this](const model::Transfer& row) { addTransfer(row); }));
     std::vector<RangeStatistics> rows;
     for (std::size_t d = 0; d < sums_.size(); ++d) {
-      if (trace_.devices[d].recorded) rows.push_back(finish(static_cast<std::int32_t>(d)));
+      if (trace_.devices[d].recorded) rows.push_back(finish(static_cast<std::int32_t>(d), to - from));
     }
     return rows;
   }
@@ -40,21 +36,58 @@ class FarReader {
     std::array<double, kStepKinds> byKind{};  // axis ticks
     double unitTicks = 0, balance = 0, balanceOf = 0;
     Bytes streamIn, streamOut, globalIn, globalOut;
+    Ticks outside;           ///< time of transfers outside placements
+    Intervals busy, moving;  ///< placements and transfers of one stretch
   };
 
-  /// The placements of one segment on one device within the stretch.
+  /// The placements of one segment on one device.
   struct Use {
-    /// Placements, each counted by its share within the stretch; and how many of them end in it.
+    /// Placements, each counted by its share within the range; and how many of them end in it.
     double share = 0, ended = 0;
   };
 
   /// A placement on a device whose lanes work at the same time.
   struct Beside {
-    Ticks start, end;  ///< axis ticks, within the stretch
+    Ticks start, end;  ///< axis ticks, within one stretch
     model::SegmentId segment;
     double length = 0;
     bool ended = false;
   };
+
+  /// Borders of stretches whose blocks hold about so many placements and transfers. Rows of one stretch are
+  /// kept at a time.
+  Result<std::vector<Ticks>> bordersOf(Ticks from, Ticks to, std::int64_t rowsAtOnce) {
+    std::vector<Ticks> borders = {from};
+    PIPESCOPE_ASSIGN(std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> transfers, source_.blocks<model::Transfer>());
+    blocks.insert(blocks.end(), transfers.begin(), transfers.end());
+    std::ranges::stable_sort(blocks, {}, &model::BlockInfo::start);
+    std::int64_t rows = 0;
+    for (const model::BlockInfo& block : blocks) {
+      if (!sameTimebase_ || !block.hasTime || block.start >= to) break;
+      if (block.end < from) continue;
+      if (rows >= rowsAtOnce && block.start > borders.back()) {
+        borders.push_back(block.start);
+        rows = 0;
+      }
+      rows += block.rows;
+    }
+    borders.push_back(to);
+    return borders;
+  }
+
+  base::Status addStretch(Ticks from, Ticks to) {
+    from_ = from;
+    to_ = to;
+    PIPESCOPE_TRY(readRows<model::Placement>([this](const model::Placement& row) { addPlacement(row); }));
+    takeSideBySide();
+    PIPESCOPE_TRY(readRows<model::Transfer>([this](const model::Transfer& row) { addTransfer(row); }));
+    for (Sums& sums : sums_) {
+      sums.outside += freeLength(sums.busy.joined(), sums.moving.joined());
+      sums.busy = sums.moving = {};
+    }
+    return {};
+  }
 
   template <class Row, class Add>
   base::Status readRows(const Add& add) {
@@ -73,14 +106,14 @@ class FarReader {
   /// Blocks give their times in ticks of their rows' devices. A block can be skipped by its times only if all
   /// devices have the same timebase.
   bool mayMeet(const model::BlockInfo& block) const {
-    const bool same = std::all_of(trace_.devices.begin(), trace_.devices.end(),
-                                  [](const DeviceTrace& device) { return device.axisTicksPerTick == 1; });
-    return !same || !block.hasTime || (block.start < to_ && block.end >= from_);
+    return !sameTimebase_ || !block.hasTime || (block.start < to_ && block.end >= from_);
   }
 
   static double axis(const DeviceTrace& device, Ticks ticks) {
     return static_cast<double>(ticks.count) * device.axisTicksPerTick;
   }
+
+  Ticks within(double time) const { return std::clamp(Ticks(std::llround(time)), from_, to_); }
 
   void addPlacement(const model::Placement& row) {
     const std::int32_t index = trace_.deviceIndex(row.device);
@@ -90,8 +123,8 @@ class FarReader {
                  to = static_cast<double>(to_.count);
     const double inside = std::min(end, to) - std::max(start, static_cast<double>(from_.count));
     if (inside <= 0) return;
+    sums_[static_cast<std::size_t>(index)].busy.add(within(start), within(end));
     if (device.tracks.size() > 1) {
-      const auto within = [&](double time) { return std::clamp(Ticks(std::llround(time)), from_, to_); };
       beside_[index][laneOf(row.segment)].push_back(
           {within(start), within(end), row.segment, end - start, end <= to});
       return;
@@ -116,6 +149,7 @@ class FarReader {
       Intervals busy;
       for (auto& [lane, placements] : lanes) takeLane(index, placements, covered, busy);
     }
+    beside_.clear();
   }
 
   void takeLane(std::int32_t index, std::vector<Beside>& placements,
@@ -170,7 +204,9 @@ class FarReader {
     const std::int32_t clock = from >= 0 ? from : to;
     if (clock < 0) return;
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(clock)];
-    const double end = axis(device, row.end);
+    const double start = axis(device, row.start), end = axis(device, row.end);
+    for (const std::int32_t index : {from, to})
+      if (index >= 0) sums_[static_cast<std::size_t>(index)].moving.add(within(start), within(end));
     if (end <= static_cast<double>(from_.count) || end > static_cast<double>(to_.count)) return;
     if (from >= 0) {
       Sums& sums = sums_[static_cast<std::size_t>(from)];
@@ -182,17 +218,16 @@ class FarReader {
     }
   }
 
-  RangeStatistics finish(std::int32_t index) const {
+  RangeStatistics finish(std::int32_t index, Ticks total) const {
     const Sums& sums = sums_[static_cast<std::size_t>(index)];
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
     RangeStatistics row;
     row.device = index;
-    row.total = to_ - from_;
+    row.total = total;
+    for (std::size_t kind = 0; kind < kStepKinds; ++kind) row.byKind[kind] = std::llround(sums.byKind[kind]);
+    row.byKind[kindIndex(model::StepKind::globalExchange)] += sums.outside.count;
     std::int64_t busy = 0;
-    for (std::size_t kind = 0; kind < kStepKinds; ++kind) {
-      row.byKind[kind] = std::llround(sums.byKind[kind]);
-      busy += row.byKind[kind];
-    }
+    for (const std::int64_t ticks : row.byKind) busy += ticks;
     row.idle = std::max(Ticks(0), row.total - Ticks(busy));
     row.streamIn = sums.streamIn;
     row.streamOut = sums.streamOut;
@@ -209,8 +244,9 @@ class FarReader {
 
   const model::ProfileSource& source_;
   const Trace& trace_;
-  Ticks from_, to_;
   base::Progress& progress_;
+  bool sameTimebase_ = true;
+  Ticks from_, to_;  ///< of the stretch that is read
   std::vector<Sums> sums_;
   std::unordered_map<model::SegmentId, std::map<std::int32_t, Use>> placed_;  ///< by device index
   std::unordered_map<model::SegmentId, model::LaneId> lanes_;
@@ -221,8 +257,9 @@ class FarReader {
 }  // namespace
 
 Result<std::vector<RangeStatistics>> farStatistics(const model::ProfileSource& source, const Trace& trace,
-                                                   Ticks from, Ticks to, base::Progress& progress) {
-  return FarReader(source, trace, from, to, progress).read();
+                                                   Ticks from, Ticks to, base::Progress& progress,
+                                                   std::int64_t rowsAtOnce) {
+  return FarReader(source, trace, progress).read(from, to, rowsAtOnce);
 }
 
 }  // namespace pipescope::analysis

@@ -6,11 +6,11 @@
 
 namespace pipescope::analysis {
 
-/// As rangeStatistics for [from, to), in ticks of the axis, with these differences. A placement that the
-/// range cuts counts by its share within the range. Transfers count only by their bytes, so a device that
-/// waits for them is idle. Reads the blocks of placements, transfers and steps in the range and keeps none of
-/// them.
+/// As rangeStatistics for [from, to), in ticks of the axis, but a placement that the range cuts counts by its
+/// share within the range. Reads the blocks of placements, transfers and steps in the range, and keeps about
+/// `rowsAtOnce` rows at a time.
 Result<std::vector<RangeStatistics>> farStatistics(const model::ProfileSource& source, const Trace& trace,
-                                                   Ticks from, Ticks to, base::Progress& progress);
+                                                   Ticks from, Ticks to, base::Progress& progress,
+                                                   std::int64_t rowsAtOnce = 1'000'000);
 
 }  // namespace pipescope::analysis

@@ -190,7 +190,7 @@ TEST(StepOf, FindsThePlaceOfAProgram) {
   EXPECT_FALSE(static_cast<bool>(TimelineSearch(scene).stepOf({}, 0, Ticks(0))));
 }
 
-/// Where no stretch cuts a placement and nothing moves between placements, both kinds of sums are the same.
+/// Where no range cuts a placement, both kinds of sums are the same.
 TEST(FarStatistics, AgreeWithThoseOfRows) {
   const Tiles tiles;
   base::SilentProgress progress;
@@ -209,6 +209,98 @@ TEST(FarStatistics, AgreeWithThoseOfRows) {
       EXPECT_DOUBLE_EQ((*far)[d].tileBalance, near[d].tileBalance);
       EXPECT_NEAR((*far)[d].parallelEfficiency, near[d].parallelEfficiency, 1e-12);
     }
+  }
+}
+
+/// A profile whose placements and transfers lie in blocks of two rows, as in a file.
+class InBlocks : public model::ProfileSource {
+ public:
+  explicit InBlocks(std::shared_ptr<record::MemoryProfile> profile) : profile_(std::move(profile)) {}
+  base::Result<model::SourceState> state() const override { return profile_->state(); }
+  std::int64_t revision() const override { return profile_->revision(); }
+
+ protected:
+  static constexpr std::size_t kRows = 2;
+  template <class Body>
+  void withRows(std::size_t table, Body&& body) const {
+    model::forEachRowType([&]<class Row>() {
+      if (model::tableIndexOf<Row>() == table) body(*profile_->rows<Row>().value());
+    });
+  }
+  base::Result<std::vector<model::BlockInfo>> directory(std::size_t table) const override {
+    std::vector<model::BlockInfo> infos;
+    withRows(table, [&](const auto& rows) {
+      for (std::size_t first = 0; first < rows.size(); first += kRows) {
+        model::BlockInfo& info = infos.emplace_back();
+        const std::size_t end = std::min(first + kRows, rows.size());
+        info.rows = static_cast<std::int64_t>(end - first);
+        info.firstRow = static_cast<std::int64_t>(first);
+        using Row = typename std::remove_cvref_t<decltype(rows)>::value_type;
+        if constexpr (std::is_same_v<Row, model::Placement> || std::is_same_v<Row, model::Transfer>) {
+          info.hasTime = true;
+          info.start = rows[first].start;  // the rows of this test ascend
+          info.end = rows[end - 1].end;
+        }
+      }
+    });
+    return infos;
+  }
+  base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const override {
+    std::shared_ptr<const void> part;
+    withRows(table, [&](const auto& rows) {
+      using Row = typename std::remove_cvref_t<decltype(rows)>::value_type;
+      const auto at = [&](std::size_t row) {
+        return rows.begin() + static_cast<std::ptrdiff_t>(std::min(row, rows.size()));
+      };
+      part = std::make_shared<const std::vector<Row>>(at(block * kRows), at((block + 1) * kRows));
+    });
+    return part;
+  }
+
+ private:
+  std::shared_ptr<record::MemoryProfile> profile_;
+};
+
+/// Device 0 computes from 0 to 60 of every 100 ticks and sends from 50 of them to 10 of the next ones.
+TEST(FarStatistics, CountTransfersOutsidePlacementsInStretches) {
+  constexpr int kTimes = 10;
+  SmallProfile small;
+  model::Run run;
+  run.executable = small.executable;
+  run.end = Ticks(100 * kTimes);
+  const model::RunId id = small.recorder.add(run);
+  for (int i = 0; i < kTimes; ++i) {
+    small.place(small.forward0, 0, 100 * i, 100 * i + 60, Pass::forward, 0, i, id);
+    model::Transfer transfer;
+    transfer.fromLane = small.compute[0];
+    transfer.toLane = small.compute[1];
+    transfer.start = Ticks(100 * i + 50);
+    transfer.end = Ticks(std::min(100 * i + 110, 100 * kTimes));
+    transfer.bytes = base::Bytes(8);
+    transfer.run = id;
+    small.recorder.add(transfer);
+  }
+  ASSERT_TRUE(small.recorder.commit().ok());
+  const auto catalog = *analysis::loadCatalog(*small.profile);
+  analysis::TraceRequest request;
+  request.executable = small.executable;
+  base::SilentProgress progress;
+  const auto trace = *analysis::loadTrace(*small.profile, *catalog, request, progress);
+  const InBlocks blocks(small.profile);
+  for (const std::int64_t rowsAtOnce : {1, 5, 1000}) {
+    const auto far = analysis::farStatistics(blocks, *trace, Ticks(0), Ticks(1000), progress, rowsAtOnce);
+    ASSERT_TRUE(far.ok());
+    const auto kind = [&](std::size_t device, model::StepKind of) {
+      return (*far)[device].byKind[analysis::kindIndex(of)];
+    };
+    EXPECT_EQ(kind(0, model::StepKind::compute), 500);
+    EXPECT_EQ(kind(0, model::StepKind::exchange), 100);
+    EXPECT_EQ(kind(0, model::StepKind::globalExchange), 400) << "from 60 to 100";
+    EXPECT_EQ((*far)[0].idle.count, 0);
+    EXPECT_EQ((*far)[0].globalOut.count, 80);
+    EXPECT_EQ(kind(1, model::StepKind::globalExchange), 9 * 60 + 50);
+    EXPECT_EQ((*far)[1].idle.count, 410);
+    EXPECT_EQ((*far)[1].globalIn.count, 80);
   }
 }
 
