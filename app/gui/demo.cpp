@@ -24,10 +24,11 @@ base::Result<Found> find(const DemoPlaces& places) {
   }
   if (found.sample.isEmpty())
     return base::ioError(
-        "The demo profile could not be made: the sample mnist/pipelined.toml is not installed.");
+        "The demo profile could not be made: the sample mnist/pipelined.toml is missing. Install Pipescope "
+        "again.");
   if (!QDir().mkpath(places.folder))
     return base::ioError("The demo profile could not be made: the folder " + places.folder.toStdString() +
-                         " cannot be written to.");
+                         " cannot be written to: make it writable, or set XDG_CACHE_HOME to another folder.");
   found.profile = QDir(places.folder).filePath(QStringLiteral("demo.pop"));
   return found;
 }
@@ -40,7 +41,7 @@ void start(QObject* owner, const QString& program, const Found& found,
     if (error != QProcess::FailedToStart) return;
     run->deleteLater();
     (*done)(base::ioError("The demo profile could not be made: " + program.toStdString() +
-                          " cannot be started."));
+                          " cannot be started: install it beside pipescope-gui, from the same version."));
   });
   QObject::connect(run, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), run,
                    [run, profile = found.profile, done](int status, QProcess::ExitStatus how) {

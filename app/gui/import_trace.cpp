@@ -110,7 +110,7 @@ base::Result<std::string> importTrace(const std::string& path, const ImportPlace
   if (QFileInfo::exists(profile)) return profile.toStdString();
   if (!QDir().mkpath(places.cache))
     return base::ioError("The trace cannot be imported, because the folder " + places.cache.toStdString() +
-                         " cannot be written to.");
+                         " cannot be written to: make it writable, or set XDG_CACHE_HOME to another folder.");
   const QString unfinished = profile + QStringLiteral(".importing");
   ImportOutput output(QFileInfo(QString::fromStdString(path)).fileName(), tell);
   QProcess process;
@@ -120,7 +120,7 @@ base::Result<std::string> importTrace(const std::string& path, const ImportPlace
                  QStringLiteral("--overwrite"), QStringLiteral("--progress"), QStringLiteral("json")});
   if (!process.waitForStarted())
     return base::ioError("The trace cannot be imported, because " + places.program.toStdString() +
-                         " cannot be started.");
+                         " cannot be started: install it beside pipescope-gui, from the same version.");
   while (!process.waitForFinished(kLookMs) && process.state() != QProcess::NotRunning) {
     output.add(process.readAll());
     if (!stopped()) continue;

@@ -80,9 +80,11 @@ TEST_F(ImportTest, SaysWhyATraceCannotBeImported) {
   EXPECT_EQ(message(places("echo 'note: a remark' >&2\necho 'pipescope: It is no trace.' >&2\nexit 2\n")),
             "It is no trace.");
   EXPECT_NE(message(places("kill -9 $$\n")).find("ended early"), std::string::npos);
-  EXPECT_NE(message({folder.filePath(QStringLiteral("missing")), folder.path()}).find("cannot be started"),
+  EXPECT_NE(message({folder.filePath(QStringLiteral("missing")), folder.path()})
+                .find("cannot be started: install it beside"),
             std::string::npos);
-  EXPECT_NE(message({places("").program, QStringLiteral("/proc/nowhere")}).find("cannot be written to"),
+  EXPECT_NE(message({places("").program, QStringLiteral("/proc/nowhere")})
+                .find("cannot be written to: make it writable"),
             std::string::npos);
 }
 

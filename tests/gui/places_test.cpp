@@ -524,7 +524,8 @@ TEST_F(DemoTest, SaysWhyThereIsNone) {
   EXPECT_NE(silent.error().message.find("ended early"), std::string::npos) << silent.error().message;
   const auto noSample = make({fakeProgram(folder, ""), {QStringLiteral("/nowhere")}, {}});
   ASSERT_FALSE(noSample.ok());
-  EXPECT_NE(noSample.error().message.find("is not installed"), std::string::npos) << noSample.error().message;
+  EXPECT_NE(noSample.error().message.find("Install Pipescope again"), std::string::npos)
+      << noSample.error().message;
   const auto noFolder = make({fakeProgram(folder, ""), {}, QStringLiteral("/proc/nowhere")});
   ASSERT_FALSE(noFolder.ok());
   EXPECT_NE(noFolder.error().message.find("cannot be written to"), std::string::npos)

@@ -100,7 +100,9 @@ void ChildRun::launch() {
   connect(process_, &QProcess::readyRead, this, &ChildRun::readOutput);
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
-      fail(tr("The run cannot start, because %1 cannot be started.").arg(request_.program));
+      fail(tr("The run cannot start, because %1 cannot be started: install it beside pipescope-gui, from the "
+              "same version.")
+               .arg(request_.program));
   });
   connect(process_, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), this,
           [this](int status, QProcess::ExitStatus how) { finish(status, how == QProcess::NormalExit); });

@@ -60,7 +60,9 @@ void Predictor::predict(const QString& toml) {
     process->deleteLater();
     process_.clear();
     busy_ = false;
-    Q_EMIT failed(toml, tr("Nothing can be predicted, because %1 cannot be started.").arg(program_));
+    Q_EMIT failed(toml, tr("Nothing can be predicted, because %1 cannot be started: install it beside "
+                           "pipescope-gui, from the same version.")
+                            .arg(program_));
   });
   connect(process, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), this,
           [this, process, toml](int status, QProcess::ExitStatus how) {
