@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/device_sums.h"
 #include "profiler/base/number_text.h"
 #include "profiler/sections/kernel_names.h"
 #include "profiler/sections/reports.h"
@@ -157,6 +158,15 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
   return table;
 }
 
+/// True if the sections about passes count a device as idle in which a communication kernel of this report
+/// waits.
+bool countsWaitingKernels(const AcceleratorReport& report, const Context& context) {
+  const auto counted = analysis::countedOf(context.catalog, context.executable);
+  return std::ranges::any_of(report.devices, [&](const AcceleratorTimes& times) {
+    return times.communication.count > 0 && counted[times.device] == analysis::Counted::passes;
+  });
+}
+
 base::Result<Section> makeKernels(const Context& context) {
   PIPESCOPE_ASSIGN(const auto shared, acceleratorsOf(context));
   const AcceleratorReport& report = *shared;
@@ -181,6 +191,11 @@ base::Result<Section> makeKernels(const Context& context) {
     lack(section, context.catalog.measured() ? "The trace holds no kernels or copies of an accelerator."
                                              : "Kernels are those of a recorded trace; the report of the "
                                                "operations has those of an emulated run.");
+  if (countsWaitingKernels(report, context))
+    section.remarks.push_back(
+        "A communication kernel counts here from its start to its end. Stages, execution and engines count "
+        "the "
+        "time in which it waits for another rank as idle.");
   if (launched < launchable)
     section.remarks.push_back(
         fmt::format("The launch is known for {} of {} kernels and copies; delays, queues and waits for the "

@@ -140,6 +140,16 @@ TEST(RecordedAgreement, AnUpdateAloneCountsByItsKernels) {
   EXPECT_EQ(update.idle.count, 60 * kTicksPerUs);
 }
 
+TEST(RecordedAgreement, KernelsSayWhereTheirIdleTimeDiffers) {
+  const auto says = [](const Timeline& of) {
+    return std::ranges::any_of(of.trace.section("kernels").remarks, [](const std::string& remark) {
+      return remark.find("waits for another rank as idle") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(says(Timeline(pipelineOnGpus(true))));
+  EXPECT_FALSE(says(Timeline(pipelineOnGpus(false)))) << "kernels count everywhere";
+}
+
 TEST(RecordedAgreement, StopsOnDemand) {
   struct Stopped : base::Progress {
     void report(double, std::string_view) override {}
