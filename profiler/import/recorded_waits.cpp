@@ -89,6 +89,8 @@ class WaitWriter {
       wait_.iteration = run_.iterations[next];
       addGap(next, from, newIteration);
     }
+    wait_.stage = run_.passes[passes.back()].stage;
+    addDrain(passes.back(), std::max(busyUntil, run_.passes[passes.back()].end), Ticks(INT64_MAX));
   }
 
   /// Before its first pass a device waits for the pipeline to fill, since the first pass of the run.

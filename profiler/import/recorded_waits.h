@@ -41,10 +41,11 @@ struct RecordedRun {
 ///   a late sender), even if the receive is posted later, because nothing would have come earlier;
 /// - from then until the receive is posted, the host does something else (host);
 /// - until the message is received, for the transfer (exchange), and until the pass begins, for the host
-/// again. Without messages the end of the pass that makes the input divides the gap. Before its first pass a
-/// device waits since the first pass of the run. Gaps between training
-/// steps are drain until the last pass of the step has ended. A gap during or before a collective waits for
-/// the rank that was last to begin it.
+///   again.
+/// Without messages the end of the pass that makes the input divides the gap. Before its first pass a device
+/// waits since the first pass of the run. After its last pass of a training step it drains until the last
+/// pass of the step has ended. A gap during or before a collective waits for the rank that was last to begin
+/// it.
 void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
 
 }  // namespace pipescope::importing

@@ -53,8 +53,8 @@ TEST_F(MeasuredWaitsTest, TellLateSendersFromLateReceivers) {
   EXPECT_EQ(reasonsIn("late_receiver", events),
             (Texts{"0 exchange transfer 110 0", "0 host host launch 7 0", "0 host input pipeline 7 0",
                    "0 slower stage late receiver 100 0", "0 slower stage late sender 10 0",
-                   "1 exchange transfer 11 0", "1 fill late sender 105 0", "1 host host launch 11 0",
-                   "1 slower stage late receiver 2 0"}))
+                   "1 drain drain 100 0", "1 exchange transfer 11 0", "1 fill late sender 105 0",
+                   "1 host host launch 11 0", "1 slower stage late receiver 2 0"}))
       << "from 200 to 210 device 0 has posted no receive, but its gradient is sent at 302 only";
 }
 
@@ -66,7 +66,7 @@ TEST_F(MeasuredWaitsTest, NameReceivesThatBlockReadyWork) {
       slice(1, "stage1/forward/mb0", 20, 30) + slice(1, "stage1/forward/mb1", 30, 40) +
       slice(1, "stage1/backward/mb1", 40, 300) + slice(1, "stage1/backward/mb0", 300, 500) +
       slice(0, "stage0/backward/mb0", 500, 510) + slice(0, "stage0/backward/mb1", 510, 520);
-  EXPECT_EQ(reasonsIn("blocked", events), (Texts{"0 slower stage late sender 480 200",
+  EXPECT_EQ(reasonsIn("blocked", events), (Texts{"0 slower stage late sender 480 200", "1 drain drain 20 0",
                                                  "1 exchange transfer 10 0", "1 fill late sender 10 0"}));
 }
 

@@ -131,7 +131,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
       {0, 95, 100, WaitCause::host, -1},       {1, 0, 10, WaitCause::fill, 10},
       {1, 10, 12, WaitCause::exchange, 10},    {1, 42, 45, WaitCause::exchange, 20},
       {1, 75, 87, WaitCause::drain, 87},       {1, 87, 110, WaitCause::fill, 110},
-      {1, 110, 112, WaitCause::exchange, 110},
+      {1, 110, 112, WaitCause::exchange, 110}, {1, 175, 187, WaitCause::drain, 187},
   };
   const auto waits = rowsOf<model::Wait>(profile);
   for (const Expected& e : expected) {
@@ -145,9 +145,9 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
               e.producerEnd)
         << e.device << " " << e.start;
   }
-  // Busy and idle time of each device fill the span from the first pass of the run.
+  // Busy and idle time of each device fill the span from the first pass of the run to the last backward pass.
   for (const std::int64_t device : {0, 1}) {
-    std::int64_t total = 0, last = 0;
+    std::int64_t total = 0, last = 187;
     for (const auto& p : placements) {
       if (p.device.value != device || p.pass == Pass::collective) continue;
       total += (p.end - p.start).count;
