@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/ops/conv/conv_kernels.h"
+#include "engine/ops/conv/conv_plan.h"
 #include "engine/ops/quantized/quantization.h"
 
 namespace pipescope::ops {
