@@ -51,6 +51,10 @@ void sweepKinds(std::span<const model::Step> steps, Ticks from, Ticks to, TicksB
 
 }  // namespace
 
+std::size_t placeOfKind(model::StepKind kind) {
+  return static_cast<std::size_t>(std::ranges::find(kPriority, kindIndex(kind)) - kPriority.begin());
+}
+
 bool isSequential(std::span<const model::Step> steps) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i].offset < endOfStep(steps[i - 1])) return false;

@@ -34,13 +34,15 @@ constexpr model::StepKind kindOfPass(model::Pass pass) {
   }
 }
 
+/// If several steps run at the same time, the one whose kind has the lowest place counts.
+std::size_t placeOfKind(model::StepKind kind);
+
 /// True if the steps, which are sorted by offset, follow each other.
 bool isSequential(std::span<const model::Step> steps);
 
 /// Ticks by kind in the part of [from, to) that lies in a segment of `length` ticks. Every moment counts
-/// once: if several steps run at the same time, compute wins over copies, copies over exchange, and exchange
-/// over sync. Moments without a step count as control. A segment without steps counts as one step of its
-/// pass.
+/// once (placeOfKind). Moments without a step count as control. A segment without steps counts as one step of
+/// its pass.
 TicksByKind exclusiveTicks(std::span<const model::Step> steps, model::Pass pass, base::Ticks length,
                            base::Ticks from, base::Ticks to);
 

@@ -139,26 +139,24 @@ std::vector<DeviceSums::RecordedSegment> DeviceSums::recordedSegments() const {
   return segments;
 }
 
-void DeviceSums::addRecorded(std::vector<RecordedStep> steps, model::LaneRole role) {
+void DeviceSums::addRecorded(std::vector<RecordedStep> steps) {
   if (!recorded_) otherWork_ = working_ = {};
   recorded_ = true;
-  std::ranges::stable_sort(steps, {}, &RecordedStep::start);
-  Intervals own;
-  Ticks reached(INT64_MIN);
-  for (const RecordedStep& step : steps) {
-    const Ticks from = std::max(step.start, reached);  // damaged steps may overlap
-    if (step.end <= from) continue;
-    reached = step.end;
-    forEachFreePart(placed_, from, step.end, [&](Ticks start, Ticks end) {
-      result_.byKind[kindIndex(step.kind)] += (end - start).count;
-    });
-    own.add(from, step.end);
-    Intervals& works = recordedByRole_[role];
-    if (step.kind != StepKind::sync) works.add(from, step.end);
-    (step.kind == StepKind::globalExchange ? collectives_ : working_).add(from, step.end);
+  std::ranges::stable_sort(
+      steps, {}, [](const RecordedStep& step) { return std::pair(placeOfKind(step.kind), step.start); });
+  for (auto next = steps.begin(); next != steps.end();) {
+    const model::StepKind kind = next->kind;
+    Intervals same;
+    for (; next != steps.end() && next->kind == kind; ++next) {
+      same.add(next->start, next->end);
+      if (kind != StepKind::sync) recordedByRole_[next->role].add(next->start, next->end);
+    }
+    result_.byKind[kindIndex(kind)] += freeLength(placed_, same.joined()).count;
+    if (kind == StepKind::globalExchange) collectives_.add(same);
+    if (kind == StepKind::compute) working_.add(same);
+    same.add(Intervals(placed_));
+    placed_ = same.joined();
   }
-  own.add(Intervals(placed_));
-  placed_ = own.joined();
 }
 
 void DeviceSums::foldRecorded() {

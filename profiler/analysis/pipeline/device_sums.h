@@ -40,6 +40,7 @@ class DeviceSums {
   struct RecordedStep {
     Ticks start, end;
     model::StepKind kind;
+    model::LaneRole role;  ///< of its lane
   };
   struct RecordedSegment {
     model::LaneId lane;
@@ -53,9 +54,8 @@ class DeviceSums {
   std::vector<RecordedSegment> recordedSegments() const;
   /// False if waits or transfers are compared with the steps, for which all of them must be known together.
   bool mayDivideRecorded() const { return waits_.empty() && transfers_.empty(); }
-  /// Counts the steps of one lane, one of several with this role. A moment in which lanes work at the same
-  /// time counts on the first of them.
-  void addRecorded(std::vector<RecordedStep> steps, model::LaneRole role);
+  /// Counts the steps of all lanes. A moment in which several of them work counts as one kind (placeOfKind).
+  void addRecorded(std::vector<RecordedStep> steps);
   /// Ends a stretch of time: keeps only the sums of the recorded steps, so that memory does not grow with
   /// their number. No later step begins in this stretch.
   void foldRecorded();

@@ -31,7 +31,7 @@ struct DeviceExecution {
   Ticks transfersOutside;  ///< union of its transfers outside placements
   Ticks transfersAlone;    ///< part of it in which the device does not wait
   Ticks communicating;     ///< union of its transfers and collectives
-  Ticks exposed;           ///< part of it in which no other placement works
+  Ticks exposed;  ///< part of it in which no other placement works, or no kernel of a trace without passes
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit's ticks; 0: none
   /// Compute unit-ticks ÷ (units × total). Of a device without units: time in which it computes ÷ total.

@@ -42,16 +42,14 @@ class RecordedReader {
                    Ticks to) {
     std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
     for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
-    std::map<model::LaneId, std::vector<DeviceSums::RecordedStep>> lanes;
-    for (const DeviceSums::RecordedSegment& segment : segments)
-      lanes[segment.lane];  // also one without steps
+    std::vector<DeviceSums::RecordedStep> steps;
     PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_,
                                 [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
                                   const Ticks start = segment->start + step.offset;
-                                  lanes[segment->lane].push_back(
-                                      {std::max(start, from), std::min(start + step.ticks, to), step.kind});
+                                  steps.push_back({std::max(start, from), std::min(start + step.ticks, to),
+                                                   step.kind, catalog_.roleOf(segment->lane)});
                                 }));
-    for (auto& [lane, steps] : lanes) device.addRecorded(std::move(steps), catalog_.roleOf(lane));
+    device.addRecorded(std::move(steps));
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/timeline/recorded_statistics.h"
 #include "tests/unit/analysis/imported_trace.h"
@@ -36,10 +37,16 @@ struct Timeline {
   }
 };
 
+/// Tests run side by side.
+fs::path ownFile(const char* name) {
+  return fs::path(::testing::TempDir()) /
+         (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "_" + name);
+}
+
 /// Two stages on GPUs. Each waits in its receive kernel, which works on no data until the other side sends.
 /// The update is marked on the GPU, and its kernels leave half of it free.
 fs::path pipelineOnGpus(bool passes) {
-  const auto file = fs::path(::testing::TempDir()) / "two_gpus.json";
+  const auto file = ownFile(passes ? "passes.json" : "kernels.json");
   std::ofstream text(file);
   const auto slice = [&](const char* category, const char* name, int gpu, int stream, int from, int to) {
     text << R"({"ph":"X","cat":")" << category << R"(","name":")" << name << R"(","pid":)" << gpu
@@ -113,6 +120,43 @@ TEST(RecordedAgreement, RealTraces) {
     SCOPED_TRACE(name);
     expectSameTimes(Timeline(fs::path(PIPESCOPE_TEST_DATA) / name));
   }
+}
+
+TEST(RecordedAgreement, KernelsAndSlices) {
+  for (const char* name : {"alexnet.json.gz", "dlrm.tar.gz"}) {
+    SCOPED_TRACE(name);
+    const ImportedTrace trace(fs::path(PIPESCOPE_TEST_DATA) / name);
+    const auto made = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+    const auto kernels = acceleratorReport(trace.profile, *trace.catalog);
+    ASSERT_TRUE(made.ok() && kernels.ok());
+    for (const AcceleratorTimes& times : kernels->devices) {
+      const auto device =
+          std::ranges::find(made->devices, static_cast<int>(times.device.value), &DeviceExecution::index);
+      ASSERT_NE(device, made->devices.end());
+      EXPECT_EQ(device->ofKind(StepKind::compute), times.compute) << device->name;
+      EXPECT_EQ(device->ofKind(StepKind::globalExchange), times.exposedCommunication) << device->name;
+      EXPECT_EQ(device->communicating, times.communication) << device->name;
+      EXPECT_EQ(device->exposed, times.exposedCommunication) << device->name;
+    }
+  }
+}
+
+/// While one stream computes, the others do not count.
+TEST(RecordedAgreement, ComputeCountsFirst) {
+  const auto file = ownFile("two_streams.json");
+  std::ofstream(file) << R"([
+    {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,"ts":0,"dur":60},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":9,"ts":40,"dur":40},
+    {"ph":"X","cat":"gpu_memset","name":"Memset",
+      "pid" : 0, "tid" : 7, "ts" : 70, "dur" : 20
+}])";
+  const Timeline streams(file);
+  expectSameTimes(streams);
+  const RangeStatistics row = streams.between(Ticks(0), Ticks(90 * kTicksPerUs)).at(0);
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::compute)], 40 * kTicksPerUs);
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::streamCopy)], 40 * kTicksPerUs);
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::exchange)], 10 * kTicksPerUs) << "a fill of the memory";
+  EXPECT_EQ(row.idle.count, 0);
 }
 
 TEST(RecordedAgreement, PassesOfStagesCountAndNoKernelsBesideThem) {
