@@ -43,6 +43,7 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
   result_.exchangeOut += use.exchangeOut;
   result_.globalIn += use.globalIn;
   result_.globalOut += use.globalOut;
+  result_.computeBytes += use.computeBytes;
   balanceSum_ += use.balanceSum;
   computeMean_ += use.computeMean;
   computeSteps_ += use.computeSteps;
