@@ -88,6 +88,29 @@ TEST_F(ReportTest, MemoryBoundsProductsOfOneRow) {
   EXPECT_TRUE(section("summary")["memory_bandwidth_use"].is_null());
 }
 
+TEST_F(ReportTest, OperatorsAreComparedWithThePeakOfTheirOwnTypes) {
+  // Products with weights are float8 on a Gaudi2, at twice the rate of attention's in bfloat16.
+  const auto configuration = app::parseConfiguration(
+      "[model]\nbuilder = \"decoder\"\nlayers = 2\nhidden = 512\nheads = 4\nfeed_forward = 2048\nsequence = "
+      "2048\n"
+      "vocabulary = 97\n[execution]\nmode = \"inference\"\nnumerics = false\nprecision = "
+      "\"float8\"\n[inference]\n"
+      "micro_batch_size = 16\ndevice_iterations = 1\n[data]\ndataset = \"synthetic\"\ntest_samples = 16\n"
+      "[system]\nname = \"gaudi2\"\n",
+      "test.toml");
+  ASSERT_TRUE(configuration.ok() && run(*configuration).ok());
+  const nlohmann::json operations = section("operations");
+  std::set<double> peaks;  // of products, in units of bfloat16's: 131,072 MACs at 1.65 GHz
+  for (const nlohmann::json& row : operations["operations"]) {
+    if (!row["peak_share"].is_number()) continue;
+    const double share = row["peak_share"].get<double>(), rate = row["flops_per_second"].get<double>();
+    EXPECT_LE(share, 1) << row["name"];
+    if (row["kind"] == "Float8Gemm" || row["kind"] == "MatMul")
+      peaks.insert(std::round(100 * rate / share / (2 * 131072 * 1.65e9)) / 100);
+  }
+  EXPECT_EQ(peaks, (std::set<double>{1, 2}));
+}
+
 TEST_F(ReportTest, SumsAgree) {
   ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
   const nlohmann::json execution = section("execution");
