@@ -23,4 +23,36 @@ std::vector<int> Replication::group(int device, std::int64_t count) const {
   return devices;
 }
 
+namespace {
+
+/// What the collectives over all replicas send round their rings. An all-reduce goes round twice: it is a
+/// reduce-scatter and an all-gather.
+std::int64_t ringBytesOf(const StagePlan& stage) {
+  std::int64_t bytes = 0;
+  for (const PassPlan& pass : stage.passes) {
+    for (const PlanOperator& op : pass.operators) {
+      for (const ops::Work& work : op.work) {
+        const auto* collective = std::get_if<ops::Collective>(&work.item);
+        if (collective == nullptr || collective->group != 0) continue;
+        const std::int64_t rounds = collective->kind == ops::Collective::Kind::allReduce ? 2 : 1;
+        bytes += rounds * work.repeat * collective->elements * graph::sizeOf(collective->type);
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void noteRingBytes(ExecutablePlan& plan) {
+  Replication& replication = plan.replication;
+  if (!replication.atOnce || replication.devicesPerReplica == 1) return;
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(replication.devicesPerReplica), 0);
+  for (const StagePlan& stage : plan.stages)
+    bytes[static_cast<std::size_t>(stage.device)] += ringBytesOf(stage);
+  const bool equal = std::ranges::adjacent_find(bytes, std::ranges::not_equal_to()) == bytes.end();
+  replication.ringBytes = equal ? std::vector<std::int64_t>() : bytes;
+  for (StagePlan& stage : plan.stages) stage.replication = replication;
+}
+
 }  // namespace pipescope::compile

@@ -42,6 +42,9 @@ struct Replication {
   /// True if the devices of a replica hold the model twice, the second time in reverse order (DualPipe).
   /// Device d then also sums gradients with device devicesPerReplica − 1 − d.
   bool mirrored = false;
+  /// By place in a replica: the bytes that go through the rings of its collectives over all replicas. Empty:
+  /// the same in all places.
+  std::vector<std::int64_t> ringBytes = {};
   /// The devices that stand in the place of `device` in `replicas` neighbouring replicas. With 0: in all
   /// replicas, mirrored places included.
   std::vector<int> group(int device, std::int64_t replicas) const;
@@ -119,5 +122,8 @@ struct ExecutablePlan {
   bool sharesCode = false;       ///< see devices::System::sharesCode
   bool runsSideBySide = false;   ///< see devices::System::runsSideBySide
 };
+
+/// Sets Replication::ringBytes of the plan and its stages, if places reduce at the same time and differ.
+void noteRingBytes(ExecutablePlan& plan);
 
 }  // namespace pipescope::compile

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "engine/compile/graph_rewriter.h"
 #include "engine/ops/core/half.h"
@@ -36,18 +37,46 @@ bool isLoss(const Node& node) {
   return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
 }
 
+/// Operators that ONNX defines for tensor(float) alone: scales of quantized numbers, and boxes.
+bool isFloatOnly(const std::string& op) {
+  static const std::set<std::string> names = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+                                              "QLinearConv",    "QLinearMatMul",    "NonMaxSuppression"};
+  return names.contains(op);
+}
+
+/// True for inputs that ONNX defines as tensor(float), whatever the type of the others is: the scales and
+/// regions of an operator that resizes.
+bool isFloatInput(const std::string& op, std::size_t index) {
+  return isFloatOnly(op) || (index > 0 && (op == "Resize" || op == "Upsample"));
+}
+
+/// Tensors that are read only where ONNX defines tensor(float).
+std::set<TensorId> floatTensors(const graph::Graph& graph) {
+  std::set<TensorId> found, others(graph.outputs.begin(), graph.outputs.end());
+  for (const Node& node : graph.nodes()) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      (isFloatInput(node.op, i) ? found : others).insert(node.inputs[i]);
+  }
+  for (const TensorId id : others) found.erase(id);
+  return found;
+}
+
 class PrecisionPass : public GraphRewriter {
  public:
   PrecisionPass(const graph::Graph& source, ElementType type, const ops::OperatorRegistry& registry,
                 const std::vector<std::string>& keepFloat)
-      : GraphRewriter(source, registry), type_(type), keepFloat_(keepFloat) {}
+      : GraphRewriter(source, registry),
+        type_(type),
+        keepFloat_(keepFloat),
+        floatTensors_(floatTensors(source)) {}
 
  protected:
   Result<TensorId> copyRoot(const Tensor& tensor) override {
     const bool statistic = std::ranges::any_of(source_.stateUpdates, [&](const graph::StateUpdate& update) {
       return update.parameter == tensor.id;
     });
-    if (tensor.type.element != ElementType::float32 || statistic || isRunningStatistic(tensor.id))
+    const bool read = floatTensors_.contains(tensor.id) && tensor.role != graph::TensorRole::input;
+    if (tensor.type.element != ElementType::float32 || statistic || read || isRunningStatistic(tensor.id))
       return GraphRewriter::copyRoot(tensor);
     const graph::TensorType type{type_, tensor.type.shape};
     if (tensor.role == graph::TensorRole::parameter) {
@@ -65,13 +94,15 @@ class PrecisionPass : public GraphRewriter {
 
   Status copyNode(const Node& node) override {
     Node copy = node;
-    const bool kept = std::ranges::find(keepFloat_, node.op) != keepFloat_.end();
-    if (!kept) PIPESCOPE_TRY(convertAttributes(copy));
+    const bool kept = isFloatOnly(node.op) || std::ranges::find(keepFloat_, node.op) != keepFloat_.end();
+    const bool makesFloat = node.op == "Constant" && floatTensors_.contains(node.outputs.front());
+    if (!kept && !makesFloat) PIPESCOPE_TRY(convertAttributes(copy));
     const bool wide = kept || isLoss(node) || meetsFloat(node);
     std::vector<TensorId> inputs;
     for (const TensorId input : node.inputs) {
       TensorId id = of(input);
-      if (wide && id.valid() && result_.tensor(id).type.element == type_) {
+      const bool asFloat = wide || isFloatInput(node.op, inputs.size());
+      if (asFloat && id.valid() && result_.tensor(id).type.element == type_) {
         PIPESCOPE_ASSIGN(id, castUp(node, id, inputs.size()));
       }
       inputs.push_back(id);
@@ -100,9 +131,12 @@ class PrecisionPass : public GraphRewriter {
   /// True if an input stays float32 in the copy. This is so for everything that is computed from a loss.
   bool meetsFloat(const Node& node) const {
     if (node.op == "BatchNormalization" || node.op == "Cast") return false;
-    return std::ranges::any_of(node.inputs, [&](TensorId input) {
-      return input.valid() && result_.tensor(of(input)).type.element == ElementType::float32;
-    });
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid() || isFloatInput(node.op, i)) continue;
+      if (result_.tensor(of(input)).type.element == ElementType::float32) return true;
+    }
+    return false;
   }
 
   Status convertAttributes(Node& node) const {
@@ -144,6 +178,7 @@ class PrecisionPass : public GraphRewriter {
 
   ElementType type_;
   const std::vector<std::string>& keepFloat_;
+  std::set<TensorId> floatTensors_;
 };
 
 }  // namespace

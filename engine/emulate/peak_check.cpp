@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace pipescope::emulate {
 namespace {
@@ -91,6 +92,26 @@ std::vector<std::string> recordLeastTimes(record::Recorder& recorder, const devi
   for (const std::string& sentence : above)
     recorder.add(model::Diagnostic{model::Severity::error, "above_peak", sentence, executable, {}});
   return above;
+}
+
+void recordOperatorPeaks(record::Recorder& recorder, model::ExecutableId executable,
+                         const std::vector<OperatorPeak>& peaks) {
+  std::map<std::string, std::string> lists;
+  for (std::size_t first = 0, end = 0; first < peaks.size(); first = end) {
+    const auto text = [](const OperatorPeak& peak) { return fmt::format("{:.10g}", peak.flopsPerSecond); };
+    const std::string peak = text(peaks[first]);
+    for (end = first + 1; end < peaks.size(); ++end) {
+      if (peaks[end].op.value != peaks[end - 1].op.value + 1 || text(peaks[end]) != peak) break;
+    }
+    std::string& list = lists[peak];
+    if (!list.empty()) list += ',';
+    list += std::to_string(peaks[first].op.value);
+    if (end > first + 1) list += '-' + std::to_string(peaks[end - 1].op.value);
+  }
+  if (lists.size() < 2) return;
+  std::string value;
+  for (const auto& [peak, list] : lists) value += (value.empty() ? "" : ";") + peak + ":" + list;
+  recorder.add(model::Property{fmt::format("operator_peaks.{}", executable.value), value});
 }
 
 }  // namespace pipescope::emulate

@@ -19,4 +19,15 @@ std::vector<std::string> recordLeastTimes(record::Recorder& recorder, const devi
                                           model::ExecutableId executable,
                                           const std::vector<devices::LoweredDevice>& lowered);
 
+/// The peak rate of the types in which an operator computes.
+struct OperatorPeak {
+  model::OperatorId op;
+  double flopsPerSecond = 0;
+};
+
+/// Records the peaks of operators, which ascend, if they differ. A property lists the operators of each peak:
+/// "4.325e+14:0-3,7;8.65e+14:4-6".
+void recordOperatorPeaks(record::Recorder& recorder, model::ExecutableId executable,
+                         const std::vector<OperatorPeak>& peaks);
+
 }  // namespace pipescope::emulate

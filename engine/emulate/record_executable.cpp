@@ -40,6 +40,7 @@ class ExecutableRecorder {
       recordReplica(each, flows, lowered);
     if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, plan_, operators_);
     result_.abovePeak = recordLeastTimes(recorder_, system_, result_.id, lowered);
+    recordOperatorPeaks(recorder_, result_.id, operatorPeaks_);
     recordReplayFacts(recorder_, system_, result_);
     return std::move(result_);
   }
@@ -150,6 +151,7 @@ class ExecutableRecorder {
                                                         op.flops,
                                                         op.bytes,
                                                         op.block}));
+      if (op.leastSeconds > 0) operatorPeaks_.push_back({operators.back(), op.flops / op.leastSeconds});
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
       model::Segment row;
@@ -289,6 +291,7 @@ class ExecutableRecorder {
   MemoryRecorder memory_;
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   OperatorsOfPass operators_;
+  std::vector<OperatorPeak> operatorPeaks_;
   std::vector<double> costLevels_;  ///< different costs of micro-batches besides 1
   ReplicaPart part_;                ///< the replica that is being recorded
   EmulatedExecutable result_;

@@ -26,7 +26,9 @@ void addStepUse(SegmentUse& use, const model::Step& step) {
   } else if (step.kind == model::StepKind::globalExchange) {  // The device's own part of a collective.
     use.globalIn += step.bytesIn;
     use.globalOut += step.bytesOut;
-  } else if (step.kind == model::StepKind::compute && step.maxTicks.count > 0) {
+  } else if (step.kind == model::StepKind::compute) {
+    use.computeBytes += step.bytesIn + step.bytesOut;
+    if (step.maxTicks.count <= 0) return;
     use.balanceSum += step.meanTicks / static_cast<double>(step.maxTicks.count);
     use.computeMean += step.meanTicks;
     ++use.computeSteps;

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/model/operations.h"
+#include "profiler/analysis/model/operator_peaks.h"
 #include "profiler/base/wrapping.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/words.h"
@@ -131,7 +132,8 @@ class OperationTable {
                         "copies from and to the host, and other steps", false},
           SectionColumn{"flops", "FLOP", Format::amount, "a multiply-add counts 2", whole_.flops > 0},
           SectionColumn{"flops_per_second", "FLOP/s", Format::amount, "FLOP ÷ time", false},
-          SectionColumn{"peak_share", "Of peak", Format::fraction, "FLOP/s ÷ peak of the device", peak_ > 0},
+          SectionColumn{"peak_share", "Of peak", Format::fraction,
+                        "FLOP/s ÷ the device's peak for their types", peak_ > 0},
           SectionColumn{"operand_bytes", "Operands", Format::bytes, "operands and results, all passes",
                         false},
           SectionColumn{"flop_per_byte", "FLOP per byte", Format::ratio,
@@ -185,7 +187,8 @@ class OperationTable {
     const auto bytes = static_cast<double>(cost.operands.count);
     cells.push_back(known && whole_.flops > 0 ? Cell(cost.flops) : Cell());
     cells.push_back(rate ? Cell(cost.flops / seconds) : Cell());
-    cells.push_back(rate && peak_ > 0 ? Cell(cost.flops / seconds / peak_) : Cell());
+    const double least = cost.leastSeconds > 0 ? cost.leastSeconds : peak_ > 0 ? cost.flops / peak_ : 0;
+    cells.push_back(rate && least > 0 ? Cell(least / seconds) : Cell());
     cells.push_back(known && whole_.operands.count > 0 ? integerOf(cost.operands.count) : Cell());
     cells.push_back(known && bytes > 0 ? Cell(cost.flops / bytes) : Cell());
   }
@@ -214,7 +217,10 @@ base::Result<std::vector<Ceiling>> ceilingsOf(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::FlopUse use,
                    analysis::flopUse(context.source, context.catalog, context.executable));
   std::vector<Ceiling> ceilings;
-  if (use.peakPerDevice > 0) ceilings.push_back({"compute", "Arithmetic peak", use.peakPerDevice, true});
+  // With products of several types: the highest peak among them.
+  const double peak =
+      std::max(use.peakPerDevice, analysis::OperatorPeaks(context.catalog, context.executable).highest());
+  if (peak > 0) ceilings.push_back({"compute", "Arithmetic peak", peak, true});
   constexpr std::pair<const char*, const char*> kMemories[] = {{"memory_bandwidth", "Memory of the tiles"},
                                                                {"exchange_bandwidth", "Exchange"},
                                                                {"sram_bandwidth", "SRAM"},

@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/pipeline/counters.h"
+#include "profiler/analysis/pipeline/memory_use.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
@@ -37,6 +38,12 @@ Cell largest(const Breakdown& shares) {
   });
   const bool none = most == shares.end() || std::holds_alternative<std::monostate>(most->second);
   return none ? Cell() : Cell(most->first);
+}
+
+/// What holds the devices up most. Engines that compute may wait for their memory.
+Cell boundBy(const Breakdown& shares, const analysis::MemoryUse& memory) {
+  Cell most = largest(shares);
+  return memory.holdsUp && most == Cell("compute") ? Cell(kMemoryBandwidth) : most;
 }
 
 Cell optionalCell(const std::optional<double>& value) {
@@ -147,6 +154,7 @@ base::Result<Section> makeSummary(const Context& context) {
   }
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const Breakdown shares = timeParts(execution, recorded.placements);
+  const analysis::MemoryUse traffic = analysis::memoryUse(catalog, execution, flops);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
       {"fits", "Fits", fitsCell(memory), Format::truth,
@@ -162,8 +170,11 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
        catalog.measured() ? "Samples ÷ recorded time." : "Samples ÷ emulated time of the last call."},
-      {"bound_by", "Bound by", largest(shares), Format::plain,
-       "The part with the largest share of the devices' time."},
+      {"bound_by", "Bound by", boundBy(shares, traffic), Format::plain,
+       "The part with the largest share of the devices' time. Where that is compute, it is memory bandwidth "
+       "if "
+       "the bytes that computing moves to and from the devices' memory need more than half of this time, and "
+       "longer than the FLOP need at their peak."},
       {"time_shares", "Where the time goes", shares, Format::fraction,
        "Shares of the last call, over the devices that hold a stage; they add up to 1. Pipeline is waiting "
        "for fill, drain, slower stages and other devices' updates; control is time of a pass in which no "
@@ -181,6 +192,10 @@ base::Result<Section> makeSummary(const Context& context) {
        flopBasis(flops, "FLOP of forward and backward passes without recompute")},
       {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
        flopBasis(flops, "FLOP of all passes, recompute included")},
+      {"memory_bandwidth_use", "Memory bandwidth use", optionalCell(traffic.share), Format::fraction,
+       "Bytes that computing moves to and from the devices' memory (HBM) ÷ (its peak bandwidth × time), over "
+       "the devices that hold a stage; empty without a model of this memory.",
+       traffic.share.has_value()},
       {"final_loss", "Final loss", optionalCell(loss), Format::number,
        "Mean over the rows that the last training call returned. Of a run that was stopped: of its last "
        "recorded call."},

@@ -31,6 +31,8 @@ struct Words {
   std::string overTiles(const std::string& before = "") const;
 };
 Words wordsOf(const analysis::Catalog& catalog);
+/// What bounds devices whose engines mostly wait for the memory of the device, such as HBM.
+inline constexpr const char* kMemoryBandwidth = "memory bandwidth";
 /// What sections say if no call is recorded.
 inline constexpr const char* kNothingRan = "No call of this executable is recorded, so there are no times.";
 /// What they say if the run was told to record no placements.

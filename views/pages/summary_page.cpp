@@ -7,6 +7,7 @@
 #include "profiler/base/short_names.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
+#include "profiler/sections/words.h"
 #include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
@@ -210,6 +211,7 @@ class SummaryPage : public shell::Page {
     const sections::Fact* bound = factNamed(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
     boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages")
+                 : *name == sections::kMemoryBandwidth                        ? QStringLiteral("operations")
                  : *name == "memory"                                          ? QStringLiteral("memory")
                                                                               : QStringLiteral("trace");
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
@@ -342,13 +344,15 @@ class SummaryPage : public shell::Page {
     const sections::Fact* shares = factNamed(section, "time_shares");
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     if (parts == nullptr || name == nullptr) return {};
+    const bool memory = *name == sections::kMemoryBandwidth;
     for (const auto& [part, share] : *parts) {
-      if (part != *name) continue;
+      if (part != (memory ? "compute" : *name)) continue;
       const QString of = tr("%1\u00a0% of the devices' time").arg(sections::numberOf(share) * 100, 0, 'f', 0);
-      const sections::Fact* use = factNamed(section, "model_flop_use");
+      const sections::Fact* use = factNamed(section, memory ? "memory_bandwidth_use" : "model_flop_use");
       return use == nullptr || std::holds_alternative<std::monostate>(use->value)
                  ? of
-                 : tr("%1; model FLOP use %2").arg(of, together(text(formatCell(use->value, use->format))));
+                 : (memory ? tr("%1; memory bandwidth use %2") : tr("%1; model FLOP use %2"))
+                       .arg(of, together(text(formatCell(use->value, use->format))));
     }
     return {};
   }

@@ -75,12 +75,13 @@ std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& 
   // key.
   const auto& [name, kind, stages, boundaries, replication, ordersForMemory, sharesCode, runsSideBySide] =
       part;
-  const auto& [replicas, devicesPerReplica, atOnce, mirrored] = replication;
+  const auto& [replicas, devicesPerReplica, atOnce, mirrored, ringBytes] = replication;
   std::string key;
   appendWord(key, options);
   appendWord(key, name);
-  key += fmt::format("{},{},{},{},{};{},{},{},{};", static_cast<int>(kind), ordersForMemory, sharesCode,
-                     runsSideBySide, stages.size(), replicas, devicesPerReplica, atOnce, mirrored);
+  key += fmt::format("{},{},{},{},{};{},{},{},{},{};", static_cast<int>(kind), ordersForMemory, sharesCode,
+                     runsSideBySide, stages.size(), replicas, devicesPerReplica, atOnce, mirrored,
+                     fmt::join(ringBytes, ","));
   for (const StagePlan& stage : stages) appendText(key, stage);
   for (const BoundaryTensor& boundary : boundaries) {
     const auto& [tensor, type, fromStage, toStage, transfer] = boundary;

@@ -78,6 +78,7 @@ class ModelCompiler {
     executable.plan.sharesCode = result_.system->sharesCode();
     executable.plan.runsSideBySide = result_.system->runsSideBySide();
     runPasses(passes, staged.stages, executable.plan);
+    if (result_.system->placesShareLinks()) noteRingBytes(executable.plan);
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
     addSavings(passes, executable.plan, *result_.system, executable.lowered);

@@ -21,8 +21,8 @@ class StageText {
 
  private:
   void add(const Replication& replication) {
-    const auto& [replicas, devicesPerReplica, atOnce, mirrored] = replication;
-    write(replicas, devicesPerReplica, atOnce, mirrored);
+    const auto& [replicas, devicesPerReplica, atOnce, mirrored, ringBytes] = replication;
+    write(replicas, devicesPerReplica, atOnce, mirrored, ringBytes);
   }
   void add(const PlanTensor& tensor) {
     const auto& [name, type, use, copies, remote, shared] = tensor;

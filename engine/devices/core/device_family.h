@@ -253,6 +253,9 @@ class System {
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
+  /// Whether collectives of devices in different places of a replica may use the same links, so that what the
+  /// others send counts (compile::Replication::ringBytes).
+  virtual bool placesShareLinks() const { return false; }
   /// Nothing: the devices do not multiply float8.
   virtual std::optional<Float8Support> float8() const { return std::nullopt; }
   /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise

@@ -1,7 +1,8 @@
 // Collectives between replicas: rings over the links of the ladder (ring.h), in which all tiles take part. An
 // exchange follows a sync of all devices. Around it, tiles copy the fragment that is sent into a buffer, and
 // add what arrives to their own, or keep it (C: PopLibs, popops/ReplicatedCollectives.cpp).
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/ring.h"
@@ -12,24 +13,35 @@ namespace pipescope::devices::ipu {
 using ops::ceilDiv;
 namespace {
 
+/// What the place sends while the own one sends all its bytes, divided by these. A place with fewer bytes is
+/// done before; of one with more, the rest follows later.
+double shareOf(const compile::Replication& replication, int place, int own) {
+  const std::vector<std::int64_t>& bytes = replication.ringBytes;
+  if (bytes.empty()) return 1;
+  const auto bytesOf = [&](int at) { return static_cast<double>(bytes[static_cast<std::size_t>(at)]); };
+  return bytesOf(place) < bytesOf(own) ? bytesOf(place) / bytesOf(own) : 1;
+}
+
 /// The groups that communicate at the same time: the same place of other groups of replicas, and other places
 /// too if the devices of a replica do not wait for each other.
-std::vector<std::vector<int>> collectiveGroupsOf(const ops::Collective& work,
-                                                 const IpuLoweringContext& context) {
+std::vector<RingGroup> collectiveGroupsOf(const ops::Collective& work, const IpuLoweringContext& context) {
   const compile::Replication& replication = context.replication;
   const auto size = static_cast<int>(work.group);
-  std::set<std::vector<int>> groups;
+  const int own = context.device % replication.devicesPerReplica;
+  std::map<std::vector<int>, double> groups;  // shares by devices
   if (work.group == 0) {
     for (int place = 0; place < replication.devicesPerReplica; ++place) {
-      if (replication.atOnce || place == context.device % replication.devicesPerReplica)
-        groups.insert(replication.group(place, 0));
+      if (!replication.atOnce && place != own) continue;
+      double& share = groups.try_emplace(replication.group(place, 0), 0).first->second;
+      share = std::max(share, shareOf(replication, place, own));
     }
-    return {groups.begin(), groups.end()};
+  } else {
+    for (int replica = 0; replica < replication.replicas; replica += size)
+      groups[replication.group(replica * replication.devicesPerReplica + own, size)] = 1;
   }
-  const int place = context.device % replication.devicesPerReplica;
-  for (int replica = 0; replica < replication.replicas; replica += size)
-    groups.insert(replication.group(replica * replication.devicesPerReplica + place, size));
-  return {groups.begin(), groups.end()};
+  std::vector<RingGroup> list;
+  for (const auto& [devices, share] : groups) list.push_back({devices, share});
+  return list;
 }
 
 /// Makes the steps of one phase. Those of equal exchanges become one step that is so much longer.

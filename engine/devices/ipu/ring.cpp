@@ -1,6 +1,7 @@
 #include "engine/devices/ipu/ring.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/ops/core/rounding.h"
 
@@ -9,17 +10,17 @@ namespace pipescope::devices::ipu {
 using ops::ceilDiv;
 namespace {
 
-using DeviceGroups = std::vector<std::vector<int>>;
+using RingGroups = std::vector<RingGroup>;
 using CollectiveKind = ops::Collective::Kind;
 
 /// One phase of a ring in each of the groups.
 class RingPhase {
  public:
-  RingPhase(const Ladder& ladder, const DeviceGroups& groups, bool severalIpus)
+  RingPhase(const Ladder& ladder, const RingGroups& groups, bool severalIpus)
       : ladder_(ladder), severalIpus_(severalIpus) {
-    for (const std::vector<int>& group : groups) {
-      if (group.size() > 1) rings_.push_back(ringOrder(group));
-      members_ = std::max(members_, static_cast<std::int64_t>(group.size()));
+    for (const auto& [devices, share] : groups) {
+      if (devices.size() > 1) rings_.push_back({ringOrder(devices), share});
+      members_ = std::max(members_, static_cast<std::int64_t>(devices.size()));
     }
   }
   std::int64_t members() const { return members_; }
@@ -41,11 +42,13 @@ class RingPhase {
  private:
   double exchangeSeconds(std::int64_t bytes, int directions) const {
     std::vector<Flow> flows;
-    for (const std::vector<int>& ring : rings_) {
+    for (const auto& [ring, share] : rings_) {
+      const Bytes sent(share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * share))
+                                 : bytes);
       for (std::size_t i = 0; i < ring.size(); ++i) {
         const int here = ring[i], next = ring[(i + 1) % ring.size()];
-        flows.push_back({here, next, Bytes(bytes)});
-        if (directions == 2) flows.push_back({next, here, Bytes(bytes)});
+        flows.push_back({here, next, sent});
+        if (directions == 2) flows.push_back({next, here, sent});
       }
     }
     double slowest = 0;
@@ -55,21 +58,21 @@ class RingPhase {
 
   const Ladder& ladder_;
   bool severalIpus_;
-  DeviceGroups rings_;
+  RingGroups rings_;  ///< devices in the order of their ring
   std::int64_t members_ = 1;
 };
 
 /// The members of each group that links join, and those in the same place of other domains.
 struct DomainGroups {
-  DeviceGroups within, across;
+  RingGroups within, across;
 };
 
-DomainGroups byDomain(const Ladder& ladder, const DeviceGroups& groups) {
+DomainGroups byDomain(const Ladder& ladder, const RingGroups& groups) {
   DomainGroups result;
-  for (std::vector<int> group : groups) {
-    std::sort(group.begin(), group.end());
-    DeviceGroups domains;
-    for (const int device : group) {
+  for (auto [devices, share] : groups) {
+    std::sort(devices.begin(), devices.end());
+    std::vector<std::vector<int>> domains;
+    for (const int device : devices) {
       if (domains.empty() || !ladder.oneDomain(domains.back().front(), device)) domains.emplace_back();
       domains.back().push_back(device);
     }
@@ -78,9 +81,9 @@ DomainGroups byDomain(const Ladder& ladder, const DeviceGroups& groups) {
       for (const std::vector<int>& domain : domains) {
         if (place < domain.size()) same.push_back(domain[place]);
       }
-      result.across.push_back(std::move(same));
+      result.across.push_back({std::move(same), share});
     }
-    result.within.insert(result.within.end(), domains.begin(), domains.end());
+    for (std::vector<int>& domain : domains) result.within.push_back({std::move(domain), share});
   }
   return result;
 }
@@ -102,7 +105,7 @@ std::vector<int> ringOrder(const std::vector<int>& devices) {
 }
 
 std::vector<CollectivePhase> collectivePhases(const Ladder& ladder, CollectiveKind kind, std::int64_t bytes,
-                                              const DeviceGroups& groups, bool severalIpus) {
+                                              const RingGroups& groups, bool severalIpus) {
   const DomainGroups domains = byDomain(ladder, groups);
   const RingPhase near(ladder, domains.within, severalIpus), far(ladder, domains.across, severalIpus);
   const std::int64_t share = ceilDiv(bytes, near.members());

@@ -24,6 +24,13 @@ RingMethod ringMethod(bool gathers, std::int64_t members, std::int64_t bytes, bo
 /// so that neighbours in the ring are neighbours on the ladder where possible.
 std::vector<int> ringOrder(const std::vector<int>& devices);
 
+/// Devices that communicate with each other.
+struct RingGroup {
+  std::vector<int> devices;
+  /// What it sends while the group that is looked at sends its tensor, divided by that tensor; at most 1.
+  double share = 1;
+};
+
 /// Equal exchanges that follow one another.
 struct CollectivePhase {
   std::string name;                ///< "ReduceScatter"
@@ -36,13 +43,14 @@ struct CollectivePhase {
   std::int64_t bytesSent() const { return exchanges * directions * fragmentBytes; }
 };
 
-/// The phases of a collective of `bytes` (the whole tensor) within each of `groups`, all at the same time. An
+/// The phases of a collective of `bytes` (the whole tensor) within each of `groups`, all at the same time.
+/// All IPUs sync before each exchange, so it takes as long as the slowest ring needs for its share. An
 /// all-reduce is a reduce-scatter and an all-gather. A group that reaches several IPU-Link domains first
 /// works within each domain, then with the devices in the same place of the others, through gateways: each
 /// of these exchanges only the share that it has of its domain. Empty: the groups have one member.
 /// `severalIpus`: a replica has several.
 std::vector<CollectivePhase> collectivePhases(const Ladder& ladder, ops::Collective::Kind kind,
-                                              std::int64_t bytes, const std::vector<std::vector<int>>& groups,
+                                              std::int64_t bytes, const std::vector<RingGroup>& groups,
                                               bool severalIpus);
 
 }  // namespace pipescope::devices::ipu

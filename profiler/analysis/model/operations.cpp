@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/model/operator_peaks.h"
 #include "profiler/analysis/model/origins.h"
 #include "profiler/analysis/model/segment_runs.h"
 #include "profiler/analysis/step_operators.h"
@@ -57,6 +58,7 @@ void OperationCost::divideRuns(std::int64_t by) {
   for (Ticks* own : {&compute, &exchange, &sync, &other, &slowestUnit}) divideRounded(own->count, by);
   for (Bytes* own : {&operands, &exchanged}) divideRounded(own->count, by);
   flops /= static_cast<double>(by);
+  leastSeconds /= static_cast<double>(by);
   unitTicks /= static_cast<double>(by);
 }
 
@@ -87,7 +89,8 @@ class Aggregation {
         executable_(executable),
         origins_(origins),
         runs_(runs),
-        lists_(lists) {
+        lists_(lists),
+        peaks_(catalog, executable) {
     for (const model::Stage* stage : catalog.stagesOf(executable)) devices_.insert(stage->device);
     for (const model::Segment& segment : catalog.segments) {
       if (segment.executable == executable && devices_.contains(segment.device))
@@ -200,8 +203,10 @@ class Aggregation {
             {own.name, row.kind, block, row.stage, {}, layer, row.pass, row.debugContext, row.id});
       }
       const std::int64_t runs = runs_.iterations * passRuns(catalog_.executable(executable_), row.pass);
+      const double peak = peaks_.of(row.id);
       addTo(place, [&](OperationCost& cost) {
         cost.flops += static_cast<double>(runs) * row.flops;
+        if (peak > 0) cost.leastSeconds += static_cast<double>(runs) * row.flops / peak;
         base::addWrapped(cost.operands.count, base::wrappedProduct(runs, row.bytes.count));
         ++cost.operators;
       });
@@ -322,6 +327,7 @@ class Aggregation {
   std::vector<Place> places_;
   std::unordered_map<model::OperatorId, std::size_t> placeOfOperator_;
   const LongLists& lists_;
+  OperatorPeaks peaks_;
   Group layers_, blocks_, kinds_;
   std::vector<Operation> operators_;
   std::vector<ProgramSum> programs_;

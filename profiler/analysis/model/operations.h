@@ -40,6 +40,7 @@ struct OperationCost {
   PassTicks ticks;
   Ticks compute, exchange, sync, other;  ///< the same time by kind of step; exchange has that between chips
   double flops = 0;                      ///< over all passes
+  double leastSeconds = 0;  ///< that this FLOP takes at the peaks of its types; 0: peaks are not recorded
   std::int64_t operators = 0, programs = 0;  ///< however often they run
   Bytes code;  ///< code, descriptors and vertex state below its name, sum over units
   std::map<std::string, Bytes> codeByCategory;  ///< the same by category; layers, blocks and types have it

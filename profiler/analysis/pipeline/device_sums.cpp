@@ -80,6 +80,7 @@ void DeviceSums::addSteps(const SegmentUse& steps) {
   result_.exchangeOut += steps.exchangeOut;
   result_.globalIn += steps.globalIn;
   result_.globalOut += steps.globalOut;
+  result_.computeBytes += steps.computeBytes;
   balanceSum_ += steps.balanceSum;
   computeMean_ += steps.computeMean;
   computeSteps_ += steps.computeSteps;

@@ -33,6 +33,7 @@ struct DeviceExecution {
   Ticks communicating;     ///< union of its transfers and collectives
   Ticks exposed;  ///< part of it in which no other placement works, or no kernel of a trace without passes
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
+  Bytes computeBytes;      ///< that compute steps move to and from the device's memory
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit's ticks; 0: none
   /// Compute unit-ticks ÷ (units × total). Of a device without units: time in which it computes ÷ total.
   double parallelEfficiency = 0;

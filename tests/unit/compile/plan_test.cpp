@@ -207,5 +207,26 @@ TEST(Placement, RefusalsNameBlockAndStages) {
             std::string::npos);
 }
 
+TEST(Plan, NotesWhatEachPlaceSendsRoundItsRings) {
+  // Weights and biases of the four layers, in float32; an all-reduce goes round twice.
+  const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 2560 + 10};
+  const graph::Graph graph = tutorialGraph(true);
+  std::vector<StageSpec> stages;
+  for (int s = 0; s < 4; ++s) stages.push_back({{"B" + std::to_string(s + 1)}, s});
+  PlanOptions options = trainingOptions({4, 3, 2, 0}, false);
+  options.replication = {.replicas = 2, .devicesPerReplica = 4, .atOnce = true};
+  ExecutablePlan plan = planPlan(graph, stages, options);
+  noteRingBytes(plan);
+  std::vector<std::int64_t> expected;
+  for (const std::int64_t count : parameters) expected.push_back(2 * 4 * count);
+  EXPECT_EQ(plan.replication.ringBytes, expected);
+  for (const StagePlan& stage : plan.stages) EXPECT_EQ(stage.replication.ringBytes, expected);
+  // Devices that reduce one after another share no links.
+  options.replication.atOnce = false;
+  plan = planPlan(graph, stages, options);
+  noteRingBytes(plan);
+  EXPECT_TRUE(plan.replication.ringBytes.empty());
+}
+
 }  // namespace
 }  // namespace pipescope::compile

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <random>
+#include <set>
 
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/ring.h"
@@ -74,7 +77,7 @@ TEST(Ring, MethodFollowsSizeAndMembers) {
 TEST(Ring, PhasesTakeTheirClosedFormulas) {
   const Ladder ladder = ladderOf("pod64", 64);
   const auto seconds = [&](Kind kind, std::int64_t bytes, const std::vector<int>& group, bool severalIpus) {
-    return secondsOf(collectivePhases(ladder, kind, bytes, {group}, severalIpus));
+    return secondsOf(collectivePhases(ladder, kind, bytes, {{group}}, severalIpus));
   };
   const std::int64_t bytes = 51'200'000;
   const auto whole = static_cast<double>(bytes);
@@ -92,26 +95,81 @@ TEST(Ring, PhasesTakeTheirClosedFormulas) {
   // Replicas of four devices send in one direction.
   EXPECT_NEAR(seconds(Kind::allReduce, bytes, everyOf(16, 4), true), exchanges(30, whole / 16, 2 * kLane),
               1e-9);
-  EXPECT_TRUE(collectivePhases(ladder, Kind::allReduce, bytes, {everyOf(1, 1)}, false).empty());
+  EXPECT_TRUE(collectivePhases(ladder, Kind::allReduce, bytes, {{everyOf(1, 1)}}, false).empty());
 }
 
 TEST(Ring, RingsOfOtherPlacesShareLinks) {
   const Ladder ladder = ladderOf("pod16", 16);
-  const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
+  const auto seconds = [&](const std::vector<RingGroup>& groups) {
     return secondsOf(collectivePhases(ladder, Kind::allReduce, 1 << 24, groups, true));
   };
   // Replicas of four devices: places 0 and 1 are on different sides of the ladder, 0 and 2 on the same side.
-  const double alone = seconds({everyOf(4, 4)});
+  const double alone = seconds({{everyOf(4, 4)}});
   EXPECT_NEAR(alone, exchanges(6, 1 << 22, 2 * kLane), 1e-9);
-  EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 1)}), alone, 1e-12);
-  EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 2)}), exchanges(6, 1 << 22, kLane), 1e-9);
+  EXPECT_NEAR(seconds({{everyOf(4, 4)}, {everyOf(4, 4, 1)}}), alone, 1e-12);
+  EXPECT_NEAR(seconds({{everyOf(4, 4)}, {everyOf(4, 4, 2)}}), exchanges(6, 1 << 22, kLane), 1e-9);
+}
+
+/// Which links of the ladder each of several flows up or down one side takes: device of the link, and whether
+/// it goes up.
+using Hops = std::vector<std::set<std::pair<int, bool>>>;
+
+/// Seconds until all flows on links of `capacity` have ended. At each moment all flows of a link have the
+/// same rate, and a flow has that of its slowest link; when a flow ends, the others go on.
+double fluidSeconds(const Hops& hops, std::vector<double> bytes, double capacity) {
+  double now = 0;
+  while (true) {
+    std::map<std::pair<int, bool>, int> users;
+    for (std::size_t i = 0; i < hops.size(); ++i) {
+      for (const auto& link : hops[i]) users[link] += bytes[i] > 0 ? 1 : 0;
+    }
+    double next = -1;
+    std::vector<double> rates(hops.size(), 0);
+    for (std::size_t i = 0; i < hops.size(); ++i) {
+      if (bytes[i] <= 0) continue;
+      rates[i] = capacity;
+      for (const auto& link : hops[i]) rates[i] = std::min(rates[i], capacity / users[link]);
+      const double end = bytes[i] / rates[i];
+      next = next < 0 ? end : std::min(next, end);
+    }
+    if (next < 0) return now;
+    now += next;
+    for (std::size_t i = 0; i < hops.size(); ++i)
+      bytes[i] = bytes[i] > rates[i] * next + 1e-6 ? bytes[i] - rates[i] * next : 0;
+  }
+}
+
+TEST(Ring, PlacesThatSendLessShareLinksForShorter) {
+  // Two replicas: the ring of a place goes up and down between them. All rings of a side cross the border.
+  const Ladder ladder = ladderOf("pod16", 16);
+  std::mt19937 random(1);
+  for (int draw = 0; draw < 50; ++draw) {
+    const int places = draw % 2 == 0 ? 8 : 4;
+    std::vector<RingGroup> groups;
+    Hops hops;
+    std::vector<double> sent;
+    const std::int64_t bytes = 1 << 26;
+    for (int place = 0; place < places; ++place) {
+      const double share = place == 0 ? 1 : std::uniform_int_distribution(0, 8)(random) / 8.0;
+      groups.push_back({everyOf(2, places, place), share});
+      for (const bool up : {true, false}) {
+        auto& links = hops.emplace_back();
+        for (int at = place; at < place + places; at += 2) links.insert({at, up});
+        sent.push_back(share * static_cast<double>(bytes) / 2);
+      }
+    }
+    // A reduce-scatter and an all-gather, with one exchange of half the tensor each.
+    const double expected = 2 * (fluidSeconds(hops, sent, 2 * kLane) + kStartup);
+    EXPECT_NEAR(secondsOf(collectivePhases(ladder, Kind::allReduce, bytes, groups, true)) / expected, 1,
+                1e-6);
+  }
 }
 
 TEST(Ring, OnlySharesGoThroughGateways) {
   const Ladder ladder = ladderOf("pod256", 256);
   const std::int64_t bytes = 51'200'000;
   const std::vector<CollectivePhase> phases =
-      collectivePhases(ladder, Kind::allReduce, bytes, {everyOf(256, 1)}, false);
+      collectivePhases(ladder, Kind::allReduce, bytes, {{everyOf(256, 1)}}, false);
   ASSERT_EQ(phases.size(), 4u);
   EXPECT_EQ(phases[0].name, "ReduceScatter");
   EXPECT_EQ(phases[1].name, "ReduceScatterOverGateways");

@@ -73,6 +73,48 @@ TEST(StageCopies, ChipsOfAMachineShareItsStreamingMemory) {
   expectRates(*pod, {3, 1}, 0, 8e9, 22.5e9 / 3, 22.5e9 / 3);
 }
 
+/// Seconds of the exchanges of an all-reduce of `bytes` on the device.
+double allReduceSeconds(const System& system, std::int64_t bytes, int device,
+                        const compile::Replication& replication) {
+  StageMaker make(device, device);
+  const auto sum = make.tensor("sum", {bytes / 4}, TensorUse::accumulator);
+  make.add(
+      Pass::collective, "sum", "AllReduce",
+      {{ops::Collective{ops::Collective::Kind::allReduce, bytes / 4, graph::ElementType::float32}, 1, ""}},
+      {sum}, {sum});
+  StagePlan stage = make.stage();
+  stage.replication = replication;
+  double seconds = 0;
+  for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
+    for (const LoweredSegment& segment : lowered.segments) {
+      for (const LoweredStep& step : segment.steps) {
+        if (step.program == "GlobalExchange")
+          seconds += static_cast<double>(step.maxTicks.count) /
+                     static_cast<double>(system.devices()[0].ticksPerSecond);
+      }
+    }
+  }
+  return seconds;
+}
+
+TEST(StageCopies, PlacesWithFewerGradientsLeaveLinksToOthers) {
+  constexpr std::int64_t bytes = 64'000'000;
+  const auto pod = systemOf("pod16");
+  // Two replicas of eight: places 0, 2, 4 and 6 send up and down one side of the ladder, with two lanes of
+  // 14.6 GB/s each way. An all-reduce is two exchanges of half the tensor.
+  const double alone = 2 * (bytes / 2 / (2 * 137438953472.0 / 8 * 0.85)), startup = 2 * 1.3e-6;
+  const auto seconds = [&](int device, const std::vector<std::int64_t>& ringBytes) {
+    return allReduceSeconds(*pod, bytes, device, {2, 8, true, false, ringBytes});
+  };
+  EXPECT_NEAR(seconds(0, {}), 4 * alone + startup, 1e-6);
+  EXPECT_NEAR(seconds(0, {8, 8, 8, 8, 8, 8, 8, 8}), 4 * alone + startup, 1e-6);
+  EXPECT_NEAR(seconds(0, {8, 8, 4, 8, 2, 8, 0, 8}), 4 * alone + startup, 1e-6) << "the other side is full";
+  EXPECT_NEAR(seconds(0, {8, 1, 4, 1, 2, 1, 0, 1}), 1.75 * alone + startup, 1e-6);
+  EXPECT_NEAR(seconds(4, {8, 1, 4, 1, 2, 1, 0, 1}), 3 * alone + startup, 1e-6) << "two send at least as much";
+  // Devices that reduce one after another have the links to themselves.
+  EXPECT_NEAR(allReduceSeconds(*pod, bytes, 0, {2, 8, false}), alone + startup, 1e-6);
+}
+
 TEST(StageCopies, InputOutputTilesHoldWhatComesAndGoes) {
   SystemOptions options;
   options.settings = {{"io_tiles", 32.0}};

@@ -493,6 +493,37 @@ TEST(Dropout, ReplaysItsMasks) {
   EXPECT_EQ(replicas[0], losses[0]) << "the first replica's first micro-batch is the only one's";
 }
 
+std::vector<std::byte> bytesOf(const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Precision, ScalesThatOnnxDefinesAsFloatStayWide) {
+  for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+    graph::Graph forward;
+    const auto samples =
+        forward.addTensor("samples", {ElementType::float32, {1, 1, 1, 10}}, graph::TensorRole::input);
+    forward.inputs = {samples};
+    // 1.1 in either type is less, so that 10 elements would become 10, not 11.
+    const auto scales = forward.addConstant("scales", {ElementType::float32, {4}}, bytesOf({1, 1, 1, 1.1F}));
+    const auto step = forward.addConstant("step", {ElementType::float32, {}}, bytesOf({0.1F}));
+    const auto resized = appendStep(forward, "Resize", "resize", {samples, {}, scales})[0];
+    const auto bytes = appendStep(forward, "QuantizeLinear", "quantize", {resized, step})[0];
+    const auto back = appendStep(forward, "DequantizeLinear", "dequantize", {bytes, step})[0];
+    forward.outputs = {appendStep(forward, "Relu", "relu", {back})[0]};
+    const auto half = compile::withPrecision(forward, type, ops::standardOperators());
+    ASSERT_TRUE(half.ok()) << half.error().message;
+    const graph::TensorType& result = half->tensor(half->outputs[0]).type;
+    EXPECT_EQ(result.element, type);
+    EXPECT_EQ(result.shape, (graph::Shape{1, 1, 1, 11}));
+    for (const graph::Node& node : half->nodes()) {
+      if (node.op == "Resize") {
+        EXPECT_EQ(half->tensor(node.outputs[0]).type.element, type);
+      }
+    }
+  }
+}
+
 TEST(Precision, RefusesGraphsWithinNodes) {
   graph::Graph forward = dotProduct(1, kOnes);
   graph::Node node = forward.nodes()[0];

@@ -55,6 +55,62 @@ TEST_F(ReportTest, KeysThatMustExist) {
   EXPECT_GT(summary["test_accuracy"].get<double>(), 0.2);
 }
 
+/// Twelve layers of 8192 × 8192 in bfloat16 on a Gaudi2, of which a call reads `batch` rows eight times.
+std::string wideLayers(int batch) {
+  std::string text = "[model]\ninput = [8192]\n";
+  for (int i = 0; i < 12; ++i) {
+    text += "[[model.layers]]\ntype = \"linear\"\nname = \"fc" + std::to_string(i) +
+            "\"\nblock = \"B\"\nout_features = 8192\n";
+  }
+  return text +
+         "[execution]\nmode = \"inference\"\nnumerics = false\nprecision = \"bfloat16\"\n[inference]\n"
+         "micro_batch_size = " +
+         std::to_string(batch) + "\ndevice_iterations = 8\n[data]\ndataset = \"synthetic\"\ntest_samples = " +
+         std::to_string(8 * batch) + "\n[system]\nname = \"gaudi2\"\n";
+}
+
+TEST_F(ReportTest, MemoryBoundsProductsOfOneRow) {
+  const auto summaryOf = [&](int batch) {
+    const auto configuration = app::parseConfiguration(wideLayers(batch), "test.toml");
+    EXPECT_TRUE(configuration.ok() && run(*configuration).ok());
+    return section("summary");
+  };
+  const nlohmann::json row = summaryOf(1), rows = summaryOf(8192);
+  EXPECT_EQ(row["bound_by"], "memory bandwidth");
+  EXPECT_EQ(rows["bound_by"], "compute");
+  // Each row needs all weights. HBM brings them at 2.46 TB/s at most; activations are next to nothing.
+  const double weights = 12.0 * 8192 * 8192 * 2, perRow = 1 / row["samples_per_second"].get<double>();
+  EXPECT_NEAR(row["memory_bandwidth_use"].get<double>() / (weights / perRow / 2.46e12), 1, 0.01);
+  EXPECT_LT(rows["memory_bandwidth_use"].get<double>(), 0.5);
+  EXPECT_GT(rows["model_flop_use"].get<double>(), 0.5);
+  // Tiles have no memory beside them.
+  ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
+  EXPECT_TRUE(section("summary")["memory_bandwidth_use"].is_null());
+}
+
+TEST_F(ReportTest, OperatorsAreComparedWithThePeakOfTheirOwnTypes) {
+  // Products with weights are float8 on a Gaudi2, at twice the rate of attention's in bfloat16.
+  const auto configuration = app::parseConfiguration(
+      "[model]\nbuilder = \"decoder\"\nlayers = 2\nhidden = 512\nheads = 4\nfeed_forward = 2048\nsequence = "
+      "2048\n"
+      "vocabulary = 97\n[execution]\nmode = \"inference\"\nnumerics = false\nprecision = "
+      "\"float8\"\n[inference]\n"
+      "micro_batch_size = 16\ndevice_iterations = 1\n[data]\ndataset = \"synthetic\"\ntest_samples = 16\n"
+      "[system]\nname = \"gaudi2\"\n",
+      "test.toml");
+  ASSERT_TRUE(configuration.ok() && run(*configuration).ok());
+  const nlohmann::json operations = section("operations");
+  std::set<double> peaks;  // of products, in units of bfloat16's: 131,072 MACs at 1.65 GHz
+  for (const nlohmann::json& row : operations["operations"]) {
+    if (!row["peak_share"].is_number()) continue;
+    const double share = row["peak_share"].get<double>(), rate = row["flops_per_second"].get<double>();
+    EXPECT_LE(share, 1) << row["name"];
+    if (row["kind"] == "Float8Gemm" || row["kind"] == "MatMul")
+      peaks.insert(std::round(100 * rate / share / (2 * 131072 * 1.65e9)) / 100);
+  }
+  EXPECT_EQ(peaks, (std::set<double>{1, 2}));
+}
+
 TEST_F(ReportTest, SumsAgree) {
   ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
   const nlohmann::json execution = section("execution");
