@@ -12,6 +12,7 @@ namespace pipescope::importing {
 struct TraceClock {
   std::int64_t zero = 0;  ///< the time that becomes 0
   double drift = 0;       ///< seconds that the clock falls behind in each second
+  std::size_t group = 0;  ///< clocks of different groups have nothing in common
 
   std::int64_t common(std::int64_t time) const {
     const std::int64_t since = time - zero;

@@ -207,10 +207,14 @@ std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stage
 /// them go. Messages between ranks that are neighbours both ways, as in a ring of two, stay open.
 class DirectionsByPeer {
  public:
-  explicit DirectionsByPeer(const std::vector<RecordedPass>& passes) {
-    for (const RecordedPass& pass : passes)
-      if (model::isComputePass(pass.pass) && pass.stage >= 0 && pass.rank >= 0)
-        stagesOf_[pass.rank].insert(pass.stage);
+  explicit DirectionsByPeer(const RecordedEvents& events) {
+    for (const RecordedPass& pass : events.passes) {
+      if (!model::isComputePass(pass.pass) || pass.stage < 0 || pass.rank < 0) continue;
+      stagesOf_[pass.rank].insert(pass.stage);
+      stages_ = std::max(stages_, pass.stage + 1);
+      if (pass.pass == Pass::forward || pass.pass == Pass::backward) ++passesOf_[pass.rank];
+    }
+    placeMissing(events);
   }
 
   void state(std::vector<RecordedPass>& sides, bool sends) const {
@@ -223,7 +227,11 @@ class DirectionsByPeer {
     }
   }
 
+  std::int32_t stages() const { return stages_; }
+
  private:
+  using Counts = std::map<std::int64_t, std::int64_t>;  // messages by the rank of the other side
+
   /// True if a stage of `from` has its next stage on `to`.
   bool feeds(std::int64_t from, std::int64_t to) const {
     const auto own = stagesOf_.find(from), other = stagesOf_.find(to);
@@ -232,7 +240,55 @@ class DirectionsByPeer {
                                [&](std::int32_t stage) { return other->second.contains(stage + 1); });
   }
 
+  bool isMissing(std::int64_t rank) const { return rank >= 0 && !stagesOf_.contains(rank); }
+
+  /// Places the ranks whose traces are missing by their messages with ranks that compute one stage.
+  void placeMissing(const RecordedEvents& events) {
+    std::map<std::int64_t, Counts> messages;
+    for (const bool sends : {false, true}) {
+      const std::vector<RecordedPass>& slices = sends ? events.sends : events.receives;
+      if (std::ranges::none_of(slices, [&](const RecordedPass& slice) { return isMissing(slice.peer); }))
+        continue;
+      for (const RecordedPass& side : joinedSlices(slices, sends))
+        if (const auto own = stagesOf_.find(side.rank); side.peer >= 0 && own != stagesOf_.end())
+          if (own->second.size() == 1) ++messages[side.rank][side.peer];
+    }
+    std::map<std::int64_t, std::set<std::int32_t>> places;
+    for (const auto& [rank, counts] : messages) {
+      const auto place = placeBeside(rank, counts);
+      if (!place) continue;
+      stages_ = std::max(stages_, place->second + 1);
+      if (place->first >= 0) places[place->first].insert(place->second);
+    }
+    for (auto& [rank, stages] : places)
+      if (stages.size() == 1) stagesOf_[rank] = std::move(stages);
+  }
+
+  /// The missing rank that exchanges messages with a rank, and its stage; rank −1 if it is one of two. A
+  /// neighbour takes or sends a message for nearly every pass.
+  std::optional<std::pair<std::int64_t, std::int32_t>> placeBeside(std::int64_t rank,
+                                                                   const Counts& counts) const {
+    constexpr double kLeastShare = 0.9, kMostShare = 1.1;
+    const std::int32_t stage = *stagesOf_.at(rank).begin();
+    const auto passes = passesOf_.find(rank);
+    if (passes == passesOf_.end()) return std::nullopt;
+    bool before = stage == 0, behind = false;  // the neighbours are known
+    std::vector<std::int64_t> missing;
+    for (const auto& [peer, count] : counts) {
+      before = before || feeds(peer, rank);
+      behind = behind || feeds(rank, peer);
+      const double share = static_cast<double>(count) / static_cast<double>(passes->second);
+      if (isMissing(peer) && share >= kLeastShare && share <= kMostShare) missing.push_back(peer);
+    }
+    const std::size_t open = (before ? 0 : 1) + (behind ? 0 : 1);
+    if (missing.empty() || missing.size() > open) return std::nullopt;
+    if (missing.size() == 2) return std::pair(std::int64_t{-1}, stage + 1);
+    return std::pair(missing.front(), before ? stage + 1 : stage - 1);
+  }
+
   std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // by rank
+  Counts passesOf_;                                          // forward and backward passes of each rank
+  std::int32_t stages_ = 0;
 };
 
 class MessageFinder {
@@ -246,6 +302,7 @@ class MessageFinder {
       stages_ = std::max(stages_, pass.stage + 1);
       steps_ = steps_ || pass.step.has_value();
     }
+    stages_ = std::max(stages_, events.stages);
     for (auto& [device, list] : computations_)
       std::stable_sort(list.begin(), list.end(),
                        [](const auto* a, const auto* b) { return a->start < b->start; });
@@ -307,7 +364,8 @@ std::vector<RecordedPass> joinedSlices(std::vector<RecordedPass> slices, bool se
 }
 
 std::int64_t inferMessages(RecordedEvents& events) {
-  const DirectionsByPeer directions(events.passes);
+  const DirectionsByPeer directions(events);
+  events.stages = directions.stages();
   directions.state(events.receives, false);
   directions.state(events.sends, true);
   MessageFinder finder(events);

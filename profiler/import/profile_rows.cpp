@@ -101,6 +101,7 @@ struct ProfileRows::TraceRows {
     // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
     rows.passes_.setLane(id, recorder().add(model::Lane{
                                  {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
+    rows.passes_.setClockGroup(id, clock.group);
     return id;
   }
 
@@ -467,6 +468,10 @@ base::Status ProfileRows::TraceRows::pairFlows() {
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
                               base::Executor* executor, base::Progress& progress) {
   TraceRows rows(*this, trace, devicePrefix, clock);
+  if (const auto ranks = trace.ranksOfRun()) {
+    ++ranks_;
+    ranksOfRun_ = std::max(ranksOfRun_, *ranks);
+  }
   rows.addIdleDevices();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
@@ -506,6 +511,14 @@ void ProfileRows::addInferred() {
         fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
                     "order of the ranks, because the trace does not state them.",
                     coverage.inferredStages));
+  if (coverage.unplacedPasses > 0)
+    note(
+        fmt::format("The stages of {} passes are not known, because the trace does not state them and the "
+                    "traces of ranks "
+                    "that exchange messages with the recorded ones are missing: import the traces of all "
+                    "ranks of a replica "
+                    "together, or state the stages with --rules.",
+                    coverage.unplacedPasses));
   if (coverage.inferredChunks > 0)
     note(fmt::format(
         "The chunks of the model of {} passes are inferred from the numbers of passes and messages, because "
@@ -534,6 +547,8 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
   const std::pair<const char*, std::int64_t> counts[] = {
       {"coverage_slices", slices_},
       {"coverage_recognised_slices", recognised_},
+      {"coverage_ranks", ranks_},
+      {"coverage_ranks_of_run", ranksOfRun_},
       {"coverage_messages", coverage.messages},
       {"coverage_paired_messages", coverage.pairedMessages},
       {"coverage_inferred_messages", coverage.inferredMessages},

@@ -88,6 +88,8 @@ struct RecordedEvents {
   std::vector<RecordedStep> steps;
   /// Operators that belong to a backward pass, as long as no pass is recognised.
   std::vector<RecordedStretch> backwardOperators;
+  /// Messages to ranks whose traces are missing tell that there are at least so many stages.
+  std::int32_t stages = 0;
 };
 
 }  // namespace pipescope::importing

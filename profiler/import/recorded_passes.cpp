@@ -61,6 +61,7 @@ void RecordedPasses::assignStages() {
     if (pass.stage >= 0) stagesOf[pass.device].insert(pass.stage);
     stages_ = std::max(stages_, pass.stage + 1);
   }
+  stages_ = std::max(stages_, events_.stages);
   for (RecordedPass& pass : passes_) {
     if (pass.placement >= 0) continue;  // Our own exports state that it belongs to none.
     const std::set<std::int32_t>& own = stagesOf[pass.device];
@@ -212,11 +213,13 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     const bool towardsEnd = (side.pass == Pass::forward) == sending;
     return !side.statesPass || side.stage != (towardsEnd ? stages_ - 1 : 0);
   };
+  std::vector<bool> paired(receives.size(), false);
   for (const RecordedPass& send : sends) coverage_.messages += counts(send, true) ? 1 : 0;
   for (const RecordedPass& receive : receives) coverage_.messages += counts(receive, false) ? 1 : 0;
   for (const auto& [from, to] : pairMessages(sends, receives)) {
     const RecordedPass &send = sends[from], &receive = receives[to];
     coverage_.pairedMessages += 2;
+    paired[to] = true;
     const Key consumer = keyOf(receive);
     inputs_.insert({consumer, {from, to}});
     Key key = consumer;
@@ -238,6 +241,11 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = receive.bytes;
     transfers.push_back(transfer);
   }
+  // Of the others only the receive is known, such as those from ranks whose traces are missing.
+  for (std::size_t i = 0; i < receives.size(); ++i)
+    if (const RecordedPass& side = receives[i];
+        !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))
+      inputs_.insert({keyOf(side), {std::nullopt, i}});
 }
 
 void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
@@ -351,7 +359,7 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
       inputs[i].producer = producer->second;
     const auto message = inputs_.find(key);
     if (message == inputs_.end() || !occupies(pass)) continue;
-    inputs[i].send = message->second.first;
+    inputs[i].send = message->second.first;  // none: not known
     inputs[i].receive = message->second.second;
   }
   return inputs;
@@ -417,6 +425,7 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
 void RecordedPasses::write(record::Recorder& recorder) {
   const Inferred inferred = completePasses(events_);
   coverage_.inferredStages = inferred.stages;
+  coverage_.unplacedPasses = inferred.unplaced;
   coverage_.inferredMessages = inferred.messages;
   coverage_.proposedPasses = inferred.proposed;
   coverage_.inferredChunks = inferred.chunks;
@@ -439,7 +448,7 @@ void RecordedPasses::write(record::Recorder& recorder) {
   writeTransfers(recorder);
   if (!statedWaits_.empty()) return writeStatedWaits(recorder);
   writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
-                      takeCollectives(), passesOfInputs()},
+                      takeCollectives(), passesOfInputs(), clockGroups_},
                      recorder);
 }
 

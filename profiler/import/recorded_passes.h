@@ -19,6 +19,7 @@ struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
+  std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
   std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
@@ -44,6 +45,8 @@ class RecordedPasses {
   }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
+  /// Times of devices of different groups cannot be compared, because their clocks have nothing in common.
+  void setClockGroup(model::DeviceId device, std::size_t group) { clockGroups_[device] = group; }
   /// Adds a step of a pass. False if there are so many that the caller shall write it beside the passes.
   bool add(model::DeviceId device, const StatedStep& step);
   void add(RecordedStep step) { events_.steps.push_back(step); }
@@ -101,6 +104,7 @@ class RecordedPasses {
   std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
+  std::map<model::DeviceId, std::size_t> clockGroups_;
   KernelCollectives kernelCollectives_;
   std::vector<StatedStep> statedSteps_;
   std::set<model::DeviceId> devicesWithSteps_;
@@ -108,8 +112,8 @@ class RecordedPasses {
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
   std::map<std::string, std::int32_t> replicaNumbers_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
-  /// The message that brings the input of a pass: indices of its send and its receive.
-  std::map<Key, std::pair<std::size_t, std::size_t>> inputs_;
+  /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
+  std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
   /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // of each pass

@@ -212,8 +212,8 @@ Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
   Clocks clocks;
   double drift = 0;
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    clocks.clocks.push_back(
-        {traces[i]->firstTime - (alignment.offsets[i] - earliest[alignment.groups[i]]), alignment.drifts[i]});
+    clocks.clocks.push_back({traces[i]->firstTime - (alignment.offsets[i] - earliest[alignment.groups[i]]),
+                             alignment.drifts[i], alignment.groups[i]});
     drift = std::max(drift, std::abs(alignment.drifts[i]));
   }
   clocks.finding = fmt::format(
@@ -280,6 +280,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
       alignment = std::move(joined);
   }
   const std::size_t groups = alignment.groupCount();
+  const std::vector<std::size_t> groupOf = alignment.groups;
   if (groups > 1) keepDatesOfGroups(offsets, alignment);
   if (alignment.contradictions >= contradictions) {
     absolute.finding = fmt::format(
@@ -290,6 +291,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
     return absolute;
   }
   Clocks aligned = alignedClocks(traces, alignment);
+  for (std::size_t i = 0; i < traces.size(); ++i) aligned.clocks[i].group = groupOf[i];
   aligned.finding = fmt::format(
       "By the dates that the traces state, {} passes or messages would arrive before they were sent. {}",
       contradictions, aligned.finding);
@@ -326,6 +328,7 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
         "The clocks of the traces cannot be aligned, because no passes of neighbouring stages, messages or "
         "collectives were recognised in all traces: name them with --rules, or use --clock first-event.");
   Clocks clocks = firstEvents(traces);
+  for (std::size_t i = 0; i < traces.size(); ++i) clocks.clocks[i].group = i;
   clocks.finding = "The clocks of the traces may have different zeros, so each trace begins at 0 here.";
   return clocks;
 }

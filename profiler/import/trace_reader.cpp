@@ -113,13 +113,20 @@ bool TraceData::isAccelerator(ProcessId process) const {
   return accelerators_.contains(process) && accelerators_[process];
 }
 
-std::optional<std::int64_t> TraceData::rank() const {
+std::optional<std::int64_t> TraceData::statedNumber(const char* key) const {
   const auto stated = tables.members.find("distributedInfo");
-  if (stated != tables.members.end()) {
-    const auto json = nlohmann::json::parse(stated->second, nullptr, false);
-    if (json.is_object() && json.contains("rank") && json["rank"].is_number_integer())
-      return json["rank"].get<std::int64_t>();
-  }
+  if (stated == tables.members.end()) return std::nullopt;
+  const auto json = nlohmann::json::parse(stated->second, nullptr, false);
+  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return std::nullopt;
+  return json[key].get<std::int64_t>();
+}
+
+std::optional<std::int64_t> TraceData::ranksOfRun() const {
+  return statedNumber("world_size");
+}
+
+std::optional<std::int64_t> TraceData::rank() const {
+  if (const auto stated = statedNumber("rank")) return stated;
   // Chakra's converters number the files themselves: "chakra.3.et".
   static const std::regex inName("(?:rank|worker)[-_.]?([0-9]{1,6})|[.]([0-9]{1,6})[.]et$",
                                  std::regex::icase);

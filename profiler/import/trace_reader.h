@@ -51,8 +51,12 @@ struct TraceData {
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
+  /// How many ranks the run had, if the trace states it.
+  std::optional<std::int64_t> ranksOfRun() const;
 
  private:
+  /// A number that the trace of a distributed run states.
+  std::optional<std::int64_t> statedNumber(const char* key) const;
   enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, queueWait, annotation, pass };
   static CategoryKind categoryOf(std::string_view category);
   enum class QueueKind : std::uint8_t { idle, communicates, computes };

@@ -296,26 +296,68 @@ class Case:
         if states_peers:
             self.waits(name, job, profile)
 
-    def missing(self, name, job, ranks):
-        """Ranks of some stages alone give no figures of the pipeline, and every section says why."""
+    def missing(self, name, job, ranks, pass_name, placed=True):
+        """Ranks of some stages alone give the figures of these stages; what needs all stages is withheld, and sections say why."""
         folder, profile = os.path.join(self.folder, name), os.path.join(self.folder, name + ".pop")
         os.makedirs(folder)
         for rank in ranks:
-            Kineto(job, rank, 0, script, True, True).write(folder)
+            Kineto(job, rank, 7_000 * rank, pass_name, True, True).write(folder)
         subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
                        check=True)
         done = subprocess.run([self.program, "report", profile, "--format", "json"], capture_output=True, text=True, check=True)
         sections = json.loads(done.stdout)
-        there = {rank // job.replicas for rank in ranks}
-        missing = [stage for stage in range(max(there)) if stage not in there]
-        wanted = f"no passes of stage{'s' if len(missing) > 1 else ''} {' and '.join(map(str, missing))} of replica 0"
-        for section in ("summary", "stages"):
+        rows = {row["what"]: row for row in sections["coverage"]["coverage"]}
+        row = rows["ranks of the run"]
+        self.expect(name, "ranks", (row["recognised"], row["all"]), (len(ranks), len(job.program)))
+        stages, there = sections["stages"], {rank // job.replicas for rank in ranks}
+        for key in ("limiting_stage", "bubble_fraction", "step_cycles", "flush_cycles", "useful_cycles", "lost_imbalance_cycles"):
+            self.expect(name, key, stages[key], None)
+        self.expect(name, "critical path", sections["waits"]["critical_path_cycles"], None)
+        self.expect(name, "slowdown", sections["stragglers"]["slowdown"], None)
+        if not placed:
+            self.expect(name, "stages", stages["stages"], [])
+            wanted = "The stages of"
+            self.expect(name, f"'{wanted}' is in the summary", wanted in " ".join(sections["summary"]["remarks"]), True)
+            return
+        # Messages tell of the rank behind the last one that was recorded.
+        count = min(max(there) + 2, job.stages)
+        missing = [stage for stage in range(count) if stage not in there]
+        numbers = " and ".join(filter(None, [", ".join(map(str, missing[:-1])), str(missing[-1])]))
+        wanted = f"no passes of stage{'s' if len(missing) > 1 else ''} {numbers} of replica 0"
+        for section in ("summary", "stages", "waits"):
             self.expect(name, f"'{wanted}' is in {section}", wanted in " ".join(sections[section]["remarks"]), True)
         planned = f"No passes of stage {missing[0]} were recorded, so no schedule"
         self.expect(name, f"'{planned}' is in planned", planned in " ".join(sections["planned"]["remarks"]), True)
-        self.expect(name, "stages", sections["stages"]["stages"], [])
-        for key in ("imbalance", "bubble_fraction", "step_cycles", "flush_cycles"):
-            self.expect(name, key, sections["stages"][key], None)
+        self.expect(name, "numbers of stages", [row["index"] for row in stages["stages"]], list(range(count)))
+        busy = []
+        for row in stages["stages"]:
+            own = [sum(times) / len(times) for times in
+                   ([op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
+                    for kind in ("forward", "backward"))]
+            for kind, length in zip(("forward", "backward"), own):
+                if row["index"] not in there:
+                    self.expect(name, f"{kind} of stage {row['index']}", row[f"{kind}_cycles"], None)
+                else:
+                    self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, length, 1e-5)
+            if row["index"] in there:
+                busy.append(sum(own))
+        self.expect(name, "imbalance", stages["imbalance"], max(busy) * len(busy) / sum(busy), 1e-5)
+        self.waits_of_missing(name, job, ranks, sections["waits"]["waits"])
+
+    def waits_of_missing(self, name, job, ranks, waits):
+        """No wait names what was not recorded, and a rank whose neighbour is missing waits for its messages."""
+        by_rank = defaultdict(float)
+        for row in waits:
+            if row["reason"] == "other side not recorded":
+                by_rank[int(row["device_name"].split()[1])] += row["cycles"] / 1e6
+        for rank in ranks:
+            receives = [op for op in job.program[rank] if op["kind"] == "recv"]
+            open_ones = [op for op in receives if op["peer"] not in ranks]
+            self.expect(name, f"rank {rank} waits for ranks that were not recorded", by_rank[rank] > 0, bool(open_ones))
+            # Between the passes of a rank there cannot be more than its messages took.
+            took = sum(op["end"] - op["start"] for op in job.program[rank] if op["kind"] in ("recv", "send") and
+                       op["peer"] not in ranks) / job.steps
+            self.expect(name, f"rank {rank} waits at most {took} µs for them", by_rank[rank] <= took, True)
 
     def passes(self, name, job, profile):
         rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
@@ -408,8 +450,13 @@ def main():
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
         case.proposed("nothing names passes", Job(slow_worker=(2, 1)))
-        case.missing("two stages missing", Job(), [0, 1, 6, 7])
-        case.missing("one rank alone", Job(), [4])
+        case.missing("two stages missing", Job(), [0, 1, 6, 7], script)
+        case.missing("one rank alone", Job(), [4], script)
+        case.missing("first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], script)
+        case.missing("last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], script)
+        case.missing("unnamed stage missing", Job(replicas=1, slow_stage=1), [0, 2, 3], unnamed)
+        case.missing("unnamed last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], megatron)
+        case.missing("unnamed first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], megatron, placed=False)
     sys.exit(1 if case.failed else 0)
 
 
