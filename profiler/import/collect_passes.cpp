@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "profiler/import/backward_kernels.h"
+#include "profiler/import/clock_alignment.h"
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/launched_passes.h"
 #include "profiler/import/slice_lanes.h"
@@ -50,9 +51,10 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.start = from;
   pass.end = to;
   pass.rank = rank_;
-  pass.name = trace_.tables.names.text(event.name);
-  if (trace_.isOwnExport()) addOwn(event, pass);
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
+  // The name of a message tells calls on a host from transfers.
+  if (!meaning.sends || pass.queue < 0) pass.name = trace_.tables.names.text(event.name);
+  if (trace_.isOwnExport()) addOwn(event, pass);
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
 }
@@ -181,6 +183,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   BackwardKernels kernels(trace);
   LaunchedPasses launched(trace);
   RecordedEvents events;
+  SomeCollectives collectives;
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
@@ -212,7 +215,13 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
         row.pass = model::Pass::collective;
         row.processGroup = filter.processGroupOf(event);
       }
-      (!message ? events.passes : sends ? events.sends : events.receives).push_back(std::move(row));
+      if (!message && row.pass == model::Pass::collective) {
+        collectives.add(std::move(row));
+      } else if (!message) {
+        events.passes.push_back(std::move(row));
+      } else {
+        events.addMessage(std::move(row), sends);
+      }
     }
     return {};
   };
@@ -220,6 +229,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
   for (RecordedPass& pass : launched.take()) events.passes.push_back(std::move(pass));
+  for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   std::vector<model::DeviceId> accelerators;
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
   for (ProcessId id(0); id.value < count; ++id.value)

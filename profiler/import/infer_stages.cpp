@@ -61,6 +61,12 @@ class StepBegins {
   Ticks before_ = Ticks(INT64_MIN);  // end of the computations before
 };
 
+/// True if the passes of a rank state no stage.
+bool isOpen(const std::vector<RecordedPass*>& passes) {
+  return std::ranges::none_of(
+      passes, [](const RecordedPass* pass) { return model::isComputePass(pass->pass) && pass->stage >= 0; });
+}
+
 std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vector<RecordedPass>& receives) {
   std::map<DeviceId, std::vector<const RecordedPass*>> received;
   for (const RecordedPass& side : receives) received[side.device].push_back(&side);
@@ -68,14 +74,12 @@ std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vecto
   for (const auto& [device, passes] : byDevice) {
     StepBegins begins(received[device]);
     std::int64_t computations = 0;
-    bool stated = false;
     for (const RecordedPass* pass : passes) {
       if (!model::isComputePass(pass->pass)) continue;
       ++computations;
-      stated = stated || pass->stage >= 0;
       begins.add(*pass);
     }
-    if (computations == 0 || stated) continue;
+    if (computations == 0 || !isOpen(passes)) continue;
     open.push_back({device, passes.front()->rank, begins.first(), begins.peer(), {}, computations});
     for (const RecordedPass* side : received[device])
       if (side->peer >= 0) open.back().neighbours.insert(side->peer);
@@ -200,10 +204,16 @@ std::vector<Place> placesByOrder(const std::vector<OpenRank>& ranks, bool messag
 
 StagesInferred inferStages(RecordedEvents& events, const PassesOfDevice& byDevice) {
   // The call that posts a receive ends long before the message arrives.
-  const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(events.receives, false));
+  std::vector<RecordedPass> receives;
+  for (const RecordedPass& side : events.receives)
+    if (const auto own = byDevice.find(side.device); own != byDevice.end() && isOpen(own->second))
+      receives.push_back(side);
+  const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(std::move(receives), false));
   std::vector<Place> places = placesByPeers(ranks);
   const bool lacks = lacksPeers(ranks);
-  if (places.empty() && lacks) {
+  if (events.leavesOutMessages()) {
+    places.clear();  // Nobody knows which ranks come first.
+  } else if (places.empty() && lacks) {
     places = placesInLines(ranks);
   } else if (places.empty()) {
     places = placesByOrder(ranks, !events.receives.empty());

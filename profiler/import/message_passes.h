@@ -25,5 +25,7 @@ std::vector<RecordedPass> joinedSlices(std::vector<RecordedPass> slices, bool se
 /// receive.
 std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<RecordedPass>& sends,
                                                               const std::vector<RecordedPass>& receives);
+std::vector<std::pair<std::size_t, std::size_t>> pairMessages(
+    const std::vector<const RecordedPass*>& sends, const std::vector<const RecordedPass*>& receives);
 
 }  // namespace pipescope::importing

@@ -530,6 +530,12 @@ void ProfileRows::addInferred() {
                     "the mean lengths "
                     "that these passes have alone, which is inferred.",
                     coverage.dividedPasses));
+  if (coverage.leftOutMessages > 0)
+    note(
+        fmt::format("The traces hold {} sends and receives, which are too many to relate them to passes: "
+                    "waits are told by the "
+                    "ends of passes alone. Import fewer ranks with --ranks, or a shorter trace.",
+                    coverage.leftOutMessages));
   if (coverage.inferredMessages > 0)
     note(fmt::format(
         "The passes of {} sends and receives are inferred from the passes before and behind them, "
@@ -537,8 +543,8 @@ void ProfileRows::addInferred() {
         coverage.inferredMessages));
 }
 
-void ProfileRows::end(const std::string& source, Picoseconds zero) {
-  passes_.write(recorder_);
+base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
+  PIPESCOPE_TRY(passes_.write(recorder_));
   addInferred();
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
@@ -564,6 +570,7 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
   run.name = "trace";
   run.end = last_;
   recorder_.add(run);
+  return {};
 }
 
 }  // namespace pipescope::importing

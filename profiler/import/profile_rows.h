@@ -26,7 +26,7 @@ class ProfileRows {
                    base::Executor* executor, base::Progress& progress);
   /// Writes what is known only after the last trace. `source` names the traces for people.
   /// `zero` is the time that became 0, in the clock of the first trace.
-  void end(const std::string& source, Picoseconds zero);
+  base::Status end(const std::string& source, Picoseconds zero);
 
   std::int64_t slices() const { return slices_; }
 

@@ -174,7 +174,7 @@ void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segme
   }
 }
 
-void RecordedPasses::writePlacements(record::Recorder& recorder) {
+base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
   const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -203,7 +203,9 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     placement.iteration = iterations_[i];
     placement.slot = pass.pipelineCycle;
     recorder.add(placement);
+    PIPESCOPE_TRY(recorder.commitIfDue(true));
   }
+  return {};
 }
 
 void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
@@ -213,6 +215,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     const bool towardsEnd = (side.pass == Pass::forward) == sending;
     return !side.statesPass || side.stage != (towardsEnd ? stages_ - 1 : 0);
   };
+  if (events_.leavesOutMessages()) coverage_.messages = coverage_.leftOutMessages = events_.messages;
   std::vector<bool> paired(receives.size(), false);
   for (const RecordedPass& send : sends) coverage_.messages += counts(send, true) ? 1 : 0;
   for (const RecordedPass& receive : receives) coverage_.messages += counts(receive, false) ? 1 : 0;
@@ -336,12 +339,14 @@ std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
                            before == lastBefore_.end() ? std::nullopt : std::optional(before->second)});
   }
   const auto byDevice = occupyingPasses();
-  for (const std::vector<CollectiveMember>& members : kernelCollectives_.take()) {
+  kernelCollectives_.take([&](const std::vector<CollectiveMember>& members) {
     if (std::ranges::all_of(members, [&](const auto& member) { return isPartOfPass(member, byDevice); }))
-      continue;
+      return;
     const auto before = lastBefore(members, byDevice);
-    for (const auto& [device, start, end] : members) collectives.push_back({device, start, end, before});
-  }
+    // Without passes nothing waits.
+    for (const auto& [device, start, end] : members)
+      if (byDevice.contains(device)) collectives.push_back({device, start, end, before});
+  });
   std::ranges::stable_sort(collectives, {}, &RecordedCollective::start);
   return collectives;
 }
@@ -372,13 +377,17 @@ std::int64_t RecordedPasses::devicesWithStage() const {
   return static_cast<std::int64_t>(devices.size());
 }
 
-void RecordedPasses::writeTransfers(record::Recorder& recorder) {
+base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
   addCollectives(transfers);
   std::stable_sort(transfers.begin(), transfers.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
-  for (const model::Transfer& transfer : transfers) recorder.add(transfer);
+  for (const model::Transfer& transfer : transfers) {
+    recorder.add(transfer);
+    PIPESCOPE_TRY(recorder.commitIfDue(true));
+  }
+  return {};
 }
 
 void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
@@ -422,7 +431,7 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
   }
 }
 
-void RecordedPasses::write(record::Recorder& recorder) {
+base::Status RecordedPasses::write(record::Recorder& recorder) {
   const Inferred inferred = completePasses(events_);
   coverage_.inferredStages = inferred.stages;
   coverage_.unplacedPasses = inferred.unplaced;
@@ -443,13 +452,16 @@ void RecordedPasses::write(record::Recorder& recorder) {
   std::ranges::sort(statedSteps_, [](const StatedStep& a, const StatedStep& b) {
     return std::tie(a.placement, a.start, a.lane, a.ticks) < std::tie(b.placement, b.start, b.lane, b.ticks);
   });
-  writePlacements(recorder);
+  PIPESCOPE_TRY(writePlacements(recorder));
   indexPasses();
-  writeTransfers(recorder);
-  if (!statedWaits_.empty()) return writeStatedWaits(recorder);
-  writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
-                      takeCollectives(), passesOfInputs(), clockGroups_},
-                     recorder);
+  PIPESCOPE_TRY(writeTransfers(recorder));
+  if (!statedWaits_.empty()) {
+    writeStatedWaits(recorder);
+    return {};
+  }
+  return writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
+                             takeCollectives(), passesOfInputs(), clockGroups_},
+                            recorder);
 }
 
 }  // namespace pipescope::importing

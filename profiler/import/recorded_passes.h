@@ -17,6 +17,7 @@ namespace pipescope::importing {
 /// How many of the recognised messages and collectives found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
+  std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
   std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
@@ -54,16 +55,14 @@ class RecordedPasses {
   void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
-  void addMessage(RecordedPass side, bool sends) {
-    (sends ? events_.sends : events_.receives).push_back(std::move(side));
-  }
+  void addMessage(RecordedPass side, bool sends) { events_.addMessage(std::move(side), sends); }
   /// Adds a collective that is a kernel and no pass. Waits are for it, if it is not part of a pass.
   void addKernelCollective(const std::string& group, const CollectiveMember& member) {
     kernelCollectives_.add(group, member);
   }
 
   /// Writes all rows, the executable first. Its id is 0, also where nothing was recognised.
-  void write(record::Recorder& recorder);
+  base::Status write(record::Recorder& recorder);
   /// Valid after write().
   const PassCoverage& coverage() const { return coverage_; }
   /// Number of devices that compute a stage. Valid after write().
@@ -81,10 +80,10 @@ class RecordedPasses {
   void assignStages();
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
-  void writePlacements(record::Recorder& recorder);
+  base::Status writePlacements(record::Recorder& recorder);
   void writeSteps(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) const;
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
-  void writeTransfers(record::Recorder& recorder);
+  base::Status writeTransfers(record::Recorder& recorder);
   void writeStatedWaits(record::Recorder& recorder) const;
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;

@@ -60,8 +60,9 @@ class WaitWriter {
     }
   }
 
-  void write() {
-    for (const auto& [device, passes] : byDevice_) writeDevice(device, passes);
+  base::Status write() {
+    for (const auto& [device, passes] : byDevice_) PIPESCOPE_TRY(writeDevice(device, passes));
+    return {};
   }
 
  private:
@@ -76,7 +77,7 @@ class WaitWriter {
     return group == run_.clockGroups.end() ? 0 : group->second;
   }
 
-  void writeDevice(DeviceId device, const std::vector<std::size_t>& passes) {
+  base::Status writeDevice(DeviceId device, const std::vector<std::size_t>& passes) {
     own_ = collectives_[device];
     ownSends_ = sends_[device];
     wait_ = {};
@@ -94,7 +95,9 @@ class WaitWriter {
       if (newIteration) from = addDrain(before, from, pass.start);
       wait_.iteration = run_.iterations[next];
       addGap(next, from, newIteration);
+      PIPESCOPE_TRY(recorder_.commitIfDue(true));
     }
+    return {};
   }
 
   /// Before its first pass a device waits for the pipeline to fill, since the first pass of the run.
@@ -229,8 +232,8 @@ class WaitWriter {
 
 }  // namespace
 
-void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder) {
-  WaitWriter(run, recorder).write();
+base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder) {
+  return WaitWriter(run, recorder).write();
 }
 
 }  // namespace pipescope::importing

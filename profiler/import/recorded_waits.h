@@ -48,6 +48,6 @@ struct RecordedRun {
 /// Before its first pass a device waits since the first pass of the run. Gaps between training steps are
 /// drain until the last pass of the step has ended. A gap during or before a collective waits for the rank
 /// that was last to begin it.
-void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
+base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
 
 }  // namespace pipescope::importing

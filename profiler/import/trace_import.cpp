@@ -166,18 +166,17 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
 base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules) {
   constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;
   RecordedEvents all;  // stages are inferred over all traces
-  const auto move = [](std::vector<RecordedPass>& from, std::vector<RecordedPass>& to, std::int64_t trace,
-                       std::int64_t first) {
+  const auto move = [](std::vector<RecordedPass>& from, std::int64_t trace, std::int64_t first, auto to) {
     for (RecordedPass& pass : from) {
       pass.device = model::DeviceId(trace * kMostProcesses + pass.device.value);
       pass.start = pass.start - base::Ticks(first);
       pass.end = pass.end - base::Ticks(first);
-      to.push_back(std::move(pass));
+      to(std::move(pass));
     }
+    std::vector<RecordedPass>().swap(from);
   };
   for (std::size_t t = 0; t < traces.size(); ++t) {
     PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
-    keepSomeCollectives(events.passes);
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)
@@ -186,9 +185,11 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
     for (const RecordedStretch& stretch : events.backwardOperators)
       all.backwardOperators.push_back({model::DeviceId(trace * kMostProcesses + stretch.device.value),
                                        stretch.start - base::Ticks(first), stretch.end - base::Ticks(first)});
-    move(events.passes, all.passes, trace, first);
-    move(events.sends, all.sends, trace, first);
-    move(events.receives, all.receives, trace, first);
+    move(events.passes, trace, first, [&](RecordedPass pass) { all.passes.push_back(std::move(pass)); });
+    if (events.leavesOutMessages()) all.messages += events.messages;
+    for (const bool sends : {true, false})
+      move(sends ? events.sends : events.receives, trace, first,
+           [&](RecordedPass side) { all.addMessage(std::move(side), sends); });
   }
   completePasses(all);
   std::vector<RecordedEvents> divided(traces.size());
@@ -393,7 +394,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   if (!clocks.finding.empty()) summary.findings.push_back(clocks.finding);
   for (const std::string& finding : summary.findings)
     recorder.add(model::Diagnostic{model::Severity::warning, "import", finding, {}, {}});
-  rows.end(source, zero);
+  PIPESCOPE_TRY(rows.end(source, zero));
   summary.files = static_cast<std::int64_t>(traces.size());
   summary.slices = rows.slices();
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));

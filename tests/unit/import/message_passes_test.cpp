@@ -218,6 +218,20 @@ TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
   EXPECT_EQ(stagesOf({3}), 4);
 }
 
+/// Some of the messages would tell of wrong passes and wrong stages.
+TEST(CompletePasses, UseAllMessagesOrNone) {
+  RecordedEvents events = unplaced(3, {1, 2});
+  events.receives.clear();
+  for (std::int64_t i = 0; i < RecordedEvents::kMostMessages; ++i) events.addMessage({}, i % 2 == 0);
+  EXPECT_FALSE(events.leavesOutMessages());
+  EXPECT_EQ(events.sends.size() + events.receives.size(), RecordedEvents::kMostMessages);
+  events.addMessage({}, true);
+  events.addMessage({}, false);
+  EXPECT_TRUE(events.leavesOutMessages());
+  EXPECT_EQ(events.messages, RecordedEvents::kMostMessages + 2);
+  EXPECT_EQ(placesIn(std::move(events)), (Texts{"-1/", "-1/", "-1/"}));
+}
+
 TEST(CompletePasses, GuessesNoStagesWhereRanksAreMissing) {
   const auto placesOf = [](const std::vector<int>& ranks) {
     RecordedEvents events = unplaced(static_cast<int>(ranks.size()), {1, 2, 3});

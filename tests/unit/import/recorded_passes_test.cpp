@@ -62,7 +62,7 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  passes.write(recorder);
+  EXPECT_TRUE(passes.write(recorder).ok());
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   std::vector<std::pair<WaitCause, std::int64_t>> causes;
   for (const model::Wait& wait : rowsOf<model::Wait>(profile))
@@ -96,7 +96,7 @@ TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  passes.write(recorder);
+  EXPECT_TRUE(passes.write(recorder).ok());
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   using Part = std::tuple<WaitCause, std::int64_t, std::int64_t>;
   std::vector<Part> parts;
@@ -123,7 +123,7 @@ TEST(RecordedPasses, CompareNoClocksThatHaveNothingInCommon) {
     }
     record::MemoryProfile profile;
     record::Recorder recorder(profile);
-    passes.write(recorder);
+    EXPECT_TRUE(passes.write(recorder).ok());
     EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
     std::int64_t drained = 0;
     for (const model::Wait& wait : rowsOf<model::Wait>(profile))
@@ -153,7 +153,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  passes.write(recorder);
+  EXPECT_TRUE(passes.write(recorder).ok());
   ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
 
   const auto executables = rowsOf<model::Executable>(profile);
