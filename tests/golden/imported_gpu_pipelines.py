@@ -135,7 +135,7 @@ class Job:
         usual = {}
         for (kind, of), all_lengths in lengths.items():
             ordered = sorted(all_lengths)
-            usual[kind, of] = ordered[len(ordered) // 2] if kind in ("send", "recv") else sum(ordered) / len(ordered)
+            usual[kind, of] = ordered[len(ordered) // 2] if kind in ("send", "recv", "fused") else sum(ordered) / len(ordered)
         ends, free, latest = {}, defaultdict(float), defaultdict(float)
         begins = {}
         queues = defaultdict(list)
@@ -178,6 +178,50 @@ class Job:
         return sums
 
 
+class FusedJob(Job):
+    """Passes that follow each other in a stage send and receive in one kernel, as batches of messages do: such a kernel states no
+    peers, and both of its ranks leave it together."""
+
+    def build_step(self, step, stage, replica, sides):
+        rank, count = self.rank(stage, replica), self.micro_batches
+        ahead = min(self.stages - 1 - stage, count)
+        steady = count - ahead
+        last = None
+
+        def exchange(*parts):  # (what, pass, micro-batch, stage at the other side)
+            nonlocal last
+            parts = [part for part in parts if 0 <= part[3] < self.stages]
+            if not parts:
+                return
+            what, kind, mb, other = parts[0]
+            last = self.add(rank, what if len(parts) == 1 else "fused", "messages", 0, [last] if last else [], step, stage=stage,
+                            replica=replica, mb=mb, peer=self.rank(other, replica), **{"pass": kind})
+            key = (step, replica, min(stage, other), *sorted((part[1], part[2]) for part in parts))
+            sides.setdefault(key, []).append(last)
+
+        def compute(kind, mb):
+            nonlocal last
+            last = self.add(rank, kind, COMPUTE, self.length(kind, stage, replica), [last] if last else [], step, stage=stage,
+                            replica=replica, mb=mb, **{"pass": kind})
+
+        for mb in range(ahead):
+            exchange(("recv", "forward", mb, stage - 1))
+            compute("forward", mb)
+            exchange(("send", "forward", mb, stage + 1))
+        exchange(("recv", "forward", ahead, stage - 1))
+        for k in range(steady):
+            compute("forward", ahead + k)
+            exchange(("send", "forward", ahead + k, stage + 1), ("recv", "backward", k, stage + 1))
+            compute("backward", k)
+            more = [("recv", "forward", ahead + k + 1, stage - 1)] if k + 1 < steady else []
+            exchange(("send", "backward", k, stage - 1), *more)
+        for mb in range(steady, count):
+            exchange(("recv", "backward", mb, stage + 1))
+            compute("backward", mb)
+            exchange(("send", "backward", mb, stage - 1))
+        self.add(rank, "update", COMPUTE, 150, [last], step, stage=stage, replica=replica)
+
+
 class Kineto:
     """The trace of one rank."""
 
@@ -195,8 +239,8 @@ class Kineto:
                             "dur": end - start, "args": args})
 
     def stream(self, op):
-        return op["stream"] if isinstance(op["stream"], int) else 20 + ["forward in", "forward out", "backward in",
-                                                                       "backward out"].index(op["stream"])
+        return op["stream"] if isinstance(op["stream"], int) else 20 + ["forward in", "forward out", "backward in", "backward out",
+                                                                       "messages"].index(op["stream"])
 
     def kernel(self, op, name, start, end, **args):
         number = len(self.events) + 1
@@ -226,6 +270,10 @@ class Kineto:
                      "Dst Rank" if kind == "send" else "Src Rank": op["peer"] // self.job.replicas} if self.states_peers else {}
             self.annotate(op, f"nccl:{kind} {op['rank']}->{op['peer']}", on_gpu)
             self.kernel(op, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start, end, **peers)
+        elif kind == "fused":
+            self.annotate(op, "nccl:coalesced", on_gpu)
+            self.kernel(op, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start, end,
+                        **{"Collective name": "coalesced", "Process Group Name": f"pp{op['replica']}"})
         elif kind == "sum":
             group = {"Collective name": "allreduce", "Process Group Name": f"dp{op['stage']}"} if self.states_peers else {}
             self.kernel(op, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", start, end, **group)
@@ -286,6 +334,16 @@ class Case:
         subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
                        check=True)
         return profile
+
+    def fused(self, name, job):
+        """Kernels that send and receive at once bind the passes at both sides, although no message of theirs is known."""
+        profile = self.imported(name, job, script, True, True)
+        rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
+        plain = sum(op["kind"] in ("send", "recv") for op in job.ops)
+        self.expect(name, "messages with both sides", rows["messages with both sides"]["recognised"], plain)
+        self.expect(name, "kernels that are both", rows["communication kernels matched over ranks"]["all"],
+                    sum(op["kind"] == "fused" for op in job.ops))
+        self.stragglers(name, job, profile, 0.015)
 
     def run(self, name, job, pass_name, on_gpu=True, states_peers=True):
         profile = self.imported(name, job, pass_name, on_gpu, states_peers)
@@ -383,17 +441,17 @@ class Case:
                 own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
                 self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, sum(own) / len(own), 1e-5)
 
-    def stragglers(self, name, job, profile):
+    def stragglers(self, name, job, profile, within=0.01):
         found = self.report(profile, "stragglers")
         usual = job.replayed(lambda op: False)
-        self.expect(name, "slowdown", found["slowdown"], job.replayed(lambda op: True) / usual, 0.01)
+        self.expect(name, "slowdown", found["slowdown"], job.replayed(lambda op: True) / usual, within)
         for stage in range(job.stages):
             self.expect(name, f"slowdown of stage {stage}", found["by_stage"].get(str(stage)),
-                        job.replayed(lambda op: op["stage"] == stage) / usual, 0.01)
+                        job.replayed(lambda op: op["stage"] == stage) / usual, within)
         for rank in job.program:
             own = [value for key, value in found["by_worker"].items() if key.startswith(f"rank_{rank}_")]
             self.expect(name, f"slowdown of rank {rank}", own[0] if own else None,
-                        job.replayed(lambda op: op["rank"] == rank) / usual, 0.01)
+                        job.replayed(lambda op: op["rank"] == rank) / usual, within)
         if job.slow_worker:
             rank = job.rank(*job.slow_worker)
             self.expect(name, "cause", found["cause"], "slow_worker")
@@ -449,6 +507,8 @@ def main():
         case.run("early receives", Job(slow_worker=(2, 1), transfer=300, early=True), unnamed)
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
+        case.fused("sends and receives at once", FusedJob(replicas=1, slow_stage=1))
+        case.fused("sends and receives at once in two replicas", FusedJob(slow_worker=(1, 1)))
         case.proposed("nothing names passes", Job(slow_worker=(2, 1)))
         case.missing("two stages missing", Job(), [0, 1, 6, 7], script)
         case.missing("one rank alone", Job(), [4], script)
