@@ -401,6 +401,14 @@ class Case:
                 busy.append(sum(own))
         self.expect(name, "imbalance", stages["imbalance"], max(busy) * len(busy) / sum(busy), 1e-5)
         self.waits_of_missing(name, job, ranks, sections["waits"]["waits"])
+        done = subprocess.run([self.program, "what-if", profile, "--set", "stages.0.forward=*0.5"], capture_output=True, text=True,
+                              check=False)
+        wanted = "does not hold the passes of all stages"
+        self.expect(name, f"exit status of what-if, and '{wanted}' in it", (done.returncode, wanted in done.stderr), (2, True))
+        done = subprocess.run([self.program, "diff", profile, profile], capture_output=True, text=True, check=True)
+        for side in ("first", "second"):
+            wanted = f"The {side} profile holds no passes of stage"
+            self.expect(name, f"'{wanted}' is in the comparison", wanted in done.stdout, True)
 
     def waits_of_missing(self, name, job, ranks, waits):
         """No wait names what was not recorded, and a rank whose neighbour is missing waits for its messages."""
