@@ -144,16 +144,19 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
 }
 
 PassFilter::PassFilter(const TraceData& trace)
-    : trace_(trace), rank_(trace.rank().value_or(-1)), groups_(groupsOf(trace)) {
-  const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
-  for (ProcessId id(0); id.value < count; ++id.value) accelerated_ = accelerated_ || trace.isAccelerator(id);
-}
+    : trace_(trace),
+      rank_(trace.rank().value_or(-1)),
+      groups_(groupsOf(trace)),
+      accelerated_(trace.holdsAccelerators()) {}
 
-bool PassFilter::launches(const Meaning& meaning, const TraceEvent& event) const {
-  if (!accelerated_ || trace_.isAccelerator(event.process)) return false;
+bool PassFilter::launches(const TraceEvent& event) {
+  if (!accelerated_ || trace_.isOwnExport() || trace_.isOnAccelerator(event)) return false;
   // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
   // launched within the event tell it (LaunchedPasses), if the trace relates them.
-  return trace_.runsOnAccelerator(event.name) || !(meaning.stage || trace_.statesCorrelations());
+  if (trace_.runsOnAccelerator(event.name)) return true;
+  if (trace_.statesCorrelations()) return false;
+  ++launchesOnly_;
+  return true;
 }
 
 /// In a trace that pipescope export has written, names of steps may look like passes and messages, too.
@@ -163,7 +166,7 @@ bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category
 
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   const bool stated = trace_.isOwnExport() && meaning.pass && !meaning.sends;
-  if (!(isPass(meaning) || stated) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
+  if (!(isPass(meaning) || stated) || launches(event) || !isOfCategory(event, "pass")) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);

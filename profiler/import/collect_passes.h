@@ -30,6 +30,8 @@ class PassFilter {
   std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const;
   /// True if the trace holds work of an accelerator.
   bool accelerated() const { return accelerated_; }
+  /// How many passes are left out because a host only launches them, and the trace does not tell what.
+  std::int64_t launchesOnly() const { return launchesOnly_; }
   /// The pass that an event is, or the pass of the message that it is a side of.
   RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;
@@ -47,7 +49,7 @@ class PassFilter {
   std::vector<Row> rowsOf(const Meaning& meaning, RecordedPass first) const;
 
  private:
-  bool launches(const Meaning& meaning, const TraceEvent& event) const;
+  bool launches(const TraceEvent& event);
   void addOwn(const TraceEvent& event, RecordedPass& pass) const;
   static void setMeaning(const Meaning& meaning, RecordedPass& pass);
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
@@ -57,6 +59,7 @@ class PassFilter {
   const std::int64_t rank_;                                        // −1: not stated
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
+  std::int64_t launchesOnly_ = 0;
   std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
 };
 

@@ -490,6 +490,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   rows.addSteps();
   for (RecordedPass& pass : rows.launched.take()) passes_.add(std::move(pass));
+  launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);
   return rows.pairFlows();
@@ -500,6 +501,11 @@ void ProfileRows::addInferred() {
     recorder_.add(model::Diagnostic{model::Severity::info, "inferred", std::move(text), {}, {}});
   };
   const PassCoverage& coverage = passes_.coverage();
+  if (launchesOnly_ > 0)
+    note(fmt::format(
+        "{} passes are marked on a host whose times are those of launches, and the trace does not tell which "
+        "kernels of an accelerator they launch (args.correlation), so they are left out.",
+        launchesOnly_));
   if (coverage.proposedPasses > 0)
     note(fmt::format(
         "No rule recognises passes, so {} passes and their stages are proposed from the sends and "

@@ -42,6 +42,7 @@ class ProfileRows {
   using StatedWork = std::tuple<std::int32_t, model::Pass, std::int64_t, std::int64_t>;
   std::map<StatedWork, model::OperatorId> works_;
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
+  std::int64_t launchesOnly_ = 0;            // passes whose work on an accelerator is not known
   std::int64_t ranks_ = 0, ranksOfRun_ = 0;  // traces that state how many ranks ran, and how many these were
   base::Ticks last_;
 };
