@@ -143,6 +143,18 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.group = meaning.group;
 }
 
+std::int64_t EngineWork::leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const {
+  if (devices_.empty()) return 0;
+  const auto from = passes.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto launches = [&](const RecordedPass& pass) {
+    return model::isComputePass(pass.pass) && !devices_.contains(pass.device);
+  };
+  const auto rest = std::remove_if(from, passes.end(), launches);
+  const std::int64_t count = passes.end() - rest;
+  passes.erase(rest, passes.end());
+  return count;
+}
+
 PassFilter::PassFilter(const TraceData& trace)
     : trace_(trace),
       rank_(trace.rank().value_or(-1)),
@@ -187,11 +199,13 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   LaunchedPasses launched(trace);
   RecordedEvents events;
   SomeCollectives collectives;
+  EngineWork engines(trace);
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
     const model::DeviceId process(event.process.value);
     const base::Ticks start(slice.start), end(slice.end);
+    engines.add(meaning, process);
     if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
     if (filter.accelerated()) {
       kernels.add(event, meaning, {process, start, end});
@@ -231,6 +245,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
+  engines.leaveOutHosts(events.passes, 0);
   for (RecordedPass& pass : launched.take()) events.passes.push_back(std::move(pass));
   for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   std::vector<model::DeviceId> accelerators;

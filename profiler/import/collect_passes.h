@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,24 @@ namespace pipescope::importing {
 
 /// True if the event is a pass of a stage, or a weight update, of which RecordedPasses writes the rows.
 bool isPass(const Meaning& meaning);
+
+/// Where rules know engines of accelerators, such as the queues of converted traces, ranges of a host are
+/// times of launches. Takes the slices of a trace, and leaves the passes of hosts out.
+class EngineWork {
+ public:
+  explicit EngineWork(const TraceData& trace) : known_(!trace.isOwnExport()) {}
+
+  void add(const Meaning& meaning, model::DeviceId device) {
+    if (known_ && meaning.engine && meaning.kind == model::StepKind::compute) devices_.insert(device);
+  }
+  /// Erases the computations, from the given one on, that no device with an engine makes. Returns their
+  /// number.
+  std::int64_t leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const;
+
+ private:
+  bool known_ = false;
+  std::set<model::DeviceId> devices_;
+};
 
 /// Recognises the passes among the events of a trace. Events must come thread by thread, in the order of
 /// time.

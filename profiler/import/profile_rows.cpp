@@ -48,6 +48,7 @@ struct ProfileRows::TraceRows {
         clock(zero),
         rules(all.rules_, of.tables),
         filter(of),
+        engines(of),
         backwardKernels(of),
         launched(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
@@ -76,6 +77,7 @@ struct ProfileRows::TraceRows {
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   PassFilter filter;
+  EngineWork engines;
   BackwardKernels backwardKernels;
   LaunchedPasses launched;
   FlowPairs flows;
@@ -320,6 +322,7 @@ struct ProfileRows::TraceRows {
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
     PIPESCOPE_TRY(flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
+    engines.add(meaning, device);
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
@@ -473,6 +476,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
     ranksOfRun_ = std::max(ranksOfRun_, *ranks);
   }
   rows.addIdleDevices();
+  const std::size_t firstPass = passes_.passes().size();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -489,6 +493,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   rows.addSteps();
+  launchesOnly_ += rows.engines.leaveOutHosts(passes_.passes(), firstPass);
   for (RecordedPass& pass : rows.launched.take()) passes_.add(std::move(pass));
   launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())

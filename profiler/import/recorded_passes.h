@@ -38,6 +38,7 @@ class RecordedPasses {
     }
     passes_.push_back(std::move(pass));
   }
+  std::vector<RecordedPass>& passes() { return passes_; }
   /// True if any computation of a stage was added.
   bool recognised() const { return recognised_; }
   /// Passes are proposed from these if none is recognised.

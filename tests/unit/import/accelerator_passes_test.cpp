@@ -100,6 +100,20 @@ TEST_F(ConvertedPasses, HaveTheTimesOfTheirKernels) {
   EXPECT_EQ(passesOf(false, true, true), related);
 }
 
+/// Traces of rocprof have processes for markers of the host and for each GPU.
+TEST_F(ConvertedPasses, AreLeftOutIfOnlyRulesKnowTheirAccelerators) {
+  std::string events = R"({"ph":"M","pid":"1","name":"process_name","args":{"name":"1 Markers and Ranges"}},)"
+                       R"({"ph":"M","pid":"6","name":"process_name","args":{"name":"6 GPU0"}},)";
+  events += event("", "6", "0", "Cijk_Ailk", 100, 30);
+  events += event("", "1", "5", "stage0/forward/mb0", 10, 4);
+  const std::string onGpu = event("", "6", "1", "stage0/forward/mb1", 140, 30);
+  events.back() = ',';
+  events += onGpu;
+  events.back() = ']';
+  ASSERT_TRUE(import(write("rocprof.json", "[" + events)).ok());
+  EXPECT_EQ(passes(), (Texts{"6 GPU0: forward 0/1 130-160"}));
+}
+
 TEST_F(ConvertedPasses, AreLeftOutIfTheirKernelsAreNotKnown) {
   for (const bool together : {false, true}) {
     EXPECT_EQ(passesOf(false, false, together), Texts()) << "4 on the host are no times of stages";
