@@ -93,18 +93,7 @@ struct ProfileRows::TraceRows {
   Ticks ticks(std::int64_t time) const { return Ticks(clock.common(time)); }
 
   model::DeviceId addDevice(const std::string& name, const std::string& kind) {
-    model::Device device;
-    device.kind = kind;
-    device.name = name;
-    device.ticksPerSecond = kTicksPerSecond;
-    device.unitName = "engine";
-    ++rows.devices_;
-    const model::DeviceId id = recorder().add(device);
-    // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
-    rows.passes_.setLane(id, recorder().add(model::Lane{
-                                 {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
-    rows.passes_.setClockGroup(id, clock.group);
-    return id;
+    return rows.addDevice(name, kind, clock.group);
   }
 
   /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
@@ -175,6 +164,8 @@ struct ProfileRows::TraceRows {
     LaneRows lane;
     lane.device = device;
     lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
+    if (host && meaning.lane.empty())
+      rows.passes_.places().threads[lane.lane] = thread.name.empty() ? "thread " + thread.key : thread.name;
     return lanes.emplace(key, std::move(lane)).first->second;
   }
 
@@ -453,6 +444,23 @@ struct ProfileRows::TraceRows {
   }
 };
 
+model::DeviceId ProfileRows::addDevice(const std::string& name, const std::string& kind,
+                                       std::size_t clockGroup) {
+  model::Device device;
+  device.kind = kind;
+  device.name = name;
+  device.ticksPerSecond = kTicksPerSecond;
+  device.unitName = "engine";
+  ++devices_;
+  const model::DeviceId id = recorder_.add(device);
+  // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
+  passes_.setLane(id, recorder_.add(model::Lane{
+                          {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
+  passes_.setClockGroup(id, clockGroup);
+  passes_.places().devices[id] = name;
+  return id;
+}
+
 base::Status ProfileRows::TraceRows::pairFlows() {
   PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
     const auto level = static_cast<std::size_t>(end.process.value);
@@ -555,6 +563,9 @@ void ProfileRows::addInferred() {
 }
 
 base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
+  passes_.splitThreads([&](const std::string& name, model::DeviceId process) {
+    return addDevice(name, "process", passes_.clockGroupOf(process));
+  });
   PIPESCOPE_TRY(passes_.write(recorder_));
   addInferred();
   recorder_.add(model::Property{"tool_version", base::version()});

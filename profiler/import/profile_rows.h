@@ -33,6 +33,7 @@ class ProfileRows {
  private:
   struct TraceRows;
   void addInferred();
+  model::DeviceId addDevice(const std::string& name, const std::string& kind, std::size_t clockGroup);
 
   record::Recorder& recorder_;
   const Rules& rules_;

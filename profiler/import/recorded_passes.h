@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include "profiler/import/kernel_collectives.h"
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/recorded_waits.h"
+#include "profiler/import/thread_devices.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
@@ -47,8 +49,14 @@ class RecordedPasses {
   }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
+  /// What devices, and the threads of hosts that lanes belong to, are called.
+  NamedPlaces& places() { return places_; }
   /// Times of devices of different groups cannot be compared, because their clocks have nothing in common.
   void setClockGroup(model::DeviceId device, std::size_t group) { clockGroups_[device] = group; }
+  std::size_t clockGroupOf(model::DeviceId device) const {
+    const auto group = clockGroups_.find(device);
+    return group == clockGroups_.end() ? 0 : group->second;
+  }
   /// Adds a step of a pass. False if there are so many that the caller shall write it beside the passes.
   bool add(model::DeviceId device, const StatedStep& step);
   void add(RecordedStep step) { events_.steps.push_back(step); }
@@ -64,6 +72,11 @@ class RecordedPasses {
 
   /// Writes all rows, the executable first. Its id is 0, also where nothing was recognised.
   base::Status write(record::Recorder& recorder);
+  /// Makes devices of threads (thread_devices.h). To be called once, before write().
+  void splitThreads(
+      const std::function<model::DeviceId(const std::string& name, model::DeviceId process)>& addDevice) {
+    importing::splitThreads(events_, places_, addDevice);
+  }
   /// Valid after write().
   const PassCoverage& coverage() const { return coverage_; }
   /// Number of devices that compute a stage. Valid after write().
@@ -105,6 +118,7 @@ class RecordedPasses {
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
   std::map<model::DeviceId, std::size_t> clockGroups_;
+  NamedPlaces places_;
   KernelCollectives kernelCollectives_;
   std::vector<StatedStep> statedSteps_;
   std::set<model::DeviceId> devicesWithSteps_;

@@ -345,6 +345,31 @@ class Case:
                     sum(op["kind"] == "fused" for op in job.ops))
         self.stragglers(name, job, profile, 0.015)
 
+    def threads(self, name, job):
+        """One process runs the stages, each in a thread of its own, as schedules are often drawn."""
+        path, profile = os.path.join(self.folder, name + ".json"), os.path.join(self.folder, name + ".pop")
+        passes = [op for op in job.ops if op["kind"] in ("forward", "backward")]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump([{"ph": "X", "pid": "model", "tid": f"worker {op['stage']}", "name": script(op), "ts": op["start"],
+                        "dur": op["length"]} for op in passes], file)
+        subprocess.run([self.program, "import", path, "-o", profile, "--progress", "off"], capture_output=True, text=True, check=True)
+        found = self.report(profile, "stages")
+        busy = []
+        for row in found["stages"]:
+            self.expect(name, f"device of stage {row['index']}", row["device_name"], f"model thread worker {row['index']}")
+            own = [sum(op["length"] for op in passes if op["stage"] == row["index"] and op["kind"] == kind) / job.micro_batches /
+                   job.steps for kind in ("forward", "backward")]
+            for kind, length in zip(("forward", "backward"), own):
+                self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, length, 1e-5)
+            busy.append(sum(own))
+        self.expect(name, "imbalance", found["imbalance"], max(busy) * job.stages / sum(busy), 1e-5)
+        bubbles = []
+        for step in range(job.steps):
+            own = [op for op in passes if op["step"] == step]
+            flush = max(op["end"] for op in own) - min(op["start"] for op in own)
+            bubbles.append(1 - sum(op["length"] for op in own) / (job.stages * flush))
+        self.expect(name, "bubble", found["bubble_fraction"], sum(bubbles) / len(bubbles), 1e-5)
+
     def run(self, name, job, pass_name, on_gpu=True, states_peers=True):
         profile = self.imported(name, job, pass_name, on_gpu, states_peers)
         self.passes(name, job, profile)
@@ -515,6 +540,7 @@ def main():
         case.run("early receives", Job(slow_worker=(2, 1), transfer=300, early=True), unnamed)
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
+        case.threads("threads of one process", Job(replicas=1, slow_stage=1))
         case.fused("sends and receives at once", FusedJob(replicas=1, slow_stage=1))
         case.fused("sends and receives at once in two replicas", FusedJob(slow_worker=(1, 1)))
         case.proposed("nothing names passes", Job(slow_worker=(2, 1)))
