@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <regex>
 #include <tuple>
 
 #include "profiler/base/version.h"
@@ -56,6 +57,20 @@ struct ProfileRows::TraceRows {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
     for (ProcessId id(0); id.value < count; ++id.value)
       if (trace.isAccelerator(id)) accelerators.push_back(id);
+    findNpu();
+  }
+
+  /// Ascend's profiler shows the collectives of a device as a process beside it. A trace is of one rank,
+  /// which has one device.
+  void findNpu() {
+    static const std::regex kCollectives("(?:Communication ?)?\\(?HCCL\\)?|Communication");
+    std::vector<ProcessId> found;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value) {
+      const std::string& name = trace.tables.processes[id].name;
+      if (name.starts_with("Ascend Hardware")) found.push_back(id);
+      if (std::regex_match(name, kCollectives)) collectivesOfNpu.push_back(id);
+    }
+    if (found.size() == 1) npu = found.front();
   }
 
   ProfileRows& rows;
@@ -86,6 +101,8 @@ struct ProfileRows::TraceRows {
   EventSorter flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
+  std::optional<ProcessId> npu;
+  std::vector<ProcessId> collectivesOfNpu;
   std::vector<RecordedStep> steps;
 
   record::Recorder& recorder() { return rows.recorder_; }
@@ -99,6 +116,7 @@ struct ProfileRows::TraceRows {
   /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
   /// accelerators, and name them after these.
   ProcessId ownerOf(ProcessId id) const {
+    if (npu && std::ranges::find(collectivesOfNpu, id) != collectivesOfNpu.end()) return *npu;
     if (trace.isAccelerator(id) || accelerators.empty()) return id;
     if (accelerators.size() == 1) return accelerators.front();
     for (const ProcessId accelerator : accelerators)
