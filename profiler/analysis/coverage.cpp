@@ -14,7 +14,8 @@ Coverage coverageOf(const Catalog& catalog) {
   return {count("coverage_slices"),          count("coverage_recognised_slices"),
           count("coverage_messages"),        count("coverage_paired_messages"),
           count("coverage_collectives"),     count("coverage_matched_collectives"),
-          count("coverage_inferred_stages"), count("coverage_inferred_messages")};
+          count("coverage_inferred_stages"), count("coverage_inferred_messages"),
+          count("coverage_ranks"),           count("coverage_ranks_of_run")};
 }
 
 }  // namespace pipescope::analysis

@@ -12,6 +12,7 @@ struct Coverage {
   std::int64_t collectives = 0, matchedCollectives = 0;  ///< members that state a group
   /// Passes whose stage, and sides of messages whose pass, the trace does not state.
   std::int64_t inferredStages = 0, inferredMessages = 0;
+  std::int64_t ranks = 0, ranksOfRun = 0;  ///< ranks with a trace, and those of the run; 0: not stated
 };
 Coverage coverageOf(const Catalog& catalog);
 

@@ -126,7 +126,7 @@ Shapes PipelineScene::draw(const TimeView& view, int top, int height, const Text
 
 Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measure) const {
   Shapes shapes;
-  if (!grid_ || grid_->cells.empty()) return shapes;
+  if (!grid_ || grid_->cells.empty() || !grid_->whole) return shapes;
   const auto columnAt = [&](Ticks time, bool first) {
     if (!options_.grid) return time;
     // In a table, a phase begins with the first column that starts in it.

@@ -74,18 +74,18 @@ void addPasses(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>
 }
 
 void addMessages(const std::vector<RecordedEvents>& traces, std::vector<ClockFact>& facts) {
-  std::vector<RecordedPass> sends, receives;
+  std::vector<const RecordedPass*> sends, receives;
   std::vector<std::size_t> sentBy, receivedBy;
   for (std::size_t t = 0; t < traces.size(); ++t) {
-    sends.insert(sends.end(), traces[t].sends.begin(), traces[t].sends.end());
-    receives.insert(receives.end(), traces[t].receives.begin(), traces[t].receives.end());
+    for (const RecordedPass& side : traces[t].sends) sends.push_back(&side);
+    for (const RecordedPass& side : traces[t].receives) receives.push_back(&side);
     sentBy.resize(sends.size(), t);
     receivedBy.resize(receives.size(), t);
   }
   for (const auto& [send, receive] : pairMessages(sends, receives))
     if (sentBy[send] != receivedBy[receive])
       facts.push_back(
-          {sentBy[send], receivedBy[receive], sends[send].start.count, receives[receive].end.count});
+          {sentBy[send], receivedBy[receive], sends[send]->start.count, receives[receive]->end.count});
 }
 
 /// True for collectives on a host whose members the trace does not state: they may be of several groups that
@@ -336,25 +336,38 @@ class Aligner {
 
 }  // namespace
 
-void keepSomeCollectives(std::vector<RecordedPass>& passes) {
-  constexpr std::size_t kEnough = 4096;
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::size_t>> alike;
-  for (std::size_t i = 0; i < passes.size(); ++i)
-    if (passes[i].pass == Pass::collective) alike[{groupOf(passes[i]), passes[i].name}].push_back(i);
-  std::vector<bool> kept(passes.size(), true);
-  for (auto& [key, list] : alike) {
-    if (list.size() <= kEnough) continue;
-    std::ranges::stable_sort(list, {}, [&](std::size_t i) { return passes[i].start; });
-    const std::size_t stride = (list.size() + kEnough - 1) / kEnough;
-    for (std::size_t n = 0; n < list.size(); ++n) {
-      kept[list[n]] = n % stride == 0;
-      passes[list[n]].alike = static_cast<std::int64_t>(list.size());
+void SomeCollectives::add(RecordedPass collective) {
+  constexpr std::size_t kEnough = 8192;
+  auto group = groups_.find(groupOf(collective));
+  if (group == groups_.end()) group = groups_.emplace(groupOf(collective), decltype(group->second)()).first;
+  Alike& alike = group->second[collective.name];
+  if (!alike.kept.empty()) alike.ordered = alike.ordered && alike.kept.back().second.lane == collective.lane;
+  const std::uint64_t number = alike.count++;
+  // Every n-th one could be the one for which always the same rank is late.
+  const auto isKept = [&](std::uint64_t n) {
+    const std::uint64_t mixed = (n + 1) * 0x9E3779B97F4A7C15ULL;
+    return alike.halvings == 0 || mixed >> (64 - alike.halvings) == 0;
+  };
+  if (isKept(number)) alike.kept.emplace_back(number, std::move(collective));
+  if (alike.kept.size() <= kEnough) return;
+  ++alike.halvings;
+  std::erase_if(alike.kept, [&](const auto& one) { return !isKept(one.first); });
+}
+
+std::vector<RecordedPass> SomeCollectives::take() {
+  std::vector<RecordedPass> all;
+  for (auto& [group, names] : groups_) {
+    for (auto& [name, alike] : names) {
+      // Of several threads nobody knows which ones the other ranks have kept.
+      if (alike.halvings > 0 && !alike.ordered) continue;
+      for (auto& [number, collective] : alike.kept) {
+        if (alike.halvings > 0) collective.alike = static_cast<std::int64_t>(alike.count);
+        all.push_back(std::move(collective));
+      }
     }
   }
-  std::vector<RecordedPass> some;
-  for (std::size_t i = 0; i < passes.size(); ++i)
-    if (kept[i]) some.push_back(std::move(passes[i]));
-  passes = std::move(some);
+  groups_.clear();
+  return all;
 }
 
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts) {

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler/import/recorded_pass.h"
@@ -12,6 +16,7 @@ namespace pipescope::importing {
 struct TraceClock {
   std::int64_t zero = 0;  ///< the time that becomes 0
   double drift = 0;       ///< seconds that the clock falls behind in each second
+  std::size_t group = 0;  ///< clocks of different groups have nothing in common
 
   std::int64_t common(std::int64_t time) const {
     const std::int64_t since = time - zero;
@@ -56,9 +61,23 @@ enum class ClockFacts {
 /// The events are those of each trace, in the trace's own clock, completed by completePasses().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
 
-/// Of the collectives of one trace, some thousands of each group and name suffice: leaves out the others.
-/// Ranks that hold equally many keep the same ones, and others are not taken for the same afterwards.
-void keepSomeCollectives(std::vector<RecordedPass>& passes);
+/// Keeps some thousands of the collectives of each group, which suffice for aligning clocks, so that memory
+/// does not grow with the length of a trace. All ranks of a group keep the same ones.
+class SomeCollectives {
+ public:
+  /// Those of a thread must come in the order of time.
+  void add(RecordedPass collective);
+  std::vector<RecordedPass> take();
+
+ private:
+  struct Alike {
+    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // with their numbers
+    std::uint64_t count = 0;
+    int halvings = 0;     // of 2 to that power, one is kept
+    bool ordered = true;  // all are of one thread
+  };
+  std::map<std::string, std::map<std::string, Alike, std::less<>>, std::less<>> groups_;  // by group and name
+};
 
 /// Number of these facts that would be used before they were made if these offsets were added.
 std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "profiler/import/backward_kernels.h"
+#include "profiler/import/clock_alignment.h"
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/launched_passes.h"
 #include "profiler/import/slice_lanes.h"
@@ -50,9 +51,10 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.start = from;
   pass.end = to;
   pass.rank = rank_;
-  pass.name = trace_.tables.names.text(event.name);
-  if (trace_.isOwnExport()) addOwn(event, pass);
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
+  // The name of a message tells calls on a host from transfers.
+  if (!meaning.sends || pass.queue < 0) pass.name = trace_.tables.names.text(event.name);
+  if (trace_.isOwnExport()) addOwn(event, pass);
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
 }
@@ -141,17 +143,32 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.group = meaning.group;
 }
 
-PassFilter::PassFilter(const TraceData& trace)
-    : trace_(trace), rank_(trace.rank().value_or(-1)), groups_(groupsOf(trace)) {
-  const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
-  for (ProcessId id(0); id.value < count; ++id.value) accelerated_ = accelerated_ || trace.isAccelerator(id);
+std::int64_t EngineWork::leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const {
+  if (devices_.empty()) return 0;
+  const auto from = passes.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto launches = [&](const RecordedPass& pass) {
+    return model::isComputePass(pass.pass) && !devices_.contains(pass.device);
+  };
+  const auto rest = std::remove_if(from, passes.end(), launches);
+  const std::int64_t count = passes.end() - rest;
+  passes.erase(rest, passes.end());
+  return count;
 }
 
-bool PassFilter::launches(const Meaning& meaning, const TraceEvent& event) const {
-  if (!accelerated_ || trace_.isAccelerator(event.process)) return false;
+PassFilter::PassFilter(const TraceData& trace)
+    : trace_(trace),
+      rank_(trace.rank().value_or(-1)),
+      groups_(groupsOf(trace)),
+      accelerated_(trace.holdsAccelerators()) {}
+
+bool PassFilter::launches(const TraceEvent& event) {
+  if (!accelerated_ || trace_.isOwnExport() || trace_.isOnAccelerator(event)) return false;
   // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
   // launched within the event tell it (LaunchedPasses), if the trace relates them.
-  return trace_.runsOnAccelerator(event.name) || !(meaning.stage || trace_.statesCorrelations());
+  if (trace_.runsOnAccelerator(event.name)) return true;
+  if (trace_.statesCorrelations()) return false;
+  ++launchesOnly_;
+  return true;
 }
 
 /// In a trace that pipescope export has written, names of steps may look like passes and messages, too.
@@ -161,7 +178,7 @@ bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category
 
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   const bool stated = trace_.isOwnExport() && meaning.pass && !meaning.sends;
-  if (!(isPass(meaning) || stated) || launches(meaning, event) || !isOfCategory(event, "pass")) return false;
+  if (!(isPass(meaning) || stated) || launches(event) || !isOfCategory(event, "pass")) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
@@ -181,11 +198,14 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   BackwardKernels kernels(trace);
   LaunchedPasses launched(trace);
   RecordedEvents events;
+  SomeCollectives collectives;
+  EngineWork engines(trace);
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
     const model::DeviceId process(event.process.value);
     const base::Ticks start(slice.start), end(slice.end);
+    engines.add(meaning, process);
     if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
     if (filter.accelerated()) {
       kernels.add(event, meaning, {process, start, end});
@@ -212,14 +232,22 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
         row.pass = model::Pass::collective;
         row.processGroup = filter.processGroupOf(event);
       }
-      (!message ? events.passes : sends ? events.sends : events.receives).push_back(std::move(row));
+      if (!message && row.pass == model::Pass::collective) {
+        collectives.add(std::move(row));
+      } else if (!message) {
+        events.passes.push_back(std::move(row));
+      } else {
+        events.addMessage(std::move(row), sends);
+      }
     }
     return {};
   };
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
+  engines.leaveOutHosts(events.passes, 0);
   for (RecordedPass& pass : launched.take()) events.passes.push_back(std::move(pass));
+  for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   std::vector<model::DeviceId> accelerators;
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
   for (ProcessId id(0); id.value < count; ++id.value)

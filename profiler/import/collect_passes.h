@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,24 @@ namespace pipescope::importing {
 
 /// True if the event is a pass of a stage, or a weight update, of which RecordedPasses writes the rows.
 bool isPass(const Meaning& meaning);
+
+/// Where rules know engines of accelerators, such as the queues of converted traces, ranges of a host are
+/// times of launches. Takes the slices of a trace, and leaves the passes of hosts out.
+class EngineWork {
+ public:
+  explicit EngineWork(const TraceData& trace) : known_(!trace.isOwnExport()) {}
+
+  void add(const Meaning& meaning, model::DeviceId device) {
+    if (known_ && meaning.engine && meaning.kind == model::StepKind::compute) devices_.insert(device);
+  }
+  /// Erases the computations, from the given one on, that no device with an engine makes. Returns their
+  /// number.
+  std::int64_t leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const;
+
+ private:
+  bool known_ = false;
+  std::set<model::DeviceId> devices_;
+};
 
 /// Recognises the passes among the events of a trace. Events must come thread by thread, in the order of
 /// time.
@@ -30,6 +49,8 @@ class PassFilter {
   std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const;
   /// True if the trace holds work of an accelerator.
   bool accelerated() const { return accelerated_; }
+  /// How many passes are left out because a host only launches them, and the trace does not tell what.
+  std::int64_t launchesOnly() const { return launchesOnly_; }
   /// The pass that an event is, or the pass of the message that it is a side of.
   RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;
@@ -47,7 +68,7 @@ class PassFilter {
   std::vector<Row> rowsOf(const Meaning& meaning, RecordedPass first) const;
 
  private:
-  bool launches(const Meaning& meaning, const TraceEvent& event) const;
+  bool launches(const TraceEvent& event);
   void addOwn(const TraceEvent& event, RecordedPass& pass) const;
   static void setMeaning(const Meaning& meaning, RecordedPass& pass);
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
@@ -57,6 +78,7 @@ class PassFilter {
   const std::int64_t rank_;                                        // −1: not stated
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
+  std::int64_t launchesOnly_ = 0;
   std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
 };
 

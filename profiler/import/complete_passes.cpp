@@ -225,7 +225,9 @@ Inferred completePasses(RecordedEvents& events) {
     if (!stated && !marked.contains(device)) countSteps(passes);
     countMicroBatches(passes);
   }
-  inferred.stages = inferred.proposed + inferStages(events, byDevice);
+  const StagesInferred stages = inferStages(events, byDevice);
+  inferred.stages = inferred.proposed + stages.placed;
+  inferred.unplaced = stages.unplaced;
   inferReplicas(events);
   shareReplicas(events);
   inferred.chunks = inferChunks(events);

@@ -18,6 +18,7 @@ void shareSteps(const std::vector<model::DeviceId>& accelerators, std::vector<Re
 struct Inferred {
   std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)
   std::int64_t stages = 0;    ///< passes whose stage the trace does not state, proposed ones included
+  std::int64_t unplaced = 0;  ///< passes whose stage nobody knows, because traces of ranks are missing
   std::int64_t messages = 0;  ///< sides of messages whose pass the trace does not state
   std::int64_t chunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t divided = 0;   ///< passes that share the time of one event with others

@@ -18,8 +18,10 @@ using model::Pass;
 struct OpenRank {
   DeviceId device;
   std::int64_t rank = -1;
-  bool first = true;         ///< receives nothing before the first forward pass of a step
-  std::int64_t before = -1;  ///< rank that feeds the first forward pass of a step; −1: not stated
+  bool first = true;                  ///< receives nothing before the first forward pass of a step
+  std::int64_t before = -1;           ///< rank that feeds the first forward pass of a step; −1: not stated
+  std::set<std::int64_t> neighbours;  ///< ranks that it receives messages from, as far as these are stated
+  std::int64_t computations = 0;
 };
 
 /// Stage and replica of a rank.
@@ -59,6 +61,12 @@ class StepBegins {
   Ticks before_ = Ticks(INT64_MIN);  // end of the computations before
 };
 
+/// True if the passes of a rank state no stage.
+bool isOpen(const std::vector<RecordedPass*>& passes) {
+  return std::ranges::none_of(
+      passes, [](const RecordedPass* pass) { return model::isComputePass(pass->pass) && pass->stage >= 0; });
+}
+
 std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vector<RecordedPass>& receives) {
   std::map<DeviceId, std::vector<const RecordedPass*>> received;
   for (const RecordedPass& side : receives) received[side.device].push_back(&side);
@@ -66,15 +74,15 @@ std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vecto
   for (const auto& [device, passes] : byDevice) {
     StepBegins begins(received[device]);
     std::int64_t computations = 0;
-    bool stated = false;
     for (const RecordedPass* pass : passes) {
       if (!model::isComputePass(pass->pass)) continue;
       ++computations;
-      stated = stated || pass->stage >= 0;
       begins.add(*pass);
     }
-    if (computations > 0 && !stated)
-      open.push_back({device, passes.front()->rank, begins.first(), begins.peer()});
+    if (computations == 0 || !isOpen(passes)) continue;
+    open.push_back({device, passes.front()->rank, begins.first(), begins.peer(), {}, computations});
+    for (const RecordedPass* side : received[device])
+      if (side->peer >= 0) open.back().neighbours.insert(side->peer);
   }
   std::ranges::stable_sort(open, {}, &OpenRank::rank);
   return open;
@@ -106,6 +114,70 @@ std::vector<Place> placesByPeers(const std::vector<OpenRank>& ranks) {
   return placed == ranks.size() && length > 1 ? places : std::vector<Place>();
 }
 
+/// True if ranks receive messages from ranks whose traces are missing.
+bool lacksPeers(const std::vector<OpenRank>& ranks) {
+  std::set<std::int64_t> known;
+  for (const OpenRank& rank : ranks) known.insert(rank.rank);
+  return std::ranges::any_of(
+      ranks, [&](const OpenRank& rank) { return !std::ranges::includes(known, rank.neighbours); });
+}
+
+/// Places where traces of ranks are missing. The ranks of a pipeline and their neighbours, the missing ones
+/// too, form a line; nothing if they do not, or if the first rank of a line is missing, because nobody knows
+/// how many are missing before it.
+std::vector<Place> placesInLines(const std::vector<OpenRank>& ranks) {
+  std::map<std::int64_t, std::set<std::int64_t>> beside;
+  std::map<std::int64_t, std::size_t> known;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].rank < 0 || !known.emplace(ranks[i].rank, i).second) return {};
+    for (const std::int64_t other : ranks[i].neighbours) {
+      beside[ranks[i].rank].insert(other);
+      beside[other].insert(ranks[i].rank);
+    }
+  }
+  std::vector<Place> places(ranks.size(), Place(-1, -1));
+  std::size_t placed = 0, length = 0;
+  std::int32_t replica = 0;
+  for (const OpenRank& first : ranks) {
+    if (!first.first) continue;
+    std::int64_t last = -1, at = first.rank;
+    std::int32_t stage = 0;
+    std::set<std::int64_t> line;
+    while (at >= 0) {
+      std::set<std::int64_t> next = beside[at];
+      next.erase(last);
+      if (next.size() > 1 || !line.insert(at).second) return {};
+      if (const auto own = known.find(at); own != known.end()) {
+        const OpenRank& rank = ranks[own->second];
+        if (places[own->second].first >= 0 || rank.first != (stage == 0)) return {};
+        if (!rank.first && rank.before != last) return {};
+        places[own->second] = {stage, replica};
+        ++placed;
+      }
+      ++stage;
+      last = at;
+      at = next.empty() ? -1 : *next.begin();
+    }
+    if (replica++ > 0 && length != line.size()) return {};
+    length = line.size();
+  }
+  return placed == ranks.size() && length > 1 ? places : std::vector<Place>();
+}
+
+/// True if the ranks of each pipeline follow each other at equal distances, as far as they are stated.
+bool areEven(const std::vector<OpenRank>& ranks, const std::vector<Place>& places) {
+  std::map<Place, std::int64_t> rankOf;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].rank < 0) return true;
+    rankOf[places[i]] = ranks[i].rank;
+  }
+  std::set<std::int64_t> distances;
+  for (const auto& [place, rank] : rankOf)
+    if (const auto next = rankOf.find({place.first + 1, place.second}); next != rankOf.end())
+      distances.insert(next->second - rank);
+  return distances.size() <= 1;
+}
+
 /// Places by the order of the ranks; nothing if they form no pipelines.
 std::vector<Place> placesByOrder(const std::vector<OpenRank>& ranks, bool messages) {
   const std::size_t count = ranks.size();
@@ -130,22 +202,37 @@ std::vector<Place> placesByOrder(const std::vector<OpenRank>& ranks, bool messag
 
 }  // namespace
 
-std::int64_t inferStages(RecordedEvents& events, const PassesOfDevice& byDevice) {
+StagesInferred inferStages(RecordedEvents& events, const PassesOfDevice& byDevice) {
   // The call that posts a receive ends long before the message arrives.
-  const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(events.receives, false));
+  std::vector<RecordedPass> receives;
+  for (const RecordedPass& side : events.receives)
+    if (const auto own = byDevice.find(side.device); own != byDevice.end() && isOpen(own->second))
+      receives.push_back(side);
+  const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(std::move(receives), false));
   std::vector<Place> places = placesByPeers(ranks);
-  if (places.empty()) places = placesByOrder(ranks, !events.receives.empty());
-  if (places.empty()) return 0;
+  const bool lacks = lacksPeers(ranks);
+  if (events.leavesOutMessages()) {
+    places.clear();  // Nobody knows which ranks come first.
+  } else if (places.empty() && lacks) {
+    places = placesInLines(ranks);
+  } else if (places.empty()) {
+    places = placesByOrder(ranks, !events.receives.empty());
+    if (!places.empty() && !areEven(ranks, places)) places.clear();
+  }
+  StagesInferred inferred;
+  if (places.empty()) {
+    for (const OpenRank& rank : ranks) inferred.unplaced += lacks ? rank.computations : 0;
+    return inferred;
+  }
   std::map<DeviceId, Place> placeOf;
   for (std::size_t i = 0; i < ranks.size(); ++i) placeOf[ranks[i].device] = places[i];
-  std::int64_t inferred = 0;
   for (auto* list : {&events.passes, &events.sends, &events.receives}) {
     for (RecordedPass& pass : *list) {
       const auto place = placeOf.find(pass.device);
       if (place == placeOf.end() || pass.stage >= 0) continue;
       pass.stage = place->second.first;
       if (pass.replica.empty()) pass.replica = std::to_string(place->second.second);
-      inferred += list == &events.passes && model::isComputePass(pass.pass) ? 1 : 0;
+      inferred.placed += list == &events.passes && model::isComputePass(pass.pass) ? 1 : 0;
     }
   }
   return inferred;

@@ -4,8 +4,17 @@
 
 namespace pipescope::importing {
 
-std::vector<std::vector<CollectiveMember>> KernelCollectives::take() {
-  std::vector<std::vector<CollectiveMember>> collectives;
+void KernelCollectives::add(const std::string& group, const CollectiveMember& member) {
+  constexpr std::size_t kMostMembers = 2'000'000;
+  if (++count_ > kMostMembers) {
+    members_.clear();
+  } else {
+    members_[group][member.device].push_back(member);
+  }
+}
+
+void KernelCollectives::take(const std::function<void(const std::vector<CollectiveMember>&)>& visit) {
+  std::vector<CollectiveMember> collective;
   for (auto& [group, devices] : members_) {
     const std::size_t count = devices.begin()->second.size();
     const bool equal =
@@ -13,13 +22,13 @@ std::vector<std::vector<CollectiveMember>> KernelCollectives::take() {
     if (devices.size() < 2 || !equal) continue;
     for (auto& [device, own] : devices) std::ranges::stable_sort(own, {}, &CollectiveMember::start);
     for (std::size_t n = 0; n < count; ++n) {
-      auto& collective = collectives.emplace_back();
+      collective.clear();
       for (const auto& [device, own] : devices) collective.push_back(own[n]);
       std::ranges::stable_sort(collective, {}, &CollectiveMember::start);
+      visit(collective);
     }
   }
   members_.clear();
-  return collectives;
 }
 
 }  // namespace pipescope::importing

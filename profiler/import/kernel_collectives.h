@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,17 +18,17 @@ struct CollectiveMember {
 /// state their process group, so that their members are known.
 class KernelCollectives {
  public:
-  /// `group` is the same for all collectives of a process group that do the same.
-  void add(const std::string& group, const CollectiveMember& member) {
-    members_[group][member.device].push_back(member);
-  }
-  /// The members of each collective, in the order of their starts. The n-th collective of a group is the n-th
-  /// one on each of its ranks; a group of which a rank lacks some is left out, and so is one of which only
-  /// one rank is known. Takes what was added.
-  std::vector<std::vector<CollectiveMember>> take();
+  /// `group` is the same for all collectives of a process group that do the same. If there are very many
+  /// members, none are kept: a trace may be larger than memory.
+  void add(const std::string& group, const CollectiveMember& member);
+  /// Visits the members of each collective, in the order of their starts. The n-th collective of a group is
+  /// the n-th one on each of its ranks; a group of which a rank lacks some is left out, and so is one of
+  /// which only one rank is known. Takes what was added.
+  void take(const std::function<void(const std::vector<CollectiveMember>&)>& visit);
 
  private:
   std::map<std::string, std::map<model::DeviceId, std::vector<CollectiveMember>>> members_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace pipescope::importing

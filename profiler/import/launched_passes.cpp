@@ -12,7 +12,7 @@ constexpr std::size_t kMostHeldLaunches = 1 << 19;
 }  // namespace
 
 bool LaunchedPasses::holds(const TraceEvent& event) const {
-  return trace_.statesCorrelations() && !trace_.isOwnExport() && !trace_.isAccelerator(event.process);
+  return trace_.statesCorrelations() && !trace_.isOwnExport() && !trace_.isOnAccelerator(event);
 }
 
 void LaunchedPasses::hold(RecordedPass pass, const TraceEvent& event) {
@@ -22,7 +22,7 @@ void LaunchedPasses::hold(RecordedPass pass, const TraceEvent& event) {
 void LaunchedPasses::add(const TraceEvent& event, bool communicates, const RecordedPass& slice) {
   const ArgumentValue* correlation = event.find(Argument::correlation);
   if (tooMany_ || correlation == nullptr || correlation->text || correlation->value <= 0) return;
-  if (!trace_.isAccelerator(event.process)) {
+  if (!trace_.isOnAccelerator(event)) {
     launches_.push_back({correlation->value, event.process.value, event.thread.value, slice.start});
   } else if (!communicates) {
     kernels_.push_back(
@@ -78,12 +78,16 @@ std::vector<std::vector<const LaunchedPasses::Kernel*>> LaunchedPasses::kernelsO
 
 std::vector<RecordedPass> LaunchedPasses::take() {
   std::vector<RecordedPass> passes;
+  if (tooMany_) unrelated_ = static_cast<std::int64_t>(held_.size());
   if (tooMany_ || held_.empty()) return passes;
   const std::vector<std::vector<const Kernel*>> kernels = kernelsOfPasses();
   for (std::size_t i = 0; i < held_.size(); ++i) {
     RecordedPass pass = std::move(held_[i].pass);
-    // Something of the host that only looks like a pass, such as a function of the same name.
-    if (kernels[i].empty() && pass.stage < 0) continue;
+    // Without a stage it may be a function that is called like a pass.
+    if (kernels[i].empty()) {
+      unrelated_ += pass.stage >= 0 ? 1 : 0;
+      continue;
+    }
     std::map<model::DeviceId, base::Ticks> work;
     for (const Kernel* kernel : kernels[i]) work[kernel->device] += kernel->end - kernel->start;
     const auto most = std::max_element(work.begin(), work.end(),

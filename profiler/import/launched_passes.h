@@ -21,10 +21,12 @@ class LaunchedPasses {
   /// collective.
   void add(const TraceEvent& event, bool communicates, const RecordedPass& slice);
   /// The passes that were held. Those with kernels have the accelerator that did most of their work, and last
-  /// from the beginning of the first kernel to the end of the last one. Without kernels they stay as they
-  /// are if they state their stage, and are left out otherwise. Empty if the trace has more launches than the
-  /// importer keeps: the passes' times are not known then.
+  /// from the beginning of the first kernel to the end of the last one. Those without kernels are left out,
+  /// as the host's time says nothing about them. Empty if the trace has more launches than the importer
+  /// keeps.
   std::vector<RecordedPass> take();
+  /// How many passes that state their stage, or all, were left out. Valid after take().
+  std::int64_t unrelated() const { return unrelated_; }
 
  private:
   struct Launch {
@@ -48,6 +50,7 @@ class LaunchedPasses {
   std::vector<Launch> launches_;
   std::vector<Kernel> kernels_;
   bool tooMany_ = false;
+  std::int64_t unrelated_ = 0;
 };
 
 }  // namespace pipescope::importing

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace pipescope::importing {
 namespace {
@@ -23,11 +25,6 @@ bool isTransfer(const RecordedPass& slice) {
   return colon != std::string::npos && colon + 1 < name.size() && name[colon + 1] != ':' &&
          name[colon + 1] != ' ' && !name.starts_with("PP:");
 }
-
-struct Side {
-  RecordedPass row;
-  bool several = false;  ///< of several slices
-};
 
 /// True if slices state that they are of different messages.
 bool differ(const RecordedPass& one, const RecordedPass& other) {
@@ -53,37 +50,58 @@ bool belongs(const RecordedPass& slice, const RecordedPass& whole, Ticks callsEn
   return (slice.queue < 0 ? slice.start : slice.end) <= callsEnd && !differ(whole, slice);
 }
 
+/// Sorts in place: there may be a million rows, and each is large.
+template <class Less>
+void sortInPlace(std::vector<RecordedPass>& rows, Less less) {
+  std::vector<std::size_t> from(rows.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::stable_sort(from.begin(), from.end(),
+                   [&](std::size_t a, std::size_t b) { return less(rows[a], rows[b]); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (from[i] == i) continue;
+    RecordedPass first = std::move(rows[i]);
+    std::size_t at = i;
+    while (from[at] != i) {
+      rows[at] = std::move(rows[from[at]]);
+      at = std::exchange(from[at], at);
+    }
+    rows[at] = std::move(first);
+    from[at] = at;
+  }
+}
+
 /// Joins the slices of each message into the outermost one. Queues of an accelerator have messages of their
 /// own. A send ends with its call, because the worker goes on while the backend transfers; a receive ends
 /// with the transfer.
-std::vector<Side> joinSlices(std::vector<RecordedPass> slices, bool sends) {
-  std::stable_sort(slices.begin(), slices.end(), [](const RecordedPass& a, const RecordedPass& b) {
+void joinSlices(std::vector<RecordedPass>& slices, bool sends) {
+  sortInPlace(slices, [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.device, a.queue, a.start, b.end) < std::tie(b.device, b.queue, b.start, a.end);
   });
-  std::vector<Side> sides;
-  Ticks callsEnd(INT64_MIN);  // of the calls that the last side consists of
-  bool transfers = false;     // the last side has a slice of a backend
+  std::size_t count = 0;      // of messages so far: they stand where the first slices were
+  Ticks callsEnd(INT64_MIN);  // of the calls that the last one consists of
+  bool transfers = false;     // the last one has a slice of a backend
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice);
     // In whole microseconds, the first slice of the backend may begin behind the call that makes it.
     const Ticks rounding = transfer && !transfers ? kTimeResolution : Ticks(0);
-    if (!sides.empty() && belongs(slice, sides.back().row, callsEnd + rounding)) {
-      Side& whole = sides.back();
+    if (count > 0 && belongs(slice, slices[count - 1], callsEnd + rounding)) {
+      RecordedPass& whole = slices[count - 1];
       whole.several = true;
       transfers = transfers || transfer;
-      if (!sends || !transfer) whole.row.end = std::max(whole.row.end, slice.end);
-      addFacts(slice, whole.row);
+      if (!sends || !transfer) whole.end = std::max(whole.end, slice.end);
+      addFacts(slice, whole);
       if (!transfer) callsEnd = std::max(callsEnd, slice.end);
       continue;
     }
     callsEnd = transfer ? Ticks(INT64_MIN) : slice.end;
     transfers = transfer;
-    sides.push_back({std::move(slice), false});
+    if (&slices[count] != &slice) slices[count] = std::move(slice);
+    slices[count++].several = false;
   }
-  std::stable_sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
-    return std::tie(a.row.device, a.row.start) < std::tie(b.row.device, b.row.start);
+  slices.resize(count);
+  sortInPlace(slices, [](const RecordedPass& a, const RecordedPass& b) {
+    return std::tie(a.device, a.start) < std::tie(b.device, b.start);
   });
-  return sides;
 }
 
 bool isComplete(const RecordedPass& side) {
@@ -93,12 +111,11 @@ bool isComplete(const RecordedPass& side) {
 /// The messages of one device in one direction, with the passes that they may belong to.
 struct Direction {
   bool sends = false;
-  std::vector<Side*> sides;         // in the order of their starts
-  std::vector<RecordedPass*> all;   // computations of the device, in the order of their starts
-  std::vector<std::size_t> passes;  // indices of those that have such a message
+  std::vector<RecordedPass*> sides;  // in the order of their starts
+  std::vector<RecordedPass*> all;    // computations of the device, in the order of their starts
+  std::vector<std::size_t> passes;   // indices of those that have such a message
 
-  bool fits(const Side& side, const RecordedPass& pass) const {
-    const RecordedPass& row = side.row;
+  bool fits(const RecordedPass& row, const RecordedPass& pass) const {
     if (row.statesPass && row.pass != pass.pass) return false;
     if (sends)
       return row.start + kTimeResolution >= pass.end || (row.start >= pass.start && row.end <= pass.end);
@@ -113,9 +130,9 @@ struct Direction {
       byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
     std::set<std::size_t> taken;
     std::int64_t inferred = 0;
-    std::vector<Side*> open;
-    for (Side* side : sides) {
-      const RecordedPass& row = side->row;
+    std::vector<RecordedPass*> open;
+    for (RecordedPass* side : sides) {
+      const RecordedPass& row = *side;
       std::optional<std::size_t> nearest;
       const auto own = byMicroBatch.find({row.microBatch, row.pass});
       if (row.microBatch >= 0 && row.statesPass && own != byMicroBatch.end()) {
@@ -163,10 +180,10 @@ struct Direction {
     const RecordedPass& pass = *all[index];
     const Ticks before = index == 0 ? Ticks(INT64_MIN) : all[index - 1]->start;
     const Ticks after = index + 1 == all.size() ? Ticks(INT64_MAX) : all[index + 1]->end;
-    while (from < sides.size() && sides[from]->row.end <= before) ++from;
+    while (from < sides.size() && sides[from]->end <= before) ++from;
     std::size_t found = sides.size();
     for (std::size_t i = from; i < sides.size(); ++i) {
-      const RecordedPass& row = sides[i]->row;
+      const RecordedPass& row = *sides[i];
       if (row.start >= after) break;
       if (row.end <= before || !fits(*sides[i], pass)) continue;
       found = i;
@@ -175,8 +192,7 @@ struct Direction {
     return found;
   }
 
-  void take(Side& side, RecordedPass& pass) const {
-    RecordedPass& row = side.row;
+  void take(RecordedPass& row, RecordedPass& pass) const {
     row.pass = pass.pass;
     row.statesPass = true;
     row.stage = pass.stage;
@@ -207,10 +223,14 @@ std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stage
 /// them go. Messages between ranks that are neighbours both ways, as in a ring of two, stay open.
 class DirectionsByPeer {
  public:
-  explicit DirectionsByPeer(const std::vector<RecordedPass>& passes) {
-    for (const RecordedPass& pass : passes)
-      if (model::isComputePass(pass.pass) && pass.stage >= 0 && pass.rank >= 0)
-        stagesOf_[pass.rank].insert(pass.stage);
+  explicit DirectionsByPeer(const RecordedEvents& events) {
+    for (const RecordedPass& pass : events.passes) {
+      if (!model::isComputePass(pass.pass) || pass.stage < 0 || pass.rank < 0) continue;
+      stagesOf_[pass.rank].insert(pass.stage);
+      stages_ = std::max(stages_, pass.stage + 1);
+      if (pass.pass == Pass::forward || pass.pass == Pass::backward) ++passesOf_[pass.rank];
+    }
+    placeMissing(events);
   }
 
   void state(std::vector<RecordedPass>& sides, bool sends) const {
@@ -223,7 +243,11 @@ class DirectionsByPeer {
     }
   }
 
+  std::int32_t stages() const { return stages_; }
+
  private:
+  using Counts = std::map<std::int64_t, std::int64_t>;  // messages by the rank of the other side
+
   /// True if a stage of `from` has its next stage on `to`.
   bool feeds(std::int64_t from, std::int64_t to) const {
     const auto own = stagesOf_.find(from), other = stagesOf_.find(to);
@@ -232,7 +256,61 @@ class DirectionsByPeer {
                                [&](std::int32_t stage) { return other->second.contains(stage + 1); });
   }
 
+  bool isMissing(std::int64_t rank) const { return rank >= 0 && !stagesOf_.contains(rank); }
+
+  /// Places the ranks whose traces are missing by their messages with ranks that compute one stage.
+  void placeMissing(const RecordedEvents& events) {
+    std::map<std::int64_t, Counts> messages;
+    for (const bool sends : {false, true}) {
+      std::vector<RecordedPass> unpaired;  // slices whose other side is missing
+      for (const RecordedPass& slice : sends ? events.sends : events.receives) {
+        const auto own = stagesOf_.find(slice.rank);
+        if (slice.peer < 0 || own == stagesOf_.end() || own->second.size() != 1) continue;
+        if (isMissing(slice.peer)) {
+          unpaired.push_back(slice);
+        } else {
+          messages[slice.rank].try_emplace(slice.peer, 0);
+        }
+      }
+      for (const RecordedPass& side : joinedSlices(std::move(unpaired), sends))
+        ++messages[side.rank][side.peer];
+    }
+    std::map<std::int64_t, std::set<std::int32_t>> places;
+    for (const auto& [rank, counts] : messages) {
+      const auto place = placeBeside(rank, counts);
+      if (!place) continue;
+      stages_ = std::max(stages_, place->second + 1);
+      if (place->first >= 0) places[place->first].insert(place->second);
+    }
+    for (auto& [rank, stages] : places)
+      if (stages.size() == 1) stagesOf_[rank] = std::move(stages);
+  }
+
+  /// The missing rank that exchanges messages with a rank, and its stage; rank −1 if it is one of two. A
+  /// neighbour takes or sends a message for nearly every pass.
+  std::optional<std::pair<std::int64_t, std::int32_t>> placeBeside(std::int64_t rank,
+                                                                   const Counts& counts) const {
+    constexpr double kLeastShare = 0.9, kMostShare = 1.1;
+    const std::int32_t stage = *stagesOf_.at(rank).begin();
+    const auto passes = passesOf_.find(rank);
+    if (passes == passesOf_.end()) return std::nullopt;
+    bool before = stage == 0, behind = false;  // the neighbours are known
+    std::vector<std::int64_t> missing;
+    for (const auto& [peer, count] : counts) {
+      before = before || feeds(peer, rank);
+      behind = behind || feeds(rank, peer);
+      const double share = static_cast<double>(count) / static_cast<double>(passes->second);
+      if (isMissing(peer) && share >= kLeastShare && share <= kMostShare) missing.push_back(peer);
+    }
+    const std::size_t open = (before ? 0 : 1) + (behind ? 0 : 1);
+    if (missing.empty() || missing.size() > open) return std::nullopt;
+    if (missing.size() == 2) return std::pair(std::int64_t{-1}, stage + 1);
+    return std::pair(missing.front(), before ? stage + 1 : stage - 1);
+  }
+
   std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // by rank
+  Counts passesOf_;                                          // forward and backward passes of each rank
+  std::int32_t stages_ = 0;
 };
 
 class MessageFinder {
@@ -246,26 +324,26 @@ class MessageFinder {
       stages_ = std::max(stages_, pass.stage + 1);
       steps_ = steps_ || pass.step.has_value();
     }
+    stages_ = std::max(stages_, events.stages);
     for (auto& [device, list] : computations_)
       std::stable_sort(list.begin(), list.end(),
                        [](const auto* a, const auto* b) { return a->start < b->start; });
   }
 
-  std::int64_t find(std::vector<RecordedPass>& slices, bool sends) {
-    std::vector<Side> sides = joinSlices(std::move(slices), sends);
-    slices.clear();
+  std::int64_t find(std::vector<RecordedPass>& sides, bool sends) {
+    joinSlices(sides, sends);
     // Of a device: messages of any pass, of forward and of backward passes.
     std::map<std::pair<DeviceId, std::optional<Pass>>, Direction> directions;
     std::map<DeviceId, std::set<const RecordedPass*>> stated;
-    for (Side& side : sides) {
+    for (RecordedPass& side : sides) {
       // Transfers of our own exports state their micro-batch if they have one.
-      if (!side.row.statesPosting && side.row.microBatch < 0) continue;
-      if (!isComplete(side.row) || (steps_ && !side.row.step)) {
-        const auto pass = side.row.statesPass ? std::optional(side.row.pass) : std::nullopt;
-        directions[{side.row.device, pass}].sides.push_back(&side);
-      } else if (const auto pass = byKey_.find(keyOf(side.row)); pass != byKey_.end()) {
-        stated[side.row.device].insert(pass->second);
-        if (side.several) Direction{sends, {}, {}, {}}.shorten(side.row, *pass->second);
+      if (!side.statesPosting && side.microBatch < 0) continue;
+      if (!isComplete(side) || (steps_ && !side.step)) {
+        const auto pass = side.statesPass ? std::optional(side.pass) : std::nullopt;
+        directions[{side.device, pass}].sides.push_back(&side);
+      } else if (const auto pass = byKey_.find(keyOf(side)); pass != byKey_.end()) {
+        stated[side.device].insert(pass->second);
+        if (side.several) Direction{sends, {}, {}, {}}.shorten(side, *pass->second);
       }
     }
     std::int64_t assigned = 0;
@@ -281,7 +359,6 @@ class MessageFinder {
       }
       assigned += direction.assign();
     }
-    for (Side& side : sides) slices.push_back(std::move(side.row));
     return assigned;
   }
 
@@ -301,13 +378,13 @@ class MessageFinder {
 }  // namespace
 
 std::vector<RecordedPass> joinedSlices(std::vector<RecordedPass> slices, bool sends) {
-  std::vector<RecordedPass> joined;
-  for (Side& side : joinSlices(std::move(slices), sends)) joined.push_back(std::move(side.row));
-  return joined;
+  joinSlices(slices, sends);
+  return slices;
 }
 
 std::int64_t inferMessages(RecordedEvents& events) {
-  const DirectionsByPeer directions(events.passes);
+  const DirectionsByPeer directions(events);
+  events.stages = directions.stages();
   directions.state(events.receives, false);
   directions.state(events.sends, true);
   MessageFinder finder(events);
@@ -318,21 +395,32 @@ std::int64_t inferMessages(RecordedEvents& events) {
 
 std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<RecordedPass>& sends,
                                                               const std::vector<RecordedPass>& receives) {
+  const auto pointersTo = [](const std::vector<RecordedPass>& rows) {
+    std::vector<const RecordedPass*> pointers;
+    pointers.reserve(rows.size());
+    for (const RecordedPass& row : rows) pointers.push_back(&row);
+    return pointers;
+  };
+  return pairMessages(pointersTo(sends), pointersTo(receives));
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> pairMessages(
+    const std::vector<const RecordedPass*>& sends, const std::vector<const RecordedPass*>& receives) {
   using Key = std::tuple<std::string, std::int64_t, std::int32_t, std::int32_t, Pass>;
   using Ranks = std::tuple<std::int64_t, std::int64_t>;  // from, to
   std::map<Key, std::size_t> byPass;
   std::map<Ranks, std::vector<std::size_t>> byRanks;
   // Both slices of a transfer in our own exports have its times.
   std::map<std::tuple<Pass, Ticks, Ticks>, std::vector<std::size_t>> byTimes;
-  const auto byStart = [](const std::vector<RecordedPass>& sides) {
+  const auto byStart = [](const std::vector<const RecordedPass*>& sides) {
     std::vector<std::size_t> order(sides.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return sides[a].start < sides[b].start; });
+                     [&](std::size_t a, std::size_t b) { return sides[a]->start < sides[b]->start; });
     return order;
   };
   for (const std::size_t i : byStart(sends)) {
-    const RecordedPass& send = sends[i];
+    const RecordedPass& send = *sends[i];
     if (isComplete(send))
       byPass[{send.replica, send.step.value_or(-1), send.microBatch, send.stage, send.pass}] = i;
     if (send.rank >= 0 && send.peer >= 0) byRanks[{send.rank, send.peer}].push_back(i);
@@ -342,7 +430,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pairMessages(const std::vector<
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   std::map<Ranks, std::size_t> received;
   for (const std::size_t i : byStart(receives)) {
-    const RecordedPass& receive = receives[i];
+    const RecordedPass& receive = *receives[i];
     if (receive.rank >= 0 && receive.peer >= 0) {
       const Ranks ranks(receive.peer, receive.rank);
       const std::size_t number = received[ranks]++;

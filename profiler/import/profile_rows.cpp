@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <regex>
 #include <tuple>
 
 #include "profiler/base/version.h"
@@ -48,6 +49,7 @@ struct ProfileRows::TraceRows {
         clock(zero),
         rules(all.rules_, of.tables),
         filter(of),
+        engines(of),
         backwardKernels(of),
         launched(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
@@ -55,6 +57,20 @@ struct ProfileRows::TraceRows {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
     for (ProcessId id(0); id.value < count; ++id.value)
       if (trace.isAccelerator(id)) accelerators.push_back(id);
+    findNpu();
+  }
+
+  /// Ascend's profiler shows the collectives of a device as a process beside it. A trace is of one rank,
+  /// which has one device.
+  void findNpu() {
+    static const std::regex kCollectives("(?:Communication ?)?\\(?HCCL\\)?|Communication");
+    std::vector<ProcessId> found;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value) {
+      const std::string& name = trace.tables.processes[id].name;
+      if (name.starts_with("Ascend Hardware")) found.push_back(id);
+      if (std::regex_match(name, kCollectives)) collectivesOfNpu.push_back(id);
+    }
+    if (found.size() == 1) npu = found.front();
   }
 
   ProfileRows& rows;
@@ -76,6 +92,7 @@ struct ProfileRows::TraceRows {
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
   PassFilter filter;
+  EngineWork engines;
   BackwardKernels backwardKernels;
   LaunchedPasses launched;
   FlowPairs flows;
@@ -84,6 +101,8 @@ struct ProfileRows::TraceRows {
   EventSorter flowEnds;
   /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
   std::vector<ProcessId> accelerators;
+  std::optional<ProcessId> npu;
+  std::vector<ProcessId> collectivesOfNpu;
   std::vector<RecordedStep> steps;
 
   record::Recorder& recorder() { return rows.recorder_; }
@@ -91,22 +110,13 @@ struct ProfileRows::TraceRows {
   Ticks ticks(std::int64_t time) const { return Ticks(clock.common(time)); }
 
   model::DeviceId addDevice(const std::string& name, const std::string& kind) {
-    model::Device device;
-    device.kind = kind;
-    device.name = name;
-    device.ticksPerSecond = kTicksPerSecond;
-    device.unitName = "engine";
-    ++rows.devices_;
-    const model::DeviceId id = recorder().add(device);
-    // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
-    rows.passes_.setLane(id, recorder().add(model::Lane{
-                                 {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
-    return id;
+    return rows.addDevice(name, kind, clock.group);
   }
 
   /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
   /// accelerators, and name them after these.
   ProcessId ownerOf(ProcessId id) const {
+    if (npu && std::ranges::find(collectivesOfNpu, id) != collectivesOfNpu.end()) return *npu;
     if (trace.isAccelerator(id) || accelerators.empty()) return id;
     if (accelerators.size() == 1) return accelerators.front();
     for (const ProcessId accelerator : accelerators)
@@ -172,6 +182,8 @@ struct ProfileRows::TraceRows {
     LaneRows lane;
     lane.device = device;
     lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
+    if (host && meaning.lane.empty())
+      rows.passes_.places().threads[lane.lane] = thread.name.empty() ? "thread " + thread.key : thread.name;
     return lanes.emplace(key, std::move(lane)).first->second;
   }
 
@@ -319,6 +331,7 @@ struct ProfileRows::TraceRows {
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
     PIPESCOPE_TRY(flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
+    engines.add(meaning, device);
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
@@ -449,6 +462,23 @@ struct ProfileRows::TraceRows {
   }
 };
 
+model::DeviceId ProfileRows::addDevice(const std::string& name, const std::string& kind,
+                                       std::size_t clockGroup) {
+  model::Device device;
+  device.kind = kind;
+  device.name = name;
+  device.ticksPerSecond = kTicksPerSecond;
+  device.unitName = "engine";
+  ++devices_;
+  const model::DeviceId id = recorder_.add(device);
+  // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
+  passes_.setLane(id, recorder_.add(model::Lane{
+                          {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
+  passes_.setClockGroup(id, clockGroup);
+  passes_.places().devices[id] = name;
+  return id;
+}
+
 base::Status ProfileRows::TraceRows::pairFlows() {
   PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
     const auto level = static_cast<std::size_t>(end.process.value);
@@ -467,7 +497,12 @@ base::Status ProfileRows::TraceRows::pairFlows() {
 base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
                               base::Executor* executor, base::Progress& progress) {
   TraceRows rows(*this, trace, devicePrefix, clock);
+  if (const auto ranks = trace.ranksOfRun()) {
+    ++ranks_;
+    ranksOfRun_ = std::max(ranksOfRun_, *ranks);
+  }
   rows.addIdleDevices();
+  const std::size_t firstPass = passes_.passes().size();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -484,7 +519,9 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   rows.addSteps();
+  launchesOnly_ += rows.engines.leaveOutHosts(passes_.passes(), firstPass);
   for (RecordedPass& pass : rows.launched.take()) passes_.add(std::move(pass));
+  launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);
   return rows.pairFlows();
@@ -495,6 +532,11 @@ void ProfileRows::addInferred() {
     recorder_.add(model::Diagnostic{model::Severity::info, "inferred", std::move(text), {}, {}});
   };
   const PassCoverage& coverage = passes_.coverage();
+  if (launchesOnly_ > 0)
+    note(fmt::format(
+        "{} passes are marked on a host whose times are those of launches, and the trace does not tell which "
+        "kernels of an accelerator they launch (args.correlation), so they are left out.",
+        launchesOnly_));
   if (coverage.proposedPasses > 0)
     note(fmt::format(
         "No rule recognises passes, so {} passes and their stages are proposed from the sends and "
@@ -506,6 +548,14 @@ void ProfileRows::addInferred() {
         fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
                     "order of the ranks, because the trace does not state them.",
                     coverage.inferredStages));
+  if (coverage.unplacedPasses > 0)
+    note(
+        fmt::format("The stages of {} passes are not known, because the trace does not state them and the "
+                    "traces of ranks "
+                    "that exchange messages with the recorded ones are missing: import the traces of all "
+                    "ranks of a replica "
+                    "together, or state the stages with --rules.",
+                    coverage.unplacedPasses));
   if (coverage.inferredChunks > 0)
     note(fmt::format(
         "The chunks of the model of {} passes are inferred from the numbers of passes and messages, because "
@@ -517,6 +567,12 @@ void ProfileRows::addInferred() {
                     "the mean lengths "
                     "that these passes have alone, which is inferred.",
                     coverage.dividedPasses));
+  if (coverage.leftOutMessages > 0)
+    note(
+        fmt::format("The traces hold {} sends and receives, which are too many to relate them to passes: "
+                    "waits are told by the "
+                    "ends of passes alone. Import fewer ranks with --ranks, or a shorter trace.",
+                    coverage.leftOutMessages));
   if (coverage.inferredMessages > 0)
     note(fmt::format(
         "The passes of {} sends and receives are inferred from the passes before and behind them, "
@@ -524,8 +580,11 @@ void ProfileRows::addInferred() {
         coverage.inferredMessages));
 }
 
-void ProfileRows::end(const std::string& source, Picoseconds zero) {
-  passes_.write(recorder_);
+base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
+  passes_.splitThreads([&](const std::string& name, model::DeviceId process) {
+    return addDevice(name, "process", passes_.clockGroupOf(process));
+  });
+  PIPESCOPE_TRY(passes_.write(recorder_));
   addInferred();
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
@@ -534,6 +593,8 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
   const std::pair<const char*, std::int64_t> counts[] = {
       {"coverage_slices", slices_},
       {"coverage_recognised_slices", recognised_},
+      {"coverage_ranks", ranks_},
+      {"coverage_ranks_of_run", ranksOfRun_},
       {"coverage_messages", coverage.messages},
       {"coverage_paired_messages", coverage.pairedMessages},
       {"coverage_inferred_messages", coverage.inferredMessages},
@@ -549,6 +610,7 @@ void ProfileRows::end(const std::string& source, Picoseconds zero) {
   run.name = "trace";
   run.end = last_;
   recorder_.add(run);
+  return {};
 }
 
 }  // namespace pipescope::importing

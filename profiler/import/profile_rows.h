@@ -26,13 +26,14 @@ class ProfileRows {
                    base::Executor* executor, base::Progress& progress);
   /// Writes what is known only after the last trace. `source` names the traces for people.
   /// `zero` is the time that became 0, in the clock of the first trace.
-  void end(const std::string& source, Picoseconds zero);
+  base::Status end(const std::string& source, Picoseconds zero);
 
   std::int64_t slices() const { return slices_; }
 
  private:
   struct TraceRows;
   void addInferred();
+  model::DeviceId addDevice(const std::string& name, const std::string& kind, std::size_t clockGroup);
 
   record::Recorder& recorder_;
   const Rules& rules_;
@@ -42,6 +43,8 @@ class ProfileRows {
   using StatedWork = std::tuple<std::int32_t, model::Pass, std::int64_t, std::int64_t>;
   std::map<StatedWork, model::OperatorId> works_;
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
+  std::int64_t launchesOnly_ = 0;            // passes whose work on an accelerator is not known
+  std::int64_t ranks_ = 0, ranksOfRun_ = 0;  // traces that state how many ranks ran, and how many these were
   base::Ticks last_;
 };
 

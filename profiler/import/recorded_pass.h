@@ -33,6 +33,7 @@ struct RecordedPass {
   bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
   /// Of a receive: false if it starts with the transfer. It is not known then since when the device waits.
   bool statesPosting = true;
+  bool several = false;  ///< of a message: several slices describe it
   /// An event can be several passes, one after the other, such as a forward and a backward pass that a
   /// runtime starts together. Each has the whole time until completePasses() divides it.
   std::int32_t part = 0, parts = 1;
@@ -88,6 +89,21 @@ struct RecordedEvents {
   std::vector<RecordedStep> steps;
   /// Operators that belong to a backward pass, as long as no pass is recognised.
   std::vector<RecordedStretch> backwardOperators;
+  static constexpr std::int64_t kMostMessages = 400'000;  ///< sides
+  /// Adds one side of a message. A trace may be larger than memory: if there are very many, none are kept,
+  /// because some of them would tell of wrong passes.
+  void addMessage(RecordedPass side, bool isSend) {
+    if (++messages > kMostMessages) {
+      std::vector<RecordedPass>().swap(sends);
+      std::vector<RecordedPass>().swap(receives);
+    } else {
+      (isSend ? sends : receives).push_back(std::move(side));
+    }
+  }
+  std::int64_t messages = 0;  ///< sides that were added
+  bool leavesOutMessages() const { return messages > 0 && sends.empty() && receives.empty(); }
+  /// Messages to ranks whose traces are missing tell that there are at least so many stages.
+  std::int32_t stages = 0;
 };
 
 }  // namespace pipescope::importing

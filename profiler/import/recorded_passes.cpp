@@ -61,6 +61,7 @@ void RecordedPasses::assignStages() {
     if (pass.stage >= 0) stagesOf[pass.device].insert(pass.stage);
     stages_ = std::max(stages_, pass.stage + 1);
   }
+  stages_ = std::max(stages_, events_.stages);
   for (RecordedPass& pass : passes_) {
     if (pass.placement >= 0) continue;  // Our own exports state that it belongs to none.
     const std::set<std::int32_t>& own = stagesOf[pass.device];
@@ -173,7 +174,7 @@ void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segme
   }
 }
 
-void RecordedPasses::writePlacements(record::Recorder& recorder) {
+base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
   const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -202,7 +203,9 @@ void RecordedPasses::writePlacements(record::Recorder& recorder) {
     placement.iteration = iterations_[i];
     placement.slot = pass.pipelineCycle;
     recorder.add(placement);
+    PIPESCOPE_TRY(recorder.commitIfDue(true));
   }
+  return {};
 }
 
 void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
@@ -212,11 +215,14 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     const bool towardsEnd = (side.pass == Pass::forward) == sending;
     return !side.statesPass || side.stage != (towardsEnd ? stages_ - 1 : 0);
   };
+  if (events_.leavesOutMessages()) coverage_.messages = coverage_.leftOutMessages = events_.messages;
+  std::vector<bool> paired(receives.size(), false);
   for (const RecordedPass& send : sends) coverage_.messages += counts(send, true) ? 1 : 0;
   for (const RecordedPass& receive : receives) coverage_.messages += counts(receive, false) ? 1 : 0;
   for (const auto& [from, to] : pairMessages(sends, receives)) {
     const RecordedPass &send = sends[from], &receive = receives[to];
     coverage_.pairedMessages += 2;
+    paired[to] = true;
     const Key consumer = keyOf(receive);
     inputs_.insert({consumer, {from, to}});
     Key key = consumer;
@@ -238,6 +244,11 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = receive.bytes;
     transfers.push_back(transfer);
   }
+  // Of the others only the receive is known, such as those from ranks whose traces are missing.
+  for (std::size_t i = 0; i < receives.size(); ++i)
+    if (const RecordedPass& side = receives[i];
+        !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))
+      inputs_.insert({keyOf(side), {std::nullopt, i}});
 }
 
 void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
@@ -328,12 +339,14 @@ std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
                            before == lastBefore_.end() ? std::nullopt : std::optional(before->second)});
   }
   const auto byDevice = occupyingPasses();
-  for (const std::vector<CollectiveMember>& members : kernelCollectives_.take()) {
+  kernelCollectives_.take([&](const std::vector<CollectiveMember>& members) {
     if (std::ranges::all_of(members, [&](const auto& member) { return isPartOfPass(member, byDevice); }))
-      continue;
+      return;
     const auto before = lastBefore(members, byDevice);
-    for (const auto& [device, start, end] : members) collectives.push_back({device, start, end, before});
-  }
+    // Without passes nothing waits.
+    for (const auto& [device, start, end] : members)
+      if (byDevice.contains(device)) collectives.push_back({device, start, end, before});
+  });
   std::ranges::stable_sort(collectives, {}, &RecordedCollective::start);
   return collectives;
 }
@@ -351,7 +364,7 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
       inputs[i].producer = producer->second;
     const auto message = inputs_.find(key);
     if (message == inputs_.end() || !occupies(pass)) continue;
-    inputs[i].send = message->second.first;
+    inputs[i].send = message->second.first;  // none: not known
     inputs[i].receive = message->second.second;
   }
   return inputs;
@@ -364,13 +377,17 @@ std::int64_t RecordedPasses::devicesWithStage() const {
   return static_cast<std::int64_t>(devices.size());
 }
 
-void RecordedPasses::writeTransfers(record::Recorder& recorder) {
+base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
   addCollectives(transfers);
   std::stable_sort(transfers.begin(), transfers.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
-  for (const model::Transfer& transfer : transfers) recorder.add(transfer);
+  for (const model::Transfer& transfer : transfers) {
+    recorder.add(transfer);
+    PIPESCOPE_TRY(recorder.commitIfDue(true));
+  }
+  return {};
 }
 
 void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
@@ -414,9 +431,10 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
   }
 }
 
-void RecordedPasses::write(record::Recorder& recorder) {
+base::Status RecordedPasses::write(record::Recorder& recorder) {
   const Inferred inferred = completePasses(events_);
   coverage_.inferredStages = inferred.stages;
+  coverage_.unplacedPasses = inferred.unplaced;
   coverage_.inferredMessages = inferred.messages;
   coverage_.proposedPasses = inferred.proposed;
   coverage_.inferredChunks = inferred.chunks;
@@ -434,13 +452,16 @@ void RecordedPasses::write(record::Recorder& recorder) {
   std::ranges::sort(statedSteps_, [](const StatedStep& a, const StatedStep& b) {
     return std::tie(a.placement, a.start, a.lane, a.ticks) < std::tie(b.placement, b.start, b.lane, b.ticks);
   });
-  writePlacements(recorder);
+  PIPESCOPE_TRY(writePlacements(recorder));
   indexPasses();
-  writeTransfers(recorder);
-  if (!statedWaits_.empty()) return writeStatedWaits(recorder);
-  writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
-                      takeCollectives(), passesOfInputs()},
-                     recorder);
+  PIPESCOPE_TRY(writeTransfers(recorder));
+  if (!statedWaits_.empty()) {
+    writeStatedWaits(recorder);
+    return {};
+  }
+  return writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
+                             takeCollectives(), passesOfInputs(), clockGroups_},
+                            recorder);
 }
 
 }  // namespace pipescope::importing

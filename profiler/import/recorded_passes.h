@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include "profiler/import/kernel_collectives.h"
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/recorded_waits.h"
+#include "profiler/import/thread_devices.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
@@ -17,8 +19,10 @@ namespace pipescope::importing {
 /// How many of the recognised messages and collectives found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
+  std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
+  std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
   std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
@@ -36,6 +40,7 @@ class RecordedPasses {
     }
     passes_.push_back(std::move(pass));
   }
+  std::vector<RecordedPass>& passes() { return passes_; }
   /// True if any computation of a stage was added.
   bool recognised() const { return recognised_; }
   /// Passes are proposed from these if none is recognised.
@@ -44,6 +49,14 @@ class RecordedPasses {
   }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
+  /// What devices, and the threads of hosts that lanes belong to, are called.
+  NamedPlaces& places() { return places_; }
+  /// Times of devices of different groups cannot be compared, because their clocks have nothing in common.
+  void setClockGroup(model::DeviceId device, std::size_t group) { clockGroups_[device] = group; }
+  std::size_t clockGroupOf(model::DeviceId device) const {
+    const auto group = clockGroups_.find(device);
+    return group == clockGroups_.end() ? 0 : group->second;
+  }
   /// Adds a step of a pass. False if there are so many that the caller shall write it beside the passes.
   bool add(model::DeviceId device, const StatedStep& step);
   void add(RecordedStep step) { events_.steps.push_back(step); }
@@ -51,16 +64,19 @@ class RecordedPasses {
   void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
-  void addMessage(RecordedPass side, bool sends) {
-    (sends ? events_.sends : events_.receives).push_back(std::move(side));
-  }
+  void addMessage(RecordedPass side, bool sends) { events_.addMessage(std::move(side), sends); }
   /// Adds a collective that is a kernel and no pass. Waits are for it, if it is not part of a pass.
   void addKernelCollective(const std::string& group, const CollectiveMember& member) {
     kernelCollectives_.add(group, member);
   }
 
   /// Writes all rows, the executable first. Its id is 0, also where nothing was recognised.
-  void write(record::Recorder& recorder);
+  base::Status write(record::Recorder& recorder);
+  /// Makes devices of threads (thread_devices.h). To be called once, before write().
+  void splitThreads(
+      const std::function<model::DeviceId(const std::string& name, model::DeviceId process)>& addDevice) {
+    importing::splitThreads(events_, places_, addDevice);
+  }
   /// Valid after write().
   const PassCoverage& coverage() const { return coverage_; }
   /// Number of devices that compute a stage. Valid after write().
@@ -78,10 +94,10 @@ class RecordedPasses {
   void assignStages();
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
-  void writePlacements(record::Recorder& recorder);
+  base::Status writePlacements(record::Recorder& recorder);
   void writeSteps(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) const;
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
-  void writeTransfers(record::Recorder& recorder);
+  base::Status writeTransfers(record::Recorder& recorder);
   void writeStatedWaits(record::Recorder& recorder) const;
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;
@@ -101,6 +117,8 @@ class RecordedPasses {
   std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
+  std::map<model::DeviceId, std::size_t> clockGroups_;
+  NamedPlaces places_;
   KernelCollectives kernelCollectives_;
   std::vector<StatedStep> statedSteps_;
   std::set<model::DeviceId> devicesWithSteps_;
@@ -108,8 +126,8 @@ class RecordedPasses {
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
   std::map<std::string, std::int32_t> replicaNumbers_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
-  /// The message that brings the input of a pass: indices of its send and its receive.
-  std::map<Key, std::pair<std::size_t, std::size_t>> inputs_;
+  /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
+  std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
   /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // of each pass

@@ -37,10 +37,11 @@ class WaitWriter {
     for (std::size_t i = 0; i < run.passes.size(); ++i) {
       const RecordedPass& pass = run.passes[i];
       if (!occupiesDevice(pass)) continue;
-      if (byDevice_.empty()) begin_ = pass.start;
+      const std::size_t group = groupOf(pass.device);
+      begins_.try_emplace(group, pass.start);
       byDevice_[pass.device].push_back(i);
       if (!model::isComputePass(pass.pass) || pass.microBatch < 0) continue;
-      const auto [last, isNew] = lastOf_.try_emplace(run.iterations[i], i);
+      const auto [last, isNew] = lastOf_.try_emplace({group, run.iterations[i]}, i);
       if (!isNew && pass.end > run.passes[last->second].end) last->second = i;
     }
     for (const RecordedCollective& collective : run.collectives)
@@ -59,8 +60,9 @@ class WaitWriter {
     }
   }
 
-  void write() {
-    for (const auto& [device, passes] : byDevice_) writeDevice(device, passes);
+  base::Status write() {
+    for (const auto& [device, passes] : byDevice_) PIPESCOPE_TRY(writeDevice(device, passes));
+    return {};
   }
 
  private:
@@ -70,7 +72,12 @@ class WaitWriter {
   };
   using Producer = std::optional<std::size_t>;
 
-  void writeDevice(DeviceId device, const std::vector<std::size_t>& passes) {
+  std::size_t groupOf(DeviceId device) const {
+    const auto group = run_.clockGroups.find(device);
+    return group == run_.clockGroups.end() ? 0 : group->second;
+  }
+
+  base::Status writeDevice(DeviceId device, const std::vector<std::size_t>& passes) {
     own_ = collectives_[device];
     ownSends_ = sends_[device];
     wait_ = {};
@@ -88,23 +95,26 @@ class WaitWriter {
       if (newIteration) from = addDrain(before, from, pass.start);
       wait_.iteration = run_.iterations[next];
       addGap(next, from, newIteration);
+      PIPESCOPE_TRY(recorder_.commitIfDue(true));
     }
     wait_.stage = run_.passes[passes.back()].stage;
     addDrain(passes.back(), std::max(busyUntil, run_.passes[passes.back()].end), Ticks(INT64_MAX));
+    return {};
   }
 
   /// Before its first pass a device waits for the pipeline to fill, since the first pass of the run.
   void addFirst(std::size_t first) {
     const RecordedPass& pass = run_.passes[first];
-    if (!run_.inputs[first].producer || pass.start <= begin_) return;
+    const Ticks begin = begins_.at(groupOf(pass.device));
+    if (!run_.inputs[first].producer || pass.start <= begin) return;
     wait_.stage = pass.stage;
     wait_.iteration = run_.iterations[first];
-    addGap(first, begin_, true);
+    addGap(first, begin, true);
   }
 
   /// Until the other devices end the last iteration, this device drains.
   Ticks addDrain(std::size_t before, Ticks from, Ticks to) {
-    const auto last = lastOf_.find(run_.iterations[before]);
+    const auto last = lastOf_.find({groupOf(wait_.device), run_.iterations[before]});
     if (last == lastOf_.end()) return from;
     const RecordedPass& pass = run_.passes[last->second];
     wait_.iteration = run_.iterations[before];
@@ -139,6 +149,13 @@ class WaitWriter {
     } else if (input.producer) {
       part(until(run_.passes[*input.producer].end), late, input.producer);
       part(to, WaitCause::exchange, input.producer);
+    } else if (input.receive) {
+      const RecordedPass& receive = run_.receives[*input.receive];
+      const Ticks posted = until(receive.start);
+      addOwnSends(from, posted, [&](Ticks start, Ticks end) { add(start, end, WaitCause::host, {}); });
+      from = posted;
+      part(until(receive.end), WaitCause::exchange, {});
+      part(to, WaitCause::host, {});
     } else {
       addOwnSends(from, to, [&](Ticks start, Ticks end) { add(start, end, WaitCause::host, {}); });
     }
@@ -204,11 +221,11 @@ class WaitWriter {
 
   const RecordedRun& run_;
   record::Recorder& recorder_;
-  Ticks begin_;                                            // of the first pass
   std::map<DeviceId, std::vector<std::size_t>> byDevice_;  // passes, in the order of their starts
   std::map<DeviceId, std::vector<const RecordedCollective*>> collectives_;
   std::map<DeviceId, std::vector<OwnSend>> sends_;
-  std::map<std::int32_t, std::size_t> lastOf_;  // the pass that ends an iteration
+  std::map<std::size_t, Ticks> begins_;  // of the first pass of each group of clocks
+  std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
   // Of the device whose waits are being written.
   std::span<const RecordedCollective* const> own_;
   std::span<const OwnSend> ownSends_;
@@ -217,8 +234,8 @@ class WaitWriter {
 
 }  // namespace
 
-void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder) {
-  WaitWriter(run, recorder).write();
+base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder) {
+  return WaitWriter(run, recorder).write();
 }
 
 }  // namespace pipescope::importing

@@ -30,6 +30,8 @@ struct RecordedRun {
   std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
   std::vector<RecordedCollective> collectives;
   std::vector<PassInput> inputs;  ///< of each pass
+  /// Devices whose times can be compared have the same group; 0 if none is stated.
+  std::map<model::DeviceId, std::size_t> clockGroups;
 };
 
 /// Writes the gaps between the passes of each device, with their causes. Of a gap before a pass whose input
@@ -42,10 +44,11 @@ struct RecordedRun {
 /// - from then until the receive is posted, the host does something else (host);
 /// - until the message is received, for the transfer (exchange), and until the pass begins, for the host
 ///   again.
-/// Without messages the end of the pass that makes the input divides the gap. Before its first pass a device
-/// waits since the first pass of the run. After its last pass of a training step it drains until the last
-/// pass of the step has ended. A gap during or before a collective waits for the rank that was last to begin
-/// it.
-void writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
+/// Without messages the end of the pass that makes the input divides the gap. If the trace of the sender is
+/// missing, the device waits from the receive's start to its end (exchange that names no device). Before its
+/// first pass a device waits since the first pass of the run. After its last pass of a training step it
+/// drains until the last pass of the step has ended. A gap during or before a collective waits for the rank
+/// that was last to begin it.
+base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
 
 }  // namespace pipescope::importing

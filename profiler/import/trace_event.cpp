@@ -9,6 +9,7 @@ struct ArgumentName {
 };
 constexpr ArgumentName kArgumentNames[] = {
     {"correlation", Argument::correlation},
+    {"correlationId", Argument::correlation},
     {"External id", Argument::externalId},
     {"external id", Argument::externalId},
     {"device", Argument::device},

@@ -166,18 +166,17 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
 base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules) {
   constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;
   RecordedEvents all;  // stages are inferred over all traces
-  const auto move = [](std::vector<RecordedPass>& from, std::vector<RecordedPass>& to, std::int64_t trace,
-                       std::int64_t first) {
+  const auto move = [](std::vector<RecordedPass>& from, std::int64_t trace, std::int64_t first, auto to) {
     for (RecordedPass& pass : from) {
       pass.device = model::DeviceId(trace * kMostProcesses + pass.device.value);
       pass.start = pass.start - base::Ticks(first);
       pass.end = pass.end - base::Ticks(first);
-      to.push_back(std::move(pass));
+      to(std::move(pass));
     }
+    std::vector<RecordedPass>().swap(from);
   };
   for (std::size_t t = 0; t < traces.size(); ++t) {
     PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
-    keepSomeCollectives(events.passes);
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)
@@ -186,9 +185,11 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
     for (const RecordedStretch& stretch : events.backwardOperators)
       all.backwardOperators.push_back({model::DeviceId(trace * kMostProcesses + stretch.device.value),
                                        stretch.start - base::Ticks(first), stretch.end - base::Ticks(first)});
-    move(events.passes, all.passes, trace, first);
-    move(events.sends, all.sends, trace, first);
-    move(events.receives, all.receives, trace, first);
+    move(events.passes, trace, first, [&](RecordedPass pass) { all.passes.push_back(std::move(pass)); });
+    if (events.leavesOutMessages()) all.messages += events.messages;
+    for (const bool sends : {true, false})
+      move(sends ? events.sends : events.receives, trace, first,
+           [&](RecordedPass side) { all.addMessage(std::move(side), sends); });
   }
   completePasses(all);
   std::vector<RecordedEvents> divided(traces.size());
@@ -212,8 +213,8 @@ Clocks alignedClocks(const Traces& traces, const ClockAlignment& alignment) {
   Clocks clocks;
   double drift = 0;
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    clocks.clocks.push_back(
-        {traces[i]->firstTime - (alignment.offsets[i] - earliest[alignment.groups[i]]), alignment.drifts[i]});
+    clocks.clocks.push_back({traces[i]->firstTime - (alignment.offsets[i] - earliest[alignment.groups[i]]),
+                             alignment.drifts[i], alignment.groups[i]});
     drift = std::max(drift, std::abs(alignment.drifts[i]));
   }
   clocks.finding = fmt::format(
@@ -280,6 +281,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
       alignment = std::move(joined);
   }
   const std::size_t groups = alignment.groupCount();
+  const std::vector<std::size_t> groupOf = alignment.groups;
   if (groups > 1) keepDatesOfGroups(offsets, alignment);
   if (alignment.contradictions >= contradictions) {
     absolute.finding = fmt::format(
@@ -290,6 +292,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
     return absolute;
   }
   Clocks aligned = alignedClocks(traces, alignment);
+  for (std::size_t i = 0; i < traces.size(); ++i) aligned.clocks[i].group = groupOf[i];
   aligned.finding = fmt::format(
       "By the dates that the traces state, {} passes or messages would arrive before they were sent. {}",
       contradictions, aligned.finding);
@@ -326,6 +329,7 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
         "The clocks of the traces cannot be aligned, because no passes of neighbouring stages, messages or "
         "collectives were recognised in all traces: name them with --rules, or use --clock first-event.");
   Clocks clocks = firstEvents(traces);
+  for (std::size_t i = 0; i < traces.size(); ++i) clocks.clocks[i].group = i;
   clocks.finding = "The clocks of the traces may have different zeros, so each trace begins at 0 here.";
   return clocks;
 }
@@ -390,7 +394,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   if (!clocks.finding.empty()) summary.findings.push_back(clocks.finding);
   for (const std::string& finding : summary.findings)
     recorder.add(model::Diagnostic{model::Severity::warning, "import", finding, {}, {}});
-  rows.end(source, zero);
+  PIPESCOPE_TRY(rows.end(source, zero));
   summary.files = static_cast<std::int64_t>(traces.size());
   summary.slices = rows.slices();
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));

@@ -62,6 +62,8 @@ TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   if (category == "gpu_user_annotation") return CategoryKind::annotation;
   if (category == "pass") return CategoryKind::pass;
   if (category == "cuda_sync") return CategoryKind::queueWait;
+  if (category == "cuda") return CategoryKind::converted;
+  if (category == "nvtx-kernel") return CategoryKind::projected;
   return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
 }
 
@@ -77,14 +79,23 @@ base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentVa
   if (categoryKinds_.size() < size) categoryKinds_.resize(size);
   CategoryKind& kind = categoryKinds_[category];
   if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(category));
-  if (kind == CategoryKind::annotation) annotations_.insert(NameId(event.name));
+  const bool converted = kind == CategoryKind::converted, projected = kind == CategoryKind::projected;
+  if (kind == CategoryKind::annotation || projected) annotations_.insert(NameId(event.name));
+  const auto process = static_cast<std::size_t>(event.process) + 1;
+  if (converted_.size() < process) converted_.resize(process);
+  Converted& of = converted_[ProcessId(event.process)];
+  of.kernels = of.kernels || converted;
+  const bool slice = event.kind == static_cast<std::uint8_t>(EventKind::complete) ||
+                     event.kind == static_cast<std::uint8_t>(EventKind::begin);
+  of.others = of.others || (slice && !converted && !projected);
   if (kind == CategoryKind::pass)
     ownExport_ = ownExport_ || (find(Argument::stage) != nullptr && find(Argument::microBatch) != nullptr &&
                                 find(Argument::step) != nullptr);
-  if (kind == CategoryKind::accelerator) noteWork(ThreadId(event.thread), NameId(event.name));
+  if (kind == CategoryKind::accelerator || converted) noteWork(ThreadId(event.thread), NameId(event.name));
   if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator ||
-      kind == CategoryKind::queueWait) {
-    markAccelerator(ProcessId(event.process));
+      kind == CategoryKind::queueWait || converted) {
+    if (!converted) markAccelerator(ProcessId(event.process));
+    holdsAccelerators_ = true;
     const ArgumentValue* correlation = correlated_ ? nullptr : find(Argument::correlation);
     correlated_ = correlated_ || (correlation != nullptr && !correlation->text && correlation->value > 0);
   }
@@ -107,19 +118,35 @@ void TraceData::noteWork(ThreadId queue, NameId work) {
 void TraceData::markAccelerator(ProcessId process) {
   if (accelerators_.size() < tables.processes.size()) accelerators_.resize(tables.processes.size());
   accelerators_[process] = true;
+  holdsAccelerators_ = true;
 }
 
 bool TraceData::isAccelerator(ProcessId process) const {
-  return accelerators_.contains(process) && accelerators_[process];
+  if (accelerators_.contains(process) && accelerators_[process]) return true;
+  return converted_.contains(process) && converted_[process].kernels && !converted_[process].others;
+}
+
+bool TraceData::isOnAccelerator(const TraceEvent& event) const {
+  if (isAccelerator(event.process)) return true;
+  if (!categoryKinds_.contains(event.category)) return false;
+  const CategoryKind kind = categoryKinds_[event.category];
+  return kind == CategoryKind::converted || kind == CategoryKind::projected;
+}
+
+std::optional<std::int64_t> TraceData::statedNumber(const char* key) const {
+  const auto stated = tables.members.find("distributedInfo");
+  if (stated == tables.members.end()) return std::nullopt;
+  const auto json = nlohmann::json::parse(stated->second, nullptr, false);
+  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return std::nullopt;
+  return json[key].get<std::int64_t>();
+}
+
+std::optional<std::int64_t> TraceData::ranksOfRun() const {
+  return statedNumber("world_size");
 }
 
 std::optional<std::int64_t> TraceData::rank() const {
-  const auto stated = tables.members.find("distributedInfo");
-  if (stated != tables.members.end()) {
-    const auto json = nlohmann::json::parse(stated->second, nullptr, false);
-    if (json.is_object() && json.contains("rank") && json["rank"].is_number_integer())
-      return json["rank"].get<std::int64_t>();
-  }
+  if (const auto stated = statedNumber("rank")) return stated;
   // Chakra's converters number the files themselves: "chakra.3.et".
   static const std::regex inName("(?:rank|worker)[-_.]?([0-9]{1,6})|[.]([0-9]{1,6})[.]et$",
                                  std::regex::icase);

@@ -35,6 +35,11 @@ struct TraceData {
   /// True if the process stands for an accelerator: it holds kernels and copies, and its threads are queues.
   bool isAccelerator(ProcessId process) const;
   void markAccelerator(ProcessId process);
+  /// True for work of an accelerator, and for what a converter states of it: some put the kernels of a device
+  /// and the calls of its host into one process.
+  bool isOnAccelerator(const TraceEvent& event) const;
+  /// True if the trace holds work of accelerators.
+  bool holdsAccelerators() const { return holdsAccelerators_; }
   /// True if kernels or copies state which launch started them.
   bool statesCorrelations() const { return correlated_; }
   /// True for the name of an annotation that the profiler repeats on the accelerator, around the work that
@@ -51,18 +56,36 @@ struct TraceData {
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
+  /// How many ranks the run had, if the trace states it.
+  std::optional<std::int64_t> ranksOfRun() const;
 
  private:
-  enum class CategoryKind : std::uint8_t { notAsked, host, accelerator, queueWait, annotation, pass };
+  /// A number that the trace of a distributed run states.
+  std::optional<std::int64_t> statedNumber(const char* key) const;
+  /// The last two are those of converters: kernels, and ranges of the host that are projected onto kernels.
+  enum class CategoryKind : std::uint8_t {
+    notAsked,
+    host,
+    accelerator,
+    queueWait,
+    annotation,
+    pass,
+    converted,
+    projected
+  };
   static CategoryKind categoryOf(std::string_view category);
   enum class QueueKind : std::uint8_t { idle, communicates, computes };
   void noteWork(ThreadId queue, NameId work);
   base::IdVector<NameId, CategoryKind> categoryKinds_;
   base::IdVector<ProcessId, bool> accelerators_;
+  struct Converted {
+    bool kernels = false, others = false;
+  };
+  base::IdVector<ProcessId, Converted> converted_;
   base::IdVector<ThreadId, QueueKind> queues_;
   base::IdVector<NameId, QueueKind> work_;  // what a queue does that runs work of this name
   std::set<NameId> annotations_;
-  bool correlated_ = false, ownExport_ = false;
+  bool correlated_ = false, ownExport_ = false, holdsAccelerators_ = false;
 };
 
 /// Reads one file; null if its content is no known format. Events keep the arguments of the given names

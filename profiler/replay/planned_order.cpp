@@ -87,6 +87,10 @@ class RecordedReader {
       return base::refused(
           "No passes of stages with micro-batches and training steps were recorded, so "
           "there is no order to compare.");
+    // Messages to ranks whose traces are missing may tell of stages behind the last one that was recorded.
+    constexpr std::int64_t kMostStages = 1 << 12;
+    if (const model::Executable* row = catalog.executable(executable); row != nullptr && catalog.measured())
+      order_.stages = std::max(order_.stages, static_cast<int>(std::min(row->stages, kMostStages)));
     numberDevices();
     return std::move(order_);
   }

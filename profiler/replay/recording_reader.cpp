@@ -21,6 +21,11 @@ double numberOf(const analysis::Catalog& catalog, const Recording& recording, co
   return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
 }
 
+constexpr const char* kLacksStages =
+    "The trace does not hold the passes of all stages, so its pipeline cannot be replayed: import the traces "
+    "of "
+    "all ranks of a replica together.";
+
 base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
   for (const model::Stage* stage : catalog.stagesOf(recording.executable.id))
     recording.stages.push_back(*stage);
@@ -28,9 +33,7 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
   for (std::size_t s = 0; s < recording.stages.size(); ++s) {
     const model::Stage& stage = recording.stages[s];
     if (stage.index != static_cast<int>(s) || catalog.device(stage.device) == nullptr)
-      return base::badInput(recording.measured ? "The trace does not hold the passes of all stages, so its "
-                                                 "pipeline cannot be replayed: import the traces "
-                                                 "of all ranks of a replica together."
+      return base::badInput(recording.measured ? kLacksStages
                                                : "The profile's stages are not numbered from 0 without gap, "
                                                  "so its pipeline cannot be replayed.");
     // Devices of an emulated replica are numbered from 0. A trace may name only some of a system.
@@ -38,6 +41,9 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
     const int place = placeOf.emplace(stage.device, next).first->second;
     recording.deviceOfStage.push_back(recording.measured ? place : static_cast<int>(stage.device.value));
   }
+  if (recording.measured && !recording.stages.empty() &&
+      static_cast<std::int64_t>(recording.stages.size()) < recording.executable.stages)
+    return base::badInput(kLacksStages);
   if (recording.stages.empty())
     return base::badInput("The profile has no stages, so there is no pipeline to replay.");
   return {};

@@ -75,6 +75,9 @@ base::Result<Section> makeCoverage(const Context& context) {
       sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
       section.remarks.push_back(std::move(sentence));
     };
+    if (coverage.ranksOfRun > 0)
+      row("ranks of the run", coverage.ranks, std::max(coverage.ranks, coverage.ranksOfRun),
+          "figures of the whole pipeline");
     row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
     const auto stated = [&](const char* what, std::int64_t inferred, std::int64_t all,
                             const char* neededFor) {

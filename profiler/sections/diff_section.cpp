@@ -11,6 +11,7 @@
 #include "profiler/sections/diff_step.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -204,6 +205,14 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
   for (SectionTable& table : kernels)
     if (choice.all || !table.rows.empty()) section.tables.push_back(std::move(table));
   addDiffRemarks(diff, section);
+  for (const SideReports* side : {&one, &other}) {
+    const std::vector<int>& missing = side->stages->missing;
+    if (missing.empty()) continue;
+    section.remarks.push_back(fmt::format(
+        "The {} profile holds no passes of stage{} {} of replica 0, so changes along its critical path say "
+        "little.",
+        side == &one ? "first" : "second", missing.size() == 1 ? "" : "s", numberRanges(missing)));
+  }
   if (isHypothetical(*one.memory) || isHypothetical(*other.memory))
     section.remarks.push_back(fmt::format(
         "{} in memory, so times and rates are hypothetical: no real device could run it like this.",

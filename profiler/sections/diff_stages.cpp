@@ -13,7 +13,8 @@ namespace {
 using analysis::StageReport;
 
 const StageReport* stageOf(const ComparedSide& side, std::size_t index) {
-  return index < side.stages.stages.size() ? &side.stages.stages[index] : nullptr;
+  const bool known = index < side.stages.stages.size() && side.stages.stages[index].recorded;
+  return known ? &side.stages.stages[index] : nullptr;
 }
 
 std::size_t stageCount(const ComparedSide& before, const ComparedSide& after) {

@@ -52,12 +52,14 @@ std::string limitingStages(const StagesReport& report) {
   return stageNames(limitingIndices(report), report.stages.size());
 }
 
-std::string noStagesText(const StagesReport& report) {
-  if (report.missing.empty()) return kNoPassesRecognised;
+std::string missingStagesText(const StagesReport& report) {
+  if (report.missing.empty()) return {};
   return fmt::format(
-      "The trace holds no passes of stage{} {} of replica 0, so there are no figures of the pipeline: import "
-      "the "
-      "traces of all ranks of a replica together.",
+      "The trace holds no passes of stage{} {} of replica 0, so the figures compare the other stages. Which "
+      "stage "
+      "limits the pipeline, the bubble and the lost times need all stages: import the traces of all ranks of "
+      "a "
+      "replica together.",
       report.missing.size() == 1 ? "" : "s", numberRanges(report.missing));
 }
 

@@ -142,12 +142,17 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
       {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};
   const auto ifRan = [&](double value) { return ran ? Cell(value) : Cell(); };
   for (const analysis::StageReport& s : r.stages) {
+    if (!s.recorded) {
+      table.rows.emplace_back(table.columns.size());
+      table.rows.back()[0] = static_cast<std::int64_t>(s.index);
+      continue;
+    }
     std::vector<Cell> row = {static_cast<std::int64_t>(s.index), static_cast<std::int64_t>(s.device),
                              s.deviceName, s.blocks};
     for (const double ticks : {s.forward, s.recompute, s.backward + s.weightGradient, s.busy, s.hostIn,
                                s.hostOut, s.remote, s.exchange, s.occupied})
       row.push_back(ifRan(ticks));
-    row.push_back(ran ? Cell(s.limits) : Cell());
+    row.push_back(ran && r.missing.empty() ? Cell(s.limits) : Cell());
     for (const double ticks : {s.update, s.share, s.ratioToSlowest}) row.push_back(ifRan(ticks));
     const auto median = medians.find(s.index);
     const analysis::PassMedians own = median == medians.end() ? analysis::PassMedians() : median->second;
@@ -231,9 +236,10 @@ base::Result<Section> makeStages(const Context& context) {
   Section section{"stages", "Stages", stagesFacts(report), {}, {}};
   PIPESCOPE_ASSIGN(const Medians medians,
                    analysis::passMedians(context.source, context.catalog, context.executable));
-  section.tables = {stageTable(report, medians, context.catalog.measured(), words, ran),
-                    memoryTable(report, words), stageOperationTable(report, report.limitingStage, words),
-                    boundaryTable(report, words)};
+  section.tables = {
+      stageTable(report, medians, context.catalog.measured(), words, ran), memoryTable(report, words),
+      stageOperationTable(report, report.missing.empty() ? report.limitingStage : report.slowestStage, words),
+      boundaryTable(report, words)};
   addForecast(context, section.facts);
   PIPESCOPE_ASSIGN(const auto best, bestMoveOf(context));
   for (Fact& fact : bestMoveFacts(*best)) section.facts.push_back(std::move(fact));
@@ -244,7 +250,9 @@ base::Result<Section> makeStages(const Context& context) {
   if (!ran)
     lack(section, called ? nothingPlaced(context.catalog) : kNothingRan);
   else if (context.catalog.measured() && report.stages.empty())
-    lack(section, noStagesText(report));
+    lack(section, kNoPassesRecognised);
+  else if (!report.missing.empty())
+    section.remarks.insert(section.remarks.begin(), missingStagesText(report));
   return section;
 }
 

@@ -213,7 +213,8 @@ base::Result<Section> makeSummary(const Context& context) {
   if (!ran) lack(section, kNothingRan);
   if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
-  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(noStagesText(stages));
+  if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
+  if (ran && !stages.missing.empty()) section.remarks.push_back(missingStagesText(stages));
   if (stages.slowReplica) section.remarks.push_back(slowReplicaText(*stages.slowReplica));
   if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,

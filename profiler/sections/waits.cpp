@@ -6,6 +6,7 @@
 #include <map>
 
 #include "profiler/sections/reports.h"
+#include "profiler/sections/stage_texts.h"
 #include "profiler/sections/words.h"
 
 namespace pipescope::sections {
@@ -15,6 +16,9 @@ std::string deviceName(const analysis::Catalog& catalog, model::DeviceId id) {
   const model::Device* device = catalog.device(id);
   return device == nullptr ? "host" : device->name;
 }
+
+/// The reason of waits in messages with a rank whose trace is missing.
+constexpr const char* kUnknownSide = "other side not recorded";
 
 /// The end of the sentence "IPU2 waits 281,000 cycles per iteration …".
 std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
@@ -37,8 +41,10 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
         return "until the copies of the other devices end, because all begin the next pipeline cycle "
                "together "
                "(exchange)";
-      return known ? fmt::format("for data from {} (exchange)", stage)
-                   : "for copies between devices (exchange)";
+      if (known) return fmt::format("for data from {} (exchange)", stage);
+      return g.reason == kUnknownSide ? "for messages whose other side is not in the trace: it was late, or "
+                                        "the transfer took as long"
+                                      : "for copies between devices (exchange)";
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
@@ -57,6 +63,7 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
 /// What a device waits for if the wait names the device itself: its own part is done, and that of others is
 /// not. Empty: the wait names something else.
 const char* othersPart(const analysis::WaitGroup& g) {
+  if (g.reason == kUnknownSide) return "not recorded";
   if (g.waitedForDevice != g.device) return "";
   if (g.cause == model::WaitCause::collective) return "other replicas";
   return g.cause == model::WaitCause::exchange ? "copies of others" : "";
@@ -189,12 +196,20 @@ base::Result<Section> makeWaits(const Context& context) {
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, criticalPathOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
+  const bool whole = stages->missing.empty();
   const bool unrecognised =
       context.catalog.measured() && std::ranges::none_of(*path, [](const analysis::CriticalLink& link) {
-        return link.kind == analysis::CriticalLink::Kind::placement && model::isComputePass(link.pass);
+        return link.kind == analysis::CriticalLink::Kind::placement && model::isComputePass(link.pass) &&
+               link.stage >= 0;
       });
-  addPath(*path, run, recorded.placements && !unrecognised, section);
-  section.tables.push_back(pathTable(unrecognised ? std::vector<analysis::CriticalLink>() : *path, words));
+  const bool known = !unrecognised && whole;
+  addPath(*path, run, recorded.placements && known, section);
+  section.tables.push_back(pathTable(known ? *path : std::vector<analysis::CriticalLink>(), words));
+  if (recorded.placements && !unrecognised && !whole)
+    section.remarks.push_back(
+        fmt::format("The trace holds no passes of stage{} {} of replica 0, so there is no critical path.",
+                    stages->missing.size() == 1 ? "" : "s", numberRanges(stages->missing)));
   if (!recorded.placements) {
     lack(section, run == nullptr ? kNothingRan : nothingPlaced(context.catalog));
   } else if (unrecognised) {

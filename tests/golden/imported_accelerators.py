@@ -324,7 +324,54 @@ class Device:
             sys.exit(f"{name}: the kernels are {found} instead of {sums}")
 
 
+def check_ascend(program, folder, process):
+    """Ascend's profiler shows the collectives of a device in a process of their own, once as a whole and once by their parts."""
+    names = ((1, "CANN"), (2, "Ascend Hardware"), (3, process))
+    events = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}} for pid, name in names]
+    events += [{"ph": "M", "name": "process_labels", "pid": 2, "tid": 0, "args": {"labels": "NPU"}}]
+    for pid, tid, name in ((2, 5, "Stream 5"), (3, 0, "Group 0 Communication"), (3, 1, "Plane 0")):
+        events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}})
+    work, collectives, rng, at = [], [], random.Random(8), 50
+    for i in range(40):
+        length = rng.randrange(20, 60)
+        work.append((at, at + length))
+        events.append({"ph": "X", "pid": 1, "tid": 9, "name": "launch", "ts": at - 30, "dur": 5})
+        events.append({"ph": "X", "pid": 2, "tid": 5, "name": "MatMulV2", "ts": at, "dur": length})
+        if i % 4 == 3:
+            start = at + length // 2  # the collective overlaps the work
+            collectives.append((start, start + 70))
+            events.append({"ph": "X", "pid": 3, "tid": 0, "name": f"hcom_allReduce__7_{i}", "ts": start, "dur": 70})
+            events += [{"ph": "X", "pid": 3, "tid": 1, "name": part, "ts": start + 35 * k, "dur": 35}
+                       for k, part in enumerate(("Notify_Wait", "Reduce_Inline"))]
+        at += length + rng.randrange(30, 60)
+    path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(events, file)
+    run(program, "import", path, "-o", profile, "--progress", "off", "--overwrite")
+    rows = {row["name"]: row for row in report(program, profile, "engines")["devices"]}
+    if process in rows:
+        sys.exit(f"{process} is a device beside the one whose collectives it shows")
+    row, last = rows["NPU"], max(end for _, end in work + collectives)
+    alone = covered(work + collectives, 0, last) - covered(work, 0, last)
+    for what, cycles, wanted in (("busy", row["any_busy"] * row["total_cycles"], covered(work + collectives, 0, last)),
+                                 ("communicates", row["communication_cycles"], covered(collectives, 0, last)),
+                                 ("communicates alone", row["exposed_communication_cycles"], alone)):
+        if abs(cycles / 1e6 - wanted) > 1e-2:
+            sys.exit(f"{process}: the device {what} for {cycles / 1e6} µs instead of {wanted}")
+    kernels = report(program, profile, "kernels")
+    row = kernels["devices"][0]
+    for what, cycles, wanted in (("works", row["busy_cycles"], covered(work + collectives, 0, last)),
+                                 ("communicates", row["communication_cycles"], covered(collectives, 0, last)),
+                                 ("communicates alone", row["exposed_communication_cycles"], alone)):
+        if abs(cycles / 1e6 - wanted) > 1e-2:
+            sys.exit(f"{process}: by its kernels the device {what} for {cycles / 1e6} µs instead of {wanted}")
+    if kernels["kernels_and_copies"] != len(work + collectives):
+        sys.exit(f"{process}: there are {kernels['kernels_and_copies']} kernels instead of {len(work + collectives)}")
+
+
 def check_devices(program, folder):
+    for process in ("Communication(HCCL)", "HCCL", "Communication"):
+        check_ascend(program, folder, process)
     xla = Device("/device:TPU:0", "XLA Ops", ["XLA Modules", "Steps"])
     xla.run(["fusion.12", "convolution.3", "copy.1"], "all-reduce-start.7", 1).check(program, folder, "XLA")
     ascend = Device("Ascend Hardware", "Stream 2", [])

@@ -135,7 +135,7 @@ class Job:
         usual = {}
         for (kind, of), all_lengths in lengths.items():
             ordered = sorted(all_lengths)
-            usual[kind, of] = ordered[len(ordered) // 2] if kind in ("send", "recv") else sum(ordered) / len(ordered)
+            usual[kind, of] = ordered[len(ordered) // 2] if kind in ("send", "recv", "fused") else sum(ordered) / len(ordered)
         ends, free, latest = {}, defaultdict(float), defaultdict(float)
         begins = {}
         queues = defaultdict(list)
@@ -178,6 +178,50 @@ class Job:
         return sums
 
 
+class FusedJob(Job):
+    """Passes that follow each other in a stage send and receive in one kernel, as batches of messages do: such a kernel states no
+    peers, and both of its ranks leave it together."""
+
+    def build_step(self, step, stage, replica, sides):
+        rank, count = self.rank(stage, replica), self.micro_batches
+        ahead = min(self.stages - 1 - stage, count)
+        steady = count - ahead
+        last = None
+
+        def exchange(*parts):  # (what, pass, micro-batch, stage at the other side)
+            nonlocal last
+            parts = [part for part in parts if 0 <= part[3] < self.stages]
+            if not parts:
+                return
+            what, kind, mb, other = parts[0]
+            last = self.add(rank, what if len(parts) == 1 else "fused", "messages", 0, [last] if last else [], step, stage=stage,
+                            replica=replica, mb=mb, peer=self.rank(other, replica), **{"pass": kind})
+            key = (step, replica, min(stage, other), *sorted((part[1], part[2]) for part in parts))
+            sides.setdefault(key, []).append(last)
+
+        def compute(kind, mb):
+            nonlocal last
+            last = self.add(rank, kind, COMPUTE, self.length(kind, stage, replica), [last] if last else [], step, stage=stage,
+                            replica=replica, mb=mb, **{"pass": kind})
+
+        for mb in range(ahead):
+            exchange(("recv", "forward", mb, stage - 1))
+            compute("forward", mb)
+            exchange(("send", "forward", mb, stage + 1))
+        exchange(("recv", "forward", ahead, stage - 1))
+        for k in range(steady):
+            compute("forward", ahead + k)
+            exchange(("send", "forward", ahead + k, stage + 1), ("recv", "backward", k, stage + 1))
+            compute("backward", k)
+            more = [("recv", "forward", ahead + k + 1, stage - 1)] if k + 1 < steady else []
+            exchange(("send", "backward", k, stage - 1), *more)
+        for mb in range(steady, count):
+            exchange(("recv", "backward", mb, stage + 1))
+            compute("backward", mb)
+            exchange(("send", "backward", mb, stage - 1))
+        self.add(rank, "update", COMPUTE, 150, [last], step, stage=stage, replica=replica)
+
+
 class Kineto:
     """The trace of one rank."""
 
@@ -195,8 +239,8 @@ class Kineto:
                             "dur": end - start, "args": args})
 
     def stream(self, op):
-        return op["stream"] if isinstance(op["stream"], int) else 20 + ["forward in", "forward out", "backward in",
-                                                                       "backward out"].index(op["stream"])
+        return op["stream"] if isinstance(op["stream"], int) else 20 + ["forward in", "forward out", "backward in", "backward out",
+                                                                       "messages"].index(op["stream"])
 
     def kernel(self, op, name, start, end, **args):
         number = len(self.events) + 1
@@ -226,6 +270,10 @@ class Kineto:
                      "Dst Rank" if kind == "send" else "Src Rank": op["peer"] // self.job.replicas} if self.states_peers else {}
             self.annotate(op, f"nccl:{kind} {op['rank']}->{op['peer']}", on_gpu)
             self.kernel(op, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start, end, **peers)
+        elif kind == "fused":
+            self.annotate(op, "nccl:coalesced", on_gpu)
+            self.kernel(op, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start, end,
+                        **{"Collective name": "coalesced", "Process Group Name": f"pp{op['replica']}"})
         elif kind == "sum":
             group = {"Collective name": "allreduce", "Process Group Name": f"dp{op['stage']}"} if self.states_peers else {}
             self.kernel(op, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", start, end, **group)
@@ -287,6 +335,41 @@ class Case:
                        check=True)
         return profile
 
+    def fused(self, name, job):
+        """Kernels that send and receive at once bind the passes at both sides, although no message of theirs is known."""
+        profile = self.imported(name, job, script, True, True)
+        rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
+        plain = sum(op["kind"] in ("send", "recv") for op in job.ops)
+        self.expect(name, "messages with both sides", rows["messages with both sides"]["recognised"], plain)
+        self.expect(name, "kernels that are both", rows["communication kernels matched over ranks"]["all"],
+                    sum(op["kind"] == "fused" for op in job.ops))
+        self.stragglers(name, job, profile, 0.015)
+
+    def threads(self, name, job):
+        """One process runs the stages, each in a thread of its own, as schedules are often drawn."""
+        path, profile = os.path.join(self.folder, name + ".json"), os.path.join(self.folder, name + ".pop")
+        passes = [op for op in job.ops if op["kind"] in ("forward", "backward")]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump([{"ph": "X", "pid": "model", "tid": f"worker {op['stage']}", "name": script(op), "ts": op["start"],
+                        "dur": op["length"]} for op in passes], file)
+        subprocess.run([self.program, "import", path, "-o", profile, "--progress", "off"], capture_output=True, text=True, check=True)
+        found = self.report(profile, "stages")
+        busy = []
+        for row in found["stages"]:
+            self.expect(name, f"device of stage {row['index']}", row["device_name"], f"model thread worker {row['index']}")
+            own = [sum(op["length"] for op in passes if op["stage"] == row["index"] and op["kind"] == kind) / job.micro_batches /
+                   job.steps for kind in ("forward", "backward")]
+            for kind, length in zip(("forward", "backward"), own):
+                self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, length, 1e-5)
+            busy.append(sum(own))
+        self.expect(name, "imbalance", found["imbalance"], max(busy) * job.stages / sum(busy), 1e-5)
+        bubbles = []
+        for step in range(job.steps):
+            own = [op for op in passes if op["step"] == step]
+            flush = max(op["end"] for op in own) - min(op["start"] for op in own)
+            bubbles.append(1 - sum(op["length"] for op in own) / (job.stages * flush))
+        self.expect(name, "bubble", found["bubble_fraction"], sum(bubbles) / len(bubbles), 1e-5)
+
     def run(self, name, job, pass_name, on_gpu=True, states_peers=True):
         profile = self.imported(name, job, pass_name, on_gpu, states_peers)
         self.passes(name, job, profile)
@@ -296,26 +379,76 @@ class Case:
         if states_peers:
             self.waits(name, job, profile)
 
-    def missing(self, name, job, ranks):
-        """Ranks of some stages alone give no figures of the pipeline, and every section says why."""
+    def missing(self, name, job, ranks, pass_name, placed=True):
+        """Ranks of some stages alone give the figures of these stages; what needs all stages is withheld, and sections say why."""
         folder, profile = os.path.join(self.folder, name), os.path.join(self.folder, name + ".pop")
         os.makedirs(folder)
         for rank in ranks:
-            Kineto(job, rank, 0, script, True, True).write(folder)
+            Kineto(job, rank, 7_000 * rank, pass_name, True, True).write(folder)
         subprocess.run([self.program, "import", folder, "-o", profile, "--progress", "off"], capture_output=True, text=True,
                        check=True)
         done = subprocess.run([self.program, "report", profile, "--format", "json"], capture_output=True, text=True, check=True)
         sections = json.loads(done.stdout)
-        there = {rank // job.replicas for rank in ranks}
-        missing = [stage for stage in range(max(there)) if stage not in there]
-        wanted = f"no passes of stage{'s' if len(missing) > 1 else ''} {' and '.join(map(str, missing))} of replica 0"
-        for section in ("summary", "stages"):
+        rows = {row["what"]: row for row in sections["coverage"]["coverage"]}
+        row = rows["ranks of the run"]
+        self.expect(name, "ranks", (row["recognised"], row["all"]), (len(ranks), len(job.program)))
+        stages, there = sections["stages"], {rank // job.replicas for rank in ranks}
+        for key in ("limiting_stage", "bubble_fraction", "step_cycles", "flush_cycles", "useful_cycles", "lost_imbalance_cycles"):
+            self.expect(name, key, stages[key], None)
+        self.expect(name, "critical path", sections["waits"]["critical_path_cycles"], None)
+        self.expect(name, "slowdown", sections["stragglers"]["slowdown"], None)
+        if not placed:
+            self.expect(name, "stages", stages["stages"], [])
+            wanted = "The stages of"
+            self.expect(name, f"'{wanted}' is in the summary", wanted in " ".join(sections["summary"]["remarks"]), True)
+            return
+        # Messages tell of the rank behind the last one that was recorded.
+        count = min(max(there) + 2, job.stages)
+        missing = [stage for stage in range(count) if stage not in there]
+        numbers = " and ".join(filter(None, [", ".join(map(str, missing[:-1])), str(missing[-1])]))
+        wanted = f"no passes of stage{'s' if len(missing) > 1 else ''} {numbers} of replica 0"
+        for section in ("summary", "stages", "waits"):
             self.expect(name, f"'{wanted}' is in {section}", wanted in " ".join(sections[section]["remarks"]), True)
         planned = f"No passes of stage {missing[0]} were recorded, so no schedule"
         self.expect(name, f"'{planned}' is in planned", planned in " ".join(sections["planned"]["remarks"]), True)
-        self.expect(name, "stages", sections["stages"]["stages"], [])
-        for key in ("imbalance", "bubble_fraction", "step_cycles", "flush_cycles"):
-            self.expect(name, key, sections["stages"][key], None)
+        self.expect(name, "numbers of stages", [row["index"] for row in stages["stages"]], list(range(count)))
+        busy = []
+        for row in stages["stages"]:
+            own = [sum(times) / len(times) for times in
+                   ([op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
+                    for kind in ("forward", "backward"))]
+            for kind, length in zip(("forward", "backward"), own):
+                if row["index"] not in there:
+                    self.expect(name, f"{kind} of stage {row['index']}", row[f"{kind}_cycles"], None)
+                else:
+                    self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, length, 1e-5)
+            if row["index"] in there:
+                busy.append(sum(own))
+        self.expect(name, "imbalance", stages["imbalance"], max(busy) * len(busy) / sum(busy), 1e-5)
+        self.waits_of_missing(name, job, ranks, sections["waits"]["waits"])
+        done = subprocess.run([self.program, "what-if", profile, "--set", "stages.0.forward=*0.5"], capture_output=True, text=True,
+                              check=False)
+        wanted = "does not hold the passes of all stages"
+        self.expect(name, f"exit status of what-if, and '{wanted}' in it", (done.returncode, wanted in done.stderr), (2, True))
+        done = subprocess.run([self.program, "diff", profile, profile], capture_output=True, text=True, check=True)
+        for side in ("first", "second"):
+            wanted = f"The {side} profile holds no passes of stage"
+            self.expect(name, f"'{wanted}' is in the comparison", wanted in done.stdout, True)
+
+    def waits_of_missing(self, name, job, ranks, waits):
+        """No wait names what was not recorded, and a rank whose neighbour is missing waits for its messages."""
+        by_rank = defaultdict(float)
+        for row in waits:
+            if row["reason"] == "other side not recorded":
+                by_rank[int(row["device_name"].split()[1])] += row["cycles"] / 1e6
+        for rank in ranks:
+            receives = [op for op in job.program[rank] if op["kind"] == "recv"]
+            open_ones = [op for op in receives if op["peer"] not in ranks]
+            self.expect(name, f"rank {rank} waits for ranks that were not recorded", by_rank[rank] > 0, bool(open_ones))
+            # Between the passes of a rank there cannot be more than its messages took.
+            took = sum(op["end"] - op["start"] for op in job.program[rank] if op["kind"] in ("recv", "send") and
+                       op["peer"] not in ranks) / job.steps
+            self.expect(name, f"rank {rank} waits at most {took} µs for them", by_rank[rank] <= took, True)
 
     def passes(self, name, job, profile):
         rows = {row["what"]: row for row in self.report(profile, "coverage")["coverage"]}
@@ -341,17 +474,17 @@ class Case:
                 own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
                 self.expect(name, f"{kind} of stage {row['index']}, µs", row[f"{kind}_cycles"] / 1e6, sum(own) / len(own), 1e-5)
 
-    def stragglers(self, name, job, profile):
+    def stragglers(self, name, job, profile, within=0.01):
         found = self.report(profile, "stragglers")
         usual = job.replayed(lambda op: False)
-        self.expect(name, "slowdown", found["slowdown"], job.replayed(lambda op: True) / usual, 0.01)
+        self.expect(name, "slowdown", found["slowdown"], job.replayed(lambda op: True) / usual, within)
         for stage in range(job.stages):
             self.expect(name, f"slowdown of stage {stage}", found["by_stage"].get(str(stage)),
-                        job.replayed(lambda op: op["stage"] == stage) / usual, 0.01)
+                        job.replayed(lambda op: op["stage"] == stage) / usual, within)
         for rank in job.program:
             own = [value for key, value in found["by_worker"].items() if key.startswith(f"rank_{rank}_")]
             self.expect(name, f"slowdown of rank {rank}", own[0] if own else None,
-                        job.replayed(lambda op: op["rank"] == rank) / usual, 0.01)
+                        job.replayed(lambda op: op["rank"] == rank) / usual, within)
         if job.slow_worker:
             rank = job.rank(*job.slow_worker)
             self.expect(name, "cause", found["cause"], "slow_worker")
@@ -407,9 +540,17 @@ def main():
         case.run("early receives", Job(slow_worker=(2, 1), transfer=300, early=True), unnamed)
         case.run("long transfers", Job(slow_worker=(2, 1), transfer=900, early=True), script)
         case.run("unrelated replicas", Job(slow_worker=(2, 1)), megatron, states_peers=False)
+        case.threads("threads of one process", Job(replicas=1, slow_stage=1))
+        case.fused("sends and receives at once", FusedJob(replicas=1, slow_stage=1))
+        case.fused("sends and receives at once in two replicas", FusedJob(slow_worker=(1, 1)))
         case.proposed("nothing names passes", Job(slow_worker=(2, 1)))
-        case.missing("two stages missing", Job(), [0, 1, 6, 7])
-        case.missing("one rank alone", Job(), [4])
+        case.missing("two stages missing", Job(), [0, 1, 6, 7], script)
+        case.missing("one rank alone", Job(), [4], script)
+        case.missing("first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], script)
+        case.missing("last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], script)
+        case.missing("unnamed stage missing", Job(replicas=1, slow_stage=1), [0, 2, 3], unnamed)
+        case.missing("unnamed last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], megatron)
+        case.missing("unnamed first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], megatron, placed=False)
     sys.exit(1 if case.failed else 0)
 
 

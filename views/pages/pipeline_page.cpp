@@ -231,6 +231,7 @@ class PipelinePage : public shell::Page {
     const base::Ticks up = std::max(zero, std::min(grid.rampUpEnd, grid.end) - grid.start);
     const base::Ticks steady = std::max(zero, grid.rampDownStart - grid.rampUpEnd);
     const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
+    // Where stages are missing, nobody knows when the pipeline begins and ends.
     std::vector<ShownFact> facts = {
         {tr("Step time"), time(grid.span.length()),
          tr("of this iteration: its flush with update, host copies and waits")},
@@ -245,11 +246,22 @@ class PipelinePage : public shell::Page {
         {tr("Steady"), share(steady), tr("between ramp-up and ramp-down; share of the flush")},
         {tr("Ramp-down"), share(down),
          tr("after the last pipeline cycle in which all stages do all their passes; in a schedule "
-            "without cycles, after the first stage has ended; share of the flush")},
+            "without cycles, after the first stage has ended; share of the flush")}};
+    const std::vector<ShownFact> counts = {
         {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one flush of one replica")},
         {tr("Columns"), QString::number(grid.columns),
          grid.hasSlots ? tr("each pipeline cycle has a forward and a backward column")
                        : tr("each pass of a device has a column")}};
+    if (!grid.whole) {
+      std::size_t stages = 0;
+      for (const analysis::PipelineRow& row : grid.rows) stages += row.stages.size();
+      facts = counts;
+      facts.push_back(
+          {tr("Recorded stages"), QString::number(stages),
+           tr("stages whose passes the trace holds; step time, flush and critical path need all")});
+      return facts_->setFacts(std::move(facts));
+    }
+    facts.insert(facts.end(), counts.begin(), counts.end());
     if (grid.hasSlots && grid.firstFullSlot >= 0) {
       facts.push_back({tr("All stages work"), tr("from pipeline cycle %1").arg(grid.firstFullSlot),
                        tr("the first cycle in which every stage does all its passes, counted from 0")});
@@ -318,6 +330,11 @@ class PipelinePage : public shell::Page {
                               (last.end - grid_->shownStart()).count,
                               static_cast<double>(row.busy.count) / length});
         tableCells_.push_back(row.cells.front());
+      }
+      if (!grid_->whole) {
+        table.basis = "of this iteration" + inUnit + "; the trace holds only some of the stages";
+        table.columns.pop_back();
+        for (auto& row : table.rows) row.pop_back();
       }
     } else {
       table = {"path",

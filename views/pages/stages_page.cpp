@@ -170,11 +170,15 @@ class StagesPage : public shell::Page {
     cards_[0]->setFigure(tr("Imbalance"), r.imbalance ? ratio(*r.imbalance) : QStringLiteral("–"), detail, {},
                          r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
     cards_[0]->setAmount(r.imbalance, false);
-    cards_[1]->setFigure(tr("Bubble"), percent(r.bubble.fraction()),
+    const bool whole = r.missing.empty();
+    cards_[1]->setFigure(tr("Bubble"), whole ? percent(r.bubble.fraction()) : QStringLiteral("–"),
                          tr("of the flush, in which devices that hold a stage do not compute"), {});
-    cards_[1]->setAmount(r.bubble.fraction(), false);
-    if (const StageReport* limiting = r.limiting()) applyLimiting(*limiting);
-    const bool known = r.lost.replayed;
+    cards_[1]->setAmount(whole ? std::optional(r.bubble.fraction()) : std::nullopt, false);
+    if (const StageReport* limiting = r.limiting())
+      applyLimiting(*limiting);
+    else
+      cards_[2]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("not all stages were recorded"), {});
+    const bool known = whole && r.lost.replayed;
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
     cards_[3]->setFigure(
         tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
@@ -222,8 +226,13 @@ class StagesPage : public shell::Page {
     for (const StageReport& stage : r.stages) {
       bars.push_back(stepParts(*data_, stage));
       names << stageName(stage);
-      notes << tr("busy %1").arg(
-          percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));
+      if (!stage.recorded) {
+        notes << tr("not recorded");
+      } else if (r.lost.step > 0) {
+        notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatches) / r.lost.step));
+      } else {
+        notes << QString();
+      }
     }
     time_->setParts(
         bars, [this](double value) { return time(value); }, names, notes);
@@ -248,6 +257,7 @@ class StagesPage : public shell::Page {
         {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
         {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
         {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
+    lost_->setVisible(data_->report.missing.empty());
     const std::vector<NamedPart> whole = {{tr("step time"), ColourRole::otherKind, lost.step}};
     lost_->setParts({lost.replayed ? parts : whole}, [this](double value) { return time(value); });
     if (!lost.replayed)
@@ -263,6 +273,7 @@ class StagesPage : public shell::Page {
                                           {tr("ramp-up"), ColourRole::waitFill, r.bubble.rampUp, true},
                                           {tr("steady"), ColourRole::waitSlowerStage, r.bubble.steady, true},
                                           {tr("ramp-down"), ColourRole::waitDrain, r.bubble.rampDown, true}};
+    bubble_->setVisible(r.missing.empty());
     bubble_->setParts({parts}, [](double value) { return percent(value); });
     bubble_->bars()->setScaleTo(1);
     bubble_->setTitle(tr("The bubble"), tr("share of the flush, %1; exchange and sync are %2 of the flush")
@@ -318,8 +329,9 @@ class StagesPage : public shell::Page {
       // The chart above shows the waits. As text they would be wider than any window.
       dropColumn(shown, "waits");
       // Where each stage has the device of its number, one of the two is enough.
-      const bool same = std::ranges::all_of(
-          data_->report.stages, [](const StageReport& stage) { return stage.device == stage.index; });
+      const bool same = std::ranges::all_of(data_->report.stages, [](const StageReport& stage) {
+        return stage.device == stage.index || !stage.recorded;
+      });
       if (same && key == "stages") dropColumn(shown, "device");
       table->setTable(std::move(shown), data_->section.ticksPerShownUnit);
     };
@@ -353,8 +365,9 @@ class StagesPage : public shell::Page {
     if (!data_) return;
     const int selected = context_.selection.current().stage;
     const auto& stages = data_->report.stages;
-    const int stage =
-        selected >= 0 && selected < static_cast<int>(stages.size()) ? selected : data_->report.limitingStage;
+    const int stage = selected >= 0 && selected < static_cast<int>(stages.size()) ? selected
+                      : data_->report.missing.empty() ? data_->report.limitingStage
+                                                      : data_->report.slowestStage;
     sections::SectionTable table = stageOperationTable(data_->report, stage, data_->words);
     operations_->parentWidget()->setVisible(!table.rows.empty());
     operations_->setTable(std::move(table), data_->section.ticksPerShownUnit);
@@ -363,6 +376,7 @@ class StagesPage : public shell::Page {
   void select(int bar) {
     if (!data_ || bar >= static_cast<int>(data_->report.stages.size())) return;
     const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
+    if (!stage.recorded) return;
     shell::Selected selected;
     selected.kind = shell::Selected::Kind::stage;
     selected.stage = stage.index;

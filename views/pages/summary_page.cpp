@@ -282,10 +282,11 @@ class SummaryPage : public shell::Page {
     limitingStage_ = report.limitingStage;
     const analysis::StageReport* stage = report.limiting();
     if (stage == nullptr) {
-      return cards_[3]->setFigure(
-          tr("Limiting stage"), QStringLiteral("–"),
-          report.stages.empty() ? tr("no stages were recorded") : tr("nothing has run"),
-          tr("Show the stages"));
+      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"),
+                                  report.stages.empty()    ? tr("no stages were recorded")
+                                  : report.missing.empty() ? tr("nothing has run")
+                                                           : tr("not all stages were recorded"),
+                                  tr("Show the stages"));
     }
     double mean = 0;
     for (const analysis::StageReport& each : report.stages)

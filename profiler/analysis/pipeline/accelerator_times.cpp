@@ -194,7 +194,8 @@ class AcceleratorReader {
     AcceleratorTimes times;
     times.device = device;
     const model::Device* row = catalog_.devices.find(device);
-    times.isProcess = row != nullptr && row->kind == kProcess;
+    times.isProcess = row != nullptr && row->kind == kProcess &&
+                      std::ranges::none_of(works, [](const Work& w) { return w.communicates || w.copies; });
     times.start = works.front().start;
     std::map<std::string, Intervals> categories;
     Intervals busy, compute, communication;

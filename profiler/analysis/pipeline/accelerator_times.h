@@ -23,8 +23,8 @@ struct MarkedStep {
 
 struct AcceleratorTimes {
   model::DeviceId device;
-  /// A process that computes without an accelerator. Threads of the host communicate for it, which are no
-  /// kernels, so that the times of communication and copies are not known.
+  /// A process that computes without an accelerator, and none of whose kernels communicates or copies.
+  /// Threads of the host do that for it, so that the times of communication and copies are not known.
   bool isProcess = false;
   Ticks start, end;           ///< first start and last end of its kernels and copies
   Ticks busy;                 ///< time in which at least one kernel or copy runs

@@ -14,7 +14,7 @@ double at(Ticks ticks) {
 }
 
 Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::Placement> placements,
-                const std::set<model::DeviceId>& devices) {
+                const std::set<model::DeviceId>& devices, bool measured) {
   Bubble bubble;
   const TimeSpan whole = flushOf(placements);
   if (whole.end <= whole.start || devices.empty()) return bubble;
@@ -26,14 +26,24 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
   if (!all) std::ranges::copy_if(placements, std::back_inserter(passes), computes);
   const TimeSpan steady = steadyPart(all ? placements : std::span<const model::Placement>(passes));
   double up = 0, mid = 0, down = 0, exchange = 0;
+  const auto addBusy = [&](const TimeSpan& span) {
+    up += span.overlap(whole.start, steady.start);
+    mid += span.overlap(steady.start, steady.end);
+    down += span.overlap(steady.end, whole.end);
+  };
+  std::map<model::DeviceId, Intervals> recorded;  // passes of a recorded run may overlap
   for (const model::Placement& p : placements) {
     const TimeSpan span{at(p.start), at(p.end)};
     if (p.pass == model::Pass::sync) exchange += span.overlap(whole.start, whole.end);
     if (!model::isComputePass(p.pass)) continue;
-    up += span.overlap(whole.start, steady.start);
-    mid += span.overlap(steady.start, steady.end);
-    down += span.overlap(steady.end, whole.end);
+    if (measured) {
+      recorded[p.device].add(p.start, p.end);
+    } else {
+      addBusy(span);
+    }
   }
+  for (const auto& [device, busy] : recorded)
+    for (const auto& [start, end] : busy.joined()) addBusy({at(start), at(end)});
   // A device that waits for exchange does not compute, because copies are in progress.
   for (const model::Wait& w : rows.waits) {
     if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
@@ -123,7 +133,7 @@ Bubble meanBubble(const ReplicaRows& rows, const Catalog& catalog) {
   const double n = static_cast<double>(rows.iterations.size());
   Bubble mean;
   for (const auto& [iteration, placements] : rows.iterations) {
-    const Bubble bubble = bubbleIn(rows, iteration, placements, devices);
+    const Bubble bubble = bubbleIn(rows, iteration, placements, devices, catalog.measured());
     mean.rampUp += bubble.rampUp / n;
     mean.steady += bubble.steady / n;
     mean.rampDown += bubble.rampDown / n;

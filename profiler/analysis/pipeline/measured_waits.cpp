@@ -49,7 +49,8 @@ std::string MeasuredWaits::reasonOf(const model::Wait& wait) const {
       if (waitedFor == byId_.end() && wait.waitedForDevice.valid()) return "late receiver";
       return "late sender";
     case WaitCause::exchange:
-      return "transfer";
+      return wait.waitedForDevice.valid() || waitedFor != byId_.end() ? "transfer"
+                                                                      : "other side not recorded";
     case WaitCause::collective:
       return waitedFor == byId_.end() ? "collective" : "collective straggler";
     case WaitCause::host:

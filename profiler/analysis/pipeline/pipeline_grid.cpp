@@ -46,7 +46,14 @@ class Builder {
     if (grid_.cells.empty()) return std::move(grid_);
     makeColumns();
     findPhases();
-    PIPESCOPE_TRY(markCritical(*run));
+    std::int64_t stages = 0;
+    for (const PipelineRow& row : grid_.rows) stages += static_cast<std::int64_t>(row.stages.size());
+    grid_.whole = !catalog_.measured() || executable == nullptr || stages >= executable->stages;
+    if (grid_.whole) {
+      PIPESCOPE_TRY(markCritical(*run));
+    } else {
+      grid_.firstFullColumn = grid_.firstFullSlot = -1;
+    }
     return std::move(grid_);
   }
 

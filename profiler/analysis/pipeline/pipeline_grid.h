@@ -58,6 +58,9 @@ struct PipelineGrid {
   /// which every row does both of its halves.
   std::int32_t firstFullColumn = -1;
   std::int32_t firstFullSlot = -1;
+  /// False: the trace of a recorded run lacks passes of some stages. There are no phases and no critical path
+  /// then, and the lengths of the flush and the step say nothing.
+  bool whole = true;
   bool criticalKnown = false;
   PathSums path;  ///< of the critical path within the iteration; adds up to the step time
 };

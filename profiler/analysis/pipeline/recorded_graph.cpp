@@ -37,7 +37,7 @@ class GraphBuilder {
     for (const auto& [key, list] : lists_) chain(list);
     addCollectives();
     addMessages();
-    if (!graph_.messages) addDirectInputs();
+    addDirectInputs();
     addIterations();
     graph_.ordered = graph_.graph.order();
     return std::move(graph_);
@@ -226,6 +226,7 @@ class GraphBuilder {
       graph_.graph.join(send, receive);
       graph_.graph.follow(send, producer->second);
       graph_.graph.follow(consumer->second, receive);
+      received_.insert(consumer->second);
       const auto before = computationBefore_.find(consumer->second);
       if (before != computationBefore_.end()) receives.push_back({receive, before->second, to});
       for (const bool sends : {true, false}) {
@@ -258,13 +259,18 @@ class GraphBuilder {
     return add(side, transfer.start, transfer.end);
   }
 
+  /// Lets passes of whose inputs no message is known follow the passes that make them: some traces have no
+  /// messages, and others do not say what a kernel does that sends and receives at once.
   void addDirectInputs() {
     for (const auto& [key, index] : ofReplica_) {
       const auto& [replica, iteration, microBatch, pass, stage] = key;
       if (pass != Pass::forward && pass != Pass::backward) continue;
       const auto made = ofReplica_.find(
           {replica, iteration, microBatch, pass, pass == Pass::forward ? stage - 1 : stage + 1});
-      if (made != ofReplica_.end()) graph_.graph.follow(index, made->second);
+      if (made == ofReplica_.end() || received_.contains(index)) continue;
+      // A device of several stages computes them in the recorded order.
+      if (graph_.messages && placementOf_[made->second]->device == placementOf_[index]->device) continue;
+      graph_.graph.follow(index, made->second);
     }
   }
 
@@ -280,6 +286,7 @@ class GraphBuilder {
   std::map<Place, std::vector<std::size_t>> lists_;
   std::map<Place, std::size_t> lastComputation_;
   std::map<std::size_t, std::size_t> computationBefore_;
+  std::set<std::size_t> received_;  // passes whose inputs came in messages
   std::map<PassKey, std::size_t> ofDevice_, ofReplica_;
   std::vector<Span> spans_;  // of each operation
   std::int32_t iterations_ = 0;

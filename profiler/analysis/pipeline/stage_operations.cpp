@@ -35,7 +35,8 @@ struct StageSegment {
   double launching() const { return known ? runs * static_cast<double>((length - working).count) : 0; }
 };
 
-std::map<model::SegmentId, StageSegment> computeSegments(const Catalog& catalog, const ReplicaRows& rows) {
+std::map<model::SegmentId, StageSegment> computeSegments(const Catalog& catalog, const ReplicaRows& rows,
+                                                         std::size_t stages) {
   std::map<model::SegmentId, double> times;
   for (const model::Placement& p : rows.placements) times[p.segment] += 1;
   const double microBatches = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
@@ -44,7 +45,7 @@ std::map<model::SegmentId, StageSegment> computeSegments(const Catalog& catalog,
   const std::set<model::DeviceId> own = rows.devices();
   for (const model::Segment& segment : catalog.segments) {
     if (segment.executable == rows.executable->id && segment.stage >= 0 &&
-        segment.stage < rows.stageCount() && own.contains(segment.device) &&
+        static_cast<std::size_t>(segment.stage) < stages && own.contains(segment.device) &&
         model::isComputePass(segment.pass))
       found[segment.id] = {
           segment.stage, segment.pass, times[segment.id] / microBatches, segment.ticks, {}, {}, {}, false};
@@ -67,7 +68,7 @@ void addCopies(StageReport& stage) {
 base::Status addStageOperations(const model::ProfileSource& source, const Catalog& catalog,
                                 const ReplicaRows& rows, std::vector<StageReport>& stages) {
   if (rows.run == nullptr) return {};
-  std::map<model::SegmentId, StageSegment> wanted = computeSegments(catalog, rows);
+  std::map<model::SegmentId, StageSegment> wanted = computeSegments(catalog, rows, stages.size());
   using Key = std::tuple<int, model::OperatorId, model::Pass>;
   std::map<Key, double> ticks;
   StepOperators operators(source, catalog, rows.executable->id);

@@ -65,7 +65,7 @@ void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   const auto recordedPasses = countedPasses(rows, measured);
   std::vector<Intervals> occupied(report.stages.size());
   for (const model::Placement& p : rows.placements) {
-    if (p.stage < 0 || p.stage >= rows.stageCount()) continue;
+    if (p.stage < 0 || static_cast<std::size_t>(p.stage) >= report.stages.size()) continue;
     StageReport& stage = report.stages[static_cast<std::size_t>(p.stage)];
     double* part = partOf(stage, p);
     if (part == nullptr) continue;
@@ -117,7 +117,7 @@ void compareStages(StagesReport& report) {
       busiest = stage.busy;
       report.slowestStage = stage.index;
     }
-    if (stage.occupied > longest) {
+    if (report.missing.empty() && stage.occupied > longest) {
       longest = stage.occupied;
       report.limitingStage = stage.index;
     }
@@ -142,7 +142,8 @@ void addWaits(const ReplicaRows& rows, StagesReport& report) {
 template <class Cost>
 std::optional<double> imbalance(const StagesReport& report, Cost cost) {
   std::map<int, double> byDevice;
-  for (const StageReport& stage : report.stages) byDevice[stage.device] += cost(stage);
+  for (const StageReport& stage : report.stages)
+    if (stage.recorded) byDevice[stage.device] += cost(stage);
   double sum = 0, most = 0;
   for (const auto& [device, ticks] : byDevice) {
     sum += ticks;
@@ -245,17 +246,27 @@ void addMemory(const Catalog& catalog, model::ExecutableId id, const Memory& all
   }
 }
 
-/// The numbers that the stages, which are ordered by them, leave out.
-std::vector<int> missingStages(const std::vector<StageReport>& stages) {
-  constexpr std::int64_t kMostStages = 1 << 16;  // A damaged file may name any number.
-  std::vector<int> missing;
-  std::int64_t next = 0;
-  for (const StageReport& stage : stages) {
-    for (; next < std::min<std::int64_t>(stage.index, kMostStages); ++next)
-      missing.push_back(static_cast<int>(next));
-    next = std::int64_t{stage.index} + 1;
+/// Adds the stages that a recorded run has and its trace does not hold. `stages` are ordered by number.
+void addMissingStages(std::int64_t count, StagesReport& report) {
+  constexpr std::int64_t kMostStages = 1 << 12;  // A damaged file may name any number.
+  std::vector<StageReport> all;
+  if (report.stages.back().index >= kMostStages) report.stages.clear();
+  const auto addUpTo = [&](std::int64_t end) {
+    while (static_cast<std::int64_t>(all.size()) < std::min(end, kMostStages)) {
+      StageReport stage;
+      stage.index = static_cast<int>(all.size());
+      stage.device = -1;
+      stage.recorded = false;
+      report.missing.push_back(stage.index);
+      all.push_back(std::move(stage));
+    }
+  };
+  for (StageReport& stage : report.stages) {
+    addUpTo(stage.index);
+    all.push_back(std::move(stage));
   }
-  return missing;
+  addUpTo(count);
+  report.stages = std::move(all);
 }
 
 /// Finds the stage that takes longest in another replica, compared with the first one.
@@ -294,11 +305,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   }
   std::sort(report.stages.begin(), report.stages.end(),
             [](const auto& a, const auto& b) { return a.index < b.index; });
-  if (catalog.measured()) report.missing = missingStages(report.stages);
-  if (!report.missing.empty()) {
-    report.stages.clear();
-    return report;
-  }
+  if (catalog.measured() && !report.stages.empty()) addMissingStages(rows.executable->stages, report);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     if (report.stages[i].index != static_cast<int>(i))
       return base::badInput("The profile's stages are not numbered from 0 without gap.");
@@ -312,7 +319,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
   report.imbalanceBackward =
       imbalance(report, [](const StageReport& s) { return s.recompute + s.backward + s.weightGradient; });
-  if (rows.run != nullptr) {
+  if (rows.run != nullptr && report.missing.empty()) {
     report.bubble = meanBubble(rows, catalog);
     addLostTime(rows, catalog, report);
   }

@@ -37,7 +37,10 @@ struct StageReport {
   /// Time in which a pass, a host copy, a remote buffer's load or store, or the exchange keeps the device
   /// busy.
   double occupied = 0;
-  bool limits = false;                       ///< occupied is the largest, or equal to it (kEqualStages)
+  bool limits = false;  ///< occupied is the largest, or equal to it (kEqualStages)
+  /// False: the run has this stage, and a recorded trace holds none of its passes. It has no figures then,
+  /// and no device (−1).
+  bool recorded = true;
   double share = 0;                          ///< busy ÷ Σ busy over stages
   double ratioToSlowest = 0;                 ///< busy ÷ the largest busy
   std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
@@ -86,13 +89,14 @@ struct StagesReport {
   int slowestStage = -1;   ///< the stage that computes longest: the largest busy; −1: nothing has run
   int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run
   LostTime lost;
-  /// Stages below the last one of which a recorded run has no passes. `stages` is empty then.
+  /// Stages of which a recorded run has no passes. The figures of the other stages are known then, and what
+  /// compares these; the limiting stage, the bubble, the flush and the step time need all stages and are not.
   std::vector<int> missing;
   std::optional<SlowReplica> slowReplica;  ///< the slowest one; none: the replicas are alike
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;
 
-  /// Null: nothing has run.
+  /// Null: nothing has run, or the figure needs stages that are missing.
   const StageReport* slowest() const { return slowestStage < 0 ? nullptr : &stages[at(slowestStage)]; }
   const StageReport* limiting() const { return limitingStage < 0 ? nullptr : &stages[at(limitingStage)]; }
 

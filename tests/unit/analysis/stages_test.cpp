@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/section.h"
@@ -289,6 +290,81 @@ TEST(Stages, TransfersLimitWhereTheyKeepTheDeviceFromComputing) {
     EXPECT_DOUBLE_EQ(report.stages[2].occupied, barrier ? 6.5 : 6);
     EXPECT_EQ(report.limitingStage, 2);
   }
+}
+
+/// A recorded run of four stages, of which the trace holds the first and the third one: each has a forward
+/// and a backward pass in each of two steps.
+struct TwoOfFourStages {
+  record::MemoryProfile profile;
+  std::shared_ptr<const Catalog> catalog;
+  model::ExecutableId executable;
+
+  TwoOfFourStages() {
+    record::Recorder recorder(profile);
+    recorder.add(model::Property{"imported_from", "test"});
+    model::Executable row;
+    row.kind = model::ExecutableKind::training;
+    row.stages = 4;
+    row.microBatches = 1;
+    row.deviceIterations = 2;
+    executable = recorder.add(row);
+    model::Run run;
+    run.executable = executable;
+    run.end = Ticks(400);
+    const model::RunId runId = recorder.add(run);
+    for (const int stage : {0, 2}) {
+      model::Device device;
+      device.name = "rank " + std::to_string(stage);
+      device.ticksPerSecond = 1'000'000;
+      const model::DeviceId id = recorder.add(device);
+      recorder.add(model::Stage{executable, stage, id, "", 0, {}});
+      for (const int iteration : {0, 1}) {
+        for (const model::Pass pass : {model::Pass::forward, model::Pass::backward}) {
+          const bool forward = pass == model::Pass::forward;
+          model::Placement placement;
+          placement.device = id;
+          placement.run = runId;
+          placement.stage = stage;
+          placement.pass = pass;
+          placement.microBatch = 0;
+          placement.iteration = iteration;
+          placement.start = Ticks(200 * iteration + (forward ? 0 : 100));
+          placement.end = placement.start + Ticks((forward ? 10 : 20) * (stage + 1));
+          recorder.add(placement);
+        }
+      }
+    }
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+    catalog = loadCatalog(profile).value();
+  }
+};
+
+TEST(Stages, OfARecordedRunAreComparedWhereOthersAreMissing) {
+  const TwoOfFourStages made;
+  const auto report = stagesReport(made.profile, *made.catalog, made.executable);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->missing, (std::vector<int>{1, 3}));
+  ASSERT_EQ(report->stages.size(), 4U);
+  for (const int stage : {0, 1, 2, 3}) {
+    EXPECT_EQ(report->stages[static_cast<std::size_t>(stage)].index, stage);
+    EXPECT_EQ(report->stages[static_cast<std::size_t>(stage)].recorded, stage % 2 == 0);
+  }
+  EXPECT_DOUBLE_EQ(report->stages[0].busy, 30);
+  EXPECT_DOUBLE_EQ(report->stages[2].busy, 90);
+  EXPECT_DOUBLE_EQ(report->stages[2].share, 0.75);
+  ASSERT_TRUE(report->imbalance.has_value());
+  EXPECT_DOUBLE_EQ(*report->imbalance, 1.5) << "90 ÷ the mean of 30 and 90";
+  EXPECT_EQ(report->slowestStage, 2);
+  EXPECT_EQ(report->limiting(), nullptr) << "a missing stage may be longer";
+  EXPECT_EQ(report->lost.step, 0);
+
+  base::SilentProgress progress;
+  const auto grid = pipelineGrid(made.profile, *made.catalog, {made.executable, {}, 0, 1000}, progress);
+  ASSERT_TRUE(grid.ok()) << grid.error().message;
+  EXPECT_EQ(grid->cells.size(), 4U);
+  EXPECT_FALSE(grid->whole);
+  EXPECT_FALSE(grid->criticalKnown);
+  EXPECT_EQ(grid->firstFullColumn, -1);
 }
 
 TEST(Stages, WithoutACallNoStageIsSlowest) {

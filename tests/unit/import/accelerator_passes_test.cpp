@@ -7,6 +7,8 @@
 namespace pipescope::importing {
 namespace {
 
+using Texts = std::vector<std::string>;
+
 class AcceleratorPasses : public ImportFixture {
  protected:
   static std::string slice(const std::string& category, const std::string& name, int queue, int start,
@@ -54,7 +56,73 @@ class AcceleratorPasses : public ImportFixture {
   }
 };
 
-using Texts = std::vector<std::string>;
+/// Passes of two stages in the form that converters of Nsight Systems reports write: ranges of the host in
+/// its own time, the calls that launch kernels, and kernels. A pass takes 4 on the host and 30 on its device.
+class ConvertedPasses : public AcceleratorPasses {
+ protected:
+  std::string event(const std::string& category, const std::string& process, const std::string& thread,
+                    const std::string& name, int start, int length, const std::string& arguments = "") const {
+    return R"({"ph":"X","cat":")" + category + R"(","pid":")" + process + R"(","tid":")" + thread +
+           R"(","name":")" + name + R"(","ts":)" + std::to_string(start) + R"(,"dur":)" +
+           std::to_string(length) + R"(,"args":{)" + arguments + "}},";
+  }
+  /// `related`: calls and kernels state which of them belong together. `projected`: the converter projects
+  /// the ranges onto the kernels. `together`: the calls of the host are those of a process of its own.
+  Texts passesOf(bool related, bool projected, bool together) {
+    std::string events;
+    int number = 0;
+    for (const int stage : {0, 1}) {
+      const std::string device = "Device " + std::to_string(stage),
+                        host = together ? device : "Host " + std::to_string(stage);
+      for (const int microBatch : {0, 1}) {
+        const int at = 10 + 5 * microBatch, works = 100 * (stage + 1) + 40 * microBatch;
+        const std::string name = "stage" + std::to_string(stage) + "/forward/mb" + std::to_string(microBatch);
+        const std::string ids = related ? R"("correlationId":)" + std::to_string(++number) : "";
+        events += event("nvtx", host, "NVTX 1", name, at, 4);
+        events += event("cuda_api", host, "NVTX 1", "cudaLaunchKernel", at + 1, 2, ids);
+        events += event("cuda", device, "Stream 7", "gemm", works, 30, ids);
+        if (projected) events += event("nvtx-kernel", device, "NVTX Kernel 1", name, works, 30);
+      }
+    }
+    events.back() = ']';
+    EXPECT_TRUE(import(write("converted.json", "[" + events)).ok());
+    return passes();
+  }
+};
+
+TEST_F(ConvertedPasses, HaveTheTimesOfTheirKernels) {
+  const Texts related = {"Device 0: forward 0/0 90-120", "Device 0: forward 0/1 130-160",
+                         "Device 1: forward 1/0 190-220", "Device 1: forward 1/1 230-260"};
+  EXPECT_EQ(passesOf(true, false, false), related);
+  EXPECT_EQ(passesOf(true, false, true), related) << "host and device are one process";
+  EXPECT_EQ(passesOf(true, true, false), related);
+  EXPECT_EQ(passesOf(false, true, false), related) << "the converter relates them";
+  EXPECT_EQ(passesOf(false, true, true), related);
+}
+
+/// Traces of rocprof have processes for markers of the host and for each GPU.
+TEST_F(ConvertedPasses, AreLeftOutIfOnlyRulesKnowTheirAccelerators) {
+  std::string events = R"({"ph":"M","pid":"1","name":"process_name","args":{"name":"1 Markers and Ranges"}},)"
+                       R"({"ph":"M","pid":"6","name":"process_name","args":{"name":"6 GPU0"}},)";
+  events += event("", "6", "0", "Cijk_Ailk", 100, 30);
+  events += event("", "1", "5", "stage0/forward/mb0", 10, 4);
+  const std::string onGpu = event("", "6", "1", "stage0/forward/mb1", 140, 30);
+  events.back() = ',';
+  events += onGpu;
+  events.back() = ']';
+  ASSERT_TRUE(import(write("rocprof.json", "[" + events)).ok());
+  EXPECT_EQ(passes(), (Texts{"6 GPU0: forward 0/1 130-160"}));
+}
+
+TEST_F(ConvertedPasses, AreLeftOutIfTheirKernelsAreNotKnown) {
+  for (const bool together : {false, true}) {
+    EXPECT_EQ(passesOf(false, false, together), Texts()) << "4 on the host are no times of stages";
+    bool said = false;
+    for (const model::Diagnostic& note : rows<model::Diagnostic>())
+      said = said || note.text.find("4 passes are marked on a host whose times are those of launches") == 0;
+    EXPECT_TRUE(said);
+  }
+}
 
 TEST_F(AcceleratorPasses, KeepTheirTimesBesideMessages) {
   // Rank 3 feeds rank 8, so the order of the ranks is not that of the numbers within their group.

@@ -176,6 +176,73 @@ TEST(CompletePasses, InfersStagesFromRanksAndMessages) {
   EXPECT_EQ(placesIn(unplaced(1, {})), (Texts{"-1/"})) << "one rank of nobody knows how many";
 }
 
+/// A pipeline of four ranks of which only some have a trace: each receives an activation from the rank before
+/// it and a gradient from the one behind it.
+RecordedEvents recordedRanks(const std::vector<int>& ranks) {
+  RecordedEvents events;
+  for (const int rank : ranks) {
+    for (const Pass kind : {Pass::forward, Pass::backward}) {
+      const std::int64_t start = kind == Pass::forward ? 100 : 500;
+      RecordedPass own = pass(rank, kind, 0, start, start + 100);
+      own.stage = -1;
+      events.passes.push_back(own);
+      const int peer = kind == Pass::forward ? rank - 1 : rank + 1;
+      if (peer < 0 || peer > 3) continue;
+      events.receives.push_back(message(rank, start - 50, start - 10, "nccl:recv"));
+      events.receives.back().peer = peer;
+      events.sends.push_back(message(rank, start + 300, start + 340, "nccl:send"));
+      events.sends.back().peer = peer;
+    }
+  }
+  return events;
+}
+
+TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
+  EXPECT_EQ(placesIn(recordedRanks({0, 1, 2, 3})), (Texts{"0/0", "1/0", "2/0", "3/0"}));
+  EXPECT_EQ(placesIn(recordedRanks({0, 2, 3})), (Texts{"0/0", "2/0", "3/0"}));
+  EXPECT_EQ(placesIn(recordedRanks({0, 1, 3})), (Texts{"0/0", "1/0", "3/0"}));
+  EXPECT_EQ(placesIn(recordedRanks({0, 1, 2})), (Texts{"0/0", "1/0", "2/0"}));
+  EXPECT_EQ(placesIn(recordedRanks({1, 2, 3})), (Texts{"-1/", "-1/", "-1/"}))
+      << "nobody knows how many ranks come before rank 0";
+  EXPECT_EQ(placesIn(recordedRanks({0, 3})), (Texts{"-1/", "-1/"})) << "the line has a gap";
+  const auto stagesOf = [](const std::vector<int>& ranks) {
+    RecordedEvents events = recordedRanks(ranks);
+    for (RecordedPass& own : events.passes) own.stage = static_cast<std::int32_t>(own.rank);
+    completePasses(events);
+    return events.stages;
+  };
+  EXPECT_EQ(stagesOf({0, 1, 2, 3}), 4);
+  EXPECT_EQ(stagesOf({0, 1, 2}), 4) << "rank 2 sends to rank 3, which no trace is of";
+  EXPECT_EQ(stagesOf({0, 1}), 3) << "rank 2 may be the last one";
+  EXPECT_EQ(stagesOf({1}), 3) << "one of its neighbours is behind it";
+  EXPECT_EQ(stagesOf({3}), 4);
+}
+
+/// Some of the messages would tell of wrong passes and wrong stages.
+TEST(CompletePasses, UseAllMessagesOrNone) {
+  RecordedEvents events = unplaced(3, {1, 2});
+  events.receives.clear();
+  for (std::int64_t i = 0; i < RecordedEvents::kMostMessages; ++i) events.addMessage({}, i % 2 == 0);
+  EXPECT_FALSE(events.leavesOutMessages());
+  EXPECT_EQ(events.sends.size() + events.receives.size(), RecordedEvents::kMostMessages);
+  events.addMessage({}, true);
+  events.addMessage({}, false);
+  EXPECT_TRUE(events.leavesOutMessages());
+  EXPECT_EQ(events.messages, RecordedEvents::kMostMessages + 2);
+  EXPECT_EQ(placesIn(std::move(events)), (Texts{"-1/", "-1/", "-1/"}));
+}
+
+TEST(CompletePasses, GuessesNoStagesWhereRanksAreMissing) {
+  const auto placesOf = [](const std::vector<int>& ranks) {
+    RecordedEvents events = unplaced(static_cast<int>(ranks.size()), {1, 2, 3});
+    for (auto* list : {&events.passes, &events.receives})
+      for (RecordedPass& own : *list) own.rank = ranks[static_cast<std::size_t>(own.device.value)];
+    return placesIn(std::move(events));
+  };
+  EXPECT_EQ(placesOf({0, 8, 16, 24}), (Texts{"0/0", "1/0", "2/0", "3/0"})) << "every eighth rank";
+  EXPECT_EQ(placesOf({0, 1, 3, 4}), (Texts{"-1/", "-1/", "-1/", "-1/"})) << "rank 2 is missing";
+}
+
 /// Ranks 1 and 2 of three receive activations, and ranks 0 and 1 gradients. All receives are posted at the
 /// start of the step, so the calls that post them end before the first pass of each rank.
 TEST(CompletePasses, InfersStagesFromReceivesThatArePostedEarly) {

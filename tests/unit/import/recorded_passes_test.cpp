@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "profiler/record/memory_profile.h"
 
 namespace pipescope::importing {
@@ -60,7 +62,7 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  passes.write(recorder);
+  EXPECT_TRUE(passes.write(recorder).ok());
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   std::vector<std::pair<WaitCause, std::int64_t>> causes;
   for (const model::Wait& wait : rowsOf<model::Wait>(profile))
@@ -78,6 +80,56 @@ TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
   EXPECT_EQ(causesOfALateMessage(43, true),
             (Causes{{WaitCause::slowerStage, 41}, {WaitCause::host, 43}, {WaitCause::exchange, 45}}))
       << "the message lay ready for 2";
+}
+
+/// Of a message only the receive was recorded, from 25 to 45: its sender may have been late, or the transfer
+/// long.
+TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
+  RecordedPasses passes;
+  for (const int microBatch : {0, 1}) {
+    RecordedPass row = pass(1, 10 + 40 * microBatch, 20 + 40 * microBatch, Pass::forward, microBatch);
+    row.step = 0;
+    passes.add(row);
+    row.start = Ticks(5 + 20 * microBatch);
+    row.end = Ticks(10 + 35 * microBatch);
+    passes.addMessage(row, false);
+  }
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  EXPECT_TRUE(passes.write(recorder).ok());
+  EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  using Part = std::tuple<WaitCause, std::int64_t, std::int64_t>;
+  std::vector<Part> parts;
+  for (const model::Wait& wait : rowsOf<model::Wait>(profile)) {
+    parts.emplace_back(wait.cause, wait.start.count, wait.end.count);
+    EXPECT_FALSE(wait.waitedForDevice.valid());
+  }
+  EXPECT_EQ(parts, (std::vector<Part>{
+                       {WaitCause::host, 20, 25}, {WaitCause::exchange, 25, 45}, {WaitCause::host, 45, 50}}));
+}
+
+/// The step of stage 1 ends at 1000 by a clock that has nothing in common with that of stage 0.
+TEST(RecordedPasses, CompareNoClocksThatHaveNothingInCommon) {
+  for (const std::size_t group : {0, 1}) {
+    RecordedPasses passes;
+    passes.setClockGroup(model::DeviceId(1), group);
+    for (const std::int64_t step : {0, 1}) {
+      for (const int device : {0, 1}) {
+        RecordedPass row =
+            pass(device, 2000 * step + 990 * device, 2000 * step + 990 * device + 10, Pass::forward, 0);
+        row.step = step;
+        passes.add(row);
+      }
+    }
+    record::MemoryProfile profile;
+    record::Recorder recorder(profile);
+    EXPECT_TRUE(passes.write(recorder).ok());
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+    std::int64_t drained = 0;
+    for (const model::Wait& wait : rowsOf<model::Wait>(profile))
+      if (wait.device.value == 0 && wait.cause == WaitCause::drain) drained += (wait.end - wait.start).count;
+    EXPECT_EQ(drained, group == 0 ? 990 : 0);
+  }
 }
 
 TEST(RecordedPasses, SaysWhyADeviceWaits) {
@@ -101,7 +153,7 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  passes.write(recorder);
+  EXPECT_TRUE(passes.write(recorder).ok());
   ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
 
   const auto executables = rowsOf<model::Executable>(profile);

@@ -154,6 +154,7 @@ std::vector<LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
     addWaits(entries, waits);
   }
   if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical});
+  if (!grid.whole) return entries;
   if (grid.rampUpEnd > grid.start || grid.rampDownStart < grid.end)
     entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill});
   if (grid.rampDownStart > grid.rampUpEnd) entries.push_back({tr("steady"), ColourRole::lostUseful});
