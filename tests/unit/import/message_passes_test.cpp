@@ -285,9 +285,35 @@ TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
   EXPECT_EQ(replicasOf({0, 1, 0, 1}), (Texts{"0", "0", "1", "1"})) << "pipelines are neighbours";
   EXPECT_EQ(replicasOf({0, 0, 1, 1}), (Texts{"0", "1", "0", "1"})) << "replicas are neighbours";
   EXPECT_EQ(replicasOf({0, 1, 2}), (Texts{"", "", ""})) << "one pipeline";
-  EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"", "", ""})) << "a rank is missing";
+  EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"0", "1", "0"}))
+      << "a rank is missing, but replicas are neighbours";
+  EXPECT_EQ(replicasOf({0, 1, 1, 0, 0}), (Texts{"0", "3", "4", "1", "2"}))
+      << "nobody knows, and no two ranks are one";
   EXPECT_EQ(replicasOf({0, 1, 0}), (Texts{"0", "0", "1"}))
       << "a rank is missing, but pipelines are neighbours";
+}
+
+/// Rank 4 of two pipelines, 0–2–4–6 and 1–3–5–7, has no trace.
+TEST(CompletePasses, JoinsReplicasByMessagesOfMissingRanks) {
+  RecordedEvents events;
+  for (const int rank : {0, 1, 2, 3, 5, 6, 7}) {
+    RecordedPass own = pass(rank / 2, Pass::forward, 0, 100 * rank, 100 * rank + 50);
+    own.device = DeviceId(rank);
+    own.rank = rank;
+    events.passes.push_back(own);
+    for (const int peer : {rank - 2, rank + 2}) {
+      if (peer < 0 || peer > 7) continue;
+      RecordedPass side = message(rank, 100 * rank + 60, 100 * rank + 70, "nccl:send");
+      side.peer = peer;
+      events.sends.push_back(side);
+    }
+  }
+  // A stage with other ranks than the order of the ranks tells.
+  for (RecordedPass& own : events.passes)
+    if (own.stage >= 2) own.stage = 5 - own.stage;
+  completePasses(events);
+  for (const RecordedPass& own : events.passes)
+    EXPECT_EQ(own.replica, own.rank % 2 == 0 ? "0" : "1") << own.rank;
 }
 
 TEST(CompletePasses, CountsStepsAndMicroBatches) {
