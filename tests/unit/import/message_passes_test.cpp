@@ -205,6 +205,11 @@ TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
   EXPECT_EQ(placesIn(recordedRanks({1, 2, 3})), (Texts{"-1/", "-1/", "-1/"}))
       << "nobody knows how many ranks come before rank 0";
   EXPECT_EQ(placesIn(recordedRanks({0, 3})), (Texts{"-1/", "-1/"})) << "the line has a gap";
+  RecordedEvents ring = recordedRanks({0, 1, 2});
+  ring.receives.push_back(message(0, 800, 810, "nccl:recv"));
+  ring.receives.back().peer = 3;
+  EXPECT_EQ(placesIn(std::move(ring)), (Texts{"-1/", "-1/", "-1/"}))
+      << "rank 3 feeds rank 0, which holds a second chunk of the model";
   const auto stagesOf = [](const std::vector<int>& ranks) {
     RecordedEvents events = recordedRanks(ranks);
     for (RecordedPass& own : events.passes) own.stage = static_cast<std::int32_t>(own.rank);
