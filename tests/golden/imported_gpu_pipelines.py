@@ -469,6 +469,10 @@ class Case:
                      f"takes {took[0] / took[1]:.2f} times as long"
             self.expect(name, f"'{wanted}' is in the remarks", wanted in " ".join(remarks), True)
             self.expect(name, f"'{wanted}' is in the summary", wanted in " ".join(self.report(profile, "summary")["remarks"]), True)
+        own = [op for op in job.ops if op["kind"] in ("forward", "backward", "update") and op["replica"] == 0]
+        length = max(op["end"] for op in own) - min(op["start"] for op in own)
+        # The uncertainty of the clocks is that of the first and the last pass.
+        self.expect(name, "step time, µs", stages["step_cycles"] / 1e6, length / job.steps, 0.01)
         for row in stages["stages"]:
             for kind in ("forward", "backward"):
                 own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]

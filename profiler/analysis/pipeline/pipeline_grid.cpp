@@ -110,6 +110,7 @@ class Builder {
       }
       PIPESCOPE_TRY(forEachRowOfBlock<model::Placement>(source_, i, [&](const model::Placement& row) {
         if (row.run != run.id) return;
+        if (measured && row.replica != 0) return;  // Their clocks may have nothing in common.
         const Ticks end = toAxis(row.device, row.end);
         ends_.add(row.run, row.iteration, end);
         if (measured) ends_.addStart(row.run, row.iteration, toAxis(row.device, row.start));

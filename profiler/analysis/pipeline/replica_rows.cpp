@@ -28,6 +28,8 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   IterationEnds ends;
   const bool measured = catalog.measured();
   for (const model::Placement& p : rows.placements) {
+    // The clocks of recorded replicas may have nothing in common.
+    if (measured && p.replica != 0) continue;
     ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
     if (measured) ends.addStart(p.run, p.iteration, catalog.toAxis(p.device, p.start));
   }
