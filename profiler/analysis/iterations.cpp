@@ -8,7 +8,8 @@ std::vector<IterationSpan> IterationEnds::spansOf(const std::vector<model::Run>&
                                                   std::optional<std::int32_t> last) const {
   std::vector<IterationSpan> spans;
   for (const model::Run& run : runs) {
-    Ticks from = run.start;
+    const auto recorded = starts_.find(run.id);
+    Ticks from = recorded == starts_.end() ? run.start : std::max(run.start, recorded->second);
     const std::size_t first = spans.size();
     for (auto next = ends_.lower_bound({run.id, 0}); next != ends_.end() && next->first.first == run.id;
          ++next) {
@@ -16,7 +17,7 @@ std::vector<IterationSpan> IterationEnds::spansOf(const std::vector<model::Run>&
       spans.push_back({run.id, next->first.second, from, end});
       from = end;
     }
-    if (spans.size() > first && (!last || spans.back().iteration == *last))
+    if (spans.size() > first && recorded == starts_.end() && (!last || spans.back().iteration == *last))
       spans.back().end = std::max(from, run.end);
   }
   std::ranges::stable_sort(spans, {}, &IterationSpan::start);

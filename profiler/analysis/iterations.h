@@ -22,7 +22,8 @@ struct IterationSpan {
 /// Finds the borders from the ends of placements. An iteration ends when the last of its placements has
 /// ended, which is the weight update in training, and the next one begins there. The first one begins with
 /// the call and the last one ends with it, so the lengths of a call's iterations add up to the length of the
-/// call.
+/// call. A recorded run may hold anything before and behind its iterations: they begin with the first of
+/// their placements and end with the last one.
 class IterationEnds {
  public:
   /// `end` is in ticks of device 0. Ignores placements that belong to no iteration.
@@ -31,6 +32,12 @@ class IterationEnds {
     Ticks& last = ends_.try_emplace({run, iteration}, end).first->second;
     last = std::max(last, end);
   }
+  /// The start of a placement of a recorded run, in ticks of device 0.
+  void addStart(model::RunId run, std::int32_t iteration, Ticks start) {
+    if (iteration < 0) return;
+    Ticks& first = starts_.try_emplace(run, start).first->second;
+    first = std::min(first, start);
+  }
   /// The iterations of these calls, by start. `last` is the number of a call's last iteration; without it,
   /// the last one that was added counts as such.
   std::vector<IterationSpan> spansOf(const std::vector<model::Run>& runs,
@@ -38,6 +45,7 @@ class IterationEnds {
 
  private:
   std::map<std::pair<model::RunId, std::int32_t>, Ticks> ends_;
+  std::map<model::RunId, Ticks> starts_;  // of recorded runs
 };
 
 /// The iteration of that number; null if the list does not hold it.

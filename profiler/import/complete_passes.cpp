@@ -53,29 +53,82 @@ void countMicroBatches(const std::vector<RecordedPass*>& passes) {
       pass->microBatch = next[{pass->replica, pass->stage, pass->pass, pass->step.value_or(-1)}]++;
 }
 
-/// Where several ranks compute the same stage and state no replica, ranks that follow each other along the
-/// stages are of one replica, also where ranks are missing. If they do not, the n-th rank of each stage is of
-/// replica n, unless a rank is missing.
+/// Ranks that compute each stage and state no replica.
+using RanksOfStages = std::map<std::int32_t, std::set<std::pair<std::int64_t, DeviceId>>>;
+
+/// Replicas of ranks that messages join, those too whose traces are missing. Nothing if messages name no
+/// ranks, join ranks that compute the same stage, or do not join all ranks of a replica.
+std::map<std::int64_t, std::int64_t> replicasByMessages(const RecordedEvents& events,
+                                                        const RanksOfStages& ranksOf) {
+  std::map<std::int64_t, std::int64_t> joined;  // a lower rank of the same replica; itself: the lowest one
+  const auto lowest = [&](std::int64_t rank) {
+    joined.emplace(rank, rank);
+    while (joined[rank] != rank) rank = joined[rank] = joined[joined[rank]];
+    return rank;
+  };
+  for (const auto* sides : {&events.sends, &events.receives}) {
+    for (const RecordedPass& side : *sides) {
+      if (side.rank < 0 || side.peer < 0) continue;
+      const std::int64_t one = lowest(side.rank), other = lowest(side.peer);
+      joined[std::max(one, other)] = std::min(one, other);
+    }
+  }
+  std::map<std::int64_t, std::int64_t> replicas, numbers;
+  for (const auto& [stage, ranks] : ranksOf) {
+    std::set<std::int64_t> ofStage;
+    for (const auto& [rank, device] : ranks) {
+      if (!joined.contains(rank) || !ofStage.insert(lowest(rank)).second) return {};
+      numbers.emplace(lowest(rank), 0);
+    }
+  }
+  std::size_t most = 0;
+  for (const auto& [stage, ranks] : ranksOf) most = std::max(most, ranks.size());
+  if (numbers.size() > most) return {};
+  std::int64_t next = 0;
+  for (auto& [first, number] : numbers) number = next++;
+  for (const auto& [stage, ranks] : ranksOf)
+    for (const auto& [rank, device] : ranks) replicas[rank] = numbers[lowest(rank)];
+  return replicas;
+}
+
+/// Where several ranks compute the same stage and state no replica, messages that name ranks join those of a
+/// replica. Otherwise ranks that follow each other along the stages are of one replica, or those that follow
+/// each other compute the same stage, also where ranks are missing. If they do neither, the n-th rank of each
+/// stage is of replica n, unless a rank is missing: then nobody knows, and each rank counts for itself.
 void inferReplicas(RecordedEvents& events) {
-  std::map<std::int32_t, std::set<std::pair<std::int64_t, DeviceId>>> ranksOf;  // by stage
+  RanksOfStages ranksOf;
   for (const RecordedPass& pass : events.passes)
     if (model::isComputePass(pass.pass) && pass.stage >= 0 && pass.replica.empty())
       ranksOf[pass.stage].insert({pass.rank, pass.device});
   if (std::all_of(ranksOf.begin(), ranksOf.end(), [](const auto& entry) { return entry.second.size() < 2; }))
     return;
   const std::int64_t stages = ranksOf.rbegin()->first + 1;
-  bool inTurn = true, even = true;
+  std::int64_t most = 0;
+  bool inTurn = true, inLayers = true, even = true, known = true;
+  for (const auto& [stage, ranks] : ranksOf) most = std::max(most, static_cast<std::int64_t>(ranks.size()));
   for (const auto& [stage, ranks] : ranksOf) {
     even = even && ranks.size() == ranksOf.begin()->second.size();
-    for (const auto& [rank, device] : ranks) inTurn = inTurn && rank >= 0 && rank % stages == stage;
+    for (const auto& [rank, device] : ranks) {
+      known = known && rank >= 0;
+      inTurn = inTurn && rank >= 0 && rank % stages == stage;
+      inLayers = inLayers && rank >= 0 && rank / most == stage;
+    }
   }
-  if (!inTurn && !even) return;
+  const std::map<std::int64_t, std::int64_t> joined = replicasByMessages(events, ranksOf);
+  if (joined.empty() && !inTurn && !even && !known) return;
   std::map<DeviceId, std::string> replicaOf;
+  std::int64_t alone = 0;
   for (const auto& [stage, ranks] : ranksOf) {
     std::int64_t next = 0;
     for (const auto& [rank, device] : ranks) {
-      replicaOf[device] = std::to_string(inTurn ? rank / stages : next);
+      const std::int64_t number = !joined.empty() ? joined.at(rank)
+                                  : inTurn        ? rank / stages
+                                  : inLayers      ? rank % most
+                                  : even          ? next
+                                                  : alone;
+      replicaOf.emplace(device, std::to_string(number));
       ++next;
+      ++alone;
     }
   }
   for (auto* list : {&events.passes, &events.sends, &events.receives})

@@ -29,8 +29,9 @@ struct Inferred {
 ///
 /// *Stages.* See inferStages().
 ///
-/// Where several ranks state the same stage and no replica, ranks that follow each other along the stages are
-/// of one replica; if they do not, the n-th rank of each stage is of replica n, unless a rank is missing.
+/// Where several ranks state the same stage and no replica, messages that name ranks join those of a replica;
+/// otherwise the order of the ranks tells. Where ranks are missing and nothing tells, each rank counts for
+/// itself.
 ///
 /// *Chunks.* See inferChunks(). Where ranks hold several chunks of the model (interleaved schedules), chunk c
 /// of rank r becomes stage c × ranks + r. Messages that state no chunk lose their micro-batch, because ranks

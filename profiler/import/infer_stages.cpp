@@ -123,8 +123,8 @@ bool lacksPeers(const std::vector<OpenRank>& ranks) {
 }
 
 /// Places where traces of ranks are missing. The ranks of a pipeline and their neighbours, the missing ones
-/// too, form a line; nothing if they do not, or if the first rank of a line is missing, because nobody knows
-/// how many are missing before it.
+/// too, form a line; nothing if they do not, as where ranks hold several chunks of the model and form a ring,
+/// or if the first rank of a line is missing, because nobody knows how many are missing before it.
 std::vector<Place> placesInLines(const std::vector<OpenRank>& ranks) {
   std::map<std::int64_t, std::set<std::int64_t>> beside;
   std::map<std::int64_t, std::size_t> known;
@@ -209,13 +209,13 @@ StagesInferred inferStages(RecordedEvents& events, const PassesOfDevice& byDevic
     if (const auto own = byDevice.find(side.device); own != byDevice.end() && isOpen(own->second))
       receives.push_back(side);
   const std::vector<OpenRank> ranks = openRanks(byDevice, joinedSlices(std::move(receives), false));
-  std::vector<Place> places = placesByPeers(ranks);
+  std::vector<Place> places;
   const bool lacks = lacksPeers(ranks);
   if (events.leavesOutMessages()) {
     places.clear();  // Nobody knows which ranks come first.
-  } else if (places.empty() && lacks) {
+  } else if (lacks) {
     places = placesInLines(ranks);
-  } else if (places.empty()) {
+  } else if (places = placesByPeers(ranks); places.empty()) {
     places = placesByOrder(ranks, !events.receives.empty());
     if (!places.empty() && !areEven(ranks, places)) places.clear();
   }

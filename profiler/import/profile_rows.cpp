@@ -597,7 +597,7 @@ base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
       {"coverage_ranks_of_run", ranksOfRun_},
       {"coverage_messages", coverage.messages},
       {"coverage_paired_messages", coverage.pairedMessages},
-      {"coverage_inferred_messages", coverage.inferredMessages},
+      {"coverage_inferred_messages", coverage.inferredMessages + coverage.leftOutMessages},
       {"coverage_inferred_stages", coverage.inferredStages},
       {"coverage_collectives", coverage.collectives},
       {"coverage_matched_collectives", coverage.matchedCollectives}};

@@ -77,7 +77,7 @@ base::Result<Section> makeCoverage(const Context& context) {
     };
     if (coverage.ranksOfRun > 0)
       row("ranks of the run", coverage.ranks, std::max(coverage.ranks, coverage.ranksOfRun),
-          "figures of the whole pipeline");
+          "figures of the whole run");
     row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
     const auto stated = [&](const char* what, std::int64_t inferred, std::int64_t all,
                             const char* neededFor) {

@@ -67,7 +67,7 @@ std::vector<Fact> stagesFacts(const StagesReport& r) {
        "iterations."},
       {"step_cycles", "Step time", run(r.lost.step), Format::ticks,
        "Length of one iteration: a flush with its update, host copies and waits. Length of the last call ÷ "
-       "its iterations."},
+       "its iterations; of a recorded run, the time from its first pass to its last one ÷ its iterations."},
       {"useful_cycles", "  useful", part(r.lost.useful), Format::ticks,
        "Micro-batches × mean of forward + recompute + backward."},
       {"lost_fill_and_drain_cycles", "  lost to fill and drain", part(r.lost.fillAndDrain), Format::ticks,

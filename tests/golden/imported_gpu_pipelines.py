@@ -392,7 +392,7 @@ class Case:
         rows = {row["what"]: row for row in sections["coverage"]["coverage"]}
         row = rows["ranks of the run"]
         self.expect(name, "ranks", (row["recognised"], row["all"]), (len(ranks), len(job.program)))
-        stages, there = sections["stages"], {rank // job.replicas for rank in ranks}
+        stages, there = sections["stages"], {rank // job.replicas for rank in ranks if rank % job.replicas == 0}
         for key in ("limiting_stage", "bubble_fraction", "step_cycles", "flush_cycles", "useful_cycles", "lost_imbalance_cycles"):
             self.expect(name, key, stages[key], None)
         self.expect(name, "critical path", sections["waits"]["critical_path_cycles"], None)
@@ -469,6 +469,10 @@ class Case:
                      f"takes {took[0] / took[1]:.2f} times as long"
             self.expect(name, f"'{wanted}' is in the remarks", wanted in " ".join(remarks), True)
             self.expect(name, f"'{wanted}' is in the summary", wanted in " ".join(self.report(profile, "summary")["remarks"]), True)
+        own = [op for op in job.ops if op["kind"] in ("forward", "backward", "update") and op["replica"] == 0]
+        length = max(op["end"] for op in own) - min(op["start"] for op in own)
+        # The uncertainty of the clocks is that of the first and the last pass.
+        self.expect(name, "step time, µs", stages["step_cycles"] / 1e6, length / job.steps, 0.01)
         for row in stages["stages"]:
             for kind in ("forward", "backward"):
                 own = [op["length"] for op in job.ops if op["kind"] == kind and (op["stage"], op["replica"]) == (row["index"], 0)]
@@ -548,6 +552,7 @@ def main():
         case.missing("one rank alone", Job(), [4], script)
         case.missing("first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], script)
         case.missing("last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], script)
+        case.missing("one of two replicas lacks a stage", Job(slow_stage=1), [0, 1, 2, 3, 5, 6, 7], script)
         case.missing("unnamed stage missing", Job(replicas=1, slow_stage=1), [0, 2, 3], unnamed)
         case.missing("unnamed last stage missing", Job(replicas=1, slow_stage=1), [0, 1, 2], megatron)
         case.missing("unnamed first stage missing", Job(replicas=1, slow_stage=1), [1, 2, 3], megatron, placed=False)

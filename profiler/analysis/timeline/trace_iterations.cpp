@@ -12,6 +12,11 @@ class IterationFinder {
   base::Status find() { return findIterations(); }
 
  private:
+  void add(model::RunId run, std::int32_t iteration, Ticks start, Ticks end) {
+    ends_.add(run, iteration, end);
+    if (measured_) ends_.addStart(run, iteration, start);
+  }
+
   base::Status findIterations() {
     if (draft_.request.large) {
       draft_.trace->iterations = draft_.request.large->iterations;
@@ -19,7 +24,7 @@ class IterationFinder {
     }
     for (const DeviceTrace& device : draft_.trace->devices) {
       for (const TraceTrack& track : device.tracks) {
-        for (const TracePlacement& p : track.placements) ends_.add(p.run, p.iteration, p.end);
+        for (const TracePlacement& p : track.placements) add(p.run, p.iteration, p.start, p.end);
       }
     }
     if (draft_.trace->far) {
@@ -44,14 +49,15 @@ class IterationFinder {
       if (run.known && iteration.known && run.smallest == run.largest &&
           iteration.smallest == iteration.largest) {
         if (draft_.wanted.count(model::RunId(run.smallest)) > 0)
-          ends_.add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].end);
+          add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].start,
+              blocks[i].end);
       } else if (read++ < kMostRead) {
         PIPESCOPE_TRY(draft_.report(0.9, i, blocks.size(), "reading steps of the run"));
         PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, draft_.source.block<model::Placement>(i));
         for (const model::Placement& row : *rows) {
           const DeviceTrace* device = draft_.deviceOf(row.device);
           if (device != nullptr && draft_.wanted.count(row.run) > 0)
-            ends_.add(row.run, row.iteration, draft_.toAxis(*device, row.end));
+            add(row.run, row.iteration, draft_.toAxis(*device, row.start), draft_.toAxis(*device, row.end));
         }
       }
     }
@@ -59,6 +65,7 @@ class IterationFinder {
   }
 
   TraceDraft& draft_;
+  const bool measured_ = draft_.catalog.measured();
   IterationEnds ends_;
 };
 

@@ -48,6 +48,17 @@ TEST(Iterations, APartOfTheCallDoesNotReachItsEnd) {
   EXPECT_EQ(borders(ends.spansOf({twoCalls()[0]}, 3)), (Borders{{0, 400}, {400, 600}}));
 }
 
+TEST(Iterations, OfARecordedRunReachFromTheirFirstPlacementToTheLast) {
+  IterationEnds ends;
+  for (const auto& [iteration, start, end] :
+       {std::tuple(0, 120, 400), {0, 100, 200}, {1, 410, 600}, {-1, 5, 880}}) {
+    ends.add(model::RunId(0), iteration, Ticks(end));
+    ends.addStart(model::RunId(0), iteration, Ticks(start));
+  }
+  EXPECT_EQ(borders(ends.spansOf({twoCalls()[0]})), (Borders{{100, 400}, {400, 600}}))
+      << "of a call from 0 to 900";
+}
+
 TEST(Iterations, EndsOutsideTheirCallAreCutOff) {
   IterationEnds ends;
   ends.add(model::RunId(0), 0, Ticks(-50));

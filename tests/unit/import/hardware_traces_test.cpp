@@ -138,6 +138,30 @@ TEST_F(HardwareTraces, ImportsTheChosenRanks) {
 
 /// Two data-parallel ranks with two stages each: the messages of both pair, the collective waits for the
 /// last.
+TEST_F(HardwareTraces, SayThatThereAreTooManyMessages) {
+  std::string events;
+  const auto count = std::to_string(RecordedEvents::kMostMessages + 1);
+  for (std::int64_t i = 0; i <= RecordedEvents::kMostMessages; ++i)
+    events +=
+        R"({"ph":"X","pid":1,"tid":1,"name":"gloo:send","ts":)" + std::to_string(2 * i) + R"(,"dur":1},)";
+  events.back() = ']';
+  ASSERT_TRUE(import(write("many.json", "[" + events)).ok());
+  EXPECT_TRUE(rows<model::Transfer>().empty());
+  for (const model::Property& row : rows<model::Property>()) {
+    if (row.key == "coverage_messages" || row.key == "coverage_inferred_messages") {
+      EXPECT_EQ(row.value, count) << row.key;
+    }
+    if (row.key == "coverage_paired_messages") {
+      EXPECT_EQ(row.value, "0");
+    }
+  }
+  bool said = false;
+  for (const model::Diagnostic& note : rows<model::Diagnostic>())
+    said =
+        said || note.text.starts_with("The traces hold " + count + " sends and receives, which are too many");
+  EXPECT_TRUE(said);
+}
+
 TEST_F(HardwareTraces, PairsMessagesAndCollectives) {
   std::string events;
   const auto add = [&](int rank, int stage, const char* queue, const char* what, int start, int length,

@@ -205,6 +205,11 @@ TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
   EXPECT_EQ(placesIn(recordedRanks({1, 2, 3})), (Texts{"-1/", "-1/", "-1/"}))
       << "nobody knows how many ranks come before rank 0";
   EXPECT_EQ(placesIn(recordedRanks({0, 3})), (Texts{"-1/", "-1/"})) << "the line has a gap";
+  RecordedEvents ring = recordedRanks({0, 1, 2});
+  ring.receives.push_back(message(0, 800, 810, "nccl:recv"));
+  ring.receives.back().peer = 3;
+  EXPECT_EQ(placesIn(std::move(ring)), (Texts{"-1/", "-1/", "-1/"}))
+      << "rank 3 feeds rank 0, which holds a second chunk of the model";
   const auto stagesOf = [](const std::vector<int>& ranks) {
     RecordedEvents events = recordedRanks(ranks);
     for (RecordedPass& own : events.passes) own.stage = static_cast<std::int32_t>(own.rank);
@@ -285,9 +290,35 @@ TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
   EXPECT_EQ(replicasOf({0, 1, 0, 1}), (Texts{"0", "0", "1", "1"})) << "pipelines are neighbours";
   EXPECT_EQ(replicasOf({0, 0, 1, 1}), (Texts{"0", "1", "0", "1"})) << "replicas are neighbours";
   EXPECT_EQ(replicasOf({0, 1, 2}), (Texts{"", "", ""})) << "one pipeline";
-  EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"", "", ""})) << "a rank is missing";
+  EXPECT_EQ(replicasOf({0, 0, 1}), (Texts{"0", "1", "0"}))
+      << "a rank is missing, but replicas are neighbours";
+  EXPECT_EQ(replicasOf({0, 1, 1, 0, 0}), (Texts{"0", "3", "4", "1", "2"}))
+      << "nobody knows, and no two ranks are one";
   EXPECT_EQ(replicasOf({0, 1, 0}), (Texts{"0", "0", "1"}))
       << "a rank is missing, but pipelines are neighbours";
+}
+
+/// Rank 4 of two pipelines, 0–2–4–6 and 1–3–5–7, has no trace.
+TEST(CompletePasses, JoinsReplicasByMessagesOfMissingRanks) {
+  RecordedEvents events;
+  for (const int rank : {0, 1, 2, 3, 5, 6, 7}) {
+    RecordedPass own = pass(rank / 2, Pass::forward, 0, 100 * rank, 100 * rank + 50);
+    own.device = DeviceId(rank);
+    own.rank = rank;
+    events.passes.push_back(own);
+    for (const int peer : {rank - 2, rank + 2}) {
+      if (peer < 0 || peer > 7) continue;
+      RecordedPass side = message(rank, 100 * rank + 60, 100 * rank + 70, "nccl:send");
+      side.peer = peer;
+      events.sends.push_back(side);
+    }
+  }
+  // A stage with other ranks than the order of the ranks tells.
+  for (RecordedPass& own : events.passes)
+    if (own.stage >= 2) own.stage = 5 - own.stage;
+  completePasses(events);
+  for (const RecordedPass& own : events.passes)
+    EXPECT_EQ(own.replica, own.rank % 2 == 0 ? "0" : "1") << own.rank;
 }
 
 TEST(CompletePasses, CountsStepsAndMicroBatches) {
