@@ -67,7 +67,8 @@ void expectBusyAgrees(const Figures& of) {
   EXPECT_NEAR(of["stages"]["bubble_ramp_down"].get<double>(), rampDown, 1e-6);
   ASSERT_EQ(ofStages.size(), ofGrid.size());
   for (const auto& [device, busy] : ofStages) EXPECT_NEAR(ofGrid[device], busy, 1e-6 * busy) << device;
-  EXPECT_NEAR(of["stages"]["bubble_fraction"].get<double>(), idle, 1e-6);
+  // Recorded passes of a device may overlap by rounding.
+  EXPECT_NEAR(of["stages"]["bubble_fraction"].get<double>(), idle, of.catalog().measured() ? 1e-5 : 1e-6);
   EXPECT_EQ(of["stages"]["bubble_fraction"], of["summary"]["bubble_fraction"]);
   EXPECT_EQ(of["stages"]["imbalance"], of["summary"]["imbalance"]);
 }
@@ -180,14 +181,18 @@ void expectPathsAgree(const Figures& of) {
     sum += waits["critical_path_" + std::string(part) + "_cycles"].get<double>();
   EXPECT_EQ(sum, of.callTicks());
   analysis::PathSums all;
+  Ticks outside =
+      of.run().end - of.run().start;  // only recorded runs hold something outside their iterations
   for (const analysis::PipelineGrid& grid : of.grids()) {
     ASSERT_TRUE(grid.criticalKnown);
     EXPECT_EQ(grid.path.total(), grid.span.length());
     all.compute += grid.path.compute;
     all.host += grid.path.host;
+    outside -= grid.span.length();
   }
   EXPECT_EQ(all.compute.count, waits["critical_path_compute_cycles"].get<std::int64_t>());
-  EXPECT_EQ(all.host.count, waits["critical_path_host_cycles"].get<std::int64_t>());
+  EXPECT_TRUE(outside.count == 0 || of.catalog().measured());
+  EXPECT_EQ((all.host + outside).count, waits["critical_path_host_cycles"].get<std::int64_t>());
   std::int64_t table = 0;
   for (const json& row : waits["critical_path"]) table += row["cycles"].get<std::int64_t>();
   EXPECT_EQ(table, waits["critical_path_cycles"].get<std::int64_t>());

@@ -12,7 +12,9 @@ class IterationFinder {
   base::Status find() { return findIterations(); }
 
  private:
-  void add(model::RunId run, std::int32_t iteration, Ticks start, Ticks end) {
+  void add(model::RunId run, std::int32_t iteration, std::int32_t replica, Ticks start, Ticks end) {
+    // The clocks of recorded replicas may have nothing in common. The step time is that of the first one.
+    if (measured_ && replica != 0) return;
     ends_.add(run, iteration, end);
     if (measured_) ends_.addStart(run, iteration, start);
   }
@@ -24,7 +26,7 @@ class IterationFinder {
     }
     for (const DeviceTrace& device : draft_.trace->devices) {
       for (const TraceTrack& track : device.tracks) {
-        for (const TracePlacement& p : track.placements) add(p.run, p.iteration, p.start, p.end);
+        for (const TracePlacement& p : track.placements) add(p.run, p.iteration, p.replica, p.start, p.end);
       }
     }
     if (draft_.trace->far) {
@@ -37,7 +39,7 @@ class IterationFinder {
   /// Finds the iterations from the directory. It reads a block only if one iteration follows another within
   /// it.
   base::Status readFarIterations() {
-    constexpr std::size_t kRun = 5, kIteration = 11, kMostRead = 64;
+    constexpr std::size_t kRun = 5, kReplica = 6, kIteration = 11, kMostRead = 64;
     std::size_t read = 0;
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, draft_.source.blocks<model::Placement>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -46,10 +48,13 @@ class IterationFinder {
                        draft_.source.ranges<model::Placement>(i));
       const auto& run = ranges[kRun];
       const auto& iteration = ranges[kIteration];
-      if (run.known && iteration.known && run.smallest == run.largest &&
+      const auto& replica = ranges[kReplica];
+      const bool oneReplica = !measured_ || (replica.known && replica.smallest == replica.largest);
+      if (oneReplica && run.known && iteration.known && run.smallest == run.largest &&
           iteration.smallest == iteration.largest) {
         if (draft_.wanted.count(model::RunId(run.smallest)) > 0)
-          add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].start,
+          add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest),
+              replica.known ? static_cast<std::int32_t>(replica.smallest) : 0, blocks[i].start,
               blocks[i].end);
       } else if (read++ < kMostRead) {
         PIPESCOPE_TRY(draft_.report(0.9, i, blocks.size(), "reading steps of the run"));
@@ -57,7 +62,8 @@ class IterationFinder {
         for (const model::Placement& row : *rows) {
           const DeviceTrace* device = draft_.deviceOf(row.device);
           if (device != nullptr && draft_.wanted.count(row.run) > 0)
-            add(row.run, row.iteration, draft_.toAxis(*device, row.start), draft_.toAxis(*device, row.end));
+            add(row.run, row.iteration, row.replica, draft_.toAxis(*device, row.start),
+                draft_.toAxis(*device, row.end));
         }
       }
     }
