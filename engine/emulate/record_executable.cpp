@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/emulate/device_program.h"
@@ -81,6 +83,9 @@ class ExecutableRecorder {
     row.deviceIterations = result_.facts.deviceIterations;
     row.replicas = result_.facts.replicas;
     result_.id = recorder_.add(row);
+    if (result_.order.pipes > 1)
+      recorder_.add(
+          model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", result_.order.pipes)});
     memory_.begin(result_.id);
   }
 

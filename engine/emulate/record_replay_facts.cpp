@@ -56,6 +56,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
     record("sync_ticks", fmt::format("{}", sync.count));
   if (!facts.microBatchCosts.empty())
     record("micro_batch_costs", fmt::format("{}", fmt::join(facts.microBatchCosts, " ")));
+  if (executable.order.devices.size() > 1 && system.placesShareLinks()) record("updates_share_links", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
 }

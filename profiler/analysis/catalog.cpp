@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 namespace pipescope::analysis {
 namespace {
 
@@ -75,6 +78,12 @@ std::string Catalog::property(std::string_view key) const {
 
 const model::Executable* Catalog::executable(model::ExecutableId id) const {
   return executables.find(id);
+}
+std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
+  const std::string text = property("pipes." + std::to_string(id.value));
+  std::int64_t pipes = 1;
+  std::from_chars(text.data(), text.data() + text.size(), pipes);
+  return std::clamp<std::int64_t>(pipes, 1, 1024);
 }
 const model::Device* Catalog::device(model::DeviceId id) const {
   return devices.find(id);

@@ -48,6 +48,8 @@ struct Catalog {
   /// True if another tool measured the times on real hardware, so that no device model emulated them.
   bool measured() const { return !property("imported_from").empty(); }
   const model::Executable* executable(model::ExecutableId id) const;
+  /// Ways through the devices, each with stages of its own. A micro-batch goes through one of them.
+  std::int64_t pipesOf(model::ExecutableId id) const;
   /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;
   /// Returns the stages of an executable by index.

@@ -15,7 +15,7 @@ struct SegmentUse {
   /// works.
   std::map<model::LaneId, base::Ticks> byLane;
   base::Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
-  base::Bytes computeBytes;  ///< that compute steps move to and from the device's memory
+  base::Bytes computeBytes;       ///< that compute steps move to and from the device's memory
   double balanceSum = 0;          ///< sum over compute steps of mean ÷ slowest unit's ticks
   double computeMean = 0;         ///< sum over compute steps of the units' mean ticks
   std::int64_t computeSteps = 0;  ///< compute steps with work

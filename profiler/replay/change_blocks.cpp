@@ -247,6 +247,10 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
       fmt::format("Transfers between stages {} and {} {}. The recording does not tell "
                   "whether the moved block fits into the memory there.",
                   std::min(from, to), std::max(from, to), fmt::format(fmt::runtime(transfers), border)));
+  if (recording.executable.replicas > 1 && recording.training())
+    changed.remarks.push_back(fmt::format(
+        "Sums of gradients are taken as recorded, although those of block {} move to stage {} too.", block,
+        to));
   return {};
 }
 

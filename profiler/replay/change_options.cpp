@@ -108,23 +108,6 @@ base::Status dropPacking(const ChangeContext& context, Recording& recording) {
   return {};
 }
 
-/// The time that the busiest device sums gradients in an iteration, and how long the iteration is.
-std::pair<double, double> sumsAndStep(const Recording& recording) {
-  std::vector<double> sums(static_cast<std::size_t>(recording.deviceCount()));
-  const RecordedReplica& replica = recording.replicas.front();
-  for (std::size_t s = 0; s < replica.stages.size(); ++s) {
-    double& sum = sums[static_cast<std::size_t>(recording.deviceOfStage[s])];
-    const RecordedStage& stage = replica.stages[s];
-    for (const OverlappedPiece& overlapped : stage.overlapped)
-      sum += static_cast<double>(overlapped.piece.ticks.count);
-    if (stage.updates.empty()) continue;
-    for (const Piece& piece : stage.updates.front())
-      if (piece.pass == Pass::collective) sum += static_cast<double>(piece.ticks.count);
-  }
-  const auto all = static_cast<double>((recording.run.end - recording.run.start).count);
-  return {*std::ranges::max_element(sums), all / recording.iterations};
-}
-
 base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool ofTraining,
                             const std::string& value) {
   Recording& recording = changed.recording;
@@ -145,8 +128,7 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool
     return base::badInput(
         "The trace does not tell how long sums of gradients over another number of replicas would take.");
   const auto [sums, step] = sumsAndStep(recording);
-  constexpr double kMostUnknown = 0.025;  // other links may change the sums by four fifths
-  if (after > 1 && sums > kMostUnknown * step)
+  if (after > 1 && sums > kMostUnknownSums * step)
     return base::badInput(fmt::format(
         "Sums of gradients take {:.1f} % of the recorded step, and how long they take over {} replicas "
         "depends on links that the recording does not tell{}",

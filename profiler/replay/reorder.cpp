@@ -31,8 +31,11 @@ OrderRequest requestFor(const Recording& recording, const std::string& schedule)
           recording.deviceOfStage};
 }
 
-/// Weight gradients become part of the backward pass, or the other way round.
-base::Status matchSplit(const ReplayOrder& before, const ReplayOrder& after, Recording& recording) {
+/// Weight gradients become part of the backward pass, or the other way round. A device that launches a
+/// program for each pass then launches one less.
+base::Status matchSplit(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
+                        Changed& changed) {
+  Recording& recording = changed.recording;
   if (before.splitBackward == after.splitBackward || !recording.training()) return {};
   if (after.splitBackward)
     return base::badInput(
@@ -40,15 +43,45 @@ base::Status matchSplit(const ReplayOrder& before, const ReplayOrder& after, Rec
                     "their time only as a part of the backward passes{}",
                     recording.executable.schedule,
                     emulateInstead(recording, "--schedule " + recording.executable.schedule)));
+  std::set<int> stages;
+  for (int stage = 0; stage < recording.stageCount(); ++stage) stages.insert(stage);
+  PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
   for (RecordedReplica& replica : recording.replicas) {
     for (RecordedStage& stage : replica.stages) {
       for (StageWork& work : stage.works) {
+        for (Piece& piece : work.weight) {
+          const auto launch = launches.find(piece.segment);
+          if (launch != launches.end()) piece.ticks = std::max(piece.ticks - launch->second, Ticks(0));
+        }
         work.backward.insert(work.backward.end(), work.weight.begin(), work.weight.end());
         work.weight.clear();
       }
     }
   }
+  if (!launches.empty())
+    changed.remarks.push_back(
+        "Weight gradients become part of the backward passes. Engines that work side by side may then "
+        "run them at other moments, which is not considered: with small operators, the step may be a tenth "
+        "off.");
   return {};
+}
+
+/// Devices that update at the same time share links in their sums of gradients, and streaming memory. One
+/// after another, each has them to itself.
+base::Status matchUpdates(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
+                          const Recording& recording) {
+  const std::string shares =
+      context.catalog.property(fmt::format("replay.{}.updates_share_links", recording.executable.id.value));
+  if (before.serialUpdate == after.serialUpdate || !recording.training() || shares.empty()) return {};
+  const auto [shared, step] = sumsAndStep(recording, true);
+  if (shared <= kMostUnknownSums * step) return {};
+  return base::badInput(fmt::format(
+      "Sums of gradients, and copies of streaming memory in updates, take {:.1f} % of the recorded step. "
+      "With "
+      "the schedule {} the devices do this {}, and how long it then takes the recording does not tell{}",
+      100 * shared / step, recording.executable.schedule,
+      after.serialUpdate ? "one after another" : "at the same time",
+      emulateInstead(recording, "--schedule " + recording.executable.schedule)));
 }
 
 void matchProgression(const ReplayOrder& before, const ReplayOrder& after, Recording& recording) {
@@ -174,6 +207,23 @@ base::Status matchStash(const ChangeContext& context, const ReplayOrder& before,
 
 }  // namespace
 
+std::pair<double, double> sumsAndStep(const Recording& recording, bool remoteToo) {
+  std::vector<double> sums(static_cast<std::size_t>(recording.deviceCount()));
+  const RecordedReplica& replica = recording.replicas.front();
+  for (std::size_t s = 0; s < replica.stages.size(); ++s) {
+    double& sum = sums[static_cast<std::size_t>(recording.deviceOfStage[s])];
+    const RecordedStage& stage = replica.stages[s];
+    for (const OverlappedPiece& overlapped : stage.overlapped)
+      sum += static_cast<double>(overlapped.piece.ticks.count);
+    if (stage.updates.empty()) continue;
+    for (const Piece& piece : stage.updates.front())
+      if (piece.pass == Pass::collective || (remoteToo && piece.pass == Pass::remote))
+        sum += static_cast<double>(piece.ticks.count);
+  }
+  const auto all = static_cast<double>((recording.run.end - recording.run.start).count);
+  return {*std::ranges::max_element(sums), all / recording.iterations};
+}
+
 std::string recognisedSchedule(const Recording& recording, const Schedules& schedules) {
   if (recording.orders.size() > 1) {
     for (const ReplayOrder& order : recording.orders)
@@ -204,8 +254,9 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
     return base::badInput(
         fmt::format("The schedule {} places the stages on the devices in another way than the recording{}",
                     schedule, emulateInstead(recording, "--schedule " + schedule)));
-  PIPESCOPE_TRY(matchSplit(before.orders.front(), *made, recording));
+  PIPESCOPE_TRY(matchSplit(context, before.orders.front(), *made, changed));
   matchProgression(before.orders.front(), *made, recording);
+  PIPESCOPE_TRY(matchUpdates(context, before.orders.front(), *made, recording));
   PIPESCOPE_TRY(matchRecompute(context, before.orders.front(), *made, changed));
   PIPESCOPE_TRY(matchStash(context, before.orders.front(), *made, recording));
   recording.executable.scheduleKind = made->progression;

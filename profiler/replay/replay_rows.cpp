@@ -74,6 +74,7 @@ class ReplayWriter {
     writeFact("host_reads_results", host.readsResults ? "1" : "");
     writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
     writeFact("network_ticks", host.networkTicks > 0 ? fmt::format("{}", host.networkTicks) : "");
+    writeFact("updates_share_links", context_.catalog.property(own_ + "updates_share_links"));
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
     writeFact("sync_ticks",
               recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");

@@ -1,5 +1,7 @@
 #include "engine/devices/core/least_time.h"
 
+#include <functional>
+#include <numeric>
 #include <variant>
 
 namespace pipescope::devices {
@@ -18,14 +20,31 @@ graph::ElementType typeOfWork(const ops::WorkItem& item) {
       item);
 }
 
+/// How many products each result of the phase sums.
+std::int64_t termsOf(const ops::Contraction& c) {
+  const auto volume = [](const std::vector<std::int64_t>& extents) {
+    return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  };
+  switch (c.phase) {
+    case ops::Contraction::Phase::forward:
+      return c.inputChannels * volume(c.kernel);
+    case ops::Contraction::Phase::inputGradient:
+      return c.outputChannels * volume(c.kernel);
+    case ops::Contraction::Phase::weightGradient:
+      return c.batch * volume(c.output);
+  }
+  return 0;
+}
+
 }  // namespace
 
 void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, const PeakOf& peakOf) {
   for (const ops::Work& each : work) {
     const auto* product = std::get_if<ops::Contraction>(&each.item);
     const graph::ElementType type = typeOfWork(each.item);
-    double peak = peakOf(type, product ? product->accumulate : graph::ElementType::float32);
-    if (peak <= 0) peak = peakOf(graph::ElementType::float32, graph::ElementType::float32);
+    double peak = product ? peakOf(type, product->accumulate, termsOf(*product))
+                          : peakOf(type, graph::ElementType::float32, 0);
+    if (peak <= 0) peak = peakOf(graph::ElementType::float32, graph::ElementType::float32, 0);
     if (peak > 0) lowered.leastSeconds += flopsOf(each) / peak;
     lowered.product = lowered.product || product != nullptr;
   }

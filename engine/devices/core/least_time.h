@@ -8,8 +8,9 @@
 
 namespace pipescope::devices {
 
-/// FLOP/s of the fastest products that multiply in `type` and sum in `sums`; 0: the device has none.
-using PeakOf = std::function<double(graph::ElementType type, graph::ElementType sums)>;
+/// FLOP/s of the fastest products that multiply in `type` and sum `terms` products each in `sums`; 0: the
+/// device has none. `terms` is 0 for operations that are no products.
+using PeakOf = std::function<double(graph::ElementType type, graph::ElementType sums, std::int64_t terms)>;
 
 /// Sets LoweredOperator::leastSeconds and `product`. Operations that are no products count as if the device
 /// did them at the peak of its products in their type.

@@ -143,7 +143,7 @@ class StageLowering {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     if (op.again) lowered.pass = Pass::recompute;
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
-    addLeastTime(lowered, op.work, [this](ElementType type, ElementType) {
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType, std::int64_t) {
       return 2 * static_cast<double>(card_.macs(type)) * card_.mmeHz;
     });
     for (const auto* list : {&op.inputs, &op.outputs}) {

@@ -143,9 +143,9 @@ class IpuSystem final : public System {
     return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, replication, false));
   }
   bool placesShareLinks() const override { return true; }  // those of the ladder
-  bool ordersForMemory() const override { return true; }  // PopART's scheduler
-  bool sharesCode() const override { return true; }       // Poplar's functions
-  bool runsSideBySide() const override { return true; }   // PopLibs' multi-convolutions
+  bool ordersForMemory() const override { return true; }   // PopART's scheduler
+  bool sharesCode() const override { return true; }        // Poplar's functions
+  bool runsSideBySide() const override { return true; }    // PopLibs' multi-convolutions
 
  private:
   bool sendsAhead() const { return streaming_.bytes > 0; }

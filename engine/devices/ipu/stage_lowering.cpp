@@ -7,6 +7,7 @@
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/conv_vertices.h"
 #include "engine/devices/ipu/exchange_code.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/outlining.h"
@@ -99,10 +100,12 @@ class StageLowering {
     return pass;
   }
 
-  /// FLOP/s of the fastest products in this type, with sums in that type.
-  double peak(ElementType type, ElementType sums) const {
+  /// FLOP/s of the fastest products in this type, with sums of so many products in that type. Products that
+  /// fit into a unit of the AMP write 16-bit results at the rate of 16-bit sums (addAmpOfResults).
+  double peak(ElementType type, ElementType sums, std::int64_t terms) const {
     const Chip& chip = context_.chip;
-    const bool halfSums = context_.halfPartials || graph::sizeOf(sums) == 2;
+    const bool oneUnit = terms > 0 && terms <= weightsPerUnit({.half = true});
+    const bool halfSums = context_.halfPartials || oneUnit || graph::sizeOf(sums) == 2;
     std::int64_t multiplyAdds = halfSums ? chip.ampHalf : chip.ampHalfFloat;
     if (graph::sizeOf(type) > 2) multiplyAdds = chip.ampFloat;
     if (graph::sizeOf(type) == 1) multiplyAdds = std::max(chip.ampQuarter, chip.ampHalf);
@@ -112,7 +115,9 @@ class StageLowering {
   LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
-    addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums) { return peak(type, sums); });
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums, std::int64_t terms) {
+      return peak(type, sums, terms);
+    });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();

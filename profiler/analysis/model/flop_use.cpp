@@ -53,12 +53,13 @@ void usePeakOfTypes(const Catalog& catalog, model::ExecutableId id, FlopUse& use
   use.peakName.clear();
 }
 
-/// Micro-batches of one call of one replica.
-double microBatches(const model::Executable& executable) {
+/// Micro-batches of one call of one replica that go through each of its stages.
+double microBatches(const Catalog& catalog, const model::Executable& executable) {
   const double flushes = executable.kind == model::ExecutableKind::training
                              ? static_cast<double>(std::max<std::int64_t>(executable.deviceIterations, 1))
                              : 1;
-  return flushes * static_cast<double>(std::max<std::int64_t>(executable.microBatches, 0));
+  return flushes * static_cast<double>(std::max<std::int64_t>(executable.microBatches, 0)) /
+         static_cast<double>(catalog.pipesOf(executable.id));
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ Result<FlopUse> flopUse(const model::ProfileSource& source, const Catalog& catal
     }
   }
   usePeakOfTypes(catalog, id, use);
-  const double count = microBatches(*executable);
+  const double count = microBatches(catalog, *executable);
   use.modelFlops *= count;
   use.recomputeFlops *= count;
   const double possible = static_cast<double>(use.devices) * use.peakPerDevice * use.seconds;

@@ -202,7 +202,7 @@ class Aggregation {
         operators_.push_back(
             {own.name, row.kind, block, row.stage, {}, layer, row.pass, row.debugContext, row.id});
       }
-      const std::int64_t runs = runs_.iterations * passRuns(catalog_.executable(executable_), row.pass);
+      const std::int64_t runs = runs_.iterations * passRuns(catalog_, executable_, row.pass);
       const double peak = peaks_.of(row.id);
       addTo(place, [&](OperationCost& cost) {
         cost.flops += static_cast<double>(runs) * row.flops;

@@ -7,9 +7,11 @@
 
 namespace pipescope::analysis {
 
-std::int64_t passRuns(const model::Executable* executable, model::Pass pass) {
+std::int64_t passRuns(const Catalog& catalog, model::ExecutableId executable, model::Pass pass) {
   const bool once = pass == model::Pass::update || pass == model::Pass::collective;
-  return once || executable == nullptr ? 1 : std::max<std::int64_t>(1, executable->microBatches);
+  const model::Executable* known = catalog.executable(executable);
+  if (once || known == nullptr) return 1;
+  return std::max<std::int64_t>(1, known->microBatches / catalog.pipesOf(executable));
 }
 
 namespace {
@@ -72,9 +74,9 @@ Result<SegmentRuns> segmentRuns(const model::ProfileSource& source, const Catalo
     PIPESCOPE_TRY(countPlacements(source, *run, counter));
   runs.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(counter.iterations()));
   if (!runs.times.empty()) return runs;
-  const model::Executable* known = catalog.executable(executable);
   for (const model::Segment& segment : catalog.segments) {
-    if (segment.executable == executable) runs.times[segment.id] = passRuns(known, segment.pass);
+    if (segment.executable == executable)
+      runs.times[segment.id] = passRuns(catalog, executable, segment.pass);
   }
   return runs;
 }

@@ -17,9 +17,9 @@ struct SegmentRuns {
   }
 };
 
-/// How often an iteration runs a pass as compiled: once for each micro-batch, but updates and collectives
-/// once. `executable` may be null.
-std::int64_t passRuns(const model::Executable* executable, model::Pass pass);
+/// How often an iteration runs a pass as compiled: once for each micro-batch that goes through its stage, but
+/// updates and collectives once.
+std::int64_t passRuns(const Catalog& catalog, model::ExecutableId executable, model::Pass pass);
 
 /// Counts the placements of the last call. Where none is recorded, passRuns says it.
 Result<SegmentRuns> segmentRuns(const model::ProfileSource& source, const Catalog& catalog,

@@ -372,6 +372,35 @@ TEST(Replicas, AreRefusedWhereTheirSumsMatter) {
   EXPECT_TRUE(replayedStep(*recorded, {"replication_factor=1"}).ok());
 }
 
+/// Weight gradients that become part of the backward pass need no launch of their own on a Gaudi.
+TEST(WeightGradients, AgreeInTheBackwardPass) {
+  for (const char* system : {"pod4", "hls-gaudi2"}) {
+    const ReplayedSetup setup = mnist(system, "zb-h1");
+    for (const char* to : {"1f1b", "gpipe"})
+      expectClose(setup, {fmt::format("schedule={}", to)}, setup.with("execution.schedule", to), 0.04);
+  }
+}
+
+/// IPUs that update at the same time share links in their sums of gradients; one after another, they do not.
+TEST(Updates, AreRefusedInAnotherOrderWhereTheirSumsMatter) {
+  ReplayedSetup few = mnist("pod8", "1f1b")
+                          .with("training.replication_factor", "2")
+                          .with("training.micro_batch_size", "1")
+                          .with("training.gradient_accumulation", "8");
+  const auto recorded = emulateSetup(few);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto popart = replayedStep(*recorded, {"schedule=popart"});
+  ASSERT_FALSE(popart.ok());
+  EXPECT_NE(popart.error().message.find("With the schedule popart the devices do this one after another"),
+            std::string::npos)
+      << popart.error().message;
+  // The order of updates stays, or the sums take little.
+  expectClose(few, {"schedule=gpipe"}, few.with("execution.schedule", "gpipe"));
+  const ReplayedSetup many =
+      few.with("training.micro_batch_size", "40").with("training.gradient_accumulation", "96");
+  expectClose(many, {"schedule=popart"}, many.with("execution.schedule", "popart"));
+}
+
 TEST_P(MnistLike, HostRatesAgree) {
   const ReplayedSetup setup = mnist(GetParam(), "1f1b").with("host.seconds_per_step", "2e-3");
   expectClose(setup, {"host_rate=*2"}, setup.with("host.seconds_per_step", "1e-3"));
