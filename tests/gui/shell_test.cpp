@@ -289,6 +289,23 @@ TEST_F(WindowTest, AGrowingProfileIsFollowed) {
   EXPECT_EQ(window->notice(), QStringLiteral("This profile is cancelled: Stopped by Ctrl-C."));
 }
 
+TEST_F(WindowTest, MeasuredSpansStayWhileTheirProfileGrowsAndEndWithIt) {
+  ProfileFixture fixture({.inference = false, .finish = false});
+  open(fixture.profile(), QStringLiteral("trace"));
+  auto* canvas = child<timeline::TimelineCanvas>();
+  ASSERT_NE(canvas, nullptr);
+  canvas->select(canvas->scene().passItem({0, 0, 0}));
+  canvas->measureSelection();
+  ASSERT_EQ(canvas->spans().size(), 1U);
+  const auto* calls = child<QComboBox>(QStringLiteral("Call"));
+  fixture.addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return calls->count() == 5; }));
+  EXPECT_EQ(canvas->spans().size(), 1U) << "the profile is the same";
+  showPage(QStringLiteral("summary"));
+  open(ProfileFixture().profile());
+  EXPECT_TRUE(canvas->spans().empty()) << "this is another profile";
+}
+
 TEST_F(WindowTest, AProfileWithoutRunsSaysSo) {
   open(ProfileFixture({.runs = 0, .inference = false}).profile());
   for (const QString& page : {QStringLiteral("trace"), QStringLiteral("stages")}) {
