@@ -3,7 +3,9 @@
 #include <QDialog>
 #include <QDir>
 #include <QFile>
+#include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
@@ -229,6 +231,26 @@ TEST_F(WindowTest, BrokenFilesShowANoticeOrWhatIsWhole) {
     }
     EXPECT_FALSE(window->notice().isEmpty()) << "a file that lost its end is not whole: " << percent;
   }
+}
+
+/// The dialog for files would enter the folder.
+TEST_F(WindowTest, AFolderIsChosenInADialogOfItsOwn) {
+  const QTemporaryDir folder;
+  const QString profile = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(profile);
+  window = std::make_unique<shell::MainWindow>(*registry, *palette, gui::openProfile);
+  window->show();
+  for (const auto& entry : window->actions().entries()) {
+    if (entry.what == QStringLiteral("Open folder")) entry.action->trigger();
+  }
+  auto* dialog = window->findChild<QFileDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  auto* name = dialog->findChild<QLineEdit*>();
+  ASSERT_NE(name, nullptr);
+  name->setText(folder.path());
+  ASSERT_TRUE(QMetaObject::invokeMethod(dialog, "accept"));
+  ASSERT_TRUE(waitFor([&] { return window->session().snapshot() != nullptr && window->isSettled(); }));
+  EXPECT_EQ(window->session().path(), profile);
 }
 
 TEST_F(WindowTest, TheLastGoodProfileStaysWhenAnotherCannotBeOpened) {
