@@ -13,6 +13,7 @@
 
 #include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/tree_table.h"
@@ -70,6 +71,23 @@ TEST_F(TableLayoutTest, ABarOfAShareLiesBehindItsOwnFigureAndNotBesideTheOneBefo
   EXPECT_GT(columns.front(), cell.width() / 2);
   EXPECT_GE(columns.back(), cell.width() - 8);
   EXPECT_NEAR(static_cast<double>(columns.size()), cell.width() / 4.0, 6);
+}
+
+TEST_F(TableLayoutTest, OfSeveralWidgetsOnlyTheOneShownNeedsRoom) {
+  pages::OneOf widgets;
+  auto *low = new QWidget, *tall = new QWidget;
+  low->setMinimumSize(30, 40);
+  tall->setMinimumSize(50, 600);
+  widgets.add(low);
+  widgets.add(tall);
+  widgets.show();
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(30, 40));
+  widgets.showOnly(1);
+  EXPECT_TRUE(tall->isVisible() && !low->isVisible());
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(50, 600));
+  widgets.showOnly(0);
+  EXPECT_EQ(widgets.current(), low);
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(30, 40));
 }
 
 TEST_F(TableLayoutTest, TablesDoNotScrollSidewaysInASmallWindow) {
