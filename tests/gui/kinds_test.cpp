@@ -180,6 +180,17 @@ TEST_F(WindowTest, TheBarsOfRecordedAcceleratorsBeginWithWhatTheseDo) {
   }
 }
 
+TEST_F(WindowTest, ASummaryWithoutStagesSaysWhyItsCardsAreEmpty) {
+  open(importSample("traces/gaudi3.csv.gz"), QStringLiteral("summary"));
+  int empty = 0;
+  for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+    if (card->value() != QStringLiteral("–")) continue;
+    ++empty;
+    EXPECT_FALSE(card->detailShown(1000).isEmpty()) << card->accessibleName().toStdString();
+  }
+  EXPECT_GE(empty, 2) << "what bounds the run, and the limiting stage";
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, EachKind, ::testing::ValuesIn(allKinds()),
                          [](const auto& kind) { return kind.param.name; });
 

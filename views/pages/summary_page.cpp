@@ -213,7 +213,8 @@ class SummaryPage : public shell::Page {
                  : *name == "memory"                                          ? QStringLiteral("memory")
                                                                               : QStringLiteral("trace");
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
-                         boundDetail(section, name), tr("Show details"));
+                         name == nullptr ? withoutStages(*content.stages) : boundDetail(section, name),
+                         tr("Show details"));
     applyLimiting(*content.stages);
   }
 
@@ -280,10 +281,8 @@ class SummaryPage : public shell::Page {
     limitingStage_ = report.limitingStage;
     const analysis::StageReport* stage = report.limiting();
     if (stage == nullptr) {
-      return cards_[3]->setFigure(
-          tr("Limiting stage"), QStringLiteral("–"),
-          report.stages.empty() ? tr("no stages were recorded") : tr("nothing has run"),
-          tr("Show the stages"));
+      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"), withoutStages(report),
+                                  tr("Show the stages"));
     }
     double mean = 0;
     for (const analysis::StageReport& each : report.stages)
@@ -337,6 +336,11 @@ class SummaryPage : public shell::Page {
 
   /// Keeps a figure and its unit on one line.
   static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
+
+  /// Why a figure about stages is missing.
+  static QString withoutStages(const analysis::StagesReport& report) {
+    return report.stages.empty() ? tr("no stages were recorded") : tr("nothing has run");
+  }
 
   static QString boundDetail(const sections::Section& section, const std::string* name) {
     const sections::Fact* shares = factNamed(section, "time_shares");
