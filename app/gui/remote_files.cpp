@@ -65,8 +65,8 @@ void offerRemoteFiles(shell::MainWindow& window, const remote::RemoteSetup& setu
   QObject::connect(&window.session(), &shell::ProfileSession::stateChanged, &window, follow);
   QMenu* menu = window.menuBar()->actions().isEmpty() ? nullptr : window.menuBar()->actions().first()->menu();
   if (menu == nullptr) return;
-  // They stand below "Open…", before what else opens something.
-  QAction* before = menu->actions().value(1);
+  // They stand below "Open…" and "Open folder…", before what else opens something.
+  QAction* before = menu->actions().value(2);
   menu->insertAction(before, open);
   menu->insertAction(before, again);
 }

@@ -62,6 +62,18 @@ TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
   picture("insights");
 }
 
+TEST_F(InsightsPageTest, TheTabKeyGoesFromCardToCardBeforeItComesToTheTable) {
+  openPage({.slowHost = true});
+  QList<QPushButton*> buttons;
+  for (const InsightCard* card : cards()) buttons << card->findChildren<QPushButton*>();
+  ASSERT_GE(buttons.size(), 2);
+  window->currentPage()->setFocus();
+  for (QPushButton* button : buttons) {
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+    EXPECT_EQ(QApplication::focusWidget(), button) << button->text().toStdString();
+  }
+}
+
 TEST_F(InsightsPageTest, AGainBelowZeroIsNotCalledTheLargestGain) {
   EXPECT_EQ(
       pages::largestGainInWords(0.174, QStringLiteral("execution.schedule=1f1b")),

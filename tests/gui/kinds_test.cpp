@@ -18,6 +18,7 @@
 #include "profiler/store/profile_reader.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
 #include "window_test.h"
 
@@ -165,6 +166,29 @@ TEST_P(EachKind, EveryPageShowsContentOrSaysWhyItHasNone) {
     if (const auto* graph = child<timeline::GraphCanvas>()) figures += graph->boxes();
     EXPECT_GE(figures, 3) << shown.join(QStringLiteral(" | ")).toStdString();
   }
+}
+
+TEST_F(WindowTest, TheBarsOfRecordedAcceleratorsBeginWithWhatTheseDo) {
+  open(importSample("traces/pipeline_1f1b"), QStringLiteral("recorded"));
+  const auto* chart = child<timeline::BarChart>(QStringLiteral("What each accelerator does"));
+  ASSERT_NE(chart, nullptr);
+  ASSERT_EQ(chart->bars().size(), 4U);
+  for (const geometry::Bar& bar : chart->bars()) {
+    ASSERT_EQ(bar.parts.size(), 2U) << "the trace states no launches, so idle time is of one kind";
+    EXPECT_EQ(bar.parts[0].role, geometry::ColourRole::compute);
+    EXPECT_EQ(bar.parts[1].role, geometry::ColourRole::otherWait);
+  }
+}
+
+TEST_F(WindowTest, ASummaryWithoutStagesSaysWhyItsCardsAreEmpty) {
+  open(importSample("traces/gaudi3.csv.gz"), QStringLiteral("summary"));
+  int empty = 0;
+  for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+    if (card->value() != QStringLiteral("–")) continue;
+    ++empty;
+    EXPECT_FALSE(card->detailShown(1000).isEmpty()) << card->accessibleName().toStdString();
+  }
+  EXPECT_GE(empty, 2) << "what bounds the run, and the limiting stage";
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, EachKind, ::testing::ValuesIn(allKinds()),

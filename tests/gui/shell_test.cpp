@@ -3,7 +3,9 @@
 #include <QDialog>
 #include <QDir>
 #include <QFile>
+#include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
@@ -231,6 +233,26 @@ TEST_F(WindowTest, BrokenFilesShowANoticeOrWhatIsWhole) {
   }
 }
 
+/// The dialog for files would enter the folder.
+TEST_F(WindowTest, AFolderIsChosenInADialogOfItsOwn) {
+  const QTemporaryDir folder;
+  const QString profile = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(profile);
+  window = std::make_unique<shell::MainWindow>(*registry, *palette, gui::openProfile);
+  window->show();
+  for (const auto& entry : window->actions().entries()) {
+    if (entry.what == QStringLiteral("Open folder")) entry.action->trigger();
+  }
+  auto* dialog = window->findChild<QFileDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  auto* name = dialog->findChild<QLineEdit*>();
+  ASSERT_NE(name, nullptr);
+  name->setText(folder.path());
+  ASSERT_TRUE(QMetaObject::invokeMethod(dialog, "accept"));
+  ASSERT_TRUE(waitFor([&] { return window->session().snapshot() != nullptr && window->isSettled(); }));
+  EXPECT_EQ(window->session().path(), profile);
+}
+
 TEST_F(WindowTest, TheLastGoodProfileStaysWhenAnotherCannotBeOpened) {
   open(ProfileFixture().profile(), QStringLiteral("trace"));
   auto* canvas = child<timeline::TimelineCanvas>();
@@ -287,6 +309,23 @@ TEST_F(WindowTest, AGrowingProfileIsFollowed) {
   fixture.finish(model::ProfileState::cancelled, "Stopped by Ctrl-C.");
   ASSERT_TRUE(waitFor([&] { return !window->notice().isEmpty(); }));
   EXPECT_EQ(window->notice(), QStringLiteral("This profile is cancelled: Stopped by Ctrl-C."));
+}
+
+TEST_F(WindowTest, MeasuredSpansStayWhileTheirProfileGrowsAndEndWithIt) {
+  ProfileFixture fixture({.inference = false, .finish = false});
+  open(fixture.profile(), QStringLiteral("trace"));
+  auto* canvas = child<timeline::TimelineCanvas>();
+  ASSERT_NE(canvas, nullptr);
+  canvas->select(canvas->scene().passItem({0, 0, 0}));
+  canvas->measureSelection();
+  ASSERT_EQ(canvas->spans().size(), 1U);
+  const auto* calls = child<QComboBox>(QStringLiteral("Call"));
+  fixture.addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return calls->count() == 5; }));
+  EXPECT_EQ(canvas->spans().size(), 1U) << "the profile is the same";
+  showPage(QStringLiteral("summary"));
+  open(ProfileFixture().profile());
+  EXPECT_TRUE(canvas->spans().empty()) << "this is another profile";
 }
 
 TEST_F(WindowTest, AProfileWithoutRunsSaysSo) {

@@ -13,6 +13,7 @@
 
 #include "views/pages/parts/columns_area.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/section_table_model.h"
 #include "views/pages/parts/tree_table.h"
@@ -44,6 +45,49 @@ TEST_F(TableLayoutTest, ColumnsOfFiguresLieSideBySide) {
   const QHeaderView* header = table.view()->horizontalHeader();
   for (int column = 1; column < 4; ++column)
     EXPECT_NEAR(header->sectionSize(column), header->sectionSize(0), 8) << column;
+}
+
+TEST_F(TableLayoutTest, ABarOfAShareLiesBehindItsOwnFigureAndNotBesideTheOneBefore) {
+  pages::DataTable table(*palette);
+  table.resize(600, 150);
+  table.show();
+  table.setTable(
+      {"shares",
+       "Shares",
+       "",
+       {{"count", "Count", sections::Format::count, ""}, {"share", "Share", sections::Format::fraction, ""}},
+       {{std::int64_t{12}, 0.25}}});
+  QCoreApplication::processEvents();
+  const QTableView* view = table.view();
+  const QRect cell = view->visualRect(view->model()->index(0, 1));
+  ASSERT_GT(cell.width(), 120) << "the bar must be narrower than a half";
+  const QImage picture = view->viewport()->grab(cell).toImage();
+  ASSERT_EQ(picture.width(), cell.width());
+  std::vector<int> columns;  // those of the bar, just below its upper edge, where no figure is
+  for (int x = 0; x < picture.width(); ++x) {
+    if (picture.pixelColor(x, 5) == palette->dataBar()) columns.push_back(x);
+  }
+  ASSERT_FALSE(columns.empty());
+  EXPECT_GT(columns.front(), cell.width() / 2);
+  EXPECT_GE(columns.back(), cell.width() - 8);
+  EXPECT_NEAR(static_cast<double>(columns.size()), cell.width() / 4.0, 6);
+}
+
+TEST_F(TableLayoutTest, OfSeveralWidgetsOnlyTheOneShownNeedsRoom) {
+  pages::OneOf widgets;
+  auto *low = new QWidget, *tall = new QWidget;
+  low->setMinimumSize(30, 40);
+  tall->setMinimumSize(50, 600);
+  widgets.add(low);
+  widgets.add(tall);
+  widgets.show();
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(30, 40));
+  widgets.showOnly(1);
+  EXPECT_TRUE(tall->isVisible() && !low->isVisible());
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(50, 600));
+  widgets.showOnly(0);
+  EXPECT_EQ(widgets.current(), low);
+  EXPECT_EQ(widgets.minimumSizeHint(), QSize(30, 40));
 }
 
 TEST_F(TableLayoutTest, TablesDoNotScrollSidewaysInASmallWindow) {

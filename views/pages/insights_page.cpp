@@ -1,4 +1,5 @@
 // Shows what costs time or memory, what to change, and what that would gain, most important first.
+#include <QAbstractButton>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -67,6 +68,7 @@ class InsightsPage : public shell::Page {
       return showInstead(text(data_->section.lacks));
     applyInShort();
     cards_->setInsights(data_->insights);
+    orderKeys();
     table_->setTable(*tableNamed(data_->section, "insights"), data_->section.ticksPerShownUnit);
     table_->parentWidget()->setVisible(!data_->insights.empty());
   }
@@ -101,6 +103,15 @@ class InsightsPage : public shell::Page {
     selected.device = place.device;
     if (selected.kind != shell::Selected::Kind::none) context_.selection.set(selected);
     context_.go(place);
+  }
+
+  /// The cards are made after everything else, and the Tab key would come to them last.
+  void orderKeys() {
+    QWidget* last = this;
+    for (auto* button : cards_->findChildren<QAbstractButton*>()) {
+      setTabOrder(last, button);
+      last = button;
+    }
   }
 
   std::shared_ptr<const InsightsData> data_;

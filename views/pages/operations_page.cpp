@@ -3,7 +3,6 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSortFilterProxyModel>
-#include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -153,7 +152,7 @@ class OperationsPage : public shell::Page {
 
   QWidget* makeTables() {
     auto* panel = new Panel(context_.palette, {}, this);
-    tables_ = new QStackedWidget(panel);
+    tables_ = new OneOf(panel);
     table_ = new DataTable(context_.palette, tables_);
     table_->setRowsShown(kOperationRows, kOperationTableShare);
     table_->setFilterVisible(true);
@@ -161,8 +160,8 @@ class OperationsPage : public shell::Page {
     table_->setYielding({"always_live_bytes", "code_bytes", "flops", "tile_balance", "update_cycles"});
     tree_ = new TreeTable(context_.palette, tables_);
     tree_->setRowsShown(kOperationRows);
-    tables_->addWidget(table_);
-    tables_->addWidget(tree_);
+    tables_->add(table_);
+    tables_->add(tree_);
     totals_ = new QLabel(panel);
     totals_->setWordWrap(true);
     shell::Palette::makeQuiet(*totals_);
@@ -184,7 +183,7 @@ class OperationsPage : public shell::Page {
 
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
-    showOnly(*tables_, arrangement_->currentIndex());
+    tables_->showOnly(arrangement_->currentIndex());
     if (data_ && data_->section.lacks.empty() && arrangement_->currentIndex() == kTree) makeTree();
   }
 
@@ -411,7 +410,7 @@ class OperationsPage : public shell::Page {
   OperationCharts* charts_ = nullptr;
   Panel* detailsPanel_ = nullptr;
   OperationDetails* details_ = nullptr;
-  QStackedWidget* tables_ = nullptr;
+  OneOf* tables_ = nullptr;
   DataTable* table_ = nullptr;
   TreeTable* tree_ = nullptr;
   QLabel* totals_ = nullptr;

@@ -128,12 +128,12 @@ class RecordedPage : public shell::Page {
       const auto& row = table.rows[i];
       std::vector<NamedPart> bar;
       const sections::Cell& hostIdle = row[columnNamed(table, "host_idle_cycles")];
-      if (std::holds_alternative<std::monostate>(hostIdle))
-        bar.push_back(
-            {tr("idle"), ColourRole::otherWait, numberIn(row[columnNamed(table, "idle_cycles")]), true});
       for (const auto& [key, part] : parts)
         bar.push_back({part.first, part.second, numberIn(row[columnNamed(table, key)]),
                        part.second == ColourRole::otherWait});
+      if (std::holds_alternative<std::monostate>(hostIdle))
+        bar.push_back(
+            {tr("idle"), ColourRole::otherWait, numberIn(row[columnNamed(table, "idle_cycles")]), true});
       bars.push_back(std::move(bar));
       names << wordsIn(row[columnNamed(table, "device_name")]);
       notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));

@@ -215,7 +215,8 @@ class SummaryPage : public shell::Page {
                  : *name == "memory"                                          ? QStringLiteral("memory")
                                                                               : QStringLiteral("trace");
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
-                         boundDetail(section, name), tr("Show details"));
+                         name == nullptr ? withoutStages(*content.stages) : boundDetail(section, name),
+                         tr("Show details"));
     applyLimiting(*content.stages);
   }
 
@@ -282,10 +283,7 @@ class SummaryPage : public shell::Page {
     limitingStage_ = report.limitingStage;
     const analysis::StageReport* stage = report.limiting();
     if (stage == nullptr) {
-      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"),
-                                  report.stages.empty()    ? tr("no stages were recorded")
-                                  : report.missing.empty() ? tr("nothing has run")
-                                                           : tr("not all stages were recorded"),
+      return cards_[3]->setFigure(tr("Limiting stage"), QStringLiteral("–"), withoutStages(report),
                                   tr("Show the stages"));
     }
     double mean = 0;
@@ -340,6 +338,13 @@ class SummaryPage : public shell::Page {
 
   /// Keeps a figure and its unit on one line.
   static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
+
+  /// Why a figure about stages is missing.
+  static QString withoutStages(const analysis::StagesReport& report) {
+    return report.stages.empty()    ? tr("no stages were recorded")
+           : report.missing.empty() ? tr("nothing has run")
+                                    : tr("not all stages were recorded");
+  }
 
   static QString boundDetail(const sections::Section& section, const std::string* name) {
     const sections::Fact* shares = factNamed(section, "time_shares");

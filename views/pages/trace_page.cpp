@@ -189,6 +189,9 @@ class TracePage : public shell::Page {
       tabs_->setMeasured(!canvas_->spans().empty());
       reader_->follow();
     });
+    // The spans and marks of one profile say nothing about another. One that grows keeps them.
+    connect(&context_.session, &shell::ProfileSession::opened, canvas_,
+            &timeline::TimelineCanvas::clearAnnotations);
     connect(canvas_, &timeline::TimelineCanvas::timeUnitClicked, this, [this] { context_.toggleTimeUnit(); });
     connect(canvas_, &timeline::TimelineCanvas::stepChosen, this, [this](int index) {
       const analysis::IterationSpan& step = model_->trace->iterations[static_cast<std::size_t>(index)];

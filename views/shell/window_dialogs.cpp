@@ -44,6 +44,17 @@ void WindowDialogs::chooseFile() {
   open(dialog);
 }
 
+void WindowDialogs::chooseFolder() {
+  auto* dialog = new QFileDialog(&window_, tr("Open a folder of traces, or the folder of a profile"),
+                                 window_.settings().value(kOpenFolder).toString());
+  dialog->setFileMode(QFileDialog::Directory);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    window_.settings().setValue(kOpenFolder, QFileInfo(path).path());
+    window_.open(path);
+  });
+  open(dialog);
+}
+
 void WindowDialogs::chooseCompared() {
   auto* dialog = new QFileDialog(&window_, tr("Compare with which profile?"),
                                  window_.settings().value(kOpenFolder).toString(),

@@ -7,8 +7,8 @@ namespace pipescope::shell {
 
 class MainWindow;
 
-/// The dialogs of a window: the choice of a file, all commands, settings, words, keys, and what the program
-/// is.
+/// The dialogs of a window: the choice of a file or folder, all commands, settings, words, keys, and what the
+/// program is.
 class WindowDialogs : public QObject {
   Q_OBJECT
 
@@ -17,6 +17,8 @@ class WindowDialogs : public QObject {
   explicit WindowDialogs(MainWindow& window);
 
   void chooseFile();
+  /// A dialog for files enters a folder instead of giving it.
+  void chooseFolder();
   void chooseCompared();
   void showCommands();
   void showSettings();

@@ -44,6 +44,8 @@ void WindowMenus::makeActions() {
   icons_.emplace_back(
       actions_.add(file, tr("&Open…"), {QKeySequence::Open}, [this] { dialogs_.chooseFile(); }),
       QStringLiteral("open"));
+  actions_.add(file, tr("Open fo&lder…"), {QKeySequence(QStringLiteral("Ctrl+Alt+F"))},
+               [this] { dialogs_.chooseFolder(); });
   compare_ = actions_.add(file, tr("Co&mpare with…"), {QKeySequence(QStringLiteral("Ctrl+Shift+O"))},
                           [this] { dialogs_.chooseCompared(); });
   reload_ =
@@ -121,7 +123,7 @@ void WindowMenus::fill() {
   };
   QMenu* file = menuOf(tr("File"));
   recent_ = new QMenu(tr("Open &recent"), &window_);
-  file->insertMenu(file->actions().at(1), recent_);
+  file->insertMenu(file->actions().at(2), recent_);
   file->insertSeparator(file->actions().at(file->actions().size() - 2));
   window_.menuBar()->addMenu(file);
   window_.menuBar()->addMenu(menuOf(tr("View")));

@@ -14,8 +14,10 @@
 namespace pipescope::pages {
 
 inline constexpr int kDataTableRow = 25, kCellPadding = 3, kNarrowestColumn = 40;
+inline constexpr int kBarIndent = 10;  ///< between the column before and the bar of a whole
 
-/// Draws a bar behind fractions.
+/// Draws a bar behind fractions. It ends at its own figure, on the right. A bar that began on the left would
+/// begin beside the figure of the column before, and would seem to belong to that one.
 class ShareDelegate : public QStyledItemDelegate {
  public:
   ShareDelegate(const shell::Palette& palette, QObject* parent)
@@ -26,8 +28,8 @@ class ShareDelegate : public QStyledItemDelegate {
       painter->fillRect(option.rect, palette_.ui(shell::Ui::selection));
     const QVariant share = index.data(SectionTableModel::kShareRole);
     if (share.isValid()) {
-      QRect bar = option.rect.adjusted(4, 4, -4, -4);
-      bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
+      QRect bar = option.rect.adjusted(kBarIndent, 4, -4, -4);
+      bar.setLeft(bar.right() + 1 - static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
       painter->fillRect(bar, palette_.dataBar());
     }
     QStyleOptionViewItem plain = option;

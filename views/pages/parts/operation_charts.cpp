@@ -1,6 +1,5 @@
 #include "views/pages/parts/operation_charts.h"
 
-#include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -53,7 +52,7 @@ ColourRole colourOfRow(const sections::Cell& stage, int row) {
 
 OperationCharts::OperationCharts(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent),
-      stack_(new QStackedWidget(this)),
+      stack_(new OneOf(this)),
       bars_(new PartsChart(palette, tr("Time by pass"), this)),
       treemapPanel_(new Panel(palette, tr("Share of the time"), this)),
       rooflinePanel_(new Panel(palette, tr("Roofline"), this)),
@@ -70,7 +69,7 @@ OperationCharts::OperationCharts(const shell::Palette& palette, QWidget* parent)
   rooflinePanel_->body()->addWidget(rooflineLegend_);
   for (QWidget* page : {static_cast<QWidget*>(bars_), static_cast<QWidget*>(treemapPanel_),
                         static_cast<QWidget*>(rooflinePanel_)})
-    stack_->addWidget(page);
+    stack_->add(page);
   connect(bars_->bars(), &timeline::BarChart::clicked, this, [this](int bar) {
     if (bar < static_cast<int>(longest_.size())) Q_EMIT clicked(longest_[static_cast<std::size_t>(bar)]);
   });
@@ -79,11 +78,11 @@ OperationCharts::OperationCharts(const shell::Palette& palette, QWidget* parent)
 }
 
 QWidget* OperationCharts::current() const {
-  return stack_->currentWidget();
+  return stack_->current();
 }
 
 void OperationCharts::setKind(Kind kind) {
-  showOnly(*stack_, static_cast<int>(kind));
+  stack_->showOnly(static_cast<int>(kind));
 }
 
 QString OperationCharts::time(double ticks) const {

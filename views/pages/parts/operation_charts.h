@@ -6,8 +6,6 @@
 #include "views/pages/parts/parts_chart.h"
 #include "views/timeline/item_chart.h"
 
-class QStackedWidget;
-
 namespace pipescope::pages {
 
 /// Charts of a table of operations (profiler/sections/operation_rows.h): bars by pass, a treemap of the time,
@@ -41,7 +39,7 @@ class OperationCharts : public QWidget {
   void applyRoofline(const sections::SectionTable& table, const sections::SectionTable& ceilings);
   QString time(double ticks) const;
 
-  QStackedWidget* stack_;
+  OneOf* stack_;
   PartsChart* bars_;
   Panel *treemapPanel_, *rooflinePanel_;
   timeline::ItemChart *treemap_, *roofline_;

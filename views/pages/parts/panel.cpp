@@ -5,11 +5,11 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "profiler/sections/column_text.h"
 #include "views/pages/parts/text.h"
@@ -130,12 +130,21 @@ void SplitArea::setShares(int picture, int tabs) {
   splitter_->setSizes({1000 * picture, 1000 * tabs});  // proportions, whatever sizes the two panels prefer
 }
 
-void showOnly(QStackedWidget& stack, int index) {
-  stack.setCurrentIndex(index);
-  for (int i = 0; i < stack.count(); ++i) {
-    stack.widget(i)->setSizePolicy(QSizePolicy::Expanding,
-                                   i == index ? QSizePolicy::Preferred : QSizePolicy::Ignored);
-  }
+OneOf::OneOf(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {
+  layout_->setContentsMargins(0, 0, 0, 0);
+}
+
+void OneOf::add(QWidget* widget) {
+  layout_->addWidget(widget);
+  widget->setVisible(widgets_.isEmpty());
+  widgets_ << widget;
+}
+
+void OneOf::showOnly(int index) {
+  if (index == current_) return;
+  // The new one comes last, so that both are never laid out beside each other.
+  widgets_[std::exchange(current_, index)]->hide();
+  widgets_[index]->show();
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {

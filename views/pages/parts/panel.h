@@ -1,5 +1,6 @@
 #pragma once
 #include <QFrame>
+#include <QList>
 
 #include <optional>
 
@@ -8,7 +9,6 @@
 
 class QLabel;
 class QSplitter;
-class QStackedWidget;
 class QTabWidget;
 class QVBoxLayout;
 
@@ -60,8 +60,24 @@ class SplitArea : public QWidget {
   QString factsTitle_;
 };
 
-/// Shows one of several widgets. The hidden ones keep no room.
-void showOnly(QStackedWidget& stack, int index);
+/// Shows one of several widgets. The hidden ones need no room, which they do in a QStackedWidget: that one is
+/// never smaller than the largest of its widgets.
+class OneOf : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit OneOf(QWidget* parent = nullptr);
+
+  /// The first widget is shown, and the others are hidden.
+  void add(QWidget* widget);
+  void showOnly(int index);
+  QWidget* current() const { return widgets_[current_]; }
+
+ private:
+  QVBoxLayout* layout_;
+  QList<QWidget*> widgets_;
+  int current_ = 0;
+};
 
 /// A figure in large letters with its meaning. A link leads to the page that explains it. In a comparison it
 /// also has the other profile's figure and the change.
