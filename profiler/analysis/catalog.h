@@ -47,6 +47,10 @@ struct Catalog {
   std::string property(std::string_view key) const;
   /// True if another tool measured the times on real hardware, so that no device model emulated them.
   bool measured() const { return !property("imported_from").empty(); }
+  /// True if the first iteration begins with the call and the last one ends with it. A run that another tool
+  /// recorded may hold anything before and behind its iterations, and its replicas may have clocks of their
+  /// own.
+  bool iterationsFillCalls() const { return !measured() || !property("iterations").empty(); }
   const model::Executable* executable(model::ExecutableId id) const;
   /// Ways through the devices, each with stages of its own. A micro-batch goes through one of them.
   std::int64_t pipesOf(model::ExecutableId id) const;

@@ -99,27 +99,28 @@ class Builder {
   }
 
   base::Status readCells(const model::Run& run) {
-    const bool measured = catalog_.measured();  // All its iterations tell how long they take on average.
+    const bool bounded =
+        !catalog_.iterationsFillCalls();  // All its iterations tell how long they take on average.
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (progress_.cancelled()) return base::cancelled("Reading the pipeline was stopped.");
       if (blocks[i].rows > 0) {
         PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Placement>(i));
-        if (measured ? !ranges[kPipelineGridRunColumn].mayHold(run.id.value) : !mayHold(ranges, run.id))
+        if (bounded ? !ranges[kPipelineGridRunColumn].mayHold(run.id.value) : !mayHold(ranges, run.id))
           continue;
       }
       PIPESCOPE_TRY(forEachRowOfBlock<model::Placement>(source_, i, [&](const model::Placement& row) {
         if (row.run != run.id) return;
-        if (measured && row.replica != 0) return;  // Their clocks may have nothing in common.
+        if (bounded && row.replica != 0) return;  // Their clocks may have nothing in common.
         const Ticks end = toAxis(row.device, row.end);
         ends_.add(row.run, row.iteration, end);
-        if (measured) ends_.addStart(row.run, row.iteration, toAxis(row.device, row.start));
+        if (bounded) ends_.addStart(row.run, row.iteration, toAxis(row.device, row.start));
         if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row, end);
       }));
     }
     grid_.meanStepTime = static_cast<double>((run.end - run.start).count) / grid_.iterations;
     const auto spans = ends_.spansOf({run}, grid_.iterations - 1);
-    if (measured) grid_.meanStepTime = meanStepTime(spans);
+    if (bounded) grid_.meanStepTime = meanStepTime(spans);
     const IterationSpan* span = findIteration(spans, request_.iteration);
     grid_.span = span != nullptr ? *span : IterationSpan{run.id, request_.iteration, run.start, run.end};
     return {};

@@ -26,15 +26,15 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
     PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
   }
   IterationEnds ends;
-  const bool measured = catalog.measured();
+  const bool bounded = !catalog.iterationsFillCalls();
   for (const model::Placement& p : rows.placements) {
     // The clocks of recorded replicas may have nothing in common.
-    if (measured && p.replica != 0) continue;
+    if (bounded && p.replica != 0) continue;
     ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
-    if (measured) ends.addStart(p.run, p.iteration, catalog.toAxis(p.device, p.start));
+    if (bounded) ends.addStart(p.run, p.iteration, catalog.toAxis(p.device, p.start));
   }
   rows.spans = ends.spansOf({*rows.run});
-  if (measured) {
+  if (catalog.measured()) {
     for (const model::Placement& p : rows.placements) {
       if (p.stage < 0 || p.iteration < 0 || !model::isComputePass(p.pass)) continue;
       ReplicaTime& time = rows.times[{p.stage, p.replica}];

@@ -14,9 +14,9 @@ class IterationFinder {
  private:
   void add(model::RunId run, std::int32_t iteration, std::int32_t replica, Ticks start, Ticks end) {
     // The clocks of recorded replicas may have nothing in common. The step time is that of the first one.
-    if (measured_ && replica != 0) return;
+    if (bounded_ && replica != 0) return;
     ends_.add(run, iteration, end);
-    if (measured_) ends_.addStart(run, iteration, start);
+    if (bounded_) ends_.addStart(run, iteration, start);
   }
 
   base::Status findIterations() {
@@ -49,7 +49,7 @@ class IterationFinder {
       const auto& run = ranges[kRun];
       const auto& iteration = ranges[kIteration];
       const auto& replica = ranges[kReplica];
-      const bool oneReplica = !measured_ || (replica.known && replica.smallest == replica.largest);
+      const bool oneReplica = !bounded_ || (replica.known && replica.smallest == replica.largest);
       if (oneReplica && run.known && iteration.known && run.smallest == run.largest &&
           iteration.smallest == iteration.largest) {
         if (draft_.wanted.count(model::RunId(run.smallest)) > 0)
@@ -71,7 +71,7 @@ class IterationFinder {
   }
 
   TraceDraft& draft_;
-  const bool measured_ = draft_.catalog.measured();
+  const bool bounded_ = !draft_.catalog.iterationsFillCalls();
   IterationEnds ends_;
 };
 
