@@ -314,7 +314,10 @@ struct ProfileRows::TraceRows {
   void addIdleDevices() {
     if (!trace.isOwnExport()) return;
     for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
-      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) deviceOf(id);
+      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) {
+        deviceOf(id);
+        rows.emulated_ = true;
+      }
   }
 
   base::Status slice(const Slice& slice, const TraceEvent& event) {
@@ -501,7 +504,6 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
     ++ranks_;
     ranksOfRun_ = std::max(ranksOfRun_, *ranks);
   }
-  ownExport_ = ownExport_ || trace.isOwnExport();
   rows.addIdleDevices();
   const std::size_t firstPass = passes_.passes().size();
   constexpr std::int64_t kSlicesPerReport = 1 << 16;
@@ -590,7 +592,7 @@ base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
   recorder_.add(model::Property{"times", "recorded by another tool"});
-  if (ownExport_) recorder_.add(model::Property{"iterations", "fill the call"});
+  if (emulated_) recorder_.add(model::Property{"iterations", "fill the call"});
   const PassCoverage& coverage = passes_.coverage();
   const std::pair<const char*, std::int64_t> counts[] = {
       {"coverage_slices", slices_},
