@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/launches.h"
 #include "profiler/analysis/pipeline/device_sums.h"
@@ -24,7 +23,7 @@ using SumsByDevice = base::IdVector<model::DeviceId, DeviceSums>;
 
 using UseBySegment = std::unordered_map<model::SegmentId, SegmentUse>;
 
-/// The uses of those segments of the executable that are wanted.
+/// What a placement of each segment of the executable adds, for the segments that `wanted` accepts.
 template <class Wanted>
 Result<UseBySegment> usesOf(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable, const Wanted& wanted, base::Progress& progress) {

@@ -99,8 +99,9 @@ class Builder {
   }
 
   base::Status readCells(const model::Run& run) {
-    const bool bounded =
-        !catalog_.iterationsFillCalls();  // All its iterations tell how long they take on average.
+    // The passes of all iterations tell where the iterations of a recorded run begin and end, so all are
+    // read.
+    const bool bounded = !catalog_.iterationsFillCalls();
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (progress_.cancelled()) return base::cancelled("Reading the pipeline was stopped.");
