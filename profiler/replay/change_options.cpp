@@ -9,6 +9,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/base/nearest.h"
 #include "profiler/replay/recompute_costs.h"
+#include "profiler/replay/reorder.h"
 
 namespace pipescope::replay {
 namespace {
