@@ -1,6 +1,7 @@
 #pragma once
 // What the emulator runs: an order, and the recorded segments of each stage and pass with their lengths.
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,9 @@
 #include "engine/compile/plan.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/emulate/host_model.h"
+#include "engine/emulate/link_contention.h"
 #include "engine/schedules/schedule.h"
+#include "profiler/clock/call.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::emulate {
@@ -28,34 +31,6 @@ struct SystemIds {
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages);
 
-struct SegmentRef {
-  model::SegmentId id;
-  Ticks ticks;
-  model::Pass pass = model::Pass::forward;
-  int after = -1;  ///< see LoweredSegment::after
-};
-using SegmentRefs = std::vector<SegmentRef>;
-
-struct StageSegments {
-  SegmentRefs hostIn, forward, hostOut, recompute, backward, weight;
-  SegmentRefs update;      ///< once per iteration, in order: collectives, loads, the update, stores
-  SegmentRefs overlapped;  ///< collectives that run beside the backward pass of the last micro-batch
-};
-
-/// What a stage sends per micro-batch to a stage on another device.
-struct BoundaryFlow {
-  int fromStage = 0, toStage = 0;
-  model::TransferKind kind = model::TransferKind::activation;
-  Bytes bytes;
-  devices::Flow flow;
-  model::LaneId fromLane, toLane;
-  model::LinkId link;   ///< not valid if the way leads over several links
-  double slowdown = 1;  ///< factor of its time, if the links of a device are scaled
-};
-
-/// Ticks × slowdown, rounded up.
-Ticks slower(Ticks ticks, double slowdown);
-
 /// Live bytes in the first memory space of a device, summed over its units. The counter live_bytes is made of
 /// them.
 struct LiveBytes {
@@ -70,6 +45,8 @@ struct OutputRule {
   /// True for micro-batch `microBatch` of `iteration`, in a call of `iterations` × `microBatches`.
   bool returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
                std::int64_t microBatches) const;
+  /// Sums leave the device with the last micro-batch.
+  clock::OutputRule forClock() const;
 };
 
 /// A device whose speed differs from its kind. At 0.9 it takes 1 ÷ 0.9 times as long.
@@ -98,47 +75,31 @@ struct ExecutableFacts {
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
 
-/// One recorded replica, which stands for all replicas of the same speed.
+/// What the clock does not need to know of a recorded replica, which stands for all replicas of the same
+/// speed.
 struct ReplicaPart {
-  int replica = 0;
   std::int64_t members = 1;
-  int firstDevice = 0;  ///< indices of devices below are relative to it
-  std::vector<StageSegments> stages;
-  std::vector<std::vector<StageSegments>> levels;  ///< by cost level of micro-batches, then by stage
-  std::vector<BoundaryFlow> boundaries;
-  /// Flows of other replicas that share a link with the flows of the boundaries. Replicas are assumed to run
-  /// in step.
-  std::vector<std::vector<devices::Flow>> beside;
-  /// by device: the external sync before an exchange; it costs nothing if its id is not valid
-  std::vector<SegmentRef> sync;
-  // Counters by device. They are empty in inference and if nothing is recorded; a counter that a device does
+  int firstDevice = 0;  ///< in the system; the device of place p is firstDevice + p
+  /// Null: flows take the times that they state.
+  std::shared_ptr<LinkContention> contention;
+  // Counters by place. They are empty in inference and if nothing is recorded; a counter that a place does
   // not need is not valid.
   std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
-  std::vector<LiveBytes> liveBytes;  ///< by device
+  std::vector<LiveBytes> liveBytes;  ///< by place
 };
 
 struct EmulatedExecutable {
   model::ExecutableId id;
-  bool training = true;
   ExecutableFacts facts;
-  schedules::Order order;
-  std::vector<int> deviceOfStage;
-  std::vector<int> chunkOfStage;  ///< by stage: how many earlier stages are on the same device
+  clock::Call call;                ///< its replicas ascend; the first one is replica 0
+  std::vector<ReplicaPart> parts;  ///< by replica of the call
+  std::vector<int> chunkOfStage;   ///< by stage: how many earlier stages are at the same place
   std::vector<std::int64_t> stashEntries;
   std::vector<Bytes> stashBytesPerEntry;  ///< by stage
-  std::vector<ReplicaPart> parts;         ///< ascending; the first one is replica 0
-  bool mirrored = false;                  ///< see compile::Replication
-  std::vector<int> levelOfMicroBatch;     ///< index into ReplicaPart::levels; −1: the costs as compiled
-  /// What the stage does for this micro-batch.
-  const StageSegments& segments(const ReplicaPart& part, int stage, int microBatch) const {
-    const auto s = static_cast<std::size_t>(stage);
-    if (levelOfMicroBatch.empty()) return part.stages[s];
-    const int level = levelOfMicroBatch[static_cast<std::size_t>(microBatch) % levelOfMicroBatch.size()];
-    return level < 0 ? part.stages[s] : part.levels[static_cast<std::size_t>(level)][s];
-  }
   /// A sentence for each operator and device that would compute faster than its peak; a fault of a device
   /// model.
   std::vector<std::string> abovePeak;
+  const clock::Order& order() const { return call.orders.front(); }
 };
 
 /// Records as properties what a replay needs besides (profiler/replay).

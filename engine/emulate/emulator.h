@@ -1,12 +1,10 @@
 #pragma once
-// The emulated clock: the only place where times are computed.
+// Runs the clock for a compiled executable and records what it says.
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "engine/emulate/emulated_executable.h"
-#include "engine/emulate/flush.h"
-#include "engine/emulate/timeline_writer.h"
+#include "profiler/clock/run.h"
 
 namespace pipescope::emulate {
 
@@ -14,33 +12,31 @@ namespace pipescope::emulate {
 /// recorder; with RecordLevel::off only the clock moves.
 class Emulator {
  public:
-  Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
-           RecordLevel level);
-  ~Emulator();
+  Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids, RecordLevel level)
+      : recorder_(recorder), system_(system), ids_(ids), level_(level) {}
 
   /// Runs one call from the host: the overhead of the call, then facts.iterations flushes with their weight
   /// updates. The samples and wall times of `run` are recorded as given. Returns the recorded run.
-  model::Run call(const EmulatedExecutable& executable, model::Run run);
+  /// `sink` is told what happens instead of the recorder; null: the recorder is.
+  model::Run call(const EmulatedExecutable& executable, model::Run run, clock::Sink* sink = nullptr);
   /// What the devices computed in the last call. It is known at every RecordLevel.
-  const ComputeSpan& computed() const { return computed_; }
+  const clock::ComputeSpan& computed() const { return times_.computed; }
   /// When the weight update of each iteration of the last call ended.
-  const std::vector<Ticks>& iterationEnds() const { return iterationEnds_; }
+  const std::vector<Ticks>& iterationEnds() const { return times_.iterationEnds; }
 
  private:
-  class Call;
   record::Recorder& recorder_;
   const devices::System& system_;
   const SystemIds& ids_;
   RecordLevel level_;
   Ticks now_;
-  ComputeSpan computed_;
-  std::vector<Ticks> iterationEnds_;
+  clock::CallTimes times_;  ///< of the last call
   model::RunId nextRun_{0};
-  /// The input pipeline of the executable for a call that starts at `called`.
-  HostLoader loaderOf(const EmulatedExecutable& executable, Ticks called);
-  /// The work of the host for one step of the executable.
-  Ticks hostWork(const EmulatedExecutable& executable) const;
-  std::map<model::ExecutableId, HostClock> hosts_;
+  /// Starts the input pipeline of the executable for a call that begins now.
+  void startLoader(const EmulatedExecutable& executable, clock::Host& host);
+  /// What the host does during a call of the executable that begins now.
+  clock::Host hostOf(const EmulatedExecutable& executable);
+  std::map<model::ExecutableId, clock::HostState> hosts_;
   std::map<model::ExecutableId, Ticks>
       loaded_;  ///< By executable: when its input pipeline has prepared everything that was asked for so far.
 };

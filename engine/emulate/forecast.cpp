@@ -17,12 +17,12 @@ class Forecaster {
   Forecaster(const devices::System& system, const SystemIds& ids, const EmulatedExecutable& executable)
       : system_(system), ids_(ids), executable_(executable) {
     devices_ = static_cast<double>(
-        std::set<int>(executable.deviceOfStage.begin(), executable.deviceOfStage.end()).size());
+        std::set<int>(executable.call.placeOfStage.begin(), executable.call.placeOfStage.end()).size());
   }
 
   std::optional<BubbleForecast> forecast() {
     const std::int64_t g = executable_.facts.microBatches, stages = stageCount();
-    const std::int64_t tasks = stages * g * (executable_.order.splitBackward ? 3 : 2);
+    const std::int64_t tasks = stages * g * (executable_.order().splitBackward ? 3 : 2);
     std::optional<Flush> two, four;
     constexpr std::int64_t kMostTasks = 150'000;
     // The divisibility rules of all schedules accept twice the number of stages.
@@ -44,7 +44,7 @@ class Forecaster {
   }
 
  private:
-  std::int64_t stageCount() const { return static_cast<std::int64_t>(executable_.deviceOfStage.size()); }
+  std::int64_t stageCount() const { return static_cast<std::int64_t>(executable_.call.placeOfStage.size()); }
 
   double bubble(const Flush& flush) const { return 1 - flush.busy / (devices_ * flush.ticks); }
 
@@ -59,22 +59,24 @@ class Forecaster {
     schedules::Shape shape;
     shape.stages = static_cast<int>(stageCount());
     shape.microBatches = static_cast<int>(microBatches);
-    shape.training = executable_.training;
-    shape.deviceOfStage = executable_.deviceOfStage;
-    base::Result<schedules::Order> order = schedules::makeOrder(executable_.facts.schedule, shape);
+    shape.training = executable_.call.training;
+    shape.deviceOfStage = executable_.call.placeOfStage;
+    base::Result<clock::Order> order = schedules::makeOrder(executable_.facts.schedule, shape);
     if (!order.ok()) return std::nullopt;
     EmulatedExecutable longer = executable_;
-    longer.order = std::move(order).value();
+    longer.call.orders = {std::move(order).value()};
     longer.facts.microBatches = microBatches;
     longer.facts.iterations = 1;
-    longer.parts.resize(1);  // Replicas meet outside the flush only.
-    longer.parts[0].liveMicroBatches.clear();
-    longer.parts[0].liveBytesCounters.clear();
+    longer.call.recordedMicroBatches = executable_.call.microBatches;
+    longer.call.microBatches = static_cast<int>(microBatches);
+    longer.call.iterations = 1;
+    longer.call.replicas.resize(1);  // Replicas meet outside the flush only.
+    longer.parts.resize(1);
     record::MemoryProfile nowhere;
     record::Recorder recorder(nowhere);
     Emulator emulator(recorder, system_, ids_, RecordLevel::off);
     emulator.call(longer, {});
-    const ComputeSpan& span = emulator.computed();
+    const clock::ComputeSpan& span = emulator.computed();
     if (span.busy.count <= 0) return std::nullopt;
     return Flush{static_cast<double>((span.end - span.start).count), static_cast<double>(span.busy.count)};
   }

@@ -30,9 +30,4 @@ double HostModel::preparedPerSecond(std::int64_t replicas) const {
   return static_cast<double>(loaderWorkers) / (secondsPerLoad * crowding(replicas));
 }
 
-Ticks issueStep(const HostModel& host, const HostClock& clock, Ticks ready, Ticks work) {
-  if (host.readsResults || !clock.started) return ready + work;
-  return std::max(clock.issued, clock.lastStart) + work;
-}
-
 }  // namespace pipescope::emulate

@@ -36,15 +36,4 @@ struct HostModel {
   double crowding(std::int64_t replicas) const;
 };
 
-/// When the host has issued the steps of an executable so far.
-struct HostClock {
-  bool started = false;
-  Ticks issued;     ///< when it had issued the last step
-  Ticks lastStart;  ///< when the devices began that step
-};
-
-/// When the host has issued the next step. `ready` is the time at which the devices have ended the step
-/// before; `work` is what the host does for a step.
-Ticks issueStep(const HostModel& host, const HostClock& clock, Ticks ready, Ticks work);
-
 }  // namespace pipescope::emulate

@@ -1,11 +1,15 @@
 #include "engine/emulate/link_contention.h"
 
+#include <cmath>
 #include <map>
 #include <numeric>
 
-#include "engine/emulate/emulated_executable.h"
-
 namespace pipescope::emulate {
+
+base::Ticks slower(base::Ticks ticks, double slowdown) {
+  if (slowdown == 1) return ticks;
+  return base::Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(ticks.count) * slowdown)));
+}
 
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside) {

@@ -5,16 +5,20 @@
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
+#include "profiler/clock/contention.h"
 
 namespace pipescope::emulate {
 
 using FlowLists = std::vector<std::vector<devices::Flow>>;
 
+/// Ticks × slowdown, rounded up.
+base::Ticks slower(base::Ticks ticks, double slowdown);
+
 /// Ticks of `flows` if all of them and all flows in `beside` start together.
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside);
 
-class LinkContention {
+class LinkContention : public clock::Contention {
  public:
   /// `slowdowns` has a factor for the time of each flow; empty: all are 1. Each list in `beside` is like
   /// `flows` and runs in step with it: while a flow is under way, its counterparts in all lists are too
@@ -22,15 +26,11 @@ class LinkContention {
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 
-  /// Two flows are in one group if they share links, directly or through other flows of the group. Flows of
-  /// different groups do not affect each other. A flow that is kAlone does not even share links with itself.
-  static constexpr int kAlone = -1;
-  int groupOf(int flow) const { return groups_[static_cast<std::size_t>(flow)]; }
-  int groups() const { return groupCount_; }
+  /// Two flows are in one group if they share links, directly or through other flows of the group.
+  int groupOf(int flow) const override { return groups_[static_cast<std::size_t>(flow)]; }
+  int groups() const override { return groupCount_; }
   base::Ticks alone(int flow) const { return alone_[static_cast<std::size_t>(flow)]; }
-  /// Ticks of several flows of one group that are under way at the same time, in the given order. `flows` is
-  /// ascending; a flow may occur several times.
-  const std::vector<base::Ticks>& together(const std::vector<int>& flows);
+  const std::vector<base::Ticks>& together(const std::vector<int>& flows) override;
 
  private:
   struct Hash {

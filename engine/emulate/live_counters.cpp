@@ -2,60 +2,66 @@
 
 namespace pipescope::emulate {
 
-LiveCounters::LiveCounters(const EmulatedExecutable& executable, const ReplicaPart& part,
-                           TimelineWriter& writer)
-    : executable_(executable), part_(part), writer_(writer), devices_(executable.order.devices.size()) {}
+LiveCounters::LiveCounters(record::Recorder& recorder, const EmulatedExecutable& executable,
+                           const ReplicaPart& part, model::RunId run)
+    : recorder_(recorder),
+      executable_(executable),
+      part_(part),
+      run_(run),
+      places_(executable.order().places.size()) {}
 
-void LiveCounters::change(int device, int stage, int by) {
+void LiveCounters::count(model::CounterId counter, Ticks time, double value) {
+  recorder_.add(model::CounterSample{.counter = counter, .time = time, .run = run_, .value = value});
+}
+
+void LiveCounters::change(int place, int stage, int by, Ticks now) {
   if (part_.liveMicroBatches.empty()) return;
-  const auto d = static_cast<std::size_t>(device), s = static_cast<std::size_t>(stage);
-  Device& held = devices_[d];
-  const Ticks now = writer_.clock(device).free;
+  const auto d = static_cast<std::size_t>(place), s = static_cast<std::size_t>(stage);
+  Held& held = places_[d];
   held.live += by;
-  writer_.count(part_.liveMicroBatches[d], now, held.live);
+  count(part_.liveMicroBatches[d], now, held.live);
   if (executable_.stashEntries[s] == 0) return;
   held.stash += by;
   held.stashBytes += executable_.stashBytesPerEntry[s] * by;
-  writer_.count(part_.stashCounters[d], now, held.stash);
+  count(part_.stashCounters[d], now, held.stash);
 }
 
-void LiveCounters::during(int device, int stage, model::Pass pass) {
-  if (!countsBytes(device)) return;
-  Device& held = devices_[static_cast<std::size_t>(device)];
-  const Ticks now = writer_.clock(device).free;
-  if (held.idle && held.idleSince < now) writeIdle(device);
+void LiveCounters::during(int place, int stage, model::Pass pass, Ticks now) {
+  if (!countsBytes(place)) return;
+  Held& held = places_[static_cast<std::size_t>(place)];
+  if (held.idle && held.idleSince < now) writeIdle(place);
   held.idle = false;
-  const LiveBytes& bytes = part_.liveBytes[static_cast<std::size_t>(device)];
+  const LiveBytes& bytes = part_.liveBytes[static_cast<std::size_t>(place)];
   const auto peak = bytes.peak.find({stage, pass});
-  writeBytes(device, now, held.stashBytes + (peak == bytes.peak.end() ? Bytes() : peak->second));
+  writeBytes(place, now, held.stashBytes + (peak == bytes.peak.end() ? Bytes() : peak->second));
 }
 
-void LiveCounters::after(int device) {
-  if (!countsBytes(device)) return;
-  Device& held = devices_[static_cast<std::size_t>(device)];
+void LiveCounters::after(int place, Ticks now) {
+  if (!countsBytes(place)) return;
+  Held& held = places_[static_cast<std::size_t>(place)];
   held.idle = true;
-  held.idleSince = writer_.clock(device).free;
+  held.idleSince = now;
   held.idleBytes = held.stashBytes;
 }
 
 void LiveCounters::finish() {
-  for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
-    if (devices_[static_cast<std::size_t>(d)].idle) writeIdle(d);
+  for (int p = 0; p < static_cast<int>(places_.size()); ++p) {
+    if (places_[static_cast<std::size_t>(p)].idle) writeIdle(p);
   }
 }
 
-void LiveCounters::writeIdle(int device) {
-  Device& held = devices_[static_cast<std::size_t>(device)];
-  writeBytes(device, held.idleSince, held.idleBytes);
+void LiveCounters::writeIdle(int place) {
+  Held& held = places_[static_cast<std::size_t>(place)];
+  writeBytes(place, held.idleSince, held.idleBytes);
   held.idle = false;
 }
 
-void LiveCounters::writeBytes(int device, Ticks time, Bytes more) {
-  const auto d = static_cast<std::size_t>(device);
+void LiveCounters::writeBytes(int place, Ticks time, Bytes more) {
+  const auto d = static_cast<std::size_t>(place);
   const Bytes sum = part_.liveBytes[d].always + more;
-  if (sum == devices_[d].written) return;
-  devices_[d].written = sum;
-  writer_.count(part_.liveBytesCounters[d], time, static_cast<double>(sum.count));
+  if (sum == places_[d].written) return;
+  places_[d].written = sum;
+  count(part_.liveBytesCounters[d], time, static_cast<double>(sum.count));
 }
 
 }  // namespace pipescope::emulate

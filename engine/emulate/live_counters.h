@@ -1,48 +1,51 @@
 #pragma once
-// Counts what a device holds over time: micro-batches, stash entries and bytes.
+// Counts what a place holds over time: micro-batches, stash entries and bytes.
 #include <vector>
 
-#include "engine/emulate/timeline_writer.h"
+#include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
 
-/// A device holds a micro-batch and its stash entry from the start of its forward pass to the end of its last
+/// A place holds a micro-batch and its stash entry from the start of its forward pass to the end of its last
 /// pass. Live bytes are the always-live bytes without stash rings, plus the stash entries in use, plus, while
 /// a pass runs, the largest not-always-live bytes of that pass.
 class LiveCounters {
  public:
-  LiveCounters(const EmulatedExecutable& executable, const ReplicaPart& part, TimelineWriter& writer);
+  LiveCounters(record::Recorder& recorder, const EmulatedExecutable& executable, const ReplicaPart& part,
+               model::RunId run);
 
-  void enter(int device, int stage) { change(device, stage, 1); }
-  void leave(int device, int stage) { change(device, stage, -1); }
+  void enter(int place, int stage, Ticks now) { change(place, stage, 1, now); }
+  void leave(int place, int stage, Ticks now) { change(place, stage, -1, now); }
   /// Notes that a pass starts now.
-  void during(int device, int stage, model::Pass pass);
-  /// Notes that the pass of the device has ended now.
-  void after(int device);
+  void during(int place, int stage, model::Pass pass, Ticks now);
+  /// Notes that the pass of the place has ended now.
+  void after(int place, Ticks now);
   /// Writes what is still open at the end of a flush.
   void finish();
 
  private:
-  struct Device {
+  struct Held {
     int live = 0, stash = 0;
     Bytes stashBytes;
     Bytes written{-1};
     Ticks idleSince;
     Bytes idleBytes;    ///< stash bytes since idleSince
-    bool idle = false;  ///< the device is idle since idleSince, and this is not written yet
+    bool idle = false;  ///< the place is idle since idleSince, and this is not written yet
   };
-  void change(int device, int stage, int by);
-  void writeIdle(int device);
-  void writeBytes(int device, Ticks time, Bytes more);
-  bool countsBytes(int device) const {
-    const auto d = static_cast<std::size_t>(device);
-    return d < part_.liveBytesCounters.size() && part_.liveBytesCounters[d].valid();
+  void change(int place, int stage, int by, Ticks now);
+  void writeIdle(int place);
+  void writeBytes(int place, Ticks time, Bytes more);
+  void count(model::CounterId counter, Ticks time, double value);
+  bool countsBytes(int place) const {
+    const auto p = static_cast<std::size_t>(place);
+    return p < part_.liveBytesCounters.size() && part_.liveBytesCounters[p].valid();
   }
 
+  record::Recorder& recorder_;
   const EmulatedExecutable& executable_;
   const ReplicaPart& part_;
-  TimelineWriter& writer_;
-  std::vector<Device> devices_;
+  model::RunId run_;
+  std::vector<Held> places_;
 };
 
 }  // namespace pipescope::emulate

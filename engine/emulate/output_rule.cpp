@@ -2,19 +2,16 @@
 
 namespace pipescope::emulate {
 
+clock::OutputRule OutputRule::forClock() const {
+  using ClockMode = clock::OutputRule::Mode;
+  if (mode == Mode::all) return {ClockMode::all, 1};
+  return mode == Mode::everyN ? clock::OutputRule{ClockMode::everyN, period}
+                              : clock::OutputRule{ClockMode::last, 1};
+}
+
 bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
                          std::int64_t microBatches) const {
-  const std::int64_t index = iteration * microBatches + microBatch;
-  switch (mode) {
-    case Mode::all:
-      return true;
-    case Mode::everyN:
-      return (index + 1) % period == 0;
-    case Mode::final:
-    case Mode::sum:
-      return index + 1 == iterations * microBatches;
-  }
-  return true;
+  return forClock().returns(iteration * microBatches + microBatch, iterations * microBatches);
 }
 
 }  // namespace pipescope::emulate

@@ -20,7 +20,7 @@ LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecut
     if (variable.alwaysLive) live.always += variable.bytes;
   }
   for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
-    if (firstDevice + executable.deviceOfStage[s] == device.device)
+    if (firstDevice + executable.call.placeOfStage[s] == device.device)
       live.always -= executable.stashBytesPerEntry[s] * executable.stashEntries[s];
   }
   for (const devices::LoweredStepMemory& step : memory.steps) {
@@ -41,13 +41,13 @@ void recordCounters(record::Recorder& recorder, const SystemIds& ids, const Emul
     return recorder.add(
         model::Counter{{}, executable.id, ids.devices[static_cast<std::size_t>(index)], name, unit});
   };
-  const std::size_t count = executable.order.devices.size();
+  const std::size_t count = executable.order().places.size();
   part.stashCounters.resize(count);
   part.liveBytesCounters.resize(count);
   for (std::size_t d = 0; d < count; ++d)
     part.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
   for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
-    const auto d = static_cast<std::size_t>(executable.deviceOfStage[s]);
+    const auto d = static_cast<std::size_t>(executable.call.placeOfStage[s]);
     if (executable.stashEntries[s] > 0 && !part.stashCounters[d].valid())
       part.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
   }

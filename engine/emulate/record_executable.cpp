@@ -9,7 +9,6 @@
 #include "engine/emulate/record_edges.h"
 #include "engine/emulate/record_memory.h"
 #include "engine/emulate/replica_parts.h"
-#include "engine/schedules/schedule_kind.h"
 
 namespace pipescope::emulate {
 namespace {
@@ -28,15 +27,13 @@ class ExecutableRecorder {
 
   EmulatedExecutable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
                             const ExecutableFacts& facts) {
-    result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
-    result_.order = std::move(order);
+    fillCall(std::move(order));
     findCostLevels();
     recordFacts();
     recordStages();
     recordBoundaries();
     memory_.recordHost(plan_, result_.facts);
-    result_.mirrored = plan_.replication.mirrored;
     const FlowsOfReplicas flows(system_, plan_);
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
@@ -48,25 +45,45 @@ class ExecutableRecorder {
   }
 
  private:
+  void fillCall(schedules::Order order) {
+    clock::Call& call = result_.call;
+    call.training = plan_.kind == model::ExecutableKind::training;
+    call.iterations = static_cast<int>(result_.facts.iterations);
+    call.microBatches = static_cast<int>(result_.facts.microBatches);
+    call.output = result_.facts.output.forClock();
+    call.orders = {std::move(order)};
+  }
+
   void recordReplica(const ReplicaClass& replicas, const FlowsOfReplicas& flows,
                      const std::vector<devices::LoweredDevice>& lowered) {
     part_ = ReplicaPart();
+    costs_ = clock::ReplicaCosts();
     trees_.clear();
-    part_.replica = replicas.replica;
+    costs_.number = replicas.replica;
     part_.members = replicas.members;
     part_.firstDevice = replicas.replica * plan_.replication.devicesPerReplica;
-    part_.stages.resize(plan_.stages.size());
-    part_.levels.assign(costLevels_.size(), part_.stages);
-    part_.liveBytes.resize(result_.order.devices.size());
-    for (const StageFlow& flow : stageFlows(plan_, part_.firstDevice)) addFlow(flow);
-    part_.beside = flows.beside(replicas.replica);
+    for (int p = 0; p < result_.call.placeCount(); ++p)
+      costs_.devices.push_back(deviceId(part_.firstDevice + p));
+    costs_.stages.resize(plan_.stages.size());
+    recomputed_.assign(plan_.stages.size(), 0);
+    for (clock::StageCosts& stage : costs_.stages) {
+      stage.works.resize(1 + costLevels_.size());
+      stage.workOf = levelOfMicroBatch_;
+      stage.updates.resize(1);
+    }
+    part_.liveBytes.resize(costs_.devices.size());
+    addFlows(stageFlows(plan_, part_.firstDevice), flows.beside(replicas.replica));
     std::vector<devices::LoweredDevice> own;
     for (const devices::LoweredDevice& device : lowered)
       own.push_back(onReplica(device, replicas.replica, plan_.replication, result_.facts));
     for (const devices::LoweredDevice& device : own) recordDevice(device);
+    for (std::size_t s = 0; s < costs_.stages.size(); ++s)
+      for (clock::OverlappedPiece& one : costs_.stages[s].overlapped) one.after += recomputed_[s];
     recordSync();
-    if (result_.training && level_ != RecordLevel::off) recordCounters(recorder_, ids_, result_, own, part_);
+    if (result_.call.training && level_ != RecordLevel::off)
+      recordCounters(recorder_, ids_, result_, own, part_);
     result_.parts.push_back(std::move(part_));
+    result_.call.replicas.push_back(std::move(costs_));
   }
 
   void recordFacts() {
@@ -75,7 +92,7 @@ class ExecutableRecorder {
     row.kind = plan_.kind;
     row.strategy = result_.facts.strategy;
     row.schedule = result_.facts.schedule;
-    row.scheduleKind = schedules::scheduleKindOf(result_.order.progression);
+    row.scheduleKind = result_.order().progression;
     row.recompute = result_.facts.recompute;
     row.stages = static_cast<std::int64_t>(plan_.stages.size());
     row.microBatchSize = result_.facts.microBatchSize;
@@ -83,17 +100,17 @@ class ExecutableRecorder {
     row.deviceIterations = result_.facts.deviceIterations;
     row.replicas = result_.facts.replicas;
     result_.id = recorder_.add(row);
-    if (result_.order.pipes > 1)
-      recorder_.add(
-          model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", result_.order.pipes)});
+    const int pipes = result_.order().pipes;
+    if (pipes > 1)
+      recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
     memory_.begin(result_.id);
   }
 
   void recordStages() {
     for (const compile::StagePlan& stage : plan_.stages) {
-      result_.chunkOfStage.push_back(static_cast<int>(
-          std::count(result_.deviceOfStage.begin(), result_.deviceOfStage.end(), stage.device)));
-      result_.deviceOfStage.push_back(stage.device);
+      std::vector<int>& places = result_.call.placeOfStage;
+      result_.chunkOfStage.push_back(static_cast<int>(std::ranges::count(places, stage.device)));
+      places.push_back(stage.device);
       result_.stashEntries.push_back(stage.stashEntries);
       result_.stashBytesPerEntry.push_back(stage.stashBytesPerEntry);
       std::string blocks;
@@ -114,13 +131,35 @@ class ExecutableRecorder {
     }
   }
 
-  void addFlow(const StageFlow& flow) {
-    const auto [from, to, bytes] = flow.flow;
-    const auto link = ids_.links.find({from, to});
-    const double slowest = std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link);
-    part_.boundaries.push_back({flow.fromStage, flow.toStage, flow.kind, bytes, flow.flow, transferLane(from),
-                                transferLane(to), link == ids_.links.end() ? model::LinkId() : link->second,
-                                1 / slowest});
+  /// `beside` are flows of other replicas that share a link with these. Replicas are assumed to run in step.
+  void addFlows(const std::vector<StageFlow>& all, FlowLists beside) {
+    std::vector<devices::Flow> flows;
+    std::vector<double> slowdowns;
+    for (const StageFlow& flow : all) {
+      const auto [from, to, bytes] = flow.flow;
+      flows.push_back(flow.flow);
+      slowdowns.push_back(1 / std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link));
+      const auto link = ids_.links.find({from, to});
+      clock::Flow& own = costs_.flows.emplace_back();
+      own.fromStage = flow.fromStage;
+      own.toStage = flow.toStage;
+      own.kind = flow.kind;
+      own.bytes = bytes;
+      own.fromLane = transferLane(from);
+      own.toLane = transferLane(to);
+      if (link != ids_.links.end()) own.link = link->second;
+    }
+    if (flows.empty()) return;
+    if (result_.order().progression == model::ScheduleKind::barrier) {
+      const std::vector<Ticks> together = ticksBeside(system_, flows, beside);
+      for (std::size_t i = 0; i < flows.size(); ++i)
+        costs_.flows[i].ticks = slower(together[i], slowdowns[i]);
+      return;
+    }
+    part_.contention =
+        std::make_shared<LinkContention>(system_, std::move(flows), std::move(slowdowns), std::move(beside));
+    for (std::size_t i = 0; i < costs_.flows.size(); ++i)
+      costs_.flows[i].ticks = part_.contention->alone(static_cast<int>(i));
   }
 
   ProgramTree& treeOf(int device) {
@@ -137,7 +176,7 @@ class ExecutableRecorder {
       if (from != to && (from == device.device || to == device.device))
         tree.addExternal("GlobalExchange", tensor.name);
     }
-    memory_.recordDevice(device, part_.replica, tree);
+    memory_.recordDevice(device, costs_.number, tree);
   }
 
   void recordPass(int device, ProgramTree& tree, const devices::LoweredPass& pass) {
@@ -168,8 +207,7 @@ class ExecutableRecorder {
       row.name = segment.name;
       row.ticks = segment.ticks;
       const model::SegmentId id = recorder_.add(row);
-      StageSegments& stage = part_.stages[static_cast<std::size_t>(pass.stage)];
-      segmentsOf(stage, pass, segment).push_back({id, segment.ticks, row.pass, segment.after});
+      addPiece(0, pass, segment, {id, row.pass, segment.ticks});
       std::vector<model::ProgramId> programs;
       for (const devices::LoweredStep& step : segment.steps) {
         const model::OperatorId op =
@@ -177,7 +215,7 @@ class ExecutableRecorder {
         programs.push_back(tree.addStep(step, op));
         if (level_ >= RecordLevel::steps) recordStep(id, device, step, programs.back());
       }
-      recordLevels(device, pass, segment, row, programs);
+      recordLevels(device, pass, segment, row, id, programs);
     }
   }
 
@@ -187,29 +225,28 @@ class ExecutableRecorder {
       const auto known = std::find(costLevels_.begin(), costLevels_.end(), cost);
       const auto level = static_cast<int>(known - costLevels_.begin());
       if (known == costLevels_.end() && cost != 1) costLevels_.push_back(cost);
-      result_.levelOfMicroBatch.push_back(cost == 1 ? -1 : level);
+      levelOfMicroBatch_.push_back(cost == 1 ? 0 : level + 1);
     }
   }
 
   /// Records the segment once more for each level of costs, with the programs of the first. Only the compute
   /// of a micro-batch depends on its cost.
   void recordLevels(int device, const devices::LoweredPass& pass, const devices::LoweredSegment& segment,
-                    const model::Segment& recorded, const std::vector<model::ProgramId>& programs) {
+                    const model::Segment& recorded, model::SegmentId id,
+                    const std::vector<model::ProgramId>& programs) {
     for (std::size_t level = 0; level < costLevels_.size(); ++level) {
-      StageSegments& stage = part_.levels[level][static_cast<std::size_t>(pass.stage)];
       if (!model::isComputePass(recorded.pass)) {
-        segmentsOf(stage, pass, segment)
-            .push_back(segmentsOf(part_.stages[static_cast<std::size_t>(pass.stage)], pass, segment).back());
+        addPiece(level + 1, pass, segment, {id, recorded.pass, recorded.ticks});
         continue;
       }
       devices::LoweredSegment slowed = segment;
       slowDown(slowed, costLevels_[level]);
       model::Segment row = recorded;
       row.ticks = slowed.ticks;
-      const model::SegmentId id = recorder_.add(row);
-      segmentsOf(stage, pass, segment).push_back({id, row.ticks, row.pass, segment.after});
+      const model::SegmentId own = recorder_.add(row);
+      addPiece(level + 1, pass, segment, {own, row.pass, row.ticks});
       for (std::size_t i = 0; i < slowed.steps.size() && level_ >= RecordLevel::steps; ++i)
-        recordStep(id, device, slowed.steps[i], programs[i]);
+        recordStep(own, device, slowed.steps[i], programs[i]);
     }
   }
 
@@ -228,10 +265,10 @@ class ExecutableRecorder {
   /// Records the external sync as a segment of its own on each device. A system in which it costs nothing has
   /// none.
   void recordSync() {
-    const std::size_t count = result_.order.devices.size();
-    part_.sync.resize(count);
+    const std::size_t count = costs_.devices.size();
+    costs_.sync.resize(count);
     const Ticks ticks = system_.syncTicks(static_cast<int>(count));
-    if (ticks.count <= 0 || count < 2 || result_.order.progression != schedules::Progression::barrier) return;
+    if (ticks.count <= 0 || count < 2 || result_.order().progression != model::ScheduleKind::barrier) return;
     for (std::size_t d = 0; d < count; ++d) {
       const int device = part_.firstDevice + static_cast<int>(d);
       model::Segment row;
@@ -242,7 +279,7 @@ class ExecutableRecorder {
       row.name = "external sync";
       row.ticks = ticks;
       const model::SegmentId id = recorder_.add(row);
-      part_.sync[d] = {id, ticks, model::Pass::sync};
+      costs_.sync[d] = {id, model::Pass::sync, ticks};
       devices::LoweredStep step;
       step.kind = model::StepKind::sync;
       step.lane = system_.devices()[static_cast<std::size_t>(device)].transferLane;
@@ -264,27 +301,35 @@ class ExecutableRecorder {
     return found->second;
   }
 
-  static SegmentRefs& segmentsOf(StageSegments& stage, const devices::LoweredPass& pass,
-                                 const devices::LoweredSegment& segment) {
+  /// Adds a piece to the work `index` of its stage, or to what the stage does once per iteration.
+  void addPiece(std::size_t index, const devices::LoweredPass& pass, const devices::LoweredSegment& segment,
+                const clock::Piece& piece) {
+    const auto s = static_cast<std::size_t>(pass.stage);
+    clock::StageCosts& stage = costs_.stages[s];
+    clock::StageWork& work = stage.works[index];
     switch (pass.pass) {
       case model::Pass::collective:
-        return segment.after < 0 ? stage.update : stage.overlapped;
-      case model::Pass::hostIn:
-        return stage.hostIn;
-      case model::Pass::hostOut:
-        return stage.hostOut;
-      case model::Pass::recompute:
-        return stage.recompute;
-      case model::Pass::backward:
-        return stage.backward;
-      case model::Pass::weightGradient:
-        return stage.weight;
       case model::Pass::update:
-        return stage.update;
+        if (index > 0) return;
+        if (pass.pass == model::Pass::collective && segment.after >= 0) {
+          stage.overlapped.push_back({piece, segment.after});
+        } else {
+          stage.updates.front().push_back(piece);
+        }
+        return;
+      case model::Pass::recompute:
+        // The levels of a segment follow each other, so all works have as many of them so far.
+        work.backward.insert(work.backward.begin() + recomputed_[s], piece);
+        if (index == costLevels_.size()) ++recomputed_[s];
+        return;
+      case model::Pass::hostIn:
+        return work.hostIn.push_back(piece);
+      case model::Pass::hostOut:
+        return work.hostOut.push_back(piece);
       default:
-        PIPESCOPE_CHECK(pass.pass == model::Pass::forward, "no place for pass " + model::toString(pass.pass));
+        PIPESCOPE_CHECK(model::isComputePass(pass.pass), "no place for pass " + model::toString(pass.pass));
     }
-    return stage.forward;
+    work.of(pass.pass).push_back(piece);
   }
 
   record::Recorder& recorder_;
@@ -297,8 +342,11 @@ class ExecutableRecorder {
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<OperatorPeak> operatorPeaks_;
-  std::vector<double> costLevels_;  ///< different costs of micro-batches besides 1
-  ReplicaPart part_;                ///< the replica that is being recorded
+  std::vector<double> costLevels_;      ///< different costs of micro-batches besides 1
+  std::vector<int> levelOfMicroBatch_;  ///< index into StageCosts::works; empty: the costs as compiled
+  ReplicaPart part_;                    ///< the replica that is being recorded
+  clock::ReplicaCosts costs_;           ///< its costs
+  std::vector<int> recomputed_;         ///< by stage: pieces of its backward work that recompute
   EmulatedExecutable result_;
 };
 

@@ -10,15 +10,15 @@ namespace {
 /// "collective:segment …": each overlapped collective with the piece of the backward pass that it follows.
 std::string overlappedCollectives(const EmulatedExecutable& executable) {
   std::string pairs;
-  const auto last = static_cast<int>(executable.facts.microBatches) - 1;
-  for (const ReplicaPart& part : executable.parts) {
-    for (std::size_t s = 0; s < part.stages.size(); ++s) {
-      const SegmentRefs& backward = executable.segments(part, static_cast<int>(s), last).backward;
-      for (const SegmentRef& collective : part.stages[s].overlapped) {
-        const auto after = static_cast<std::size_t>(collective.after);
+  const clock::Call& call = executable.call;
+  for (const clock::ReplicaCosts& replica : call.replicas) {
+    for (int s = 0; s < call.stageCount(); ++s) {
+      const clock::Pieces& backward = call.work(replica, s, 0, call.microBatches - 1).backward;
+      for (const clock::OverlappedPiece& one : replica.stages[static_cast<std::size_t>(s)].overlapped) {
+        const auto after = static_cast<std::size_t>(one.after);
         if (after >= backward.size()) continue;
-        pairs +=
-            fmt::format("{}{}:{}", pairs.empty() ? "" : " ", collective.id.value, backward[after].id.value);
+        pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", one.piece.segment.value,
+                             backward[after].segment.value);
       }
     }
   }
@@ -51,12 +51,12 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   recordRate("loader_ticks", facts.host.preparedPerSecond(facts.replicas));
   recordRate("network_ticks", facts.host.networkRate);
   if (facts.overlapIo) record("copies_overlap", "1");
-  const Ticks sync = system.syncTicks(static_cast<int>(executable.order.devices.size()));
-  if (sync.count > 0 && executable.order.devices.size() > 1)
+  const Ticks sync = system.syncTicks(static_cast<int>(executable.order().places.size()));
+  if (sync.count > 0 && executable.order().places.size() > 1)
     record("sync_ticks", fmt::format("{}", sync.count));
   if (!facts.microBatchCosts.empty())
     record("micro_batch_costs", fmt::format("{}", fmt::join(facts.microBatchCosts, " ")));
-  if (executable.order.devices.size() > 1 && system.placesShareLinks()) record("updates_share_links", "1");
+  if (executable.order().places.size() > 1 && system.placesShareLinks()) record("updates_share_links", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
 }

@@ -1,7 +1,6 @@
 #include "engine/emulate/replica_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "engine/emulate/link_contention.h"
@@ -46,11 +45,6 @@ void slowDown(devices::LoweredSegment& segment, double slowdown) {
     for (devices::LoweredUnitTicks& unit : step.units)
       unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
   }
-}
-
-Ticks slower(Ticks ticks, double slowdown) {
-  if (slowdown == 1) return ticks;
-  return Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(ticks.count) * slowdown)));
 }
 
 DeviceScale scaleOf(const ExecutableFacts& facts, int device) {

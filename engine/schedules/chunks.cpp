@@ -33,11 +33,11 @@ base::Status requireOwnDevices(const std::vector<Chunk>& chunks, const std::stri
 
 TaskList::TaskList(const Shape& shape)
     : shape_(shape), blockStart_(static_cast<std::size_t>(deviceCount(shape)), 0) {
-  order_.devices.resize(blockStart_.size());
+  order_.places.resize(blockStart_.size());
 }
 
 void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
-  std::vector<Task>& tasks = order_.devices[static_cast<std::size_t>(chunk.device)];
+  std::vector<Task>& tasks = order_.places[static_cast<std::size_t>(chunk.device)];
   if (pass == model::Pass::forward) {
     for (const int stage : chunk.stages)
       tasks.push_back({.stage = stage, .microBatch = microBatch, .pass = pass});
@@ -49,12 +49,12 @@ void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
 
 void TaskList::begin(int device) {
   const auto d = static_cast<std::size_t>(device);
-  blockStart_[d] = order_.devices[d].size();
+  blockStart_[d] = order_.places[d].size();
 }
 
 void TaskList::end(int device) {
   const auto d = static_cast<std::size_t>(device);
-  std::vector<Task>& tasks = order_.devices[d];
+  std::vector<Task>& tasks = order_.places[d];
   for (std::size_t i = blockStart_[d] + 1; i < tasks.size(); ++i) tasks[i].joined = true;
 }
 
@@ -63,7 +63,7 @@ Order TaskList::take() {
   std::vector<std::int64_t> live(stages, 0), pending(stages, 0);
   order_.stashEntries.assign(stages, 0);
   order_.weightEntries.assign(stages, 0);
-  for (const std::vector<Task>& tasks : order_.devices) {
+  for (const std::vector<Task>& tasks : order_.places) {
     const bool split = std::any_of(tasks.begin(), tasks.end(),
                                    [](const Task& task) { return task.pass == model::Pass::weightGradient; });
     for (const Task& task : tasks) {

@@ -64,16 +64,16 @@ base::Result<Order> makePopart(const Shape& shape) {
   PIPESCOPE_TRY(checkMicroBatches(shape));
   const std::vector<NumberedStage> stages = numberedStages(shape);
   Order order;
-  order.update = UpdateOrder::serial;
+  order.serialUpdate = true;
   order.slots = shape.microBatches + stages.back().start;
-  order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
+  order.places.resize(static_cast<std::size_t>(deviceCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(shape.stages), 0);
   for (int cycle = 0; cycle < order.slots; ++cycle) {
     for (const NumberedStage& s : stages) {
       const int microBatch = cycle - s.start;
       if (microBatch < 0 || microBatch >= shape.microBatches) continue;
       const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(s.stage)]);
-      order.devices[device].push_back(
+      order.places[device].push_back(
           {.stage = s.stage, .microBatch = microBatch, .slot = cycle, .pass = s.pass});
     }
   }
@@ -94,7 +94,7 @@ PIPESCOPE_REGISTER_SCHEDULE(popart) {
   registry.add({.name = "popart",
                 .doc = "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
                 .make = makePopart,
-                .progression = Progression::barrier});
+                .progression = model::ScheduleKind::barrier});
 }
 
 }  // namespace pipescope::schedules

@@ -10,11 +10,6 @@
 
 namespace pipescope::schedules {
 
-std::string toString(Progression progression) {
-  if (progression == Progression::oneAtATime) return "one at a time";
-  return progression == Progression::barrier ? "barrier" : "dependency";
-}
-
 const ScheduleRegistry& scheduleRegistry() {
   static const ScheduleRegistry registry = [] {
     ScheduleRegistry made;

@@ -1,14 +1,13 @@
 #pragma once
 // A pipeline schedule says what each device does, in which order, and what its tasks wait for. It knows no
-// times: only engine/emulate computes those.
-#include <cstdint>
+// times: the clock computes those.
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "profiler/base/result.h"
-#include "profiler/model/enums.h"
+#include "profiler/clock/order.h"
 
 namespace pipescope::schedules {
 
@@ -19,52 +18,8 @@ struct Shape {
   std::vector<int> deviceOfStage;  ///< as many as stages
 };
 
-/// One micro-batch in one stage. A backward task includes its recompute. It also includes the weight
-/// gradients, unless the order makes them tasks of their own.
-struct Task {
-  int stage = 0;
-  int microBatch = 0;
-  int slot = -1;                            ///< pipeline cycle; −1 if the schedule has no cycles
-  model::Pass pass = model::Pass::forward;  ///< forward, backward or weightGradient
-  /// The task belongs to the same block as the task before it. A block starts when the inputs of all its
-  /// tasks are there. Its results leave when its last task ends.
-  bool joined = false;
-  friend bool operator==(const Task&, const Task&) = default;
-};
-
-/// What a task waits for besides its device.
-enum class Progression {
-  oneAtATime,  ///< A micro-batch enters when the previous one has left the last device, also in inference.
-  barrier,     ///< All devices start a slot together. All boundary copies follow each slot, even empty ones.
-  dependency,  ///< A task starts when its inputs have arrived.
-};
-/// "one at a time", "barrier" or "dependency".
-std::string toString(Progression progression);
-
-/// When devices update their weights.
-enum class UpdateOrder {
-  serial,  ///< One device after another, once all have drained. The next iteration starts after the last one.
-  concurrent,  ///< Each device after its own last backward pass.
-};
-
-struct Order {
-  Progression progression = Progression::dependency;  ///< makeOrder copies it from the definition.
-  UpdateOrder update = UpdateOrder::concurrent;
-  /// Weight gradients are tasks of their own; backward tasks make input gradients only.
-  bool splitBackward = false;
-  /// Number of independent ways through the devices. Stages are numbered pipe by pipe, and each pipe has the
-  /// same number of stages. A micro-batch goes through one pipe, and data flows only between neighbours of
-  /// that pipe.
-  int pipes = 1;
-  int slots = 0;                           ///< pipeline cycles of a flush; 0 if the schedule has none
-  std::vector<std::vector<Task>> devices;  ///< tasks by device, in order
-  /// By stage: how many micro-batches the stash between its forward pass and its backward (or
-  /// weight-gradient) pass must hold. It is 0 if there is never more than one, because then nothing is
-  /// stashed.
-  std::vector<std::int64_t> stashEntries;
-  /// By stage: the same for tensors that the backward pass leaves to the weight-gradient pass.
-  std::vector<std::int64_t> weightEntries;
-};
+using clock::Order;
+using clock::Task;
 
 /// Where stages are if the configuration does not place them.
 enum class Layout {
@@ -77,7 +32,7 @@ struct ScheduleDefinition {
   std::string name, doc;
   /// Returns the order, or an error that states the rule which the shape breaks.
   std::function<base::Result<Order>(const Shape&)> make;
-  Progression progression = Progression::dependency;
+  model::ScheduleKind progression = model::ScheduleKind::dependency;
   /// False if users cannot choose the schedule, because a strategy chooses it by itself (sharded).
   bool pipelined = true;
   Layout layout = Layout::own;

@@ -14,7 +14,7 @@ base::Result<Order> makeSharded(const Shape& shape) {
       tasks.backward(*chunk, k);
   }
   Order order = tasks.take();
-  order.update = UpdateOrder::serial;
+  order.serialUpdate = true;
   return order;
 }
 
@@ -30,7 +30,7 @@ PIPESCOPE_REGISTER_SCHEDULE(sharded) {
   registry.add({.name = "sharded",
                 .doc = "One micro-batch and one device at a time (the sharded strategy)",
                 .make = makeSharded,
-                .progression = Progression::oneAtATime,
+                .progression = model::ScheduleKind::oneAtATime,
                 .pipelined = false});
 }
 
@@ -39,7 +39,7 @@ PIPESCOPE_REGISTER_SCHEDULE(tf_sequential) {
       {.name = "tf-sequential",
        .doc = "TensorFlow for IPU, sequential: one micro-batch and one device at a time, nothing stashed",
        .make = makeTfSequential,
-       .progression = Progression::oneAtATime});
+       .progression = model::ScheduleKind::oneAtATime});
 }
 
 }  // namespace pipescope::schedules

@@ -30,7 +30,7 @@ base::Status checkMultiple(const Shape& shape, const char* name, int multiple, c
 Order slotted(const Shape& shape, int period) {
   const int n = shape.stages, g = shape.microBatches;
   Order order;
-  order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
+  order.places.resize(static_cast<std::size_t>(deviceCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(n), 0);
   const int last = period * (g - 1);
   order.slots = last + (shape.training ? 2 * n : n);
@@ -42,10 +42,10 @@ Order slotted(const Shape& shape, int period) {
       const bool forward = numbered < n;
       const int stage = forward ? numbered : 2 * n - 1 - numbered;
       const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(stage)]);
-      order.devices[device].push_back({.stage = stage,
-                                       .microBatch = since / period,
-                                       .slot = slot,
-                                       .pass = forward ? model::Pass::forward : model::Pass::backward});
+      order.places[device].push_back({.stage = stage,
+                                      .microBatch = since / period,
+                                      .slot = slot,
+                                      .pass = forward ? model::Pass::forward : model::Pass::backward});
     }
   }
   // The depth of the FIFO is the number of forward passes of the stage between the forward and the backward
@@ -80,7 +80,7 @@ PIPESCOPE_REGISTER_SCHEDULE(tf_grouped) {
   registry.add({.name = "tf-grouped",
                 .doc = "TensorFlow for IPU, grouped: as popart, but the barrier follows the forward half",
                 .make = makeGrouped,
-                .progression = Progression::barrier});
+                .progression = model::ScheduleKind::barrier});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_interleaved) {
@@ -88,7 +88,7 @@ PIPESCOPE_REGISTER_SCHEDULE(tf_interleaved) {
       {.name = "tf-interleaved",
        .doc = "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
        .make = makeInterleaved,
-       .progression = Progression::barrier});
+       .progression = model::ScheduleKind::barrier});
 }
 
 }  // namespace pipescope::schedules

@@ -13,7 +13,7 @@ namespace {
 std::vector<Change> candidates(const ChangeContext& context, const Recording& recording) {
   std::vector<Change> moves;
   if (recording.orders.front().pipes == 1) moves = blockMoves(recording);
-  if (!recording.training()) return moves;
+  if (!recording.training) return moves;
   moves.push_back({kRecomputeKey, recording.executable.recompute == "none" ? "pipeline" : "none"});
   if (recording.stageCount() < 2) return moves;
   moves.push_back({kAccumulationKey, fmt::format("{}", 2 * recording.microBatches)});

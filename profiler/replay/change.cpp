@@ -54,7 +54,7 @@ const std::vector<ChangeKind>& changeKinds() {
 }
 
 bool isFor(const ChangeKind& kind, const Recording& recording) {
-  return !kind.key.starts_with(recording.training() ? "inference." : "training.");
+  return !kind.key.starts_with(recording.training ? "inference." : "training.");
 }
 
 Change spelledOut(const Recording& recording, const Change& change) {

@@ -92,15 +92,16 @@ base::Result<bool> moveBorder(const ChangeContext& context, Recording& recording
   }));
   if (bytes.count <= 0) return false;
   bool all = true;
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedFlow& flow : replica.flows) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (Flow& flow : replica.flows) {
       if (std::minmax(flow.fromStage, flow.toStage) != std::minmax(before, after)) continue;
-      if (flow.tensors != 1 || flow.ticksPerByte <= 0) {
+      if (flow.cost.tensors != 1 || flow.cost.ticksPerByte <= 0) {
         all = false;
         continue;
       }
-      const Ticks more(std::llround(static_cast<double>((bytes - flow.bytes).count) * flow.ticksPerByte));
-      for (Ticks* ticks : {&flow.alone, &flow.usual}) *ticks = std::max(*ticks + more, Ticks(0));
+      const Ticks more(
+          std::llround(static_cast<double>((bytes - flow.bytes).count) * flow.cost.ticksPerByte));
+      for (Ticks* ticks : {&flow.cost.alone, &flow.ticks}) *ticks = std::max(*ticks + more, Ticks(0));
       for (Ticks& ticks : flow.recorded) ticks = std::max(ticks + more, Ticks(0));
       flow.bytes = bytes;
     }
@@ -156,17 +157,17 @@ void putIn(Pieces& pieces, Pass pass, double ticks) {
   }
 }
 
-bool recomputes(const RecordedStage& stage) {
+bool recomputes(const StageCosts& stage) {
   return std::any_of(stage.works.begin(), stage.works.end(), [](const StageWork& work) {
     return std::any_of(work.backward.begin(), work.backward.end(),
                        [](const Piece& piece) { return piece.pass == Pass::recompute; });
   });
 }
 
-void moveTimes(RecordedReplica& replica, const std::unordered_map<model::SegmentId, double>& shares, int from,
+void moveTimes(ReplicaCosts& replica, const std::unordered_map<model::SegmentId, double>& shares, int from,
                int to) {
-  RecordedStage& source = replica.stages[static_cast<std::size_t>(from)];
-  RecordedStage& target = replica.stages[static_cast<std::size_t>(to)];
+  StageCosts& source = replica.stages[static_cast<std::size_t>(from)];
+  StageCosts& target = replica.stages[static_cast<std::size_t>(to)];
   Moved moved;
   const bool again = recomputes(source);
   for (StageWork& work : source.works)
@@ -231,7 +232,7 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
     return base::badInput(fmt::format(
         "The recording holds no times of the operations of block {}: record the run with --record steps.",
         block));
-  for (RecordedReplica& replica : recording.replicas) moveTimes(replica, shares, from, to);
+  for (ReplicaCosts& replica : recording.replicas) moveTimes(replica, shares, from, to);
   std::erase(own, block);
   other.insert(to > from ? other.begin() : other.end(), block);
   recording.stages[static_cast<std::size_t>(from)].blocks = joined(own);
@@ -247,7 +248,7 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
       fmt::format("Transfers between stages {} and {} {}. The recording does not tell "
                   "whether the moved block fits into the memory there.",
                   std::min(from, to), std::max(from, to), fmt::format(fmt::runtime(transfers), border)));
-  if (recording.executable.replicas > 1 && recording.training())
+  if (recording.executable.replicas > 1 && recording.training)
     changed.remarks.push_back(fmt::format(
         "Sums of gradients are taken as recorded, although those of block {} move to stage {} too.", block,
         to));

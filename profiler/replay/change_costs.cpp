@@ -13,7 +13,7 @@ using model::Pass;
 using Takes = std::function<bool(Pass)>;
 
 /// The lists of pieces of a stage that may hold the pass.
-std::vector<Pieces*> listsOf(RecordedStage& stage, bool update) {
+std::vector<Pieces*> listsOf(StageCosts& stage, bool update) {
   std::vector<Pieces*> lists;
   if (update) {
     for (Pieces& pieces : stage.updates) lists.push_back(&pieces);
@@ -25,7 +25,7 @@ std::vector<Pieces*> listsOf(RecordedStage& stage, bool update) {
 }
 
 /// Mean ticks of the pass: per micro-batch, or of an update.
-double meanTicks(const RecordedStage& stage, bool update, const Takes& takes) {
+double meanTicks(const StageCosts& stage, bool update, const Takes& takes) {
   double sum = 0, count = 0;
   const auto add = [&](const Pieces& pieces) {
     for (const Piece& piece : pieces)
@@ -59,7 +59,7 @@ ChangeKind costKind(const char* pass, const char* doc, bool update, Takes takes)
       return base::badInput(
           fmt::format("The recording holds no {} of stage {}, so its cost cannot be changed.", pass, stage));
     }
-    for (RecordedReplica& replica : recording.replicas)
+    for (ReplicaCosts& replica : recording.replicas)
       for (Pieces* pieces : listsOf(replica.stages[s], update)) scale(*pieces, after / before, takes);
     return {};
   };
@@ -93,8 +93,8 @@ base::Status changeMicroBatchCosts(const ChangeContext& context, Changed& change
   const std::string property =
       context.catalog.property(fmt::format("replay.{}.micro_batch_costs", recording.executable.id.value));
   const auto recorded = positiveNumbers(property).value_or(std::vector<double>{1});
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedStage& stage : replica.stages) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
       std::vector<StageWork> works;
       for (std::size_t i = 0; i < stage.workOf.size(); ++i) {
         const std::size_t microBatch = i % static_cast<std::size_t>(recording.recordedMicroBatches);

@@ -26,19 +26,19 @@ base::Result<double> bandwidthFactor(const std::string& key, const std::string& 
 }
 
 /// What depends on the bandwidth takes 1 ÷ factor of its time; the latency stays.
-Ticks faster(const RecordedFlow& flow, Ticks ticks, double factor) {
-  const Ticks fixed = std::min(flow.fixed, ticks);
+Ticks faster(const Flow& flow, Ticks ticks, double factor) {
+  const Ticks fixed = std::min(flow.cost.fixed, ticks);
   return fixed + scaled(ticks - fixed, 1 / factor);
 }
 
-void speedUp(RecordedFlow& flow, double factor) {
-  for (Ticks* ticks : {&flow.alone, &flow.usual}) *ticks = faster(flow, *ticks, factor);
+void speedUp(Flow& flow, double factor) {
+  for (Ticks* ticks : {&flow.cost.alone, &flow.ticks}) *ticks = faster(flow, *ticks, factor);
   for (Ticks& ticks : flow.recorded) ticks = faster(flow, ticks, factor);
 }
 
-void speedUpCollectives(RecordedReplica& replica, double factor) {
+void speedUpCollectives(ReplicaCosts& replica, double factor) {
   const auto isCollective = [](Pass pass) { return pass == Pass::collective; };
-  for (RecordedStage& stage : replica.stages) {
+  for (StageCosts& stage : replica.stages) {
     for (StageWork& work : stage.works)
       for (Pieces* pieces : {&work.forward, &work.backward, &work.weight})
         scale(*pieces, 1 / factor, isCollective);
@@ -53,7 +53,7 @@ bool hasCollectives(const Recording& recording) {
     return std::any_of(pieces.begin(), pieces.end(),
                        [](const Piece& piece) { return piece.pass == Pass::collective; });
   };
-  for (const RecordedStage& stage : recording.replicas.front().stages) {
+  for (const StageCosts& stage : recording.replicas.front().stages) {
     if (!stage.overlapped.empty() || std::any_of(stage.updates.begin(), stage.updates.end(), any))
       return true;
   }
@@ -62,7 +62,7 @@ bool hasCollectives(const Recording& recording) {
 
 bool hasTransfers(const Recording& recording) {
   const auto& flows = recording.replicas.front().flows;
-  return std::any_of(flows.begin(), flows.end(), [](const auto& flow) { return flow.usual.count > 0; });
+  return std::any_of(flows.begin(), flows.end(), [](const auto& flow) { return flow.ticks.count > 0; });
 }
 
 base::Status changeAllLinks(const ChangeContext& context, Changed& changed, const std::string&,
@@ -77,8 +77,8 @@ base::Status changeAllLinks(const ChangeContext& context, Changed& changed, cons
     common = common < 0 || common == link.bytesPerSecond ? link.bytesPerSecond : 0;
   }
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor("links.bandwidth", value, common));
-  for (RecordedReplica& replica : changed.recording.replicas) {
-    for (RecordedFlow& flow : replica.flows) speedUp(flow, factor);
+  for (ReplicaCosts& replica : changed.recording.replicas) {
+    for (Flow& flow : replica.flows) speedUp(flow, factor);
     speedUpCollectives(replica, factor);
   }
   return {};
@@ -101,8 +101,8 @@ base::Status changeNamedLink(const ChangeContext& context, Changed& changed, con
   }
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor(key, value, named->bytesPerSecond));
   bool used = false;
-  for (RecordedReplica& replica : changed.recording.replicas) {
-    for (RecordedFlow& flow : replica.flows) {
+  for (ReplicaCosts& replica : changed.recording.replicas) {
+    for (Flow& flow : replica.flows) {
       const model::Link* link = context.catalog.links.find(flow.link);
       if (link == nullptr || link->name != name) continue;
       speedUp(flow, factor);
@@ -120,8 +120,8 @@ base::Status changeHostLink(const ChangeContext&, Changed& changed, const std::s
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor("links.host.bandwidth", value, 0));
   bool any = false;
   const auto all = [](Pass) { return true; };
-  for (RecordedReplica& replica : changed.recording.replicas) {
-    for (RecordedStage& stage : replica.stages) {
+  for (ReplicaCosts& replica : changed.recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
       for (StageWork& work : stage.works) {
         any = any || !work.hostIn.empty() || !work.hostOut.empty();
         for (Pieces* pieces : {&work.hostIn, &work.hostOut}) scale(*pieces, 1 / factor, all);
@@ -136,16 +136,16 @@ base::Status changeHostLink(const ChangeContext&, Changed& changed, const std::s
   return {};
 }
 
-/// What the host's processes do: preparing samples, and issuing steps.
 /// The mean length of an iteration of the recorded call.
 Ticks iterationTicks(const Recording& recording) {
-  const Ticks all = recording.run.end - recording.run.start - recording.host.call - recording.host.firstDelay;
+  const Ticks all = recording.run.end - recording.run.start - recording.host.call -
+                    recording.host.firstDelay.value_or(Ticks(0));
   return Ticks(all.count / std::max(1, recording.iterations));
 }
 
 base::Status changeHostRate(const ChangeContext&, Changed& changed, const std::string&,
                             const std::string& value) {
-  RecordedHost& host = changed.recording.host;
+  clock::Host& host = changed.recording.host;
   const bool waits = host.step.count > 0 || host.loaderTicks > 0;
   if (!waits)
     return base::badInput(
@@ -154,16 +154,16 @@ base::Status changeHostRate(const ChangeContext&, Changed& changed, const std::s
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor("host_rate", value, 0));
   const Ticks before = host.step;
   host.step = scaled(host.step, 1 / factor);
+  const Ticks delay = host.firstDelay.value_or(Ticks(0));
   if (host.readsResults) {
-    host.firstDelay = scaled(host.firstDelay, 1 / factor);
+    host.firstDelay = scaled(delay, 1 / factor);
   } else if (before.count > 0) {
     // The host works on the first step while the devices do the last one of the call before, which is taken
     // to be like those of this call.
-    const Ticks beside =
-        host.firstDelay.count > 0 ? before - host.firstDelay : host.call + iterationTicks(changed.recording);
+    const Ticks beside = delay.count > 0 ? before - delay : host.call + iterationTicks(changed.recording);
     host.firstDelay = std::max(host.step - beside, Ticks(0));
   }
-  host.perMicroBatch /= factor;
+  changed.recording.hostTicksPerMicroBatch /= factor;
   host.loaderTicks /= factor;
   return {};
 }

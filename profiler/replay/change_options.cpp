@@ -29,7 +29,7 @@ base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const st
   constexpr int kMost = 1'000'000;
   constexpr double kMostTasks = 5e5;  // each takes about a kilobyte of memory
   Recording& recording = changed.recording;
-  if (!recording.training())
+  if (!recording.training)
     return base::badInput(
         fmt::format("{} is for training, but the recorded call is inference.", kAccumulationKey));
   PIPESCOPE_ASSIGN(const int count, wholeNumber(kAccumulationKey, value, recording.microBatches, kMost));
@@ -39,7 +39,7 @@ base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const st
         "{}={} gives more work than a replay takes, which is {:.0f} micro-batches for a call like this; "
         "choose a smaller number.",
         kAccumulationKey, count, std::floor(kMostTasks / each)));
-  const double more = recording.host.perMicroBatch * (count - recording.microBatches);
+  const double more = recording.hostTicksPerMicroBatch * (count - recording.microBatches);
   recording.host.step = Ticks(recording.host.step.count + std::llround(more));
   recording.microBatches = count;
   recording.executable.microBatches = count;
@@ -92,8 +92,8 @@ base::Status dropPacking(const ChangeContext& context, Recording& recording) {
     const auto found = ticks.find(piece.segment);
     if (found != ticks.end()) piece.ticks = std::max(piece.ticks - found->second, Ticks(0));
   };
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedStage& stage : replica.stages) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
       for (StageWork& work : stage.works) {
         for (std::size_t i = 0; i < work.backward.size(); ++i) {
           less(work.backward[i], packing);
@@ -113,7 +113,7 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool
                             const std::string& value) {
   Recording& recording = changed.recording;
   const std::string key = ofTraining ? "training.replication_factor" : "inference.replication_factor";
-  if (recording.training() != ofTraining)
+  if (recording.training != ofTraining)
     return base::badInput(fmt::format("{} is for {}, but the recorded call is {}.", key,
                                       ofTraining ? "training" : "inference",
                                       ofTraining ? "inference" : "training"));
@@ -121,7 +121,7 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool
   PIPESCOPE_ASSIGN(const int after,
                    wholeNumber(key, value, static_cast<int>(std::min<std::int64_t>(before, 65536)), 65536));
   if (after == before) return {};
-  if (before <= 1 && recording.training())
+  if (before <= 1 && recording.training)
     return base::badInput(
         "The recording has one replica and thus no sum of gradients over replicas, whose time is not known" +
         emulateInstead(recording, "--replication-factor"));
@@ -137,8 +137,8 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool
   if (after == 1) PIPESCOPE_TRY(dropPacking(context, recording));
   const double factor = before > 1 ? ringShare(after) / ringShare(before) : 1;
   const auto isCollective = [](Pass pass) { return pass == Pass::collective; };
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedStage& stage : replica.stages) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
       for (Pieces& update : stage.updates) {
         scale(update, factor, isCollective);
         if (after == 1) std::erase_if(update, [&](const Piece& piece) { return isCollective(piece.pass); });
@@ -151,7 +151,7 @@ base::Status changeReplicas(const ChangeContext& context, Changed& changed, bool
   if (static_cast<std::size_t>(after) < recording.replicas.size())
     recording.replicas.resize(static_cast<std::size_t>(after));
   recording.executable.replicas = after;
-  if (recording.training() && after > 1)
+  if (recording.training && after > 1)
     changed.remarks.push_back(
         fmt::format("Sums of gradients over {} replicas are taken to need {:.3g} times the recorded time, as "
                     "in a ring over "
@@ -171,7 +171,7 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
   if (value != "pipeline" && value != "none")
     return base::badInput(fmt::format(
         "A replay can set {} to pipeline (on) or none (off), but not to \"{}\".", kRecomputeKey, value));
-  if (!recording.training())
+  if (!recording.training)
     return base::badInput(
         fmt::format("{} is for training, but the recorded call is inference.", kRecomputeKey));
   const bool on = value == "pipeline";

@@ -21,17 +21,17 @@ class FlowReader {
       if (from == placements.end() || (!forward && transfer.kind != model::TransferKind::gradient)) continue;
       const int stage = from->second->stage, other = stage + (forward ? 1 : -1);
       if (stage < 0 || other < 0 || std::max(stage, other) >= recording_.stageCount()) continue;
-      for (RecordedReplica& replica : recording_.replicas)
+      for (ReplicaCosts& replica : recording_.replicas)
         if (replica.number == from->second->replica) addMeasured(replica, stage, other, transfer);
     }
-    for (RecordedReplica& replica : recording_.replicas)
-      for (RecordedFlow& flow : replica.flows) setUsual(flow);
+    for (ReplicaCosts& replica : recording_.replicas)
+      for (Flow& flow : replica.flows) setUsual(flow);
   }
 
   void read() {
     for (const model::Placement& p : rows_.placements) stageOf_[p.id] = p.stage;
     readPaces();
-    for (RecordedReplica& replica : recording_.replicas) {
+    for (ReplicaCosts& replica : recording_.replicas) {
       largest_.clear();
       linkNames_.clear();
       addBoundaries(replica);
@@ -40,15 +40,15 @@ class FlowReader {
   }
 
  private:
-  void addMeasured(RecordedReplica& replica, int from, int to, const model::Transfer& transfer) {
-    const auto deviceOfStage = [&](int stage) {
-      return recording_.deviceOfStage[static_cast<std::size_t>(stage)];
+  void addMeasured(ReplicaCosts& replica, int from, int to, const model::Transfer& transfer) {
+    const auto placeOfStage = [&](int stage) {
+      return recording_.placeOfStage[static_cast<std::size_t>(stage)];
     };
-    if (deviceOfStage(from) == deviceOfStage(to) || transfer.iteration < 0 ||
+    if (placeOfStage(from) == placeOfStage(to) || transfer.iteration < 0 ||
         transfer.iteration >= recording_.iterations || transfer.microBatch < 0 ||
         transfer.microBatch >= recording_.microBatches)
       return;
-    auto flow = std::find_if(replica.flows.begin(), replica.flows.end(), [&](const RecordedFlow& known) {
+    auto flow = std::find_if(replica.flows.begin(), replica.flows.end(), [&](const Flow& known) {
       return known.fromStage == from && known.toStage == to && known.kind == transfer.kind;
     });
     if (flow == replica.flows.end()) {
@@ -67,63 +67,63 @@ class FlowReader {
   }
 
   /// Messages that the trace lacks take as long as the others do on average.
-  static void setUsual(RecordedFlow& flow) {
+  static void setUsual(Flow& flow) {
     double sum = 0, count = 0;
     for (const Ticks ticks : flow.recorded) {
       if (ticks.count < 0) continue;
       sum += static_cast<double>(ticks.count);
       ++count;
     }
-    flow.usual = flow.alone = Ticks(count > 0 ? std::llround(sum / count) : 0);
+    flow.ticks = flow.cost.alone = Ticks(count > 0 ? std::llround(sum / count) : 0);
     for (Ticks& ticks : flow.recorded)
-      if (ticks.count < 0) ticks = flow.usual;
+      if (ticks.count < 0) ticks = flow.ticks;
   }
 
   bool barrier() const { return recording_.orders.front().progression == model::ScheduleKind::barrier; }
 
   /// Tensors between the same two stages travel together.
-  void addBoundaries(RecordedReplica& replica) {
+  void addBoundaries(ReplicaCosts& replica) {
     for (const model::Boundary& boundary : catalog_.boundaries) {
       const int stages = recording_.stageCount();
       if (boundary.executable != recording_.executable.id || boundary.fromStage < 0 || boundary.toStage < 0 ||
           boundary.fromStage >= stages || boundary.toStage >= stages)
         continue;
-      if (recording_.deviceOfStage[static_cast<std::size_t>(boundary.fromStage)] ==
-          recording_.deviceOfStage[static_cast<std::size_t>(boundary.toStage)])
+      if (recording_.placeOfStage[static_cast<std::size_t>(boundary.fromStage)] ==
+          recording_.placeOfStage[static_cast<std::size_t>(boundary.toStage)])
         continue;
       const auto known = std::find_if(replica.flows.begin(), replica.flows.end(), [&](const auto& flow) {
         return flow.fromStage == boundary.fromStage && flow.toStage == boundary.toStage &&
                flow.kind == boundary.kind;
       });
       if (known == replica.flows.end()) {
-        RecordedFlow flow;
+        Flow flow;
         flow.fromStage = boundary.fromStage;
         flow.toStage = boundary.toStage;
         flow.kind = boundary.kind;
         flow.bytes = boundary.bytes;
-        flow.alone = boundary.ticks;
+        flow.cost.alone = boundary.ticks;
         replica.flows.push_back(flow);
         largest_.resize(replica.flows.size());
         largest_.back() = boundary.bytes;
         linkNames_.push_back(linkName(boundary));
       } else {
         known->bytes += boundary.bytes;
-        ++known->tensors;
+        ++known->cost.tensors;
         Bytes& largest = largest_[static_cast<std::size_t>(known - replica.flows.begin())];
-        if (boundary.ticks > known->alone) largest = boundary.bytes;
-        known->alone = std::max(known->alone, boundary.ticks);
+        if (boundary.ticks > known->cost.alone) largest = boundary.bytes;
+        known->cost.alone = std::max(known->cost.alone, boundary.ticks);
       }
     }
   }
 
   /// Index of the flow that the transfer belongs to; −1: none of this replica.
-  int flowOf(const RecordedReplica& replica, const model::Transfer& transfer) const {
+  int flowOf(const ReplicaCosts& replica, const model::Transfer& transfer) const {
     const model::DeviceId from = catalog_.deviceOf(transfer.fromLane),
                           to = catalog_.deviceOf(transfer.toLane);
     const auto stage = stageOf_.find(transfer.from);
     int found = -1;
     for (std::size_t i = 0; i < replica.flows.size(); ++i) {
-      const RecordedFlow& flow = replica.flows[i];
+      const Flow& flow = replica.flows[i];
       if (flow.kind != transfer.kind || deviceOf(replica, flow.fromStage) != from ||
           deviceOf(replica, flow.toStage) != to)
         continue;
@@ -134,22 +134,22 @@ class FlowReader {
     return found;
   }
 
-  model::DeviceId deviceOf(const RecordedReplica& replica, int stage) const {
-    const auto place = static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(stage)]);
+  model::DeviceId deviceOf(const ReplicaCosts& replica, int stage) const {
+    const auto place = static_cast<std::size_t>(recording_.placeOfStage[static_cast<std::size_t>(stage)]);
     return place < replica.devices.size() ? replica.devices[place] : model::DeviceId();
   }
 
-  void addTransfers(RecordedReplica& replica) {
+  void addTransfers(ReplicaCosts& replica) {
     const std::size_t count =
         static_cast<std::size_t>(recording_.iterations) * static_cast<std::size_t>(recording_.microBatches);
-    for (RecordedFlow& flow : replica.flows) flow.recorded.assign(count, Ticks(-1));
+    for (Flow& flow : replica.flows) flow.recorded.assign(count, Ticks(-1));
     std::vector<double> sums(replica.flows.size()), counts(sums);
     std::vector<Ticks> last(sums.size());
     for (const model::Transfer& transfer : rows_.transfers) {
       const int index = flowOf(replica, transfer);
       if (index < 0) continue;
       const auto i = static_cast<std::size_t>(index);
-      RecordedFlow& flow = replica.flows[i];
+      Flow& flow = replica.flows[i];
       const Ticks ticks = transfer.end - transfer.start;
       flow.link = transfer.link;
       flow.fromLane = transfer.fromLane;
@@ -162,14 +162,14 @@ class FlowReader {
         flow.recorded[recording_.indexOf(transfer.iteration, transfer.microBatch)] = ticks;
     }
     for (std::size_t i = 0; i < replica.flows.size(); ++i) {
-      RecordedFlow& flow = replica.flows[i];
-      if (counts[i] > 0) flow.usual = Ticks(std::llround(sums[i] / counts[i]));
+      Flow& flow = replica.flows[i];
+      if (counts[i] > 0) flow.ticks = Ticks(std::llround(sums[i] / counts[i]));
       // In a cycle with a barrier all copies begin together, so that each takes as long in every cycle.
-      if (barrier() && counts[i] > 0) flow.usual = last[i];
+      if (barrier() && counts[i] > 0) flow.ticks = last[i];
       for (Ticks& ticks : flow.recorded)
-        if (ticks.count < 0) ticks = flow.usual;
+        if (ticks.count < 0) ticks = flow.ticks;
       if (barrier() || std::all_of(flow.recorded.begin(), flow.recorded.end(),
-                                   [&](Ticks ticks) { return ticks == flow.usual; }))
+                                   [&](Ticks ticks) { return ticks == flow.ticks; }))
         flow.recorded.clear();
       separateLatency(flow, linkNames_[i], largest_[i]);
     }
@@ -203,7 +203,7 @@ class FlowReader {
 
   /// Separates the part of a copy that does not depend on the bandwidth. Without copies of several sizes, the
   /// capacity of the link tells it.
-  void separateLatency(RecordedFlow& flow, const std::string& name, Bytes largest) const {
+  void separateLatency(Flow& flow, const std::string& name, Bytes largest) const {
     const auto known = paces_.find(name);
     const model::Link* link = catalog_.links.find(flow.link);
     double pace = 0, fixed = 0;
@@ -212,13 +212,13 @@ class FlowReader {
       fixed = known->second.fixedTicks;
     } else if (link != nullptr && link->bytesPerSecond > 0) {
       pace = static_cast<double>(recording_.ticksPerSecond) / link->bytesPerSecond;
-      fixed = static_cast<double>(flow.alone.count) - pace * static_cast<double>(largest.count);
+      fixed = static_cast<double>(flow.cost.alone.count) - pace * static_cast<double>(largest.count);
     } else {
       return;
     }
-    flow.fixed = Ticks(std::max<std::int64_t>(std::llround(fixed), 0));
-    flow.ticksPerByte = pace;
-    flow.alone = flow.fixed + Ticks(std::llround(static_cast<double>(flow.bytes.count) * pace));
+    flow.cost.fixed = Ticks(std::max<std::int64_t>(std::llround(fixed), 0));
+    flow.cost.ticksPerByte = pace;
+    flow.cost.alone = flow.cost.fixed + Ticks(std::llround(static_cast<double>(flow.bytes.count) * pace));
   }
 
   struct Pace {

@@ -66,7 +66,7 @@ struct RecordedDevice {
 /// What was recorded, in the form that a plan has.
 struct RecordedOrder {
   std::vector<RecordedDevice> devices;
-  std::vector<int> deviceOfStage;  // of the first replica: devices numbered by their first stage
+  std::vector<int> placeOfStage;  // of the first replica: devices numbered by their first stage
   std::map<model::DeviceId, int> numberOf;
   int stages = 0, microBatches = 0;
   bool training = false;
@@ -119,11 +119,11 @@ class RecordedReader {
     for (int stage = 0; stage < order_.stages; ++stage) {
       const auto device = deviceOf_.find(stage);
       if (device == deviceOf_.end()) {
-        order_.deviceOfStage.push_back(-1);
+        order_.placeOfStage.push_back(-1);
         continue;
       }
       const int next = static_cast<int>(order_.numberOf.size());
-      order_.deviceOfStage.push_back(order_.numberOf.try_emplace(device->second, next).first->second);
+      order_.placeOfStage.push_back(order_.numberOf.try_emplace(device->second, next).first->second);
     }
   }
 
@@ -137,27 +137,23 @@ using PlannedDevices = std::vector<Tasks>;
 
 /// Ranks may be missing, and a schedule orders the passes of all.
 base::Status checkStages(const RecordedOrder& recorded) {
-  const auto missing = std::ranges::find_if(recorded.deviceOfStage, [](int device) { return device < 0; });
-  if (missing != recorded.deviceOfStage.end())
+  const auto missing = std::ranges::find_if(recorded.placeOfStage, [](int device) { return device < 0; });
+  if (missing != recorded.placeOfStage.end())
     return base::refused(fmt::format(
         "No passes of stage {} were recorded, so no schedule can be laid over the recorded order: import "
         "the traces of all ranks of a replica, or give the planned order with --order.",
-        missing - recorded.deviceOfStage.begin()));
+        missing - recorded.placeOfStage.begin()));
   return {};
 }
 
 base::Result<PlannedDevices> scheduleTasks(const Schedules& schedules, const std::string& name,
                                            const RecordedOrder& recorded) {
-  PIPESCOPE_ASSIGN(const ReplayOrder order, schedules.make({name, recorded.stages, recorded.microBatches,
-                                                            recorded.training, recorded.deviceOfStage}));
+  PIPESCOPE_ASSIGN(const clock::Order order, schedules.make({name, recorded.stages, recorded.microBatches,
+                                                             recorded.training, recorded.placeOfStage}));
   PlannedDevices planned;
-  for (const std::vector<ReplayTask>& tasks : order.devices) {
+  for (const std::vector<clock::Task>& tasks : order.places) {
     Tasks& own = planned.emplace_back();
-    for (const ReplayTask& task : tasks)
-      own.push_back({task.stage, task.microBatch,
-                     task.kind == TaskKind::forward    ? Pass::forward
-                     : task.kind == TaskKind::backward ? Pass::backward
-                                                       : Pass::weightGradient});
+    for (const clock::Task& task : tasks) own.push_back({task.stage, task.microBatch, task.pass});
   }
   return planned;
 }
@@ -171,7 +167,7 @@ base::Result<PlannedDevices> fileTasks(const PlannedOrder& plan, const RecordedO
                                         plan.name, task.stage, recorded.stages));
     const auto stage = static_cast<std::size_t>(task.stage);
     has[stage] = true;
-    const int device = recorded.deviceOfStage[stage];
+    const int device = recorded.placeOfStage[stage];
     if (device >= 0) planned[static_cast<std::size_t>(device)].push_back(task);
   }
   for (std::size_t stage = 0; stage < has.size(); ++stage)
@@ -211,7 +207,7 @@ PlanComparison compareAll(const RecordedOrder& recorded, const PlannedDevices& p
   // Devices of all replicas do what the device of the same stages does in the first one.
   for (const RecordedDevice& device : recorded.devices) {
     const int stage = device.iterations.begin()->second.front().task.stage;
-    const int number = recorded.deviceOfStage[static_cast<std::size_t>(stage)];
+    const int number = recorded.placeOfStage[static_cast<std::size_t>(stage)];
     const bool known = number >= 0 && static_cast<std::size_t>(number) < planned.size();
     result.devices.push_back(
         compareDevice(device, known ? planned[static_cast<std::size_t>(number)] : Tasks()));

@@ -281,7 +281,7 @@ base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const 
 }
 
 void setRecompute(Recording& recording, int stage, bool on, const RecomputeCosts& costs, bool stashes) {
-  for (RecordedReplica& replica : recording.replicas) {
+  for (ReplicaCosts& replica : recording.replicas) {
     for (StageWork& work : replica.stages[static_cast<std::size_t>(stage)].works)
       changeWork(work, stage, on, costs, stashes);
   }

@@ -39,7 +39,7 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
     // Devices of an emulated replica are numbered from 0. A trace may name only some of a system.
     const int next = static_cast<int>(placeOf.size());
     const int place = placeOf.emplace(stage.device, next).first->second;
-    recording.deviceOfStage.push_back(recording.measured ? place : static_cast<int>(stage.device.value));
+    recording.placeOfStage.push_back(recording.measured ? place : static_cast<int>(stage.device.value));
   }
   if (recording.measured && !recording.stages.empty() &&
       static_cast<std::int64_t>(recording.stages.size()) < recording.executable.stages)
@@ -68,14 +68,15 @@ void addRepetition(const analysis::Catalog& catalog, Recording& recording) {
 
 /// The host's part of an emulated call; see Emulator::call.
 void addHost(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording) {
-  RecordedHost& host = recording.host;
+  clock::Host& host = recording.host;
   const Ticks start = recording.run.start;
   for (const model::Wait& wait : rows.waits) {
     if (wait.cause == model::WaitCause::host && wait.iteration < 0)
       host.call = std::max(host.call, wait.end - start);
   }
   host.step = Ticks(static_cast<std::int64_t>(numberOf(catalog, recording, "host_step_ticks")));
-  host.perMicroBatch = numberOf(catalog, recording, "host_micro_batch_ticks");
+  recording.hostTicksPerMicroBatch = numberOf(catalog, recording, "host_micro_batch_ticks");
+  host.firstDelay = Ticks(0);
   host.readsResults = numberOf(catalog, recording, "host_reads_results") > 0;
   host.loaderTicks = numberOf(catalog, recording, "loader_ticks");
   host.networkTicks = numberOf(catalog, recording, "network_ticks");
@@ -89,7 +90,7 @@ void addHost(const analysis::Catalog& catalog, const CallRows& rows, Recording& 
         delays[wait.device] = wait.end - wait.start;
     }
     // All devices wait for the step; a single one may wait for its first samples instead.
-    const std::size_t devices = recording.replicas.size() * recording.orders.front().devices.size();
+    const std::size_t devices = recording.replicas.size() * recording.orders.front().places.size();
     if (delays.size() == devices)
       host.firstDelay = std::min_element(delays.begin(), delays.end(), [](const auto& a, const auto& b) {
                           return a.second < b.second;
@@ -114,8 +115,8 @@ base::Status addOrder(const Schedules* schedules, Recording& recording) {
   if (schedules == nullptr || !schedules->make)
     return base::badInput("This program knows no schedules, so it cannot replay an emulated profile.");
   const OrderRequest request{recording.executable.schedule, recording.stageCount(), recording.microBatches,
-                             recording.training(), recording.deviceOfStage};
-  base::Result<ReplayOrder> made = schedules->make(request);
+                             recording.training, recording.placeOfStage};
+  base::Result<clock::Order> made = schedules->make(request);
   if (!made.ok())
     return base::badInput(fmt::format("The recorded schedule {} cannot be replayed: {}",
                                       recording.executable.schedule, made.error().message));
@@ -138,19 +139,19 @@ base::Result<CallRows> readRows(const model::ProfileSource& source, const model:
 
 /// Checks that the order names only work that exists.
 base::Status checkOrder(const Recording& recording) {
-  for (const ReplayOrder& order : recording.orders) {
-    if (order.devices.empty() || order.pipes < 1 || recording.stageCount() % order.pipes != 0)
+  for (const clock::Order& order : recording.orders) {
+    if (order.places.empty() || order.pipes < 1 || recording.stageCount() % order.pipes != 0)
       return base::badInput("The order of the schedule does not fit the recorded stages.");
-    for (const std::vector<ReplayTask>& tasks : order.devices) {
-      for (const ReplayTask& task : tasks) {
+    for (const std::vector<clock::Task>& tasks : order.places) {
+      for (const clock::Task& task : tasks) {
         if (task.stage < 0 || task.stage >= recording.stageCount() || task.microBatch < 0 ||
             task.microBatch >= recording.microBatches)
           return base::badInput("The order of the schedule names stages that the recording does not have.");
       }
     }
   }
-  for (const int device : recording.deviceOfStage) {
-    if (device < 0 || device >= recording.deviceCount())
+  for (const int device : recording.placeOfStage) {
+    if (device < 0 || device >= recording.placeCount())
       return base::badInput("The order of the schedule has fewer devices than the recording.");
   }
   return {};
@@ -162,12 +163,23 @@ std::string emulateInstead(const Recording& recording, const std::string& flags)
   return recording.measured ? "." : fmt::format(": emulate it with pipescope run {} instead.", flags);
 }
 
+base::Result<Timeline> replayCall(const Recording& recording, Detail detail) {
+  Timeline timeline;
+  clock::RunOptions options;
+  options.start = timeline.start = recording.run.start;
+  if (detail == Detail::rows) options.sink = &timeline;
+  PIPESCOPE_ASSIGN(const clock::CallTimes times, clock::runCall(recording, recording.host, options));
+  timeline.end = times.end + recording.tail;
+  return timeline;
+}
+
 base::Result<Recording> readRecording(const model::ProfileSource& source, const analysis::Catalog& catalog,
                                       model::ExecutableId id, const Schedules* schedules) {
   Recording recording;
   const model::Executable* executable = catalog.executable(id);
   if (executable == nullptr) return base::badInput("The profile has no such executable.");
   recording.executable = *executable;
+  recording.training = executable->kind == model::ExecutableKind::training;
   const model::Run* run = catalog.lastRunOf(id);
   if (run == nullptr)
     return base::badInput(
@@ -178,18 +190,20 @@ base::Result<Recording> readRecording(const model::ProfileSource& source, const 
   recording.tickMeaning = catalog.target.tickMeaning;
   PIPESCOPE_TRY(addStages(catalog, recording));
   PIPESCOPE_ASSIGN(const CallRows rows, readRows(source, *run));
-  PIPESCOPE_ASSIGN(const RecordedStarts starts, addWork(catalog, rows, recording));
+  PIPESCOPE_ASSIGN(const clock::RecordedStarts starts, addWork(catalog, rows, recording));
   PIPESCOPE_TRY(addOrder(schedules, recording));
   PIPESCOPE_TRY(checkOrder(recording));
   addFlows(catalog, rows, recording);
   if (!recording.measured) addHost(catalog, rows, recording);
   addRepetition(catalog, recording);
   if (!recording.measured) {
-    PIPESCOPE_ASSIGN(const Timeline timeline, replayCall(recording, Detail::length));
-    if (timeline.end == recording.run.end) return recording;
+    PIPESCOPE_ASSIGN(const Timeline times, replayCall(recording, Detail::length));
+    if (times.end == recording.run.end) return recording;
   }
   recording.explained = recording.measured;
-  PIPESCOPE_TRY(setLags(recording, starts));
+  PIPESCOPE_ASSIGN(const clock::CallTimes times,
+                   clock::learnLags(recording, recording.host, starts, recording.run.start));
+  recording.tail = recording.run.end - times.end;
   return recording;
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 using model::Pass;
 
-bool sameTasks(const ReplayOrder& a, const ReplayOrder& b) {
-  if (a.devices.size() != b.devices.size()) return false;
-  for (std::size_t d = 0; d < a.devices.size(); ++d) {
-    if (!std::equal(a.devices[d].begin(), a.devices[d].end(), b.devices[d].begin(), b.devices[d].end(),
-                    [](const ReplayTask& x, const ReplayTask& y) {
-                      return x.stage == y.stage && x.microBatch == y.microBatch && x.kind == y.kind;
+bool sameTasks(const clock::Order& a, const clock::Order& b) {
+  if (a.places.size() != b.places.size()) return false;
+  for (std::size_t d = 0; d < a.places.size(); ++d) {
+    if (!std::equal(a.places[d].begin(), a.places[d].end(), b.places[d].begin(), b.places[d].end(),
+                    [](const clock::Task& x, const clock::Task& y) {
+                      return x.stage == y.stage && x.microBatch == y.microBatch && x.pass == y.pass;
                     }))
       return false;
   }
@@ -27,16 +27,16 @@ bool sameTasks(const ReplayOrder& a, const ReplayOrder& b) {
 }
 
 OrderRequest requestFor(const Recording& recording, const std::string& schedule) {
-  return {schedule, recording.stageCount(), recording.microBatches, recording.training(),
-          recording.deviceOfStage};
+  return {schedule, recording.stageCount(), recording.microBatches, recording.training,
+          recording.placeOfStage};
 }
 
 /// Weight gradients become part of the backward pass, or the other way round. A device that launches a
 /// program for each pass then launches one less.
-base::Status matchSplit(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
+base::Status matchSplit(const ChangeContext& context, const clock::Order& before, const clock::Order& after,
                         Changed& changed) {
   Recording& recording = changed.recording;
-  if (before.splitBackward == after.splitBackward || !recording.training()) return {};
+  if (before.splitBackward == after.splitBackward || !recording.training) return {};
   if (after.splitBackward)
     return base::badInput(
         fmt::format("The schedule {} runs weight gradients as a pass of their own, but the recording holds "
@@ -46,8 +46,8 @@ base::Status matchSplit(const ChangeContext& context, const ReplayOrder& before,
   std::set<int> stages;
   for (int stage = 0; stage < recording.stageCount(); ++stage) stages.insert(stage);
   PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedStage& stage : replica.stages) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
       for (StageWork& work : stage.works) {
         for (Piece& piece : work.weight) {
           const auto launch = launches.find(piece.segment);
@@ -68,11 +68,11 @@ base::Status matchSplit(const ChangeContext& context, const ReplayOrder& before,
 
 /// Devices that update at the same time share links in their sums of gradients, and streaming memory. One
 /// after another, each has them to itself.
-base::Status matchUpdates(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
+base::Status matchUpdates(const ChangeContext& context, const clock::Order& before, const clock::Order& after,
                           const Recording& recording) {
   const std::string shares =
       context.catalog.property(fmt::format("replay.{}.updates_share_links", recording.executable.id.value));
-  if (before.serialUpdate == after.serialUpdate || !recording.training() || shares.empty()) return {};
+  if (before.serialUpdate == after.serialUpdate || !recording.training || shares.empty()) return {};
   const auto [shared, step] = sumsAndStep(recording, true);
   if (shared <= kMostUnknownSums * step) return {};
   return base::badInput(fmt::format(
@@ -84,14 +84,14 @@ base::Status matchUpdates(const ChangeContext& context, const ReplayOrder& befor
       emulateInstead(recording, "--schedule " + recording.executable.schedule)));
 }
 
-void matchProgression(const ReplayOrder& before, const ReplayOrder& after, Recording& recording) {
+void matchProgression(const clock::Order& before, const clock::Order& after, Recording& recording) {
   const bool wasBarrier = before.progression == model::ScheduleKind::barrier;
   const bool isBarrier = after.progression == model::ScheduleKind::barrier;
   if (wasBarrier == isBarrier) return;
-  for (RecordedReplica& replica : recording.replicas) {
-    for (RecordedFlow& flow : replica.flows) {
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (Flow& flow : replica.flows) {
       // Behind a barrier all copies share the links; otherwise most are alone.
-      if (wasBarrier) flow.usual = std::min(flow.usual, std::max(flow.alone, Ticks(0)));
+      if (wasBarrier) flow.ticks = std::min(flow.ticks, std::max(flow.cost.alone, Ticks(0)));
       flow.recorded.clear();
     }
     const bool syncs = isBarrier && replica.devices.size() > 1;
@@ -102,8 +102,8 @@ void matchProgression(const ReplayOrder& before, const ReplayOrder& after, Recor
 
 /// A stage whose backward pass follows its forward pass at once keeps nothing in a stash and recomputes
 /// nothing, unless it is not the last one.
-base::Status matchRecompute(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
-                            Changed& changed) {
+base::Status matchRecompute(const ChangeContext& context, const clock::Order& before,
+                            const clock::Order& after, Changed& changed) {
   Recording& recording = changed.recording;
   const auto last = static_cast<std::size_t>(recording.stageCount()) - 1;
   if (recording.executable.recompute != "pipeline" || before.stashEntries.size() <= last ||
@@ -161,12 +161,12 @@ bool isOptionOn(const analysis::Catalog& catalog, std::string_view key) {
 /// Where devices launch a program for each pass, the forward and backward pass of a stage without a stash are
 /// one program, because nothing comes between them. So the backward pass gains or loses a launch with the
 /// stash. Copies to and from the stash go with it, too; those of a new stash are not known.
-base::Status matchStash(const ChangeContext& context, const ReplayOrder& before, const ReplayOrder& after,
+base::Status matchStash(const ChangeContext& context, const clock::Order& before, const clock::Order& after,
                         Recording& recording) {
   std::set<int> stages;
   for (std::size_t s = 0; s < before.stashEntries.size() && s < after.stashEntries.size(); ++s)
     if ((before.stashEntries[s] > 0) != (after.stashEntries[s] > 0)) stages.insert(static_cast<int>(s));
-  if (stages.empty() || !recording.training()) return {};
+  if (stages.empty() || !recording.training) return {};
   for (const int stage : stages) {
     const bool isNew = after.stashEntries[static_cast<std::size_t>(stage)] > 0;
     if (isNew && isOptionOn(context.catalog, "execution.offload_activations"))
@@ -185,7 +185,7 @@ base::Status matchStash(const ChangeContext& context, const ReplayOrder& before,
     return std::find_if(pieces.begin(), pieces.end(),
                         [](const Piece& piece) { return model::isComputePass(piece.pass); });
   };
-  for (RecordedReplica& replica : recording.replicas) {
+  for (ReplicaCosts& replica : recording.replicas) {
     for (const int s : stages) {
       const bool launched = after.stashEntries[static_cast<std::size_t>(s)] > 0;
       for (StageWork& work : replica.stages[static_cast<std::size_t>(s)].works) {
@@ -208,11 +208,11 @@ base::Status matchStash(const ChangeContext& context, const ReplayOrder& before,
 }  // namespace
 
 std::pair<double, double> sumsAndStep(const Recording& recording, bool remoteToo) {
-  std::vector<double> sums(static_cast<std::size_t>(recording.deviceCount()));
-  const RecordedReplica& replica = recording.replicas.front();
+  std::vector<double> sums(static_cast<std::size_t>(recording.placeCount()));
+  const ReplicaCosts& replica = recording.replicas.front();
   for (std::size_t s = 0; s < replica.stages.size(); ++s) {
-    double& sum = sums[static_cast<std::size_t>(recording.deviceOfStage[s])];
-    const RecordedStage& stage = replica.stages[s];
+    double& sum = sums[static_cast<std::size_t>(recording.placeOfStage[s])];
+    const StageCosts& stage = replica.stages[s];
     for (const OverlappedPiece& overlapped : stage.overlapped)
       sum += static_cast<double>(overlapped.piece.ticks.count);
     if (stage.updates.empty()) continue;
@@ -226,11 +226,11 @@ std::pair<double, double> sumsAndStep(const Recording& recording, bool remoteToo
 
 std::string recognisedSchedule(const Recording& recording, const Schedules& schedules) {
   if (recording.orders.size() > 1) {
-    for (const ReplayOrder& order : recording.orders)
+    for (const clock::Order& order : recording.orders)
       if (!sameTasks(order, recording.orders.front())) return {};
   }
   for (const std::string& name : schedules.names) {
-    const base::Result<ReplayOrder> made = schedules.make(requestFor(recording, name));
+    const base::Result<clock::Order> made = schedules.make(requestFor(recording, name));
     if (made.ok() && made->progression == model::ScheduleKind::dependency &&
         sameTasks(*made, recording.orders.front()))
       return name;
@@ -248,7 +248,7 @@ base::Status makeOrderAnew(const ChangeContext& context, const Recording& before
     return base::badInput(
         "The recorded order of work is that of no known schedule, so it is not clear in which order other "
         "micro-batches would run. Name a schedule too, such as --set execution.schedule=1f1b.");
-  base::Result<ReplayOrder> made = context.schedules->make(requestFor(recording, schedule));
+  base::Result<clock::Order> made = context.schedules->make(requestFor(recording, schedule));
   if (!made.ok()) return made.error();
   if (made->pipes != before.orders.front().pipes)
     return base::badInput(

@@ -68,9 +68,11 @@ class ReplayWriter {
                                       [](const Change& change) { return change.key == "micro_batch_costs"; });
     const std::string costs = context_.catalog.property(own_ + "micro_batch_costs");
     writeFact("micro_batch_costs", changed == changes.end() ? costs : changed->value);
-    const RecordedHost& host = recording_.host;
+    const clock::Host& host = recording_.host;
     writeFact("host_step_ticks", host.step.count > 0 ? fmt::format("{}", host.step.count) : "");
-    writeFact("host_micro_batch_ticks", host.perMicroBatch > 0 ? fmt::format("{}", host.perMicroBatch) : "");
+    writeFact("host_micro_batch_ticks", recording_.hostTicksPerMicroBatch > 0
+                                            ? fmt::format("{}", recording_.hostTicksPerMicroBatch)
+                                            : "");
     writeFact("host_reads_results", host.readsResults ? "1" : "");
     writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
     writeFact("network_ticks", host.networkTicks > 0 ? fmt::format("{}", host.networkTicks) : "");
@@ -97,7 +99,7 @@ class ReplayWriter {
   void writeOverlapped() {
     std::string pairs;
     for (std::size_t r = 0; r < recording_.replicas.size(); ++r) {
-      const RecordedReplica& replica = recording_.replicas[r];
+      const ReplicaCosts& replica = recording_.replicas[r];
       for (int s = 0; s < recording_.stageCount(); ++s) {
         const Pieces& backward = recording_.work(replica, s, 0, recording_.microBatches - 1).backward;
         for (const OverlappedPiece& one : replica.stages[static_cast<std::size_t>(s)].overlapped) {
@@ -105,7 +107,7 @@ class ReplayWriter {
           if (after >= backward.size()) continue;
           const auto idOf = [&](const Piece& piece) {
             return segmentOf({static_cast<int>(r),
-                              recording_.deviceOfStage[static_cast<std::size_t>(s)],
+                              recording_.placeOfStage[static_cast<std::size_t>(s)],
                               {.stage = s},
                               piece.segment,
                               piece.pass,
@@ -150,26 +152,26 @@ class ReplayWriter {
   }
 
   /// The segment of this length: the recorded one, or a copy of it.
-  model::SegmentId segmentOf(const PlacedPiece& piece) {
+  model::SegmentId segmentOf(const clock::PlacedPiece& piece) {
     const model::Segment* recorded = context_.catalog.segments.find(piece.segment);
     const Ticks ticks = piece.end - piece.start;
     if (recorded != nullptr && recorded->ticks == ticks && recorded->pass == piece.pass) return piece.segment;
-    const model::DeviceId device = deviceOf(piece.replica, piece.device);
-    const auto key = std::make_tuple(piece.segment, device, piece.where.stage, piece.pass, ticks);
+    const model::DeviceId device = deviceOf(piece.replica, piece.place);
+    const auto key = std::make_tuple(piece.segment, device, piece.work.stage, piece.pass, ticks);
     const auto [known, added] = segments_.try_emplace(key);
     if (!added) return known->second;
     model::Segment row;
     if (recorded != nullptr) row = *recorded;
     row.executable = recording_.executable.id;
     row.device = device;
-    row.stage = piece.where.stage;
+    row.stage = piece.work.stage;
     row.pass = piece.pass;
     row.ticks = ticks;
     if (recorded == nullptr) {
       row.lane = laneFor(device, piece.pass);
-      row.name = piece.where.stage < 0
+      row.name = piece.work.stage < 0
                      ? "external sync"
-                     : fmt::format("stage{}/{}", piece.where.stage, model::toString(piece.pass));
+                     : fmt::format("stage{}/{}", piece.work.stage, model::toString(piece.pass));
     } else {
       stretched_.push_back({piece.segment, {}, recorded->ticks, ticks});
     }
@@ -180,33 +182,33 @@ class ReplayWriter {
 
   int chunkOf(int stage) const {
     if (stage < 0) return 0;
-    const auto at = recording_.deviceOfStage.begin() + stage;
-    return static_cast<int>(std::count(recording_.deviceOfStage.begin(), at, *at));
+    const auto at = recording_.placeOfStage.begin() + stage;
+    return static_cast<int>(std::count(recording_.placeOfStage.begin(), at, *at));
   }
 
   void writePlacements() {
-    for (const PlacedPiece& piece : timeline_.placements) {
+    for (const clock::PlacedPiece& piece : timeline_.placements) {
       model::Placement row;
       row.segment = segmentOf(piece);
-      row.device = deviceOf(piece.replica, piece.device);
+      row.device = deviceOf(piece.replica, piece.place);
       row.start = piece.start;
       row.end = piece.end;
       row.run = model::RunId(0);
       row.replica = recording_.replicas[static_cast<std::size_t>(piece.replica)].number;
-      row.stage = piece.where.stage;
-      row.chunk = chunkOf(piece.where.stage);
+      row.stage = piece.work.stage;
+      row.chunk = chunkOf(piece.work.stage);
       row.pass = piece.pass;
-      row.microBatch = piece.where.microBatch;
-      row.iteration = piece.where.iteration;
-      row.slot = piece.where.slot;
+      row.microBatch = piece.work.microBatch;
+      row.iteration = piece.work.iteration;
+      row.slot = piece.work.slot;
       recorder_.add(row);
     }
   }
 
   void writeTransfers() {
-    for (const PlacedTransfer& transfer : timeline_.transfers) {
-      const RecordedFlow& flow = recording_.replicas[static_cast<std::size_t>(transfer.replica)]
-                                     .flows[static_cast<std::size_t>(transfer.flow)];
+    for (const clock::PlacedTransfer& transfer : timeline_.transfers) {
+      const Flow& flow = recording_.replicas[static_cast<std::size_t>(transfer.replica)]
+                             .flows[static_cast<std::size_t>(transfer.flow)];
       if (!flow.fromLane.valid()) continue;
       model::Transfer row;
       row.fromLane = flow.fromLane;
@@ -216,29 +218,29 @@ class ReplayWriter {
       row.bytes = flow.bytes;
       row.start = transfer.start;
       row.end = transfer.end;
-      row.from = model::PlacementId(transfer.from);
+      row.from = transfer.from;
       row.run = model::RunId(0);
-      row.iteration = transfer.where.iteration;
-      row.microBatch = transfer.where.microBatch;
-      row.slot = transfer.where.slot;
+      row.iteration = transfer.work.iteration;
+      row.microBatch = transfer.work.microBatch;
+      row.slot = transfer.work.slot;
       recorder_.add(row);
     }
   }
 
   void writeWaits() {
-    for (const PlacedWait& wait : timeline_.waits) {
+    for (const clock::Wait& wait : timeline_.waits) {
       model::Wait row;
-      row.device = deviceOf(wait.replica, wait.device);
+      row.device = deviceOf(wait.replica, wait.place);
       row.start = wait.start;
       row.end = wait.end;
       row.cause = wait.cause;
-      row.waitedFor = model::PlacementId(wait.waitedFor);
-      if (wait.waitedForDevice >= 0)
-        row.waitedForDevice = deviceOf(wait.waitedForReplica, wait.waitedForDevice);
+      row.waitedFor = wait.waitedFor;
+      if (wait.waitedForPlace >= 0)
+        row.waitedForDevice = deviceOf(wait.waitedForReplica, wait.waitedForPlace);
       row.run = model::RunId(0);
-      row.iteration = wait.where.iteration;
+      row.iteration = wait.work.iteration;
       row.stage = wait.stage;
-      row.slot = wait.where.slot;
+      row.slot = wait.work.slot;
       recorder_.add(row);
     }
   }

@@ -2,7 +2,6 @@
 // Writes a replayed call as the rows of a profile.
 #include "profiler/record/recorder.h"
 #include "profiler/replay/change.h"
-#include "profiler/replay/timeline.h"
 
 namespace pipescope::replay {
 

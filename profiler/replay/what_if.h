@@ -6,7 +6,6 @@
 
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/replay/change.h"
-#include "profiler/replay/timeline.h"
 
 namespace pipescope::replay {
 

@@ -13,17 +13,12 @@ namespace {
 using model::Pass;
 using model::Placement;
 
-TaskKind taskKindOf(Pass pass) {
-  if (pass == Pass::weightGradient) return TaskKind::weight;
-  return pass == Pass::backward || pass == Pass::recompute ? TaskKind::backward : TaskKind::forward;
-}
-
 class WorkReader {
  public:
   WorkReader(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording)
       : catalog_(catalog), rows_(rows), recording_(recording) {}
 
-  base::Result<RecordedStarts> read() {
+  base::Result<clock::RecordedStarts> read() {
     PIPESCOPE_TRY(countWork());
     readOverlapped();
     addReplicas();
@@ -100,20 +95,20 @@ class WorkReader {
     const std::size_t stages = static_cast<std::size_t>(stageCount());
     works_.assign(recording_.replicas.size(), std::vector<StageWork>(perStage * stages));
     starts_.tasks.assign(recording_.replicas.size(),
-                         std::vector<Ticks>(perStage * stages * kTaskKinds, Ticks(INT64_MIN)));
+                         std::vector<Ticks>(perStage * stages * clock::kTaskPasses, Ticks(INT64_MIN)));
     starts_.updates.assign(
         recording_.replicas.size(),
         std::vector<std::vector<Ticks>>(static_cast<std::size_t>(recording_.iterations) * stages));
     if (!recording_.measured) return;
-    recording_.orders.assign(static_cast<std::size_t>(recording_.iterations), ReplayOrder());
+    recording_.orders.assign(static_cast<std::size_t>(recording_.iterations), clock::Order());
     int devices = 0;
-    for (const int device : recording_.deviceOfStage) devices = std::max(devices, device + 1);
-    for (ReplayOrder& order : recording_.orders) order.devices.resize(static_cast<std::size_t>(devices));
+    for (const int device : recording_.placeOfStage) devices = std::max(devices, device + 1);
+    for (clock::Order& order : recording_.orders) order.places.resize(static_cast<std::size_t>(devices));
   }
 
   /// In an emulated profile each replica has the same number of devices, one replica after the other.
-  void addDevice(RecordedReplica& replica, const Placement& p) {
-    const auto local = static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(p.stage)]);
+  void addDevice(ReplicaCosts& replica, const Placement& p) {
+    const auto local = static_cast<std::size_t>(recording_.placeOfStage[static_cast<std::size_t>(p.stage)]);
     if (replica.devices.size() <= local) replica.devices.resize(local + 1);
     replica.devices[local] = p.device;
     if (recording_.measured) return;
@@ -141,7 +136,7 @@ class WorkReader {
   void addSync(const Placement& p) {
     const auto replica = replicaOf_.find(p.replica);
     if (p.pass != Pass::sync || replica == replicaOf_.end()) return;
-    RecordedReplica& own = recording_.replicas[replica->second];
+    ReplicaCosts& own = recording_.replicas[replica->second];
     for (std::size_t d = 0; d < own.devices.size(); ++d) {
       if (own.devices[d] != p.device) continue;
       own.sync.resize(own.devices.size());
@@ -151,7 +146,7 @@ class WorkReader {
 
   /// What a load or store belongs to: the work that follows it if that is for the same micro-batch, otherwise
   /// the work before it.
-  TaskKind kindOfRemote(std::size_t i) const {
+  Pass kindOfRemote(std::size_t i) const {
     const Placement& p = *sorted_[i];
     for (std::size_t k = i + 1; k < sorted_.size() && sorted_[k]->device == p.device; ++k) {
       if (sorted_[k]->pass == Pass::remote || sorted_[k]->pass == Pass::collective) continue;
@@ -159,7 +154,7 @@ class WorkReader {
       if (std::tie(next.iteration, next.stage, next.microBatch) ==
               std::tie(p.iteration, p.stage, p.microBatch) &&
           next.pass != Pass::hostOut)
-        return taskKindOf(next.pass);
+        return clock::taskPassOf(next.pass);
       break;
     }
     return last_;
@@ -184,7 +179,7 @@ class WorkReader {
       work.hostOut.push_back(piece);
     } else {
       const bool compute = model::isComputePass(p.pass);
-      const TaskKind kind = compute ? taskKindOf(p.pass) : kindOfRemote(i);
+      const Pass kind = compute ? clock::taskPassOf(p.pass) : kindOfRemote(i);
       PIPESCOPE_TRY(addTask(r, p, kind));
       work.of(kind).push_back(piece);
       last_ = kind;
@@ -197,12 +192,12 @@ class WorkReader {
            static_cast<std::size_t>(p.stage);
   }
 
-  base::Status addTask(std::size_t r, const Placement& p, TaskKind kind) {
-    Ticks& start = starts_.tasks[r][placeOf(p) * kTaskKinds + static_cast<std::size_t>(kind)];
+  base::Status addTask(std::size_t r, const Placement& p, Pass kind) {
+    Ticks& start = starts_.tasks[r][placeOf(p) * clock::kTaskPasses + clock::taskPassIndex(kind)];
     if (start.count == INT64_MIN) {
       start = p.start;
     } else if (!recording_.measured ||
-               (lastTask_ != nullptr && *lastTask_ == ReplayTask{p.stage, p.microBatch, -1, kind} &&
+               (lastTask_ != nullptr && *lastTask_ == clock::Task{p.stage, p.microBatch, -1, kind} &&
                 lastReplica_ == r)) {
       return {};
     } else {
@@ -212,12 +207,12 @@ class WorkReader {
                       p.stage, p.microBatch, p.iteration));
     }
     if (!recording_.measured) return {};
-    ReplayOrder& order = recording_.orders[static_cast<std::size_t>(p.iteration)];
-    order.splitBackward = order.splitBackward || kind == TaskKind::weight;
+    clock::Order& order = recording_.orders[static_cast<std::size_t>(p.iteration)];
+    order.splitBackward = order.splitBackward || kind == model::Pass::weightGradient;
     // Replicas work in the same order; the first one states it.
-    std::vector<ReplayTask>& tasks =
-        order.devices[static_cast<std::size_t>(recording_.deviceOfStage[static_cast<std::size_t>(p.stage)])];
-    const ReplayTask task{p.stage, p.microBatch, -1, kind};
+    std::vector<clock::Task>& tasks =
+        order.places[static_cast<std::size_t>(recording_.placeOfStage[static_cast<std::size_t>(p.stage)])];
+    const clock::Task task{p.stage, p.microBatch, -1, kind};
     if (r == 0) tasks.push_back(task);
     current_ = task;
     lastTask_ = &current_;
@@ -227,7 +222,7 @@ class WorkReader {
 
   void addUpdate(std::size_t r, const Placement& p, const Piece& piece) {
     if (model::isComputePass(p.pass) || p.pass == Pass::sync) return;
-    RecordedStage& stage = recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)];
+    StageCosts& stage = recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)];
     stage.updates.resize(static_cast<std::size_t>(recording_.iterations));
     stage.updates[static_cast<std::size_t>(p.iteration)].push_back(piece);
     starts_
@@ -254,8 +249,9 @@ class WorkReader {
   void fillGaps(std::size_t r, std::size_t s) {
     const std::size_t stages = static_cast<std::size_t>(stageCount());
     const auto ran = [&](std::size_t i) {
-      const auto first = starts_.tasks[r].begin() + static_cast<std::ptrdiff_t>(i * kTaskKinds);
-      return std::any_of(first, first + kTaskKinds, [](Ticks start) { return start.count != INT64_MIN; });
+      const auto first = starts_.tasks[r].begin() + static_cast<std::ptrdiff_t>(i * clock::kTaskPasses);
+      return std::any_of(first, first + clock::kTaskPasses,
+                         [](Ticks start) { return start.count != INT64_MIN; });
     };
     std::vector<StageWork>& works = works_[r];
     std::size_t like = s;
@@ -276,7 +272,7 @@ class WorkReader {
     for (std::size_t r = 0; r < works_.size(); ++r) {
       for (std::size_t s = 0; s < stages; ++s) {
         fillGaps(r, s);
-        RecordedStage& stage = recording_.replicas[r].stages[s];
+        StageCosts& stage = recording_.replicas[r].stages[s];
         for (std::size_t i = s; i < works_[r].size(); i += stages) {
           const StageWork& work = works_[r][i];
           auto same = stage.works.end();
@@ -297,22 +293,22 @@ class WorkReader {
   void findOutputRule() {
     std::vector<std::int64_t> returned;
     const std::int64_t count = static_cast<std::int64_t>(recording_.iterations) * recording_.microBatches;
-    const RecordedReplica& first = recording_.replicas.front();
+    const ReplicaCosts& first = recording_.replicas.front();
     for (std::int64_t i = 0; i < count; ++i) {
-      const bool any = std::any_of(first.stages.begin(), first.stages.end(), [&](const RecordedStage& stage) {
+      const bool any = std::any_of(first.stages.begin(), first.stages.end(), [&](const StageCosts& stage) {
         const auto index = static_cast<std::size_t>(stage.workOf[static_cast<std::size_t>(i)]);
         return !stage.works[index].hostOut.empty();
       });
       if (any) returned.push_back(i);
     }
-    RecordedOutputRule& rule = recording_.output;
+    clock::OutputRule& rule = recording_.output;
     const auto found = static_cast<std::int64_t>(returned.size());
     if (found == count) return;
-    rule.mode = found == 0 ? RecordedOutputRule::Mode::none : RecordedOutputRule::Mode::everyN;
-    if (found == 1 && returned.front() + 1 == count) rule.mode = RecordedOutputRule::Mode::last;
+    rule.mode = found == 0 ? clock::OutputRule::Mode::none : clock::OutputRule::Mode::everyN;
+    if (found == 1 && returned.front() + 1 == count) rule.mode = clock::OutputRule::Mode::last;
     if (found > 0) rule.period = returned.front() + 1;
-    for (RecordedReplica& replica : recording_.replicas) {
-      for (RecordedStage& stage : replica.stages) {
+    for (ReplicaCosts& replica : recording_.replicas) {
+      for (StageCosts& stage : replica.stages) {
         const auto sender = std::find_if(stage.works.begin(), stage.works.end(),
                                          [](const StageWork& work) { return !work.hostOut.empty(); });
         if (sender == stage.works.end()) continue;
@@ -326,21 +322,21 @@ class WorkReader {
   const analysis::Catalog& catalog_;
   const CallRows& rows_;
   Recording& recording_;
-  RecordedStarts starts_;
+  clock::RecordedStarts starts_;
   std::map<int, std::size_t> replicaOf_;
   std::vector<const Placement*> sorted_;
   std::vector<std::vector<StageWork>> works_;  ///< by replica; by iteration, micro-batch and stage
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
-  TaskKind last_ = TaskKind::forward;
-  ReplayTask current_;
-  const ReplayTask* lastTask_ = nullptr;
+  Pass last_ = model::Pass::forward;
+  clock::Task current_;
+  const clock::Task* lastTask_ = nullptr;
   std::size_t lastReplica_ = 0;
 };
 
 }  // namespace
 
-base::Result<RecordedStarts> addWork(const analysis::Catalog& catalog, const CallRows& rows,
-                                     Recording& recording) {
+base::Result<clock::RecordedStarts> addWork(const analysis::Catalog& catalog, const CallRows& rows,
+                                            Recording& recording) {
   return WorkReader(catalog, rows, recording).read();
 }
 

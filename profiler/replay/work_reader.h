@@ -1,6 +1,6 @@
 #pragma once
 // Takes from the placements of a call what each stage does.
-#include "profiler/replay/timeline.h"
+#include "profiler/replay/recording.h"
 
 namespace pipescope::replay {
 
@@ -13,7 +13,7 @@ struct CallRows {
 
 /// Adds replicas with their work, the numbers of iterations and micro-batches, the rule for outputs and, for
 /// imported traces, the order of tasks. Returns when the work started.
-base::Result<RecordedStarts> addWork(const analysis::Catalog& catalog, const CallRows& rows,
-                                     Recording& recording);
+base::Result<clock::RecordedStarts> addWork(const analysis::Catalog& catalog, const CallRows& rows,
+                                            Recording& recording);
 
 }  // namespace pipescope::replay

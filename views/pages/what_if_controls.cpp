@@ -45,8 +45,8 @@ WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recordin
   offer.stages = recording.stageCount();
   if (context.schedules != nullptr) offer.schedules = context.schedules->names;
   std::set<std::string> names;
-  for (const replay::RecordedReplica& replica : recording.replicas) {
-    for (const replay::RecordedFlow& flow : replica.flows) {
+  for (const replay::ReplicaCosts& replica : recording.replicas) {
+    for (const replay::Flow& flow : replica.flows) {
       const model::Link* link = context.catalog.links.find(flow.link);
       if (link != nullptr && names.insert(link->name).second) offer.links.push_back(link->name);
     }

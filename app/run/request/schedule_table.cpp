@@ -108,12 +108,12 @@ base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run) {
   std::stable_sort(table.slots.begin(), table.slots.end(), [](const auto& a, const auto& b) {
     return std::tie(a.device, a.start) < std::tie(b.device, b.start);
   });
-  std::vector<double> busy(order.devices.size(), 0);
+  std::vector<double> busy(order.places.size(), 0);
   for (const ScheduleSlot& slot : table.slots)
     busy[static_cast<std::size_t>(slot.device)] += slot.end - slot.start;
   for (const double sum : busy) table.utilisation.push_back(table.makespan > 0 ? sum / table.makespan : 0);
   const model::Pass last = order.splitBackward ? model::Pass::weightGradient : model::Pass::backward;
-  for (const std::vector<schedules::Task>& device : order.devices)
+  for (const std::vector<schedules::Task>& device : order.places)
     table.peakLive.push_back(run.training ? peakLive(device, last) : 1);
   return table;
 }

@@ -204,7 +204,7 @@ class ModelCompiler {
     Replication replication;
     replication.devicesPerReplica = schedules::deviceCount(shape);
     PIPESCOPE_ASSIGN(replication.replicas, countReplicas(request_, asked, replication.devicesPerReplica));
-    replication.atOnce = order.update == schedules::UpdateOrder::concurrent;
+    replication.atOnce = !order.serialUpdate;
     replication.mirrored = order.pipes > 1;
     return replication;
   }

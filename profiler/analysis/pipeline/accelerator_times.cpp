@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/launches.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -197,8 +197,8 @@ class AcceleratorReader {
     times.isProcess = row != nullptr && row->kind == kProcess &&
                       std::ranges::none_of(works, [](const Work& w) { return w.communicates || w.copies; });
     times.start = works.front().start;
-    std::map<std::string, Intervals> categories;
-    Intervals busy, compute, communication;
+    std::map<std::string, base::Intervals> categories;
+    base::Intervals busy, compute, communication;
     double delays = 0;
     Ticks busyUntil = times.start;
     for (const Work& work : works) {
@@ -268,7 +268,7 @@ class AcceleratorReader {
     for (const Work& work : works)
       latestEnd.push_back(latestEnd.empty() ? work.end : std::max(latestEnd.back(), work.end));
     for (MarkedStep& step : steps) {
-      Intervals busy, compute, communication;
+      base::Intervals busy, compute, communication;
       const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), step.start);
       for (auto i = static_cast<std::size_t>(reaches - latestEnd.begin());
            i < works.size() && works[i].start < step.end; ++i) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "profiler/analysis/intervals.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -31,7 +31,7 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
     mid += span.overlap(steady.start, steady.end);
     down += span.overlap(steady.end, whole.end);
   };
-  std::map<model::DeviceId, Intervals> recorded;  // passes of a recorded run may overlap
+  std::map<model::DeviceId, base::Intervals> recorded;  // passes of a recorded run may overlap
   for (const model::Placement& p : placements) {
     const TimeSpan span{at(p.start), at(p.end)};
     if (p.pass == model::Pass::sync) exchange += span.overlap(whole.start, whole.end);
@@ -63,7 +63,7 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
 /// Ticks within the flush in which transfers occupy the devices; incoming and outgoing ones may overlap.
 double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iteration,
                      const std::set<model::DeviceId>& devices, const TimeSpan& flush) {
-  std::map<model::DeviceId, Intervals> busy;
+  std::map<model::DeviceId, base::Intervals> busy;
   const Ticks from(std::llround(flush.start)), to(std::llround(flush.end));
   for (const model::Transfer& t : rows.transfers) {
     if (t.iteration != iteration) continue;

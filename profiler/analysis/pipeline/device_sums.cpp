@@ -9,7 +9,7 @@ using model::StepKind;
 namespace {
 
 /// The length of stretches that do not overlap.
-Ticks lengthOf(const std::vector<Intervals::Interval>& joined) {
+Ticks lengthOf(const std::vector<base::Intervals::Interval>& joined) {
   Ticks length;
   for (const auto& [start, end] : joined) length += end - start;
   return length;
@@ -66,7 +66,7 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
   target.placed->push_back({start, end, placement.start, whole, &use, segment.id});
   target.work->add(start, end);
   for (const auto& [sum, ticks] : target.byLane) *sum += ticks;
-  for (Intervals* used : target.used) used->add(start, end);
+  for (base::Intervals* used : target.used) used->add(start, end);
   if (target.beside && !whole)
     cutSlices_.push_back({segment.id, placement.start, from_, to_});
   else if (end == placement.end)
@@ -147,7 +147,7 @@ void DeviceSums::addRecorded(std::vector<RecordedStep> steps) {
       steps, {}, [](const RecordedStep& step) { return std::pair(placeOfKind(step.kind), step.start); });
   for (auto next = steps.begin(); next != steps.end();) {
     const model::StepKind kind = next->kind;
-    Intervals same;
+    base::Intervals same;
     for (; next != steps.end() && next->kind == kind; ++next) {
       same.add(next->start, next->end);
       if (kind != StepKind::sync) recordedByRole_[next->role].add(next->start, next->end);
@@ -155,7 +155,7 @@ void DeviceSums::addRecorded(std::vector<RecordedStep> steps) {
     result_.byKind[kindIndex(kind)] += freeLength(placed_, same.joined()).count;
     if (kind == StepKind::globalExchange) collectives_.add(same);
     if (kind == StepKind::compute) working_.add(same);
-    same.add(Intervals(placed_));
+    same.add(base::Intervals(placed_));
     placed_ = same.joined();
   }
 }
@@ -177,7 +177,7 @@ bool DeviceSums::unused() const {
 
 std::vector<DeviceSums::Stretch> DeviceSums::place() {
   std::vector<Stretch> cut;
-  Intervals all;
+  base::Intervals all;
   if (recorded_) return cut;  // addRecorded() has counted its steps
   if (counted_ == Counted::slices) {
     placements_ = std::move(others_);
@@ -206,7 +206,7 @@ void DeviceSums::addKinds(const TicksByKind& ticks) {
 }
 
 DeviceExecution DeviceSums::finish() {
-  const std::vector<Intervals::Interval>& placed = placed_;
+  const std::vector<base::Intervals::Interval>& placed = placed_;
   limitLanes();
   // A trace holds slices for what its ranks exchange, too, which have counted already.
   if (measured_) transfersByLane_.clear();
@@ -216,13 +216,13 @@ DeviceExecution DeviceSums::finish() {
   result_.transfersOutside = freeLength(placed, transfers_.joined());
   result_.byKind[kindIndex(StepKind::globalExchange)] += result_.transfersOutside.count;
   result_.idle = result_.total - lengthOf(placed) - folded_.placed - result_.transfersOutside;
-  Intervals busy(placed);
+  base::Intervals busy(placed);
   for (const auto& [cause, waits] : waits_) {
     result_.waits[cause] = freeLength(placed, waits.joined());
     busy.add(waits);
   }
   result_.transfersAlone = freeLength(busy.joined(), transfers_.joined());
-  Intervals communication = transfers_;
+  base::Intervals communication = transfers_;
   communication.add(collectives_);
   result_.communicating = communication.unionLength() + folded_.communicating;
   result_.exposed = freeLength(working_.joined(), communication.joined()) + folded_.exposed;

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/segment_use.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 
@@ -108,9 +108,9 @@ class DeviceSums {
     model::Pass pass = model::Pass::forward;
     bool staged = false, beside = false;
     std::vector<Placed>* placed = nullptr;
-    Intervals* work = nullptr;
+    base::Intervals* work = nullptr;
     std::vector<std::pair<Ticks*, Ticks>> byLane;  ///< a sum, and what each placement adds to it
-    std::vector<Intervals*> used;
+    std::vector<base::Intervals*> used;
   };
   const Target& targetOf(const model::Placement& placement, const model::Segment& segment,
                          const SegmentUse& use, const Catalog& catalog);
@@ -121,14 +121,14 @@ class DeviceSums {
   std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;
-    Intervals placements;  ///< those with work on one of the lanes
+    base::Intervals placements;  ///< those with work on one of the lanes
   };
   std::map<model::LaneRole, Used> used_;
-  std::vector<Intervals::Interval> placed_;  ///< union of the placements
-  Intervals working_, otherWork_, hostWork_, collectives_, transfers_;
-  std::map<model::LaneRole, Intervals> transfersByLane_;
-  std::map<model::WaitCause, Intervals> waits_;
-  std::map<model::LaneRole, Intervals> recordedByRole_;
+  std::vector<base::Intervals::Interval> placed_;  ///< union of the placements
+  base::Intervals working_, otherWork_, hostWork_, collectives_, transfers_;
+  std::map<model::LaneRole, base::Intervals> transfersByLane_;
+  std::map<model::WaitCause, base::Intervals> waits_;
+  std::map<model::LaneRole, base::Intervals> recordedByRole_;
   struct Folded {
     Ticks placed, communicating, exposed;
     std::map<model::LaneRole, Ticks> byRole;

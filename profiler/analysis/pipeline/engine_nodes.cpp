@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/analysis/intervals.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -36,7 +36,7 @@ EngineNode summed(const NodeKey& key, std::int32_t part, const Activation* first
   node.part = part;
   node.start = first->start;
   node.shortest = first->end - first->start;
-  Intervals busy;
+  base::Intervals busy;
   std::set<model::LaneId> lanes;
   for (const Activation* a = first; a != last; ++a) {
     const Ticks length = a->end - a->start;

@@ -4,13 +4,13 @@
 #include <set>
 #include <span>
 
-#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/bubble.h"
-#include "profiler/analysis/pipeline/replay.h"
+#include "profiler/analysis/pipeline/even_costs.h"
 #include "profiler/analysis/pipeline/replica_rows.h"
 #include "profiler/analysis/pipeline/stage_operations.h"
 #include "profiler/analysis/placements_by_id.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -63,7 +63,7 @@ void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   const double microBatches =
       iterations * static_cast<double>(std::max<std::int64_t>(report.microBatches, 1));
   const auto recordedPasses = countedPasses(rows, measured);
-  std::vector<Intervals> occupied(report.stages.size());
+  std::vector<base::Intervals> occupied(report.stages.size());
   for (const model::Placement& p : rows.placements) {
     if (p.stage < 0 || static_cast<std::size_t>(p.stage) >= report.stages.size()) continue;
     StageReport& stage = report.stages[static_cast<std::size_t>(p.stage)];
@@ -87,7 +87,7 @@ void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
 /// soon as their inputs are there, transfers run beside the passes and keep no device from computing.
 void addExchange(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.run == nullptr || rows.executable->scheduleKind == model::ScheduleKind::dependency) return;
-  std::map<model::DeviceId, Intervals> working, transfers;
+  std::map<model::DeviceId, base::Intervals> working, transfers;
   std::map<int, double> stagesOn;
   for (const StageReport& stage : report.stages) ++stagesOn[stage.device];
   for (const model::Placement& p : rows.placements) {
@@ -155,18 +155,6 @@ std::optional<double> imbalance(const StagesReport& report, Cost cost) {
 
 // --- Lost time, operations, memory -----------------------------------------------------
 
-/// Stages that receive nothing from the stage before them: a second pipe begins there.
-std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
-  std::set<int> starts;
-  if (catalog.measured())
-    return starts;  // Tensors of imported traces are not known; their stages form one pipe.
-  for (int s = 1; s < rows.stageCount(); ++s) starts.insert(s);
-  for (const model::Boundary& b : catalog.boundaries) {
-    if (b.executable == rows.executable->id) starts.erase(std::max(b.fromStage, b.toStage));
-  }
-  return starts;
-}
-
 /// The replay of a recorded iteration takes every pass at its mean. Where passes vary, it may take longer
 /// than the iterations did, by less than this share of the step time.
 constexpr double kReplayError = 0.01;
@@ -201,8 +189,8 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
     const double stages = stagesOn[stage.device];
     even.push_back({mean.forward / stages, mean.backward / stages, mean.weight / stages});
   }
-  const Replay replay(wholeIteration(rows), rows.stageCount(), rows.executable->scheduleKind,
-                      pipeStarts(catalog, rows));
+  const EvenCosts replay(wholeIteration(rows), rows.stageCount(), rows.executable->scheduleKind,
+                         catalog.pipesOf(rows.executable->id));
   const double devices = static_cast<double>(rows.devices().size());
   double tActual = replay.makespan(actual);
   const double tMean = replay.makespan(even);

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/launches.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -240,7 +240,7 @@ class UseReader {
   std::set<model::DeviceId> recorded_;  ///< devices with placements
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
   std::map<model::DeviceId, std::size_t> collectives_;  ///< index of each device's entry in the links
-  std::map<std::size_t, Intervals> spans_;
+  std::map<std::size_t, base::Intervals> spans_;
   PerDevice<std::array<std::optional<model::MemorySpaceId>, 2>> spaces_;  ///< near and remote, once looked up
   bool hostTransfers_ = false, remoteTransfers_ = false;
 };

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "profiler/analysis/intervals.h"
+#include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -36,8 +36,8 @@ class FarReader {
     std::array<double, kStepKinds> byKind{};  // axis ticks
     double unitTicks = 0, balance = 0, balanceOf = 0;
     Bytes streamIn, streamOut, globalIn, globalOut;
-    Ticks outside;           ///< time of transfers outside placements
-    Intervals busy, moving;  ///< placements and transfers of one stretch
+    Ticks outside;                 ///< time of transfers outside placements
+    base::Intervals busy, moving;  ///< placements and transfers of one stretch
   };
 
   /// The placements of one segment on one device.
@@ -145,15 +145,15 @@ class FarReader {
   /// Each moment counts on the first lane that works in it, as in the sums of rows that were read one by one.
   void takeSideBySide() {
     for (auto& [index, lanes] : beside_) {
-      std::vector<Intervals::Interval> covered;
-      Intervals busy;
+      std::vector<base::Intervals::Interval> covered;
+      base::Intervals busy;
       for (auto& [lane, placements] : lanes) takeLane(index, placements, covered, busy);
     }
     beside_.clear();
   }
 
   void takeLane(std::int32_t index, std::vector<Beside>& placements,
-                std::vector<Intervals::Interval>& covered, Intervals& busy) {
+                std::vector<base::Intervals::Interval>& covered, base::Intervals& busy) {
     std::sort(placements.begin(), placements.end(),
               [](const Beside& a, const Beside& b) { return a.start < b.start; });
     for (const Beside& row : placements) {

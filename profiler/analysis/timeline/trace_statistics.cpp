@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/timeline/trace.h"
+#include "profiler/base/intervals.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -108,8 +108,8 @@ class DeviceRange {
   const DeviceTrace& device_;
   Ticks from_, to_;
   RangeStatistics result_;
-  Intervals busy_, moving_;
-  std::vector<Intervals::Interval> covered_;  ///< times that earlier tracks have counted
+  base::Intervals busy_, moving_;
+  std::vector<base::Intervals::Interval> covered_;  ///< times that earlier tracks have counted
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;
 };

@@ -92,7 +92,7 @@ TEST(PlannedOrder, RefusesWithASentence) {
   EXPECT_NE(comparing(planOf("2,forward,0\n"), nullptr).find("names stage 2"), std::string::npos);
   EXPECT_NE(comparing(planOf("1,forward,0\n"), nullptr).find("no pass of stage 0"), std::string::npos);
   EXPECT_NE(comparing({"zigzag", {}}, nullptr).find("knows no schedules"), std::string::npos);
-  const Schedules none{{"gpipe"}, [](const OrderRequest&) -> base::Result<ReplayOrder> {
+  const Schedules none{{"gpipe"}, [](const OrderRequest&) -> base::Result<clock::Order> {
                          return base::badInput("This schedule needs other stages.");
                        }};
   EXPECT_NE(comparing({"zigzag", {}}, &none).find("no schedule \"zigzag\". Known are gpipe"),

@@ -6,18 +6,18 @@
 
 #include "profiler/base/units.h"
 
-namespace pipescope::analysis {
+namespace pipescope::base {
 
 class Intervals {
  public:
-  using Interval = std::pair<base::Ticks, base::Ticks>;  ///< [start, end)
+  using Interval = std::pair<Ticks, Ticks>;  ///< [start, end)
 
   Intervals() = default;
   explicit Intervals(std::vector<Interval> all) : all_(std::move(all)), apart_(all_.empty()) {}
 
   /// Ignores an interval that does not end after its start. An interval that touches the last ones joins them
   /// at once, so a device that never pauses costs one entry.
-  void add(base::Ticks start, base::Ticks end) {
+  void add(Ticks start, Ticks end) {
     if (end <= start) return;
     if (all_.empty() || all_.back().second < start) {
       all_.emplace_back(start, end);
@@ -53,8 +53,8 @@ class Intervals {
     return result;
   }
 
-  base::Ticks unionLength() const {
-    base::Ticks length;
+  Ticks unionLength() const {
+    Ticks length;
     for (const auto& [start, end] : joined()) length += end - start;
     return length;
   }
@@ -62,7 +62,7 @@ class Intervals {
  private:
   /// Adds what begins before the last interval. Rows come almost in the order of time, so the place is near
   /// the end; what lies further back waits for joined().
-  void addEarlier(base::Ticks start, base::Ticks end) {
+  void addEarlier(Ticks start, Ticks end) {
     constexpr std::size_t kNear = 32;
     if (!apart_) {
       all_.emplace_back(start, end);
@@ -94,9 +94,8 @@ class Intervals {
 /// Calls part(from, to) for each part of [start, end) that `taken` leaves free. `taken` holds ascending
 /// intervals that do not touch, as joined() returns them.
 template <class Part>
-void forEachFreePart(const std::vector<Intervals::Interval>& taken, base::Ticks start, base::Ticks end,
-                     Part&& part) {
-  base::Ticks at = start;
+void forEachFreePart(const std::vector<Intervals::Interval>& taken, Ticks start, Ticks end, Part&& part) {
+  Ticks at = start;
   auto next = std::partition_point(
       taken.begin(), taken.end(), [&](const Intervals::Interval& interval) { return interval.second <= at; });
   for (; next != taken.end() && next->first < end; ++next) {
@@ -107,12 +106,12 @@ void forEachFreePart(const std::vector<Intervals::Interval>& taken, base::Ticks 
 }
 
 /// Returns the time of `what` that `taken` leaves free. Both are as joined() returns them.
-inline base::Ticks freeLength(const std::vector<Intervals::Interval>& taken,
-                              const std::vector<Intervals::Interval>& what) {
-  base::Ticks length;
+inline Ticks freeLength(const std::vector<Intervals::Interval>& taken,
+                        const std::vector<Intervals::Interval>& what) {
+  Ticks length;
   auto next = taken.begin();
   for (const auto& [start, end] : what) {
-    base::Ticks at = start;
+    Ticks at = start;
     while (next != taken.end() && next->second <= at) ++next;
     for (; next != taken.end() && next->first < end; ++next) {
       if (next->first > at) length += next->first - at;
@@ -125,15 +124,15 @@ inline base::Ticks freeLength(const std::vector<Intervals::Interval>& taken,
 }
 
 /// Returns the time during which both sets are active.
-inline base::Ticks commonLength(const Intervals& one, const Intervals& other) {
+inline Ticks commonLength(const Intervals& one, const Intervals& other) {
   const std::vector<Intervals::Interval> a = one.joined(), b = other.joined();
-  base::Ticks length;
+  Ticks length;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const base::Ticks start = std::max(a[i].first, b[j].first), end = std::min(a[i].second, b[j].second);
+    const Ticks start = std::max(a[i].first, b[j].first), end = std::min(a[i].second, b[j].second);
     if (end > start) length += end - start;
     a[i].second < b[j].second ? ++i : ++j;
   }
   return length;
 }
 
-}  // namespace pipescope::analysis
+}  // namespace pipescope::base

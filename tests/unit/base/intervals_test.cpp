@@ -1,5 +1,5 @@
 // Compares unions of intervals with a count of the ticks that any interval covers.
-#include "profiler/analysis/intervals.h"
+#include "profiler/base/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@ namespace {
 
 using base::Ticks;
 
-TEST(Intervals, CountEveryMomentOnce) {
+TEST(base::Intervals, CountEveryMomentOnce) {
   std::mt19937 random(3);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::int64_t>(random() % below); };
   for (int round = 0; round < 200; ++round) {
-    Intervals one, other;
+    base::Intervals one, other;
     std::set<std::int64_t> inOne, inOther;
     for (int i = 0; i < 12; ++i) {
       const std::int64_t start = pick(80) - 20, end = start + pick(9) - 1;
@@ -32,12 +32,12 @@ TEST(Intervals, CountEveryMomentOnce) {
   }
 }
 
-TEST(Intervals, ComeInAnyOrder) {
+TEST(base::Intervals, ComeInAnyOrder) {
   std::mt19937 random(7);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::int64_t>(random() % below); };
   // Most begin near the last one, as rows of a device do; some far back, before many others.
   for (int round = 0; round < 40; ++round) {
-    Intervals all;
+    base::Intervals all;
     std::set<std::int64_t> covered;
     for (int i = 0; i < 400; ++i) {
       const std::int64_t late = pick(round % 2 == 0 ? 20 : 2'000);
@@ -53,10 +53,10 @@ TEST(Intervals, ComeInAnyOrder) {
   }
 }
 
-TEST(Intervals, ThatFollowEachOtherAreOne) {
-  Intervals intervals;
+TEST(base::Intervals, ThatFollowEachOtherAreOne) {
+  base::Intervals intervals;
   for (int i = 0; i < 1000; ++i) intervals.add(Ticks(10 * i), Ticks(10 * i + 10));
-  EXPECT_EQ(intervals.joined(), (std::vector<Intervals::Interval>{{Ticks(0), Ticks(10'000)}}));
+  EXPECT_EQ(intervals.joined(), (std::vector<base::Intervals::Interval>{{Ticks(0), Ticks(10'000)}}));
 }
 
 }  // namespace

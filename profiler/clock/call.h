@@ -1,0 +1,157 @@
+#pragma once
+// A call from the host as values: how long all work and transfers take, and the order of the tasks. An
+// emulation fills it from a compilation, a what-if from a recording, the lost times with even costs.
+// runCall (run.h) says when everything starts and ends.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "profiler/base/units.h"
+#include "profiler/clock/order.h"
+#include "profiler/model/run_rows.h"
+
+namespace pipescope::clock {
+
+using base::Bytes;
+using base::Ticks;
+
+/// Work that a place does without pause: a segment of its device.
+struct Piece {
+  model::SegmentId segment;
+  model::Pass pass = model::Pass::forward;
+  Ticks ticks;
+  /// How much later it starts than the rules of the clock say. It is 0 in emulated calls. In imported traces
+  /// it is time for which the trace gives no cause; it is negative if passes overlap.
+  Ticks lag = Ticks(0);
+  Ticks moved = Ticks(0);  ///< what blocks have brought that moved here; below 0: what blocks have taken away
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+using Pieces = std::vector<Piece>;
+
+/// What a stage does for one micro-batch. Pieces of pass `remote` at the start of a task load tensors while
+/// the place waits for the task's inputs.
+struct StageWork {
+  Pieces hostIn, forward, hostOut;
+  Pieces backward;  ///< with what it recomputes
+  Pieces weight;
+  std::array<Ticks, kTaskPasses> lag{};  ///< see Piece::lag
+  Pieces& of(model::Pass pass) {
+    return pass == model::Pass::forward ? forward : pass == model::Pass::backward ? backward : weight;
+  }
+  const Pieces& of(model::Pass pass) const { return const_cast<StageWork*>(this)->of(pass); }
+  friend bool operator==(const StageWork&, const StageWork&) = default;
+};
+
+/// A collective that runs beside the backward pass of the last micro-batch, after piece `after` of it, or
+/// after what the pass recomputes if `after` is the last piece of that.
+struct OverlappedPiece {
+  Piece piece;
+  int after = -1;
+};
+
+/// A stage of one replica.
+struct StageCosts {
+  std::vector<StageWork> works;  ///< the different ones among all micro-batches
+  /// Index into works by Call::indexOf, which repeats; empty: all micro-batches are like works[0].
+  std::vector<int> workOf;
+  std::vector<Pieces> updates;  ///< by iteration, or one for all
+  std::vector<OverlappedPiece> overlapped;
+};
+
+/// What the time of a flow consists of, for questions about other links.
+struct LinkCost {
+  Ticks alone;              ///< when nothing else is under way
+  Ticks fixed;              ///< part of `alone` that does not depend on the bandwidth
+  double ticksPerByte = 0;  ///< of the other part; 0: not known
+  int tensors = 1;          ///< that travel together
+};
+
+/// What a stage sends to a stage at another place for each micro-batch.
+struct Flow {
+  int fromStage = 0, toStage = 0;
+  model::TransferKind kind = model::TransferKind::activation;
+  Bytes bytes;
+  model::LinkId link;  ///< not valid if the way leads over several links, or nothing was recorded
+  model::LaneId fromLane, toLane;
+  /// Behind a barrier: with all flows of the replica at the same time. Otherwise: alone, where transfers
+  /// contend for links, and the mean of the recorded ones in a recording.
+  Ticks ticks;
+  LinkCost cost;
+  /// By Call::indexOf; empty: all take as long as `ticks`.
+  std::vector<Ticks> recorded;
+};
+
+struct ReplicaCosts {
+  int number = 0;
+  std::vector<model::DeviceId> devices;  ///< by place
+  std::vector<StageCosts> stages;
+  std::vector<Flow> flows;
+  std::vector<Piece> sync;  ///< by place: the external sync before an exchange; no ticks: none
+};
+
+/// Which micro-batches of a call send their outputs to the host.
+struct OutputRule {
+  enum class Mode { all, none, last, everyN } mode = Mode::all;
+  std::int64_t period = 1;
+  /// True for micro-batch `index` of `count` in the call.
+  bool returns(std::int64_t index, std::int64_t count) const;
+};
+
+/// What the host does during the call.
+struct Host {
+  Ticks call;  ///< overhead of the call
+  Ticks step;  ///< work of its process for one step
+  /// How long devices wait for it before the first step of the call. Without a value the rule for all further
+  /// steps says it.
+  std::optional<Ticks> firstDelay;
+  bool readsResults = false;  ///< its work for a step follows the step before; see HostState
+  double loaderTicks = 0;     ///< to prepare a micro-batch; 0: devices never wait for it
+  double networkTicks = 0;    ///< to bring a micro-batch through the network; 0: devices never wait for it
+  Ticks loaderStart;
+  bool overlapsCopies = false;  ///< copies run beside the compute, on a lane of their own
+  /// Until the next micro-batch is there: the longer of the two.
+  double ticksPerMicroBatch() const { return loaderTicks > networkTicks ? loaderTicks : networkTicks; }
+  /// When the first `microBatches` are prepared. The time is computed from the start, so that rounding errors
+  /// do not add up.
+  Ticks prepared(std::int64_t microBatches) const;
+};
+
+struct Call {
+  bool training = true;
+  /// Another tool measured the times on real hardware. Replicas then do not wait for each other in
+  /// collectives, whose recorded times hold these waits, and a place receives its messages one after another.
+  bool measured = false;
+  int iterations = 0;
+  int microBatches = 0;          ///< of an iteration
+  int recordedMicroBatches = 0;  ///< of an iteration, for which works and flows have values; 0: microBatches
+  /// After so many of them, their costs begin anew. 0: after all.
+  int repeatedMicroBatches = 0;
+  std::vector<int> placeOfStage;
+  std::vector<Order> orders;  ///< by iteration, or one for all
+  OutputRule output;
+  std::vector<ReplicaCosts> replicas;
+
+  const Order& orderOf(int iteration) const {
+    return orders[static_cast<std::size_t>(iteration) % orders.size()];
+  }
+  int stageCount() const { return static_cast<int>(placeOfStage.size()); }
+  int placeCount() const { return static_cast<int>(orders.front().places.size()); }
+  /// Index of a micro-batch in StageCosts::workOf and Flow::recorded. Micro-batches beyond those that have
+  /// values are like these in turn.
+  std::size_t indexOf(int iteration, int microBatch) const {
+    const int known = recordedMicroBatches > 0 ? recordedMicroBatches : microBatches;
+    const int period = repeatedMicroBatches > 0 ? repeatedMicroBatches : known;
+    const int like = microBatch < known ? microBatch : microBatch % period;
+    return static_cast<std::size_t>(iteration) * static_cast<std::size_t>(known) +
+           static_cast<std::size_t>(like);
+  }
+  const StageWork& work(const ReplicaCosts& replica, int stage, int iteration, int microBatch) const {
+    const StageCosts& own = replica.stages[static_cast<std::size_t>(stage)];
+    if (own.workOf.empty()) return own.works.front();
+    const std::size_t index = indexOf(iteration, microBatch) % own.workOf.size();
+    return own.works[static_cast<std::size_t>(own.workOf[index])];
+  }
+};
+
+}  // namespace pipescope::clock

@@ -1,0 +1,237 @@
+#include "profiler/clock/dependency_flush.h"
+
+#include <algorithm>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::clock {
+
+bool DependencyFlush::later(const Event& a, const Event& b) {
+  if (a.time != b.time) return a.time > b.time;
+  // At equal times transfers end first, so that their bytes are there when a block ends.
+  if (a.task != b.task) return a.task;
+  return a.id > b.id;
+}
+
+DependencyFlush::DependencyFlush(const Call& call, const Host& host, PlaceClocks& clocks,
+                                 Contention* contention)
+    : Flush(call, host, clocks),
+      contention_(contention),
+      flowOf_(call.placeOfStage.size() * 2, -1),
+      next_(waited_.size()),
+      end_(waited_.size()),
+      received_(waited_.size(), clocks.clock(0).free),
+      arrivals_(call.placeOfStage.size() * 2 * static_cast<std::size_t>(call.microBatches)) {
+  if (contention != nullptr && contention->groups() > 0) sharing_.emplace(*contention);
+  const std::vector<Flow>& flows = clocks.costs().flows;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const bool forward = flows[i].kind == model::TransferKind::activation;
+    int& flow = flowOf_[static_cast<std::size_t>(flows[i].fromStage) * 2 + (forward ? 0 : 1)];
+    PIPESCOPE_CHECK(flow < 0 || call.measured, "a stage sends to one neighbour in each direction");
+    flow = static_cast<int>(i);
+  }
+}
+
+std::size_t DependencyFlush::index(int stage, model::Pass pass, int microBatch) const {
+  return (static_cast<std::size_t>(stage) * 2 + directionOf(pass)) *
+             static_cast<std::size_t>(call_.microBatches) +
+         static_cast<std::size_t>(microBatch);
+}
+
+void DependencyFlush::begin() {
+  std::ranges::fill(next_, 0);
+  std::ranges::fill(end_, 0);
+  if (madeBy_ == order_) return;
+  madeBy_ = order_;
+  stagesOfPipe_ = call_.stageCount() / order_->pipes;
+  left_.clear();
+  if (order_->progression == model::ScheduleKind::oneAtATime)
+    left_.resize(static_cast<std::size_t>(call_.microBatches));
+  made_.assign(arrivals_.size(), 0);
+  for (const std::vector<Task>& list : order_->places) {
+    for (const Task& task : list)
+      if (task.pass != model::Pass::weightGradient) made_[index(task.stage, task.pass, task.microBatch)] = 1;
+  }
+}
+
+void DependencyFlush::push(Event event) {
+  events_.push_back(event);
+  if (sharing_) std::push_heap(events_.begin(), events_.end(), later);
+}
+
+bool DependencyFlush::runTasks() {
+  begin();
+  for (int p = 0; p < clocks_.places(); ++p) start(p);
+  sharing_ ? runOrdered() : runUnordered();
+  for (int p = 0; p < clocks_.places(); ++p)
+    if (next_[static_cast<std::size_t>(p)] != tasks(p).size()) return false;
+  return true;
+}
+
+void DependencyFlush::runUnordered() {
+  for (std::vector<Event> ended; !events_.empty(); ended.clear()) {
+    std::swap(ended, events_);
+    for (const Event& event : ended) blockEnds(event.id);
+  }
+}
+
+void DependencyFlush::runOrdered() {
+  while (!events_.empty()) {
+    const Ticks now = events_.front().time;
+    while (!events_.empty() && events_.front().time == now) {
+      std::pop_heap(events_.begin(), events_.end(), later);
+      const Event event = events_.back();
+      events_.pop_back();
+      if (event.task) {
+        blockEnds(event.id);
+      } else if ((*sharing_)[event.id].changes == event.changes) {
+        transferEnds(event.id);
+      }
+    }
+    if (!sharing_->changed()) continue;
+    sharing_->retime(now, [&](int transfer) {
+      const TransferUnderWay& changed = (*sharing_)[transfer];
+      push({.time = changed.end, .id = transfer, .changes = changed.changes});
+    });
+  }
+}
+
+bool DependencyFlush::input(const Task& task, const Arrival*& needed) const {
+  needed = nullptr;
+  std::size_t at = 0;
+  if (task.pass == model::Pass::forward) {
+    if (firstOfPipe(task.stage)) {
+      if (left_.empty() || task.microBatch == 0) return true;
+      needed = &left_[static_cast<std::size_t>(task.microBatch) - 1];
+      return needed->iteration == iteration_;
+    }
+    at = index(task.stage - 1, task.pass, task.microBatch);
+  } else if (task.pass == model::Pass::backward && !lastOfPipe(task.stage)) {
+    at = index(task.stage + 1, task.pass, task.microBatch);
+  } else {
+    return true;
+  }
+  if (made_[at] == 0) return true;
+  needed = &arrivals_[at];
+  return needed->iteration == iteration_;
+}
+
+void DependencyFlush::start(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  const std::vector<Task>& all = tasks(place);
+  if (end_[p] != next_[p] || next_[p] == all.size()) return;
+  std::size_t end = next_[p], waiting = end;
+  std::optional<Arrival> last;
+  Ticks lastReceived = received_[p];
+  do {
+    const Arrival* needed = nullptr;
+    if (!input(all[end], needed)) return;
+    if (needed != nullptr && needed->place != place) {
+      const Arrival arrival = received(*needed, all[end], lastReceived);
+      if (!last || arrival.arrived > last->arrived) {
+        last = arrival;
+        waiting = end;
+      }
+    }
+    ++end;
+  } while (end < all.size() && all[end].joined);
+  received_[p] = lastReceived;
+  waited_[p] = last && last->arrived >= clocks_.clock(place).free ? 1 : 0;
+  if (last) {
+    placeLoads(place, all[next_[p]]);
+    waitFor(*last, place, all[waiting]);
+  }
+  placeTasks(place, next_[p], end);
+  end_[p] = end;
+  push({.time = clocks_.clock(place).ready, .id = place, .task = true});
+}
+
+DependencyFlush::Arrival DependencyFlush::received(const Arrival& arrival, const Task& task,
+                                                   Ticks& lastReceived) {
+  Arrival own = arrival;
+  if (!call_.measured) return own;
+  const Ticks begin = std::max(arrival.sent, lastReceived);
+  lastReceived = own.arrived = begin + messageTicks(task, begin, arrival.arrived - arrival.sent);
+  return own;
+}
+
+/// How long the message takes that brings the input of a task, once it is received from `begin` on. While
+/// lags are learned, a message that other messages overlapped takes only the time until its task started, for
+/// otherwise the task would come too late.
+Ticks DependencyFlush::messageTicks(const Task& task, Ticks begin, Ticks ticks) {
+  if (clocks_.learning() == nullptr) return ticks;
+  const bool forward = task.pass == model::Pass::forward;
+  const Ticks taskStart = recordedStart(task);
+  if (taskStart.count == INT64_MIN || begin + ticks <= taskStart) return ticks;
+  if (forward ? firstOfPipe(task.stage) : lastOfPipe(task.stage)) return ticks;
+  const Ticks shorter = std::max(taskStart - begin, Ticks(0));
+  const int flow = flowOf(forward ? task.stage - 1 : task.stage + 1, task.pass);
+  if (flow >= 0)
+    clocks_.learning()
+        ->call.replicas[static_cast<std::size_t>(clocks_.replica())]
+        .flows[static_cast<std::size_t>(flow)]
+        .recorded[call_.indexOf(iteration_, task.microBatch)] = shorter;
+  return shorter;
+}
+
+void DependencyFlush::waitFor(const Arrival& arrival, int place, const Task& task) {
+  const bool first = next_[static_cast<std::size_t>(place)] == 0;
+  const model::WaitCause cause = first ? model::WaitCause::fill : model::WaitCause::slowerStage;
+  clocks_.wait(place, arrival.sent, cause, arrival.source, arrival.place, workOf(task));
+  clocks_.wait(place, arrival.arrived, first ? cause : model::WaitCause::exchange, arrival.source,
+               arrival.place, workOf(task));
+}
+
+void DependencyFlush::blockEnds(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  // The place counts as busy until all is sent, because it may send to itself.
+  for (std::size_t i = next_[p]; i < end_[p]; ++i) send(place, tasks(place)[i]);
+  next_[p] = end_[p];
+  if (++blocks_ % 4096 == 0 && clocks_.sink() != nullptr) clocks_.sink()->pause();
+  start(place);
+}
+
+void DependencyFlush::send(int place, const Task& task) {
+  if (task.pass == model::Pass::weightGradient) return;
+  const PlaceClock& clock = clocks_.clock(place);
+  const bool forward = task.pass == model::Pass::forward;
+  Arrival ended{clock.ready, clock.ready, clock.readyBy, place, iteration_};
+  if (!left_.empty() && (forward ? !call_.training && lastOfPipe(task.stage) : firstOfPipe(task.stage))) {
+    left_[static_cast<std::size_t>(task.microBatch)] = ended;
+    start(placeOf(0));
+  }
+  const int index = flowOf(task.stage, task.pass);
+  if (index < 0) return arrive(task, ended);
+  const Flow& flow = clocks_.costs().flows[static_cast<std::size_t>(index)];
+  if (sharing_ && contention_->groupOf(index) != Contention::kAlone && flow.ticks.count > 0)
+    return sharing_->begin({.flow = index,
+                            .task = task,
+                            .start = ended.sent,
+                            .end = {},
+                            .ticks = {},
+                            .source = ended.source,
+                            .place = place});
+  ended.arrived +=
+      flow.recorded.empty() ? flow.ticks : flow.recorded[call_.indexOf(iteration_, task.microBatch)];
+  if (clocks_.sink() != nullptr && ended.arrived > ended.sent)
+    clocks_.sink()->transferred(clocks_.replica(), index, ended.sent, ended.arrived, ended.source,
+                                workOf(task));
+  arrive(task, ended);
+}
+
+void DependencyFlush::transferEnds(int index) {
+  const TransferUnderWay sent = sharing_->end(index);
+  if (clocks_.sink() != nullptr)
+    clocks_.sink()->transferred(clocks_.replica(), sent.flow, sent.start, sent.end, sent.source,
+                                workOf(sent.task));
+  arrive(sent.task, {sent.start, sent.end, sent.source, sent.place, iteration_});
+}
+
+void DependencyFlush::arrive(const Task& task, const Arrival& arrival) {
+  arrivals_[index(task.stage, task.pass, task.microBatch)] = arrival;
+  const bool forward = task.pass == model::Pass::forward;
+  if (forward ? lastOfPipe(task.stage) : firstOfPipe(task.stage)) return;
+  start(placeOf(forward ? task.stage + 1 : task.stage - 1));
+}
+
+}  // namespace pipescope::clock

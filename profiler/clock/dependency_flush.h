@@ -1,0 +1,73 @@
+#pragma once
+#include <optional>
+
+#include "profiler/clock/flush.h"
+#include "profiler/clock/transfers_under_way.h"
+
+namespace pipescope::clock {
+
+/// A flush in which a task starts when its place is free and its inputs have arrived. If concurrent transfers
+/// share links, events are processed in the order of time. Otherwise any order gives the same times.
+class DependencyFlush : public Flush {
+ public:
+  DependencyFlush(const Call& call, const Host& host, PlaceClocks& clocks, Contention* contention);
+
+ private:
+  struct Arrival {
+    Ticks sent, arrived;  ///< when the producer ended, and when its bytes have arrived
+    model::PlacementId source;
+    int place = -1;
+    int iteration = -1;  ///< it belongs to; in another one the arrival is not known yet
+  };
+  struct Event {
+    Ticks time;
+    int id = 0;  ///< a place, or the index of a transfer
+    /// `changes` of the transfer when this event was made; the event is void if it differs
+    std::uint32_t changes = 0;
+    bool task = false;  ///< true: a block of a place ends; false: a transfer ends
+  };
+  static bool later(const Event& a, const Event& b);
+
+  bool runTasks() override;
+  void begin();
+  void push(Event event);
+  void runOrdered();
+  void runUnordered();
+  /// Starts the next block of the place if the arrivals of all its inputs are known.
+  void start(int place);
+  /// Sets `needed` to the input that the task waits for, or to null. Returns false if that input is not known
+  /// yet. A trace that begins or ends within an iteration lacks some inputs; nothing waits for those.
+  bool input(const Task& task, const Arrival*& needed) const;
+  /// The arrival as the place receives it. A measured place receives one message after another, in the order
+  /// of its tasks, so a late message blocks those behind it that are ready.
+  Arrival received(const Arrival& arrival, const Task& task, Ticks& lastReceived);
+  Ticks messageTicks(const Task& task, Ticks begin, Ticks ticks);
+  void waitFor(const Arrival& arrival, int place, const Task& task);
+  void blockEnds(int place);
+  void send(int place, const Task& task);
+  void transferEnds(int index);
+  void arrive(const Task& task, const Arrival& arrival);
+
+  /// Index of what the task sends, as its neighbour sees it.
+  std::size_t index(int stage, model::Pass pass, int microBatch) const;
+  static std::size_t directionOf(model::Pass pass) { return pass == model::Pass::forward ? 0 : 1; }
+  int flowOf(int stage, model::Pass pass) const {
+    return flowOf_[static_cast<std::size_t>(stage) * 2 + directionOf(pass)];
+  }
+  bool firstOfPipe(int stage) const { return stage % stagesOfPipe_ == 0; }
+  bool lastOfPipe(int stage) const { return (stage + 1) % stagesOfPipe_ == 0; }
+
+  Contention* contention_;
+  std::optional<TransfersUnderWay> sharing_;  ///< none: no flows share links
+  int stagesOfPipe_ = 1;
+  std::int64_t blocks_ = 0;               ///< so far
+  std::vector<int> flowOf_;               ///< by stage and direction: index of its flow, or −1
+  std::vector<std::size_t> next_, end_;   ///< by place: tasks of its current block; none runs if equal
+  std::vector<Ticks> received_;           ///< by place: when it received its last message
+  std::vector<Arrival> arrivals_, left_;  ///< left_ by micro-batch: end of its last task, for one at a time
+  const Order* madeBy_ = nullptr;
+  std::vector<char> made_;     ///< which arrivals the order madeBy_ makes
+  std::vector<Event> events_;  ///< a heap if transfers share links
+};
+
+}  // namespace pipescope::clock

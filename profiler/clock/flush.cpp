@@ -1,0 +1,164 @@
+#include "profiler/clock/flush.h"
+
+#include <algorithm>
+
+#include "profiler/clock/barrier_flush.h"
+#include "profiler/clock/dependency_flush.h"
+
+namespace pipescope::clock {
+
+std::unique_ptr<Flush> Flush::make(const Call& call, const Host& host, PlaceClocks& clocks,
+                                   Contention* contention) {
+  if (call.orders.front().progression == model::ScheduleKind::barrier)
+    return std::make_unique<BarrierFlush>(call, host, clocks);
+  return std::make_unique<DependencyFlush>(call, host, clocks, contention);
+}
+
+Flush::Flush(const Call& call, const Host& host, PlaceClocks& clocks)
+    : call_(call),
+      host_(host),
+      clocks_(clocks),
+      waited_(static_cast<std::size_t>(clocks.places())),
+      backwardEnds_(call.placeOfStage.size()),
+      loaded_(waited_.size()),
+      loading_(waited_.size()),
+      storing_(waited_.size()),
+      room_(waited_.size(), Ticks(-1)),
+      lastStore_(waited_.size()) {}
+
+bool Flush::run(int iteration) {
+  iteration_ = iteration;
+  order_ = &call_.orderOf(iteration);
+  const bool done = runTasks();
+  if (Sink* sink = clocks_.sink()) sink->flushEnds(clocks_.replica());
+  finishStores();
+  return done;
+}
+
+Ticks Flush::backwardEnd(int stage, int after) const {
+  const std::vector<Ticks>& ends = backwardEnds_[static_cast<std::size_t>(stage)];
+  if (ends.empty()) return Ticks(0);
+  return ends[std::min(static_cast<std::size_t>(after + 1), ends.size() - 1)];
+}
+
+void Flush::placeTasks(int place, std::size_t first, std::size_t end) {
+  const std::vector<Task>& all = tasks(place);
+  PlaceClock& clock = clocks_.clock(place);
+  clock.ready = clock.free;  // needed if a task takes no time
+  clock.readyBy = clock.last;
+  for (std::size_t i = first; i < end; ++i)
+    if (all[i].pass == model::Pass::forward) placeHostIn(place, all[i]);
+  for (std::size_t i = first; i < end; ++i) placeCompute(place, all[i]);
+  for (std::size_t i = first; i < end; ++i)
+    if (all[i].pass == model::Pass::forward) placeHostOut(place, all[i]);
+}
+
+Ticks Flush::prepared(const Task& task) const {
+  return host_.prepared(static_cast<std::int64_t>(iteration_) * call_.microBatches + task.microBatch + 1);
+}
+
+void Flush::placeHostIn(int place, const Task& task) {
+  const Pieces& loads = workFor(task).hostIn;
+  if (loads.empty()) return;
+  if (host_.overlapsCopies) return loadBeside(place, task, loads);
+  if (host_.ticksPerMicroBatch() > 0)
+    clocks_.wait(place, prepared(task), model::WaitCause::host, {}, -1, workOf(task));
+  for (const Piece& piece : loads) clocks_.work(place, piece, workOf(task));
+}
+
+void Flush::loadBeside(int place, const Task& task, const Pieces& loads) {
+  const auto p = static_cast<std::size_t>(place);
+  // There is room for one micro-batch besides the one in computation.
+  const Ticks room = room_[p].count < 0 ? clocks_.clock(place).free : room_[p];
+  Ticks start = std::max(loading_[p], room);
+  if (host_.ticksPerMicroBatch() > 0) start = std::max(start, prepared(task));
+  model::PlacementId last;
+  for (const Piece& load : loads) {
+    last = clocks_.workBeside(place, load, start, workOf(task));
+    start += load.ticks;
+  }
+  loading_[p] = start;
+  clocks_.wait(place, start, model::WaitCause::host, last, place, workOf(task));
+  room_[p] = clocks_.clock(place).free;
+}
+
+void Flush::placeHostOut(int place, const Task& task) {
+  const std::int64_t index = static_cast<std::int64_t>(iteration_) * call_.microBatches + task.microBatch;
+  const std::int64_t count = static_cast<std::int64_t>(call_.iterations) * call_.microBatches;
+  if (!call_.output.returns(index, count)) return;
+  const Pieces& stores = workFor(task).hostOut;
+  if (host_.overlapsCopies) return storeBeside(place, task, stores);
+  for (const Piece& piece : stores) clocks_.work(place, piece, workOf(task));
+}
+
+void Flush::storeBeside(int place, const Task& task, const Pieces& stores) {
+  const auto p = static_cast<std::size_t>(place);
+  Ticks start = std::max(storing_[p], clocks_.clock(place).free);
+  for (const Piece& store : stores) {
+    lastStore_[p] = clocks_.workBeside(place, store, start, workOf(task));
+    start += store.ticks;
+  }
+  storing_[p] = start;
+}
+
+void Flush::finishStores() {
+  if (!host_.overlapsCopies) return;
+  for (int place = 0; place < clocks_.places(); ++place) {
+    const auto p = static_cast<std::size_t>(place);
+    clocks_.wait(place, storing_[p], model::WaitCause::host, lastStore_[p], place, {.iteration = iteration_});
+  }
+}
+
+void Flush::placeLoads(int place, const Task& task) {
+  const Pieces& pieces = workFor(task).of(task.pass);
+  std::size_t& loaded = loaded_[static_cast<std::size_t>(place)];
+  for (loaded = 0; loaded < pieces.size() && pieces[loaded].pass == model::Pass::remote; ++loaded)
+    clocks_.work(place, pieces[loaded], workOf(task));
+}
+
+Ticks Flush::recordedStart(const Task& task) const {
+  const std::size_t index = call_.indexOf(iteration_, task.microBatch),
+                    stages = static_cast<std::size_t>(call_.stageCount());
+  return clocks_.learning()->starts.tasks[static_cast<std::size_t>(
+      clocks_.replica())][(index * stages + static_cast<std::size_t>(task.stage)) * kTaskPasses +
+                          taskPassIndex(task.pass)];
+}
+
+Ticks Flush::lagOf(int place, const Task& task) {
+  const std::size_t pass = taskPassIndex(task.pass);
+  if (clocks_.learning() == nullptr) return workFor(task).lag[pass];
+  StageCosts& stage = clocks_.learning()
+                          ->call.replicas[static_cast<std::size_t>(clocks_.replica())]
+                          .stages[static_cast<std::size_t>(task.stage)];
+  const std::size_t index = call_.indexOf(iteration_, task.microBatch);
+  Ticks& lag = stage.works[static_cast<std::size_t>(stage.workOf[index])].lag[pass];
+  const Ticks start = recordedStart(task);
+  if (start.count != INT64_MIN) lag = start - clocks_.clock(place).free;
+  return lag;
+}
+
+void Flush::placeCompute(int place, const Task& task) {
+  const WorkOf of = workOf(task);
+  clocks_.lag(place, lagOf(place, task),
+              waited_[static_cast<std::size_t>(place)] ? model::WaitCause::exchange : model::WaitCause::host,
+              of);
+  Sink* const sink = clocks_.sink();
+  const PlaceClock& clock = clocks_.clock(place);
+  if (sink != nullptr) sink->taskStarts(clocks_.replica(), place, task, clock.free);
+  const Pieces& pieces = workFor(task).of(task.pass);
+  std::vector<Ticks>* ends = nullptr;
+  if (task.pass == model::Pass::backward &&
+      !clocks_.costs().stages[static_cast<std::size_t>(task.stage)].overlapped.empty()) {
+    ends = &backwardEnds_[static_cast<std::size_t>(task.stage)];
+    ends->assign(loaded_[static_cast<std::size_t>(place)] + 1, clock.free);
+  }
+  for (std::size_t i = std::exchange(loaded_[static_cast<std::size_t>(place)], 0); i < pieces.size(); ++i) {
+    if (sink != nullptr && model::isComputePass(pieces[i].pass))
+      sink->computeStarts(clocks_.replica(), place, task.stage, pieces[i].pass, clock.free);
+    clocks_.work(place, pieces[i], of);
+    if (ends != nullptr) ends->push_back(clock.free);
+  }
+  if (sink != nullptr) sink->taskEnds(clocks_.replica(), place, task, clock.free);
+}
+
+}  // namespace pipescope::clock

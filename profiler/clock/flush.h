@@ -1,0 +1,72 @@
+#pragma once
+// One flush of a pipeline: all micro-batches of an iteration pass through the tasks of an order, either with
+// barriers or by dependencies.
+#include <memory>
+
+#include "profiler/clock/contention.h"
+#include "profiler/clock/place_clocks.h"
+
+namespace pipescope::clock {
+
+/// What both kinds of flush share: how a task becomes work of its place.
+class Flush {
+ public:
+  /// `contention` may be null: then flows take the times that they state.
+  static std::unique_ptr<Flush> make(const Call& call, const Host& host, PlaceClocks& clocks,
+                                     Contention* contention);
+  virtual ~Flush() = default;
+
+  /// Returns false if the order waits for itself.
+  bool run(int iteration);
+  /// When piece `after` of the last backward pass of the stage ended; −1: when the pass began. After a flush
+  /// it is that of the last micro-batch.
+  Ticks backwardEnd(int stage, int after) const;
+
+ protected:
+  Flush(const Call& call, const Host& host, PlaceClocks& clocks);
+  virtual bool runTasks() = 0;
+
+  const std::vector<Task>& tasks(int place) const { return order_->places[static_cast<std::size_t>(place)]; }
+  int placeOf(int stage) const { return call_.placeOfStage[static_cast<std::size_t>(stage)]; }
+  const StageWork& workFor(const Task& task) const {
+    return call_.work(clocks_.costs(), task.stage, iteration_, task.microBatch);
+  }
+  WorkOf workOf(const Task& task) const { return {task.stage, task.microBatch, iteration_, task.slot}; }
+
+  /// Places the tasks first … end−1 of a place from its free time on: host loads, compute, host stores.
+  void placeTasks(int place, std::size_t first, std::size_t end);
+  /// Places the loads from streaming memory with which a task begins. They need nothing from other places.
+  /// placeTasks then leaves them out.
+  void placeLoads(int place, const Task& task);
+  /// When the task started in the recording; the least value if it did not. Only while lags are learned.
+  Ticks recordedStart(const Task& task) const;
+
+  const Call& call_;
+  const Host& host_;
+  PlaceClocks& clocks_;
+  const Order* order_ = nullptr;
+  int iteration_ = 0;
+  std::vector<char> waited_;  ///< by place: its current block waited for another place
+
+ private:
+  void placeHostIn(int place, const Task& task);
+  void placeHostOut(int place, const Task& task);
+  void placeCompute(int place, const Task& task);
+  /// Host loads and stores on lanes of their own, beside the compute (I/O tiles).
+  void loadBeside(int place, const Task& task, const Pieces& loads);
+  void storeBeside(int place, const Task& task, const Pieces& stores);
+  /// Makes places wait for host stores that still run beside the compute.
+  void finishStores();
+  /// The lag of the task, which is learned first if lags are learned.
+  Ticks lagOf(int place, const Task& task);
+  Ticks prepared(const Task& task) const;
+
+  std::vector<std::vector<Ticks>>
+      backwardEnds_;                 ///< by stage: start of the last backward pass, ends of pieces
+  std::vector<std::size_t> loaded_;  ///< by place: pieces of its next task that placeLoads has placed
+  /// By place: until when its host loads and stores run, and since when there is room for the next load.
+  std::vector<Ticks> loading_, storing_, room_;
+  std::vector<model::PlacementId> lastStore_;
+};
+
+}  // namespace pipescope::clock

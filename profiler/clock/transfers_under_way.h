@@ -1,0 +1,50 @@
+#pragma once
+#include <vector>
+
+#include "profiler/clock/contention.h"
+#include "profiler/clock/order.h"
+#include "profiler/model/run_rows.h"
+
+namespace pipescope::clock {
+
+/// A transfer under way that shares links with others.
+struct TransferUnderWay {
+  int flow = -1;
+  Task task;               ///< whose results it carries
+  base::Ticks start, end;  ///< the end is the expected one
+  base::Ticks ticks;       ///< the whole length if the set of transfers stays as it is
+  model::PlacementId source;
+  int place = -1;             ///< of the sender
+  std::uint32_t changes = 0;  ///< counts changes of the end, and the end itself
+};
+
+/// The transfers under way in one replica, by groups that share links. When the set of a group changes, the
+/// rest of each transfer continues at its new pace, rounded up to a tick.
+class TransfersUnderWay {
+ public:
+  explicit TransfersUnderWay(Contention& contention)
+      : contention_(contention), active_(static_cast<std::size_t>(contention.groups())) {}
+
+  const TransferUnderWay& operator[](int index) const { return all_[static_cast<std::size_t>(index)]; }
+  void begin(TransferUnderWay transfer);
+  /// Takes a transfer out that has ended, and returns it.
+  TransferUnderWay end(int index);
+  bool changed() const { return !changed_.empty(); }
+  /// Computes the ends of the transfers anew in all groups whose members have changed, and calls
+  /// ends(index) for each transfer whose end is another now.
+  template <class Ends>
+  void retime(base::Ticks now, Ends&& ends) {
+    for (const int index : retimed(now)) ends(index);
+  }
+
+ private:
+  std::vector<int> retimed(base::Ticks now);
+
+  Contention& contention_;
+  std::vector<TransferUnderWay> all_;
+  std::vector<int> unused_;               ///< free indices of all_
+  std::vector<std::vector<int>> active_;  ///< by group: indices into all_, by ascending flow
+  std::vector<int> changed_;              ///< groups whose members have changed
+};
+
+}  // namespace pipescope::clock
