@@ -96,7 +96,7 @@ FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
     split.layers.emplace_back();
     for (std::size_t i = stage.first; i < stage.first + stage.count; ++i)
       split.layers.back().push_back(planned.layers.layers[i].id);
-    split.devices.push_back(stage.device);
+    split.devices.push_back(stage.place);
     if (stage.first > 0) split.starts.push_back(split.layers.back().front());
   }
   if (planned.request.microBatches > 0) split.schedule = planned.request.schedule;
@@ -106,7 +106,7 @@ FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
 FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
   const plan::SplitPlan& best = planned.best.plan.best;
   FrameworkSplit split{best.blocks, best.cuts, {}, best.tried.schedule};
-  for (const plan::TriedStage& stage : best.tried.stages) split.devices.push_back(stage.device);
+  for (const plan::TriedStage& stage : best.tried.stages) split.devices.push_back(stage.place);
   for (std::size_t s = 1; s < best.blocks.size(); ++s) split.starts[s - 1] = best.blocks[s].front();
   return split;
 }

@@ -197,7 +197,7 @@ sections::SectionTable planTable(const char* key, const char* title, const Tried
     const auto seconds = [&](std::int64_t ticks) {
       return Cell(static_cast<double>(ticks) / tried.ticksPerSecond);
     };
-    table.rows.push_back({static_cast<std::int64_t>(s), static_cast<std::int64_t>(stage.device),
+    table.rows.push_back({static_cast<std::int64_t>(s), static_cast<std::int64_t>(stage.place),
                           blocksText(stage), stage.operators, seconds(stage.forward),
                           seconds(stage.recompute), seconds(stage.backward), seconds(stage.host),
                           seconds(stage.exchange), seconds(stage.occupied), stage.parameters});
@@ -291,7 +291,7 @@ Json stagesJson(const TriedPlan& tried) {
     json["layers"] = stage.blocks;
     json["first_operator"] = stage.first;
     json["last_operator"] = stage.last;
-    json["device"] = stage.device;
+    json["device"] = stage.place;
     json["forward_ms"] = ms(stage.forward);
     json["recompute_ms"] = ms(stage.recompute);
     json["backward_ms"] = ms(stage.backward);

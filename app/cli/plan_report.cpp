@@ -53,7 +53,7 @@ sections::SectionTable stageTable(const ProfilePlan& planned) {
   for (std::size_t s = 0; s < planned.best.stages.size(); ++s) {
     const plan::StageCost& stage = planned.best.stages[s];
     std::vector<Cell> row{static_cast<std::int64_t>(s)};
-    if (shared) row.emplace_back(static_cast<std::int64_t>(stage.device));
+    if (shared) row.emplace_back(static_cast<std::int64_t>(stage.place));
     row.insert(row.end(), {layerNames(planned, stage), static_cast<std::int64_t>(stage.count),
                            milliseconds(stage.forward) / 1e3, milliseconds(stage.backward) / 1e3});
     if (copies) row.emplace_back(milliseconds(stage.exchange) / 1e3);
@@ -137,7 +137,7 @@ nlohmann::ordered_json stageJson(const ProfilePlan& planned, const plan::StageCo
   json["layers"] = nlohmann::ordered_json::array();
   for (std::size_t i = stage.first; i < stage.first + stage.count; ++i)
     json["layers"].push_back(planned.layers.layers[i].id);
-  json["device"] = stage.device;
+  json["device"] = stage.place;
   json["forward_ms"] = planNumber(milliseconds(stage.forward));
   json["backward_ms"] = planNumber(milliseconds(stage.backward));
   json["exchange_ms"] = planNumber(milliseconds(stage.exchange));

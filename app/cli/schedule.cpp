@@ -19,7 +19,7 @@ struct ScheduleOptions {
 /// Returns a cost for each stage. The text gives one cost for all stages, one for each device or one for each
 /// stage.
 base::Result<std::vector<double>> costs(const std::string& text, const char* flag,
-                                        const std::vector<int>& deviceOfStage, int devices) {
+                                        const std::vector<int>& placeOfStage, int devices) {
   std::vector<double> values;
   std::size_t at = 0;
   while (at <= text.size()) {
@@ -34,14 +34,14 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
     values.push_back(value);
     at = comma + 1;
   }
-  const std::size_t stages = deviceOfStage.size(), given = values.size();
+  const std::size_t stages = placeOfStage.size(), given = values.size();
   if (given == stages) return values;
   if (given != 1 && given != static_cast<std::size_t>(devices)) {
     return base::badInput(fmt::format("{} has {} costs for {} stages: give one for each, or one for all.",
                                       flag, given, devices));
   }
   std::vector<double> all;
-  for (const int device : deviceOfStage)
+  for (const int device : placeOfStage)
     all.push_back(values[given == 1 ? 0 : static_cast<std::size_t>(device)]);
   return all;
 }

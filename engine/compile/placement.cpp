@@ -78,8 +78,8 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
       } else if (tensor.role == graph::TensorRole::parameter) {
         const auto [user, first] = userOfParameter.emplace(input, &node);
         const int other = stageOf.at(user->second->block);
-        if (!first && stages[static_cast<std::size_t>(other)].device !=
-                          stages[static_cast<std::size_t>(stage)].device) {
+        if (!first &&
+            stages[static_cast<std::size_t>(other)].place != stages[static_cast<std::size_t>(stage)].place) {
           return base::badInput(
               fmt::format("Parameter {} is used by {} in stage {} and by {} in stage {}: its users must sit "
                           "on one device.",
@@ -124,7 +124,7 @@ base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
     for (const std::string& block : blocks) stages.push_back({{block}, -1});
   }
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (stages[s].device < 0) stages[s].device = static_cast<int>(s);
+    if (stages[s].place < 0) stages[s].place = static_cast<int>(s);
   }
   PIPESCOPE_TRY(checkBlocks(blocks, stages));
   PIPESCOPE_TRY(checkDataFlow(graph, stages));

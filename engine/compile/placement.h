@@ -11,16 +11,16 @@ namespace pipescope::compile {
 
 struct StageSpec {
   std::vector<std::string> blocks;  ///< in a request also patterns (block_pattern.h)
-  int device = 0;
+  int place = 0;
 };
 
 /// The blocks of a graph in the order in which forward nodes first name them.
 std::vector<std::string> blocksOf(const graph::Graph& graph);
 
-/// Resolves the patterns of a request and checks it. Without a request, each block is a stage on the device
-/// of its position. A `device` of −1 means the position of the stage. Refused, with the names of the block
+/// Resolves the patterns of a request and checks it. Without a request, each block is a stage at the place
+/// of its position. A `place` of −1 means the position of the stage. Refused, with the names of the block
 /// and of both stages: a block in two stages, an unknown block, a block without a stage, an empty stage, data
-/// that flows back to an earlier stage, and a parameter that stages on different devices use.
+/// that flows back to an earlier stage, and a parameter that stages at different places use.
 base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
                                                  const std::vector<StageSpec>& asked);
 

@@ -10,19 +10,6 @@ std::string toString(TensorUse use) {
   return names[static_cast<std::size_t>(use)];
 }
 
-std::vector<int> Replication::group(int device, std::int64_t count) const {
-  const int size = count > 0 ? static_cast<int>(count) : replicas;
-  const int own = device / devicesPerReplica, first = own / size * size;
-  std::vector<int> devices;
-  const int place = device % devicesPerReplica;
-  for (int replica = first; replica < first + size; ++replica) {
-    devices.push_back(replica * devicesPerReplica + place);
-    if (mirrored && count == 0) devices.push_back((replica + 1) * devicesPerReplica - 1 - place);
-  }
-  std::sort(devices.begin(), devices.end());
-  return devices;
-}
-
 namespace {
 
 /// What the collectives over all replicas send round their rings. An all-reduce goes round twice: it is a
@@ -33,7 +20,8 @@ std::int64_t ringBytesOf(const StagePlan& stage) {
     for (const PlanOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         const auto* collective = std::get_if<ops::Collective>(&work.item);
-        if (collective == nullptr || collective->group != 0) continue;
+        if (collective == nullptr || collective->group != 0 || collective->axis != model::MeshAxis::data)
+          continue;
         const std::int64_t rounds = collective->kind == ops::Collective::Kind::allReduce ? 2 : 1;
         bytes += rounds * work.repeat * collective->elements * graph::sizeOf(collective->type);
       }
@@ -45,14 +33,14 @@ std::int64_t ringBytesOf(const StagePlan& stage) {
 }  // namespace
 
 void noteRingBytes(ExecutablePlan& plan) {
-  Replication& replication = plan.replication;
-  if (!replication.atOnce || replication.devicesPerReplica == 1) return;
-  std::vector<std::int64_t> bytes(static_cast<std::size_t>(replication.devicesPerReplica), 0);
+  Mesh& mesh = plan.mesh;
+  if (!mesh.atOnce || mesh.places == 1) return;
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(mesh.places), 0);
   for (const StagePlan& stage : plan.stages)
-    bytes[static_cast<std::size_t>(stage.device)] += ringBytesOf(stage);
+    bytes[static_cast<std::size_t>(stage.place)] += ringBytesOf(stage);
   const bool equal = std::ranges::adjacent_find(bytes, std::ranges::not_equal_to()) == bytes.end();
-  replication.ringBytes = equal ? std::vector<std::int64_t>() : bytes;
-  for (StagePlan& stage : plan.stages) stage.replication = replication;
+  mesh.ringBytes = equal ? std::vector<std::int64_t>() : bytes;
+  for (StagePlan& stage : plan.stages) stage.mesh = mesh;
 }
 
 }  // namespace pipescope::compile

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/mesh.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/ops/core/work.h"
 #include "profiler/base/ids.h"
@@ -31,32 +32,13 @@ constexpr bool isAlwaysLive(TensorUse use) {
   return use <= TensorUse::stash;
 }
 
-/// Copies of a plan's devices that train together. Device d of replica r has the number r · devicesPerReplica
-/// + d.
-struct Replication {
-  int replicas = 1;
-  int devicesPerReplica = 1;
-  /// True if the devices of a replica reduce their gradients at the same time, so that they share links.
-  /// Otherwise they reduce one after another.
-  bool atOnce = false;
-  /// True if the devices of a replica hold the model twice, the second time in reverse order (DualPipe).
-  /// Device d then also sums gradients with device devicesPerReplica − 1 − d.
-  bool mirrored = false;
-  /// By place in a replica: the bytes that go through the rings of its collectives over all replicas. Empty:
-  /// the same in all places.
-  std::vector<std::int64_t> ringBytes = {};
-  /// The devices that stand in the place of `device` in `replicas` neighbouring replicas. With 0: in all
-  /// replicas, mirrored places included.
-  std::vector<int> group(int device, std::int64_t replicas) const;
-};
-
 struct PlanTensor {
   std::string name;  ///< name path, "layer1/conv/weight"
   graph::TensorType type;
   TensorUse use = TensorUse::activation;
   std::int64_t copies = 1;  ///< ring entries of a stash; 1 otherwise
   bool remote = false;      ///< lies in streaming memory for the whole program
-  bool shared = false;      ///< an earlier stage on the device has the same tensor and its memory
+  bool shared = false;      ///< an earlier stage at the place has the same tensor and its memory
 };
 
 struct PlanOperator {
@@ -99,7 +81,7 @@ struct BoundaryTensor {
 
 struct StagePlan {
   int index = 0;
-  int device = 0;  ///< index in the target
+  int place = 0;
   std::vector<std::string> blocks;
   base::IdVector<PlanTensorId, PlanTensor> tensors;
   /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
@@ -109,7 +91,7 @@ struct StagePlan {
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;
-  Replication replication;
+  Mesh mesh;
 };
 
 struct ExecutablePlan {
@@ -117,13 +99,13 @@ struct ExecutablePlan {
   model::ExecutableKind kind = model::ExecutableKind::training;
   std::vector<StagePlan> stages;
   std::vector<BoundaryTensor> boundaries;
-  Replication replication;
+  Mesh mesh;
   bool ordersForMemory = false;  ///< see devices::System::ordersForMemory
   bool sharesCode = false;       ///< see devices::System::sharesCode
   bool runsSideBySide = false;   ///< see devices::System::runsSideBySide
 };
 
-/// Sets Replication::ringBytes of the plan and its stages, if places reduce at the same time and differ.
+/// Sets Mesh::ringBytes of the plan and its stages, if places reduce at the same time and differ.
 void noteRingBytes(ExecutablePlan& plan);
 
 }  // namespace pipescope::compile

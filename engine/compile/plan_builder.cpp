@@ -66,7 +66,7 @@ base::Result<ExecutablePlan> buildPipes(const graph::Graph& graph, const std::ve
     const int first = static_cast<int>(pipe * count);
     for (StagePlan& stage : one.stages) {
       stage.index += first;
-      stage.device = options.deviceOfStage[static_cast<std::size_t>(stage.index)];
+      stage.place = options.placeOfStage[static_cast<std::size_t>(stage.index)];
     }
     for (BoundaryTensor& boundary : one.boundaries) {
       boundary.fromStage += first;
@@ -103,18 +103,18 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
   ExecutablePlan plan;
   plan.name = options.name;
   plan.kind = options.kind;
-  plan.replication = options.replication;
+  plan.mesh = options.mesh;
   // By device: the weights of tied layers, and their accumulators, lie there once.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageBuilder builder(sums, stageOf, boundaries, options, registry, static_cast<int>(s));
     PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
-    stage.device = stages[s].device;
-    stage.replication = options.replication;
+    stage.place = stages[s].place;
+    stage.mesh = options.mesh;
     stage.blocks = stages[s].blocks;
     for (PlanTensor& tensor : stage.tensors) {
       if (tensor.use == TensorUse::weight || tensor.use == TensorUse::accumulator)
-        tensor.shared = !shared.insert({stage.device, tensor.name}).second;
+        tensor.shared = !shared.insert({stage.place, tensor.name}).second;
     }
     plan.stages.push_back(std::move(stage));
   }

@@ -54,12 +54,12 @@ struct PlanOptions {
   /// 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;
   /// Ways through the devices (schedules::Order::pipes). With several, each stage exists once for each pipe,
-  /// pipe after pipe, on `deviceOfStage`; the stash and weight entries above count them all.
+  /// pipe after pipe, on `placeOfStage`; the stash and weight entries above count them all.
   int pipes = 1;
-  std::vector<int> deviceOfStage;
+  std::vector<int> placeOfStage;
   OptimizerCost optimizer;                        ///< of training
   std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
-  Replication replication;
+  Mesh mesh;
   TensorLocations locations;
   /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay
   /// on the chip.

@@ -17,7 +17,7 @@ using Kind = ops::Collective::Kind;
 
 /// A share has ⌈n/R⌉ elements; the last one is padded.
 TensorType StageBuilder::shareOf(const TensorType& type) const {
-  const std::int64_t replicas = options_.replication.replicas;
+  const std::int64_t replicas = options_.mesh.replicas;
   return {type.element, {(type.elements() + replicas - 1) / replicas}};
 }
 
@@ -25,8 +25,7 @@ StageBuilder::Home StageBuilder::makeHome(const std::string& name, const TensorT
                                           const TensorLocation& location) {
   Home home;
   home.remote = location.offChip && type.elements() >= location.leastOffChip;
-  home.sharded =
-      location.sharded && options_.replication.replicas > 1 && type.elements() >= location.leastSharded;
+  home.sharded = location.sharded && options_.mesh.replicas > 1 && type.elements() >= location.leastSharded;
   home.type = home.sharded ? shareOf(type) : type;
   home.id = add(name, home.type, use);
   plan_.tensors.back().remote = home.remote;
@@ -134,13 +133,13 @@ bool StageBuilder::updatesShare(const Gradient& gradient) const {
   const TensorLocation& state = options_.locations.optimizerState;
   const std::int64_t elements = graph_.tensor(gradient.parameter).type.elements();
   const auto weight = weightHomes_.find(gradient.parameter);
-  return options_.replication.replicas > 1 &&
+  return options_.mesh.replicas > 1 &&
          ((state.sharded && elements >= state.leastSharded) || gradient.summed ||
           (weight != weightHomes_.end() && weight->second.sharded));
 }
 
 void StageBuilder::addAllReduce() {
-  if (options_.replication.replicas <= 1 && !options_.replication.mirrored) return;
+  if (options_.mesh.replicas <= 1 && !options_.mesh.mirrored) return;
   const std::vector<base::Bytes>& limits = options_.gradientBuckets;
   struct Bucket {
     Kind kind;

@@ -60,7 +60,7 @@ class Forecaster {
     shape.stages = static_cast<int>(stageCount());
     shape.microBatches = static_cast<int>(microBatches);
     shape.training = executable_.call.training;
-    shape.deviceOfStage = executable_.call.placeOfStage;
+    shape.placeOfStage = executable_.call.placeOfStage;
     base::Result<clock::Order> order = schedules::makeOrder(executable_.facts.schedule, shape);
     if (!order.ok()) return std::nullopt;
     EmulatedExecutable longer = executable_;

@@ -61,7 +61,7 @@ class ExecutableRecorder {
     trees_.clear();
     costs_.number = replicas.replica;
     part_.members = replicas.members;
-    part_.firstDevice = replicas.replica * plan_.replication.devicesPerReplica;
+    part_.firstDevice = plan_.mesh.chip(replicas.replica, 0);
     for (int p = 0; p < result_.call.placeCount(); ++p)
       costs_.devices.push_back(deviceId(part_.firstDevice + p));
     costs_.stages.resize(plan_.stages.size());
@@ -75,7 +75,7 @@ class ExecutableRecorder {
     addFlows(stageFlows(plan_, part_.firstDevice), flows.beside(replicas.replica));
     std::vector<devices::LoweredDevice> own;
     for (const devices::LoweredDevice& device : lowered)
-      own.push_back(onReplica(device, replicas.replica, plan_.replication, result_.facts));
+      own.push_back(onReplica(device, replicas.replica, plan_.mesh, result_.facts));
     for (const devices::LoweredDevice& device : own) recordDevice(device);
     for (std::size_t s = 0; s < costs_.stages.size(); ++s)
       for (clock::OverlappedPiece& one : costs_.stages[s].overlapped) one.after += recomputed_[s];
@@ -109,21 +109,21 @@ class ExecutableRecorder {
   void recordStages() {
     for (const compile::StagePlan& stage : plan_.stages) {
       std::vector<int>& places = result_.call.placeOfStage;
-      result_.chunkOfStage.push_back(static_cast<int>(std::ranges::count(places, stage.device)));
-      places.push_back(stage.device);
+      result_.chunkOfStage.push_back(static_cast<int>(std::ranges::count(places, stage.place)));
+      places.push_back(stage.place);
       result_.stashEntries.push_back(stage.stashEntries);
       result_.stashBytesPerEntry.push_back(stage.stashBytesPerEntry);
       std::string blocks;
       for (const std::string& block : stage.blocks) blocks += (blocks.empty() ? "" : " ") + block;
-      recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.device), blocks, stage.stashEntries,
+      recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.place), blocks, stage.stashEntries,
                                  stage.stashBytesPerEntry});
     }
   }
 
   void recordBoundaries() {
     for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
-      const int from = plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device;
-      const int to = plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
+      const int from = plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place;
+      const int to = plan_.stages[static_cast<std::size_t>(tensor.toStage)].place;
       Ticks ticks;
       if (from != to) ticks = system_.transferTicks({{from, to, tensor.type.bytes()}}).front();
       recorder_.add(model::Boundary{result_.id, tensor.fromStage, tensor.toStage, tensor.kind, tensor.name,
@@ -171,8 +171,8 @@ class ExecutableRecorder {
     ProgramTree& tree = treeOf(device.device);
     for (const devices::LoweredPass& pass : device.passes) recordPass(device.device, tree, pass);
     for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
-      const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device,
-                to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
+      const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place,
+                to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].place;
       if (from != to && (from == device.device || to == device.device))
         tree.addExternal("GlobalExchange", tensor.name);
     }

@@ -14,8 +14,8 @@ using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
 Signature signatureOf(const devices::System& system, const compile::ExecutablePlan& plan,
                       const ExecutableFacts& facts, const FlowsOfReplicas& all, int replica) {
   Signature signature;
-  for (int d = 0; d < plan.replication.devicesPerReplica; ++d) {
-    const DeviceScale scale = scaleOf(facts, replica * plan.replication.devicesPerReplica + d);
+  for (int d = 0; d < plan.mesh.chipsPerReplica(); ++d) {
+    const DeviceScale scale = scaleOf(facts, plan.mesh.chip(replica, 0) + d);
     signature.first.push_back(scale.compute);
     signature.first.push_back(scale.link);
   }
@@ -57,8 +57,8 @@ DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
 std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int firstDevice) {
   std::vector<StageFlow> flows;
   for (const compile::BoundaryTensor& tensor : plan.boundaries) {
-    const int from = firstDevice + plan.stages[static_cast<std::size_t>(tensor.fromStage)].device,
-              to = firstDevice + plan.stages[static_cast<std::size_t>(tensor.toStage)].device;
+    const int from = firstDevice + plan.stages[static_cast<std::size_t>(tensor.fromStage)].place,
+              to = firstDevice + plan.stages[static_cast<std::size_t>(tensor.toStage)].place;
     if (from == to) continue;
     const auto known = std::find_if(flows.begin(), flows.end(), [&](const StageFlow& flow) {
       return flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind;
@@ -73,12 +73,12 @@ std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int first
 }
 
 FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan)
-    : flows_(static_cast<std::size_t>(plan.replication.replicas)), links_(flows_.size()) {
-  for (int replica = 0; replica < plan.replication.replicas; ++replica) {
+    : flows_(static_cast<std::size_t>(plan.mesh.replicas)), links_(flows_.size()) {
+  for (int replica = 0; replica < plan.mesh.replicas; ++replica) {
     const auto r = static_cast<std::size_t>(replica);
-    for (const StageFlow& flow : stageFlows(plan, replica * plan.replication.devicesPerReplica)) {
+    for (const StageFlow& flow : stageFlows(plan, plan.mesh.chip(replica, 0))) {
       flows_[r].push_back(flow.flow);
-      if (plan.replication.replicas == 1) continue;
+      if (plan.mesh.replicas == 1) continue;
       for (const std::int64_t link : system.linksOf(flow.flow)) links_[r].insert(link);
     }
     for (const std::int64_t link : links_[r]) replicasOn_[link].push_back(replica);
@@ -99,10 +99,10 @@ std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) con
 
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
-  if (plan.replication.replicas == 1) return {{0, 1}};
+  if (plan.mesh.replicas == 1) return {{0, 1}};
   std::vector<ReplicaClass> classes;
   std::map<Signature, std::size_t> known;
-  for (int replica = 0; replica < plan.replication.replicas; ++replica) {
+  for (int replica = 0; replica < plan.mesh.replicas; ++replica) {
     if (!facts.recordAllReplicas) {
       const auto [found, added] =
           known.try_emplace(signatureOf(system, plan, facts, flows, replica), classes.size());
@@ -116,14 +116,14 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
   return classes;
 }
 
-devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica,
-                                 const compile::Replication& replication, const ExecutableFacts& facts) {
+devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica, const compile::Mesh& mesh,
+                                 const ExecutableFacts& facts) {
   devices::LoweredDevice own = first;
-  own.device = replica * replication.devicesPerReplica + first.device;
+  own.device = mesh.chip(replica, 0) + first.device;
   if (facts.scales.empty()) return own;
   const double compute = scaleOf(facts, own.device).compute;
   double link = scaleOf(facts, own.device).link;
-  for (const int device : replication.group(first.device, 0))
+  for (const int device : mesh.group(first.device, model::MeshAxis::data, 0))
     link = std::min(link, scaleOf(facts, device).link);
   for (devices::LoweredPass& pass : own.passes) {
     for (devices::LoweredSegment& segment : pass.segments) {

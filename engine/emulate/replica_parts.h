@@ -54,7 +54,7 @@ void slowDown(devices::LoweredSegment& segment, double slowdown);
 /// Copies what a device of the first replica does to the device at the same place in another replica, slowed
 /// down as facts.scales says. Host copies and streaming memory are not slowed down. A collective is as slow
 /// as the slowest link among the devices at this place.
-devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica,
-                                 const compile::Replication& replication, const ExecutableFacts& facts);
+devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica, const compile::Mesh& mesh,
+                                 const ExecutableFacts& facts);
 
 }  // namespace pipescope::emulate

@@ -77,10 +77,10 @@ base::Status CostModel::laySchedule() {
   if (request.microBatches == 0) {
     // A stream through 1F1B: stage s of N holds N − s micro-batches.
     for (int s = 0; s < request.stages; ++s) {
-      deviceOfStage_.push_back(s);
+      placeOfStage_.push_back(s);
       held_.push_back(request.stages - s);
     }
-    devices_ = deviceOfStage_.size();
+    devices_ = placeOfStage_.size();
     return {};
   }
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(request.schedule));
@@ -88,10 +88,10 @@ base::Status CostModel::laySchedule() {
   schedules::Shape shape;
   shape.stages = request.stages * pipes_;
   shape.microBatches = request.microBatches;
-  PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, request.chunks));
+  PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(*schedule, shape.stages, request.chunks));
   PIPESCOPE_ASSIGN(const schedules::Order order, schedules::makeOrder(request.schedule, shape));
-  deviceOfStage_ = shape.deviceOfStage;
-  devices_ = static_cast<std::size_t>(schedules::deviceCount(shape));
+  placeOfStage_ = shape.placeOfStage;
+  devices_ = static_cast<std::size_t>(schedules::placeCount(shape));
   splitsBackward_ = order.splitBackward;
   for (const std::int64_t entries : order.stashEntries) held_.push_back(std::max<std::int64_t>(1, entries));
   return {};
@@ -108,7 +108,7 @@ StageCost CostModel::stage(std::size_t index, std::size_t first, std::size_t end
   StageCost stage;
   stage.first = first;
   stage.count = end - first;
-  stage.device = deviceOfStage_[index];
+  stage.place = placeOfStage_[index];
   stage.forward = forward_[end] - forward_[first];
   stage.backward = backward_[end] - backward_[first];
   stage.activations = activations_[end] - activations_[first];
@@ -129,10 +129,10 @@ std::vector<StageCost> CostModel::stages(const Cuts& cuts) const {
 std::int64_t CostModel::missing(const std::vector<StageCost>& stages) const {
   if (problem_.request.memory <= 0) return 0;
   std::vector<std::int64_t> used(devices_, 0);
-  for (std::size_t s = 0; s < deviceOfStage_.size(); ++s) {
+  for (std::size_t s = 0; s < placeOfStage_.size(); ++s) {
     StageCost stage = stages[s % stages.size()];
     stage.held = held_[s];
-    used[static_cast<std::size_t>(deviceOfStage_[s])] += stage.memory();
+    used[static_cast<std::size_t>(placeOfStage_[s])] += stage.memory();
   }
   return std::max<std::int64_t>(0, *std::ranges::max_element(used) - problem_.request.memory);
 }
@@ -141,9 +141,9 @@ Value CostModel::bound(const Cuts& cuts) const {
   const std::vector<StageCost> all = stages(cuts);
   const std::int64_t each = problem_.request.microBatches / pipes_;
   std::vector<std::int64_t> busy(devices_, 0);
-  for (std::size_t s = 0; s < deviceOfStage_.size(); ++s) {
+  for (std::size_t s = 0; s < placeOfStage_.size(); ++s) {
     const StageCost& stage = all[s % all.size()];
-    busy[static_cast<std::size_t>(deviceOfStage_[s])] += each * (stage.forward + stage.backward);
+    busy[static_cast<std::size_t>(placeOfStage_[s])] += each * (stage.forward + stage.backward);
   }
   std::int64_t time = *std::ranges::max_element(busy);
   if (pipes_ > 1 || devices_ != all.size()) return {missing(all), time};

@@ -39,7 +39,7 @@ base::Result<CostProblem> costProblem(const LayerProfile& profile, const CostReq
 /// What the stages of one split cost.
 struct StageCost {
   std::size_t first = 0, count = 0;  ///< layers
-  int device = 0;
+  int place = 0;
   std::int64_t forward = 0, backward = 0;        ///< ns for a micro-batch
   std::int64_t exchange = 0;                     ///< ns: the copies at both ends, in both directions
   std::int64_t activations = 0, parameters = 0;  ///< bytes
@@ -80,7 +80,7 @@ class CostModel {
   const CostProblem& problem_;
   std::size_t devices_ = 0;
   // By stage, pipe by pipe if the schedule has several.
-  std::vector<int> deviceOfStage_;
+  std::vector<int> placeOfStage_;
   std::vector<std::int64_t> held_;
   int pipes_ = 1;
   bool splitsBackward_ = false;

@@ -40,10 +40,10 @@ class BusyTimes : public clock::Sink {
     if (replica != 0) return {};
     const base::Ticks end = start + piece.ticks;
     working_[static_cast<std::size_t>(place)].add(start, end);
-    // Loads and stores of remote buffers around the update belong to the update.
-    const bool aside = piece.pass == model::Pass::update || piece.pass == model::Pass::sync ||
-                       piece.pass == model::Pass::collective ||
-                       (piece.pass == model::Pass::remote && work.microBatch < 0);
+    // What stands around the update belongs to it: sums of gradients, loads and stores of remote buffers.
+    const bool aside =
+        piece.pass == model::Pass::update || piece.pass == model::Pass::sync ||
+        ((piece.pass == model::Pass::collective || piece.pass == model::Pass::remote) && work.microBatch < 0);
     if (work.stage >= 0 && !aside) ofStage_[static_cast<std::size_t>(work.stage)].add(start, end);
     return {};
   }
@@ -106,13 +106,13 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
       1, compiled.facts.iterations * std::max<std::int64_t>(1, compiled.facts.microBatches));
   const bool barriers = compiled.order.progression != model::ScheduleKind::dependency;
   std::map<int, std::int64_t> stagesOn;
-  for (const compile::StagePlan& stage : compiled.plan.stages) ++stagesOn[stage.device];
+  for (const compile::StagePlan& stage : compiled.plan.stages) ++stagesOn[stage.place];
   for (std::size_t s = 0; s < compiled.plan.stages.size(); ++s) {
-    const int device = compiled.plan.stages[s].device;
+    const int place = compiled.plan.stages[s].place;
     StageOccupancy& stage = call.stages.emplace_back();
     if (barriers)
       stage.exchange =
-          busy->exchangeAlone(static_cast<std::size_t>(device)) / (microBatches * stagesOn[device]);
+          busy->exchangeAlone(static_cast<std::size_t>(place)) / (microBatches * stagesOn[place]);
     stage.occupied = busy->ofStage(s) / microBatches + stage.exchange;
   }
   return call;

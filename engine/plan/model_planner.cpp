@@ -316,8 +316,8 @@ class ModelPlanner {
   SplitPlan splitPlan(const TriedPlan& tried) const {
     SplitPlan plan{tried, {}, blocksOf(tried.cuts), {}};
     for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(tried.cuts[s]));
-    const std::vector<int> devices = compile::devicesOfSplit(splits_->problem(), tried.cuts);
-    if (devices != splits_->places().device) plan.devices = devices;
+    const std::vector<int> devices = compile::placesOfSplit(splits_->problem(), tried.cuts);
+    if (devices != splits_->places().placeOfStage) plan.devices = devices;
     return plan;
   }
 

@@ -93,7 +93,7 @@ compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cut
   run.microBatches = static_cast<int>(run.training ? executable.microBatches : executable.deviceIterations);
   run.microBatchCosts = executable.microBatchCosts;
   const schedules::ScheduleDefinition* schedule = *schedules::findSchedule(run.schedule);
-  if (schedule->pipes == 1) run.deviceOfStage = compile::devicesOfSplit(problem, cuts);
+  if (schedule->pipes == 1) run.placeOfStage = compile::placesOfSplit(problem, cuts);
   // A unit is a million ticks. A byte that is sent takes one tick.
   constexpr auto kTicks = static_cast<double>(devices::kFixedTicksPerUnit);
   run.bandwidth = kTicks;

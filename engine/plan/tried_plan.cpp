@@ -86,7 +86,7 @@ TriedPlan tryOut(const compile::Compilation& compilation) {
     const compile::StagePlan& plan = executable.plan.stages[s];
     TriedStage stage;
     stage.blocks = plan.blocks;
-    stage.device = plan.device;
+    stage.place = plan.place;
     addTensors(plan, stage);
     tried.stages.push_back(std::move(stage));
   }

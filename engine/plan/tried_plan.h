@@ -13,7 +13,7 @@ struct TriedStage {
   std::vector<std::string> blocks;
   std::string first, last;     ///< its first and last forward operator
   std::int64_t operators = 0;  ///< of the forward pass
-  int device = 0;
+  int place = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
   std::int64_t host = 0;      ///< copies from and to the host
   std::int64_t exchange = 0;  ///< in which transfers keep its device from computing

@@ -10,8 +10,8 @@ namespace pipescope::schedules {
 std::vector<Chunk> chunksOf(const Shape& shape) {
   std::vector<Chunk> chunks;
   for (int s = 0; s < shape.stages; ++s) {
-    const int device = shape.deviceOfStage[static_cast<std::size_t>(s)];
-    if (chunks.empty() || chunks.back().device != device) chunks.push_back({device, {}});
+    const int place = shape.placeOfStage[static_cast<std::size_t>(s)];
+    if (chunks.empty() || chunks.back().place != device) chunks.push_back({device, {}});
     chunks.back().stages.push_back(s);
   }
   return chunks;
@@ -20,24 +20,24 @@ std::vector<Chunk> chunksOf(const Shape& shape) {
 base::Status requireOwnDevices(const std::vector<Chunk>& chunks, const std::string& schedule) {
   std::set<int> seen;
   for (const Chunk& chunk : chunks) {
-    if (seen.insert(chunk.device).second) continue;
+    if (seen.insert(chunk.place).second) continue;
     return base::badInput(
         fmt::format("The {} schedule cannot return to a device, but stage {} is on device {}, which holds an "
                     "earlier stage that is not its neighbour: give each run of neighbouring stages a device "
                     "of its own, or use "
                     "interleaved-1f1b or popart.",
-                    schedule, chunk.stages.front(), chunk.device));
+                    schedule, chunk.stages.front(), chunk.place));
   }
   return {};
 }
 
 TaskList::TaskList(const Shape& shape)
-    : shape_(shape), blockStart_(static_cast<std::size_t>(deviceCount(shape)), 0) {
+    : shape_(shape), blockStart_(static_cast<std::size_t>(placeCount(shape)), 0) {
   order_.places.resize(blockStart_.size());
 }
 
 void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
-  std::vector<Task>& tasks = order_.places[static_cast<std::size_t>(chunk.device)];
+  std::vector<Task>& tasks = order_.places[static_cast<std::size_t>(chunk.place)];
   if (pass == model::Pass::forward) {
     for (const int stage : chunk.stages)
       tasks.push_back({.stage = stage, .microBatch = microBatch, .pass = pass});
@@ -47,12 +47,12 @@ void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
   }
 }
 
-void TaskList::begin(int device) {
+void TaskList::begin(int place) {
   const auto d = static_cast<std::size_t>(device);
   blockStart_[d] = order_.places[d].size();
 }
 
-void TaskList::end(int device) {
+void TaskList::end(int place) {
   const auto d = static_cast<std::size_t>(device);
   std::vector<Task>& tasks = order_.places[d];
   for (std::size_t i = blockStart_[d] + 1; i < tasks.size(); ++i) tasks[i].joined = true;

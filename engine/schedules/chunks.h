@@ -9,7 +9,7 @@
 namespace pipescope::schedules {
 
 struct Chunk {
-  int device = 0;
+  int place = 0;
   std::vector<int> stages;  ///< ascending
 };
 
@@ -29,8 +29,8 @@ class TaskList {
   void backward(const Chunk& chunk, int microBatch) { add(chunk, model::Pass::backward, microBatch); }
   void weight(const Chunk& chunk, int microBatch) { add(chunk, model::Pass::weightGradient, microBatch); }
   /// Tasks that are added to the device between begin() and end() form one block.
-  void begin(int device);
-  void end(int device);
+  void begin(int place);
+  void end(int place);
 
   /// Returns the collected order. It also counts stash entries: the largest number of micro-batches that lie,
   /// at the same time, between the start of a stage's forward pass and the end of its last pass. Entries of

@@ -29,7 +29,7 @@ namespace {
 /// Collects the tasks of one device.
 class Dual {
  public:
-  Dual(TaskList& tasks, int device, int p, int m)
+  Dual(TaskList& tasks, int place, int p, int m)
       : tasks_(tasks),
         device_(device),
         p_(p),
@@ -107,7 +107,7 @@ class Dual {
   }
 
   TaskList& tasks_;
-  int device_, p_, m_, fromEnd_;
+  int place_, p_, m_, fromEnd_;
   std::array<Chunk, 2> chunks_;
   std::array<int, 2> forwards_{}, backwards_{};
   std::deque<std::pair<std::size_t, int>> putOff_;
@@ -117,8 +117,7 @@ base::Result<Order> makeDualPipe(const Shape& shape) {
   const int p = shape.stages / 2, m = shape.microBatches;
   bool doubled = shape.stages % 2 == 0;
   for (int s = 0; s < shape.stages; ++s)
-    doubled =
-        doubled && shape.deviceOfStage[static_cast<std::size_t>(s)] == std::min(s, shape.stages - 1 - s);
+    doubled = doubled && shape.placeOfStage[static_cast<std::size_t>(s)] == std::min(s, shape.stages - 1 - s);
   if (!doubled || p % 2 != 0) {
     return base::badInput(fmt::format(
         "The dualpipe schedule needs an even number of devices with one stage each, but there are {} "
@@ -133,7 +132,7 @@ base::Result<Order> makeDualPipe(const Shape& shape) {
                     p, least, m));
   }
   TaskList tasks(shape);
-  for (int device = 0; device < p; ++device) {
+  for (int place = 0; device < p; ++device) {
     Dual dual(tasks, device, p, m);
     shape.training ? dual.training() : dual.inference();
   }

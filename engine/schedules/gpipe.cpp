@@ -9,11 +9,11 @@ base::Result<Order> makeGpipe(const Shape& shape) {
   TaskList tasks(shape);
   // A device with several stages finishes one before it begins the next, because inputs arrive in that order.
   for (int s = 0; s < shape.stages; ++s) {
-    const Chunk stage{shape.deviceOfStage[static_cast<std::size_t>(s)], {s}};
+    const Chunk stage{shape.placeOfStage[static_cast<std::size_t>(s)], {s}};
     for (int k = 0; k < shape.microBatches; ++k) tasks.forward(stage, k);
   }
   for (int s = shape.stages - 1; shape.training && s >= 0; --s) {
-    const Chunk stage{shape.deviceOfStage[static_cast<std::size_t>(s)], {s}};
+    const Chunk stage{shape.placeOfStage[static_cast<std::size_t>(s)], {s}};
     for (int k = 0; k < shape.microBatches; ++k) tasks.backward(stage, k);
   }
   return tasks.take();

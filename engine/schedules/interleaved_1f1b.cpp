@@ -17,12 +17,12 @@ namespace {
 base::Result<int> devicesOf(const std::vector<Chunk>& chunks) {
   int p = 0;
   const int count = static_cast<int>(chunks.size());
-  const auto device = [&](int c) { return chunks[static_cast<std::size_t>(c)].device; };
+  const auto place = [&](int c) { return chunks[static_cast<std::size_t>(c)].place; };
   while (p < count && std::none_of(chunks.begin(), chunks.begin() + p,
-                                   [&](const Chunk& chunk) { return chunk.device == device(p); }))
+                                   [&](const Chunk& chunk) { return chunk.place == place(p); }))
     ++p;
   bool wrapped = count % p == 0;
-  for (int c = p; c < count; ++c) wrapped = wrapped && device(c) == device(c % p);
+  for (int c = p; c < count; ++c) wrapped = wrapped && place(c) == place(c % p);
   if (p >= 2 && wrapped && count >= 2 * p) return p;
   return base::badInput(fmt::format(
       "The interleaved-1f1b schedule needs at least 2 devices with the same number of chunks, at "

@@ -29,7 +29,7 @@ std::vector<NumberedStage> numberedStages(const Shape& shape) {
   }
   for (std::size_t i = 1; i < all.size(); ++i) {
     const auto device = [&](std::size_t j) {
-      return shape.deviceOfStage[static_cast<std::size_t>(all[j].stage)];
+      return shape.placeOfStage[static_cast<std::size_t>(all[j].stage)];
     };
     all[i].start = all[i - 1].start + (device(i) == device(i - 1) ? 0 : 1);
   }
@@ -38,7 +38,7 @@ std::vector<NumberedStage> numberedStages(const Shape& shape) {
 
 base::Status checkMicroBatches(const Shape& shape) {
   int forward = 1, device = 0;
-  for (const int next : shape.deviceOfStage) {
+  for (const int next : shape.placeOfStage) {
     forward += next != device ? 1 : 0;
     device = next;
   }
@@ -66,13 +66,13 @@ base::Result<Order> makePopart(const Shape& shape) {
   Order order;
   order.serialUpdate = true;
   order.slots = shape.microBatches + stages.back().start;
-  order.places.resize(static_cast<std::size_t>(deviceCount(shape)));
+  order.places.resize(static_cast<std::size_t>(placeCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(shape.stages), 0);
   for (int cycle = 0; cycle < order.slots; ++cycle) {
     for (const NumberedStage& s : stages) {
       const int microBatch = cycle - s.start;
       if (microBatch < 0 || microBatch >= shape.microBatches) continue;
-      const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(s.stage)]);
+      const auto device = static_cast<std::size_t>(shape.placeOfStage[static_cast<std::size_t>(s.stage)]);
       order.places[device].push_back(
           {.stage = s.stage, .microBatch = microBatch, .slot = cycle, .pass = s.pass});
     }

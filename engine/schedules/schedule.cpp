@@ -19,8 +19,8 @@ const ScheduleRegistry& scheduleRegistry() {
   return registry;
 }
 
-int deviceCount(const Shape& shape) {
-  return 1 + *std::max_element(shape.deviceOfStage.begin(), shape.deviceOfStage.end());
+int placeCount(const Shape& shape) {
+  return 1 + *std::max_element(shape.placeOfStage.begin(), shape.placeOfStage.end());
 }
 
 std::string scheduleNames() {
@@ -43,7 +43,7 @@ base::Result<const ScheduleDefinition*> findSchedule(std::string_view name) {
 base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape) {
   if (shape.stages < 1) return base::badInput("A schedule needs at least one stage.");
   if (shape.microBatches < 1) return base::badInput("A schedule needs at least one micro-batch.");
-  PIPESCOPE_CHECK(static_cast<int>(shape.deviceOfStage.size()) == shape.stages, "a device for each stage");
+  PIPESCOPE_CHECK(static_cast<int>(shape.placeOfStage.size()) == shape.stages, "a device for each stage");
   PIPESCOPE_ASSIGN(const ScheduleDefinition* definition, findSchedule(schedule));
   PIPESCOPE_ASSIGN(Order order, definition->make(shape));
   order.progression = definition->progression;
@@ -83,13 +83,13 @@ base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int st
         "use a multiple of {}, or place each stage with `device`.",
         schedule.name, each, stages, each));
   }
-  const int devices = stages / each;
-  std::vector<int> deviceOfStage;
+  const int places = stages / each;
+  std::vector<int> placeOfStage;
   for (int s = 0; s < stages; ++s) {
     const bool back = schedule.layout == Layout::vee && s >= devices;
-    deviceOfStage.push_back(back ? stages - 1 - s : s % devices);
+    placeOfStage.push_back(back ? stages - 1 - s : s % devices);
   }
-  return deviceOfStage;
+  return placeOfStage;
 }
 
 }  // namespace pipescope::schedules

@@ -15,7 +15,7 @@ struct Shape {
   int stages = 1;        ///< N, the number of forward stages, over all chunks and pipes
   int microBatches = 1;  ///< per flush: G in training, device iterations in inference
   bool training = true;
-  std::vector<int> deviceOfStage;  ///< as many as stages
+  std::vector<int> placeOfStage;  ///< as many as stages
 };
 
 using clock::Order;
@@ -74,7 +74,7 @@ base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int st
 base::Result<int> chunksPerDevice(const ScheduleDefinition& schedule, int chunks);
 
 /// Highest device index + 1.
-int deviceCount(const Shape& shape);
+int placeCount(const Shape& shape);
 
 }  // namespace pipescope::schedules
 

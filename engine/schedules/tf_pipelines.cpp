@@ -30,7 +30,7 @@ base::Status checkMultiple(const Shape& shape, const char* name, int multiple, c
 Order slotted(const Shape& shape, int period) {
   const int n = shape.stages, g = shape.microBatches;
   Order order;
-  order.places.resize(static_cast<std::size_t>(deviceCount(shape)));
+  order.places.resize(static_cast<std::size_t>(placeCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(n), 0);
   const int last = period * (g - 1);
   order.slots = last + (shape.training ? 2 * n : n);
@@ -41,7 +41,7 @@ Order slotted(const Shape& shape, int period) {
       if (since < 0 || since > last || since % period != 0) continue;
       const bool forward = numbered < n;
       const int stage = forward ? numbered : 2 * n - 1 - numbered;
-      const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(stage)]);
+      const auto device = static_cast<std::size_t>(shape.placeOfStage[static_cast<std::size_t>(stage)]);
       order.places[device].push_back({.stage = stage,
                                       .microBatch = since / period,
                                       .slot = slot,
@@ -64,7 +64,7 @@ base::Result<Order> makeGrouped(const Shape& shape) {
 
 base::Result<Order> makeInterleaved(const Shape& shape) {
   PIPESCOPE_TRY(checkMultiple(shape, "tf-interleaved", shape.stages, "the number of stages"));
-  const std::set<int> devices(shape.deviceOfStage.begin(), shape.deviceOfStage.end());
+  const std::set<int> devices(shape.placeOfStage.begin(), shape.placeOfStage.end());
   if (shape.training && static_cast<int>(devices.size()) < shape.stages) {
     return base::badInput(
         fmt::format("Training with the tf-interleaved schedule cannot have two stages on one device, but {} "

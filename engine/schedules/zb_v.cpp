@@ -64,9 +64,9 @@ base::Result<Order> makeZbV(const Shape& shape) {
   // This counts stages and not merged chunks, because the two stages at the tip of the V are neighbours on
   // one device and still separate pieces.
   const int p = shape.stages / 2;
-  bool vee = shape.stages >= 2 && shape.stages % 2 == 0 && deviceCount(shape) == p;
+  bool vee = shape.stages >= 2 && shape.stages % 2 == 0 && placeCount(shape) == p;
   for (int s = 0; vee && s < shape.stages; ++s)
-    vee = shape.deviceOfStage[static_cast<std::size_t>(s)] == std::min(s, shape.stages - 1 - s);
+    vee = shape.placeOfStage[static_cast<std::size_t>(s)] == std::min(s, shape.stages - 1 - s);
   if (!vee) {
     return base::badInput(
         fmt::format("The zb-v schedule needs an even number of stages laid out as a V (devices 0, 1, 1, 0 "

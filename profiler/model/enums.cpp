@@ -44,6 +44,9 @@ std::string toString(OutcomeKind kind) {
 std::string toString(ScheduleKind kind) {
   return nameOf(kind, {"dependency", "barrier", "one at a time"});
 }
+std::string toString(MeshAxis axis) {
+  return nameOf(axis, {"data", "pipe", "tensor", "context", "expert"});
+}
 std::string toString(TickMeaning meaning) {
   return nameOf(meaning, {"clock cycle", "time", "cost"});
 }

@@ -67,6 +67,14 @@ enum class TransferKind : std::uint8_t {
   collective = 4,
   remote = 5
 };
+/// An axis along which chips divide a model or its samples.
+enum class MeshAxis : std::uint8_t {
+  data = 0,     ///< replicas, which take different samples
+  pipe = 1,     ///< places, which hold different stages
+  tensor = 2,   ///< ranks of a place that share the tensors of a layer
+  context = 3,  ///< ranks of a place that share the tokens of a sample
+  expert = 4,   ///< ranks of a place that hold different experts
+};
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
 /// What an outcome describes.
@@ -114,6 +122,7 @@ std::string toString(TransferKind kind);
 std::string toString(Severity severity);
 std::string toString(OutcomeKind kind);
 std::string toString(ScheduleKind kind);
+std::string toString(MeshAxis axis);
 std::string toString(TickMeaning meaning);
 std::string toString(MemoryPlace place);
 std::string toString(LevelContent content);

@@ -127,10 +127,12 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
       {"host_in_cycles", "Host in", Format::ticks, "per micro-batch"},
       {"host_out_cycles", "Host out", Format::ticks, "per micro-batch, mean"},
       {"remote_cycles", "Remote", Format::ticks, "loads and stores of remote buffers, per micro-batch"},
+      {"collective_cycles", "Collectives", Format::ticks,
+       "collectives within passes, such as gathers of divided weights, per micro-batch"},
       {"exchange_cycles", "Exchange", Format::ticks,
        "per micro-batch, transfers of its device that keep it from computing"},
       {"occupied_cycles", "Occupied", Format::ticks,
-       busy + " with host copies, remote buffers and exchange, per micro-batch"},
+       busy + " with host copies, remote buffers, collectives and exchange, per micro-batch"},
       {"limits", "Limits", Format::truth, "occupied is the largest, or within 1 % of it", false},
       {"update_cycles", "Update", Format::ticks, "per iteration"},
       {"share", "Share", Format::fraction, "of all stages' " + busy},
@@ -150,7 +152,7 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
     std::vector<Cell> row = {static_cast<std::int64_t>(s.index), static_cast<std::int64_t>(s.device),
                              s.deviceName, s.blocks};
     for (const double ticks : {s.forward, s.recompute, s.backward + s.weightGradient, s.busy, s.hostIn,
-                               s.hostOut, s.remote, s.exchange, s.occupied})
+                               s.hostOut, s.remote, s.collective, s.exchange, s.occupied})
       row.push_back(ifRan(ticks));
     row.push_back(ran && r.missing.empty() ? Cell(s.limits) : Cell());
     for (const double ticks : {s.update, s.share, s.ratioToSlowest}) row.push_back(ifRan(ticks));
@@ -161,7 +163,7 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
     row.emplace_back(waitParts(s, ran));
     table.rows.push_back(std::move(row));
   }
-  hideUnused(table, {"remote_cycles"});
+  hideUnused(table, {"remote_cycles", "collective_cycles"});
   if (!ran) return table;
   hideUnused(table, {"recompute_cycles", "backward_cycles", "host_in_cycles", "host_out_cycles",
                      "exchange_cycles", "update_cycles"});

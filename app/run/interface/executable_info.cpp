@@ -59,7 +59,7 @@ ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
   info.replicas = facts.replicas;
   info.inputGroup = facts.inputGroup;
   for (const compile::StagePlan& stage : executable.plan.stages)
-    info.stages.push_back({stage.index, stage.device, stage.blocks});
+    info.stages.push_back({stage.index, stage.place, stage.blocks});
   for (const devices::LoweredDevice& lowered : executable.lowered)
     addDevice(info, lowered, system.devices()[static_cast<std::size_t>(lowered.device)]);
   if (!executable.graph) return info;

@@ -120,7 +120,7 @@ base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   run.call = c.real("fixed.call");
   run.bandwidth = c.real("fixed.bandwidth");
   run.collective = c.real("fixed.collective");
-  PIPESCOPE_ASSIGN(run.deviceOfStage, devicesOfStages(c, run.stages.size()));
+  PIPESCOPE_ASSIGN(run.placeOfStage, devicesOfStages(c, run.stages.size()));
   run.recordAllReplicas = c.text("execution.record_replicas") == "all";
   PIPESCOPE_TRY(addReplicas(c, run));
   return run;

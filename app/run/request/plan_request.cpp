@@ -242,7 +242,7 @@ class ConfigurationPlanner {
   std::vector<int> presentDevices() const {
     std::vector<int> devices;
     if (!result_.present) return devices;
-    for (const plan::TriedStage& stage : result_.present->stages) devices.push_back(stage.device);
+    for (const plan::TriedStage& stage : result_.present->stages) devices.push_back(stage.place);
     return devices;
   }
 

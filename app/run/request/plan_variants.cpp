@@ -23,7 +23,7 @@ int presentStages(const Configuration& c, const PlanBasis& basis) {
   if (basis.present) {
     if (c.integer("execution.chunks") > 0) return static_cast<int>(basis.present->stages.size());
     int devices = 0;
-    for (const plan::TriedStage& stage : basis.present->stages) devices = std::max(devices, stage.device + 1);
+    for (const plan::TriedStage& stage : basis.present->stages) devices = std::max(devices, stage.place + 1);
     return std::max(1, devices);
   }
   const std::int64_t devices = c.integer("system.devices");

@@ -96,7 +96,7 @@ base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run) {
   ScheduleTable table;
   table.schedule = run.schedule;
   const schedules::Order& order = compilation.executables.front().order;
-  table.sync = schedules::toString(order.progression);
+  table.sync = model::toString(order.progression);
   table.cycles = order.slots;
   table.stashEntries = order.stashEntries;
   table.makespan = units(call.end - call.start);

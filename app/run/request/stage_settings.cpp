@@ -25,7 +25,7 @@ bool isBetterPlan(const plan::TriedPlan& a, const plan::TriedPlan& b) {
 
 std::vector<int> devicesOf(const plan::TriedPlan& tried) {
   std::vector<int> devices;
-  for (const plan::TriedStage& stage : tried.stages) devices.push_back(stage.device);
+  for (const plan::TriedStage& stage : tried.stages) devices.push_back(stage.place);
   return devices;
 }
 

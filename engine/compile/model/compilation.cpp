@@ -8,7 +8,11 @@ int Compilation::devicesWithStages() const {
   std::set<int> devices;
   for (const CompiledExecutable& executable : executables) {
     for (const StagePlan& stage : executable.plan.stages) {
-      for (const int device : executable.plan.replication.group(stage.device, 0)) devices.insert(device);
+      {
+        const Mesh& mesh = executable.plan.mesh;
+        for (const int chip : mesh.group(mesh.chip(0, stage.place), model::MeshAxis::data, 0))
+          devices.insert(chip);
+      }
     }
   }
   return static_cast<int>(devices.size());

@@ -5,10 +5,10 @@
 
 namespace pipescope::compile {
 
-// Stages that share a set lie on one device. Devices are numbered in the order of their first stages.
-std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
-  if (!problem.deviceOfStage.empty()) return problem.deviceOfStage;
-  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its device, or itself
+// Stages that share a set lie at one place. Places are numbered in the order of their first stages.
+std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
+  if (!problem.placeOfStage.empty()) return problem.placeOfStage;
+  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its place, or itself
   std::iota(joined.begin(), joined.end(), std::size_t{0});
   const auto root = [&](std::size_t stage) {
     while (joined[stage] != stage) stage = joined[stage];
@@ -23,19 +23,19 @@ std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<s
       joined[std::max(a, b)] = std::min(a, b);
     }
   }
-  std::vector<int> device(first.size(), -1);
+  std::vector<int> places(first.size(), -1);
   int count = 0;
-  for (std::size_t s = 0; s < first.size(); ++s) device[s] = root(s) == s ? count++ : device[root(s)];
-  return device;
+  for (std::size_t s = 0; s < first.size(); ++s) places[s] = root(s) == s ? count++ : places[root(s)];
+  return places;
 }
 
 namespace {
 
 /// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
-/// devices that a later stage must join, because a set of `together` has units on both sides of the cut.
+/// places that a later stage must join, because a set of `together` has units on both sides of the cut.
 struct Label {
-  std::vector<int> deviceOfSet;     ///< by set that is open at the cut: its device
-  std::vector<std::int64_t> loads;  ///< of these devices, if devices are free
+  std::vector<int> placeOfSet;      ///< by set that is open at the cut: its place
+  std::vector<std::int64_t> loads;  ///< of these places, if places are free
   double value = 0;                 ///< what is minimised, over the stages so far
   std::size_t first = 0;            ///< the last stage's first unit
   std::size_t before = 0;           ///< index of the label at `first` that this one continues
@@ -45,7 +45,7 @@ struct Label {
 /// dropped, so that there is one label for each cut unless sets of `together` are open there.
 class Splitter {
  public:
-  explicit Splitter(const SplitProblem& problem) : p_(problem), fixed_(!problem.deviceOfStage.empty()) {
+  explicit Splitter(const SplitProblem& problem) : p_(problem), fixed_(!problem.placeOfStage.empty()) {
     const std::size_t units = p_.units();
     cost_.assign(units + 1, 0);
     again_.assign(units + 1, 0);
@@ -152,11 +152,11 @@ class Splitter {
     std::vector<bool> joined(from.loads.size(), false);
     for (std::size_t i = 0; i < open_[first].size(); ++i) {
       if (!holds(open_[first][i], first, end)) continue;
-      const int device = from.deviceOfSet[i];
-      if (fixed_ && device != p_.deviceOfStage[stage]) return;
-      if (fixed_ || joined[static_cast<std::size_t>(device)]) continue;
-      joined[static_cast<std::size_t>(device)] = true;
-      load += from.loads[static_cast<std::size_t>(device)];
+      const int place = from.placeOfSet[i];
+      if (fixed_ && place != p_.placeOfStage[stage]) return;
+      if (fixed_ || joined[static_cast<std::size_t>(place)]) continue;
+      joined[static_cast<std::size_t>(place)] = true;
+      load += from.loads[static_cast<std::size_t>(place)];
     }
     if (load > bound_) return;
     Label to;
@@ -168,30 +168,30 @@ class Splitter {
     if (roomIsLeft(stage, end, to)) insert(labels_[stage + 1][end], std::move(to));
   }
 
-  /// Fills in the devices that later stages must join.
+  /// Fills in the places that later stages must join.
   void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from,
             const std::vector<bool>& joined, std::int64_t load, Label& to) const {
-    std::vector<int> number(from.loads.size(), -1);  ///< of an earlier device in the new label
-    int own = -1;                                    ///< of the stage's device
+    std::vector<int> number(from.loads.size(), -1);  ///< of an earlier place in the new label
+    int own = -1;                                    ///< of the stage's place
     for (const std::size_t set : open_[end]) {
       const auto at = std::lower_bound(open_[first].begin(), open_[first].end(), set);
       const bool earlier = at != open_[first].end() && *at == set;
-      const int device = earlier ? from.deviceOfSet[static_cast<std::size_t>(at - open_[first].begin())] : -1;
+      const int place = earlier ? from.placeOfSet[static_cast<std::size_t>(at - open_[first].begin())] : -1;
       if (fixed_) {
-        to.deviceOfSet.push_back(earlier ? device : p_.deviceOfStage[stage]);
+        to.placeOfSet.push_back(earlier ? place : p_.placeOfStage[stage]);
         continue;
       }
-      const bool here = !earlier || joined[static_cast<std::size_t>(device)];
-      int& known = here ? own : number[static_cast<std::size_t>(device)];
+      const bool here = !earlier || joined[static_cast<std::size_t>(place)];
+      int& known = here ? own : number[static_cast<std::size_t>(place)];
       if (known < 0) {
         known = static_cast<int>(to.loads.size());
-        to.loads.push_back(here ? load : from.loads[static_cast<std::size_t>(device)]);
+        to.loads.push_back(here ? load : from.loads[static_cast<std::size_t>(place)]);
       }
-      to.deviceOfSet.push_back(known);
+      to.placeOfSet.push_back(known);
     }
   }
 
-  /// False if the stages that follow cannot hold the rest. Each open device takes in one of them.
+  /// False if the stages that follow cannot hold the rest. Each open place takes in one of them.
   bool roomIsLeft(std::size_t stage, std::size_t end, const Label& to) const {
     const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
     const std::int64_t held = std::accumulate(to.loads.begin(), to.loads.end(), std::int64_t{0});
@@ -201,7 +201,7 @@ class Splitter {
 
   static void insert(std::vector<Label>& labels, Label made) {
     const auto noWorse = [](const Label& a, const Label& b) {
-      if (a.deviceOfSet != b.deviceOfSet || a.value > b.value) return false;
+      if (a.placeOfSet != b.placeOfSet || a.value > b.value) return false;
       return std::equal(a.loads.begin(), a.loads.end(), b.loads.begin(),
                         [](std::int64_t x, std::int64_t y) { return x <= y; });
     };
@@ -221,10 +221,10 @@ class Splitter {
       end = label.first;
       at = label.before;
     }
-    split.device = devicesOfSplit(p_, split.first);
+    split.placeOfStage = placesOfSplit(p_, split.first);
     std::vector<std::int64_t> loads(p_.stages(), 0);
     for (std::size_t s = 0; s < p_.stages(); ++s)
-      loads[fixed_ ? s : static_cast<std::size_t>(split.device[s])] += split.stageCost[s];
+      loads[fixed_ ? s : static_cast<std::size_t>(split.placeOfStage[s])] += split.stageCost[s];
     split.largest = *std::ranges::max_element(loads);
     return split;
   }

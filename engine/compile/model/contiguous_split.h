@@ -1,5 +1,5 @@
 #pragma once
-// Divides a row of units among stages so that no device has much more to do than the others. The result is
+// Divides a row of units among stages so that no place has much more to do than the others. The result is
 // exact for the costs that are given.
 #include <cstdint>
 #include <functional>
@@ -21,11 +21,11 @@ struct SplitProblem {
   std::vector<bool> recomputes;  ///< by stage; there are as many stages as entries
   /// By stage: added whatever its units are. It may be below 0, but the cost of a stage is not.
   std::vector<std::int64_t> fixed;
-  /// Sets of units, ascending, whose stages must lie on one device, because they share a parameter.
+  /// Sets of units, ascending, whose stages must lie at one place, because they share a parameter.
   std::vector<std::vector<std::size_t>> together;
-  /// By stage: where it lies. Empty: on a device of its own, or with an earlier stage if `together` demands
+  /// By stage: where it lies. Empty: at a place of its own, or with an earlier stage if `together` demands
   /// it.
-  std::vector<int> deviceOfStage;
+  std::vector<int> placeOfStage;
   /// Whether a stage may hold the units first … end − 1. Empty: it may hold any.
   std::function<bool(std::size_t stage, std::size_t first, std::size_t end)> fits = {};
 
@@ -35,9 +35,9 @@ struct SplitProblem {
 
 struct StageSplit {
   std::vector<std::size_t> first;       ///< by stage: its first unit
-  std::vector<int> device;              ///< by stage
+  std::vector<int> placeOfStage;        ///< by stage
   std::vector<std::int64_t> stageCost;  ///< by stage
-  /// The largest load: of a device, or of a stage if SplitProblem::deviceOfStage is given.
+  /// The largest load: of a place, or of a stage if SplitProblem::placeOfStage is given.
   std::int64_t largest = 0;
 };
 
@@ -52,8 +52,8 @@ struct FoundSplit {
 /// rules.
 std::optional<StageSplit> splitContiguously(const SplitProblem& problem);
 
-/// The devices of stages that begin with these units: SplitProblem::deviceOfStage, or one for each stage that
+/// The places of stages that begin with these units: SplitProblem::placeOfStage, or one for each stage that
 /// shares no set of SplitProblem::together with an earlier one.
-std::vector<int> devicesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first);
+std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first);
 
 }  // namespace pipescope::compile

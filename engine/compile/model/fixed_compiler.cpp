@@ -10,19 +10,19 @@
 namespace pipescope::compile {
 namespace {
 
-ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage,
+ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& placeOfStage,
                       const schedules::Order& order) {
   ExecutablePlan plan;
   plan.name = run.training ? "training" : "inference";
   plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
-  plan.replication.replicas = run.replicas;
-  plan.replication.devicesPerReplica = 1 + *std::max_element(deviceOfStage.begin(), deviceOfStage.end());
-  const int stages = static_cast<int>(deviceOfStage.size()), inPipe = stages / order.pipes;
+  plan.mesh.replicas = run.replicas;
+  plan.mesh.places = 1 + *std::max_element(placeOfStage.begin(), placeOfStage.end());
+  const int stages = static_cast<int>(placeOfStage.size()), inPipe = stages / order.pipes;
   for (int s = 0; s < stages; ++s) {
     StagePlan stage;
     stage.index = s;
-    stage.device = deviceOfStage[static_cast<std::size_t>(s)];
-    stage.replication = plan.replication;
+    stage.place = placeOfStage[static_cast<std::size_t>(s)];
+    stage.mesh = plan.mesh;
     stage.blocks = {fmt::format("stage{}", s)};
     stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
     plan.stages.push_back(std::move(stage));
@@ -47,8 +47,8 @@ base::Result<schedules::Shape> shapeOf(const FixedRun& run, const schedules::Sch
   shape.stages = static_cast<int>(run.stages.size()) * schedule.pipes;
   shape.microBatches = run.microBatches;
   shape.training = run.training;
-  if (run.deviceOfStage.empty()) {
-    PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(schedule, shape.stages, run.chunks));
+  if (run.placeOfStage.empty()) {
+    PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(schedule, shape.stages, run.chunks));
     return shape;
   }
   if (schedule.pipes > 1) {
@@ -59,7 +59,7 @@ base::Result<schedules::Shape> shapeOf(const FixedRun& run, const schedules::Sch
     return base::badInput(
         "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
   }
-  shape.deviceOfStage = run.deviceOfStage;
+  shape.placeOfStage = run.placeOfStage;
   return shape;
 }
 
@@ -96,7 +96,7 @@ base::Result<int> devicesOf(const FixedRun& run) {
         "There are no stage costs: add [[fixed.stages]] entries with forward = … and backward = ….");
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
   PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
-  return schedules::deviceCount(shape);
+  return schedules::placeCount(shape);
 }
 
 namespace {
@@ -120,7 +120,7 @@ emulate::ExecutableFacts factsOf(const FixedRun& run) {
 base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutablePlan& plan,
                                                               const devices::System& system) {
   std::map<int, std::vector<const StagePlan*>> held;
-  for (const StagePlan& stage : plan.stages) held[stage.device].push_back(&stage);
+  for (const StagePlan& stage : plan.stages) held[stage.place].push_back(&stage);
   std::vector<devices::LoweredDevice> lowered;
   for (const auto& [device, stages] : held) {
     PIPESCOPE_ASSIGN(devices::LoweredDevice one, system.lower(stages));
@@ -132,16 +132,16 @@ base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutablePl
 }  // namespace
 
 base::Result<Compilation> compileFixed(const FixedRun& run) {
-  PIPESCOPE_ASSIGN(const int devicesPerReplica, devicesOf(run));
+  PIPESCOPE_ASSIGN(const int places, devicesOf(run));
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
   PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
   CompiledExecutable executable;
   PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
   PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
   Compilation compilation;
-  compilation.devicesUsed = devicesPerReplica * run.replicas;
+  compilation.devicesUsed = places * run.replicas;
   compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
-  executable.plan = planOf(run, shape.deviceOfStage, executable.order);
+  executable.plan = planOf(run, shape.placeOfStage, executable.order);
   executable.facts = factsOf(run);
   PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.plan, *compilation.system));
   compilation.executables.push_back(std::move(executable));

@@ -15,8 +15,8 @@ struct FixedRun {
   int deviceIterations = 1;
   std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   bool training = true;
-  std::vector<int> deviceOfStage;  ///< empty: as the schedule lays out its stages
-  int chunks = 0;                  ///< stages on each device; 0: as the schedule wants it
+  std::vector<int> placeOfStage;  ///< empty: as the schedule lays out its stages
+  int chunks = 0;                 ///< stages on each device; 0: as the schedule wants it
   /// Costs in units.
   struct Stage {
     double forward = 0, recompute = 0, backward = 0, update = 0;

@@ -66,7 +66,7 @@ class ModelCompiler {
     executable.facts = facts(asked, training && recomputes(shape.stages));
     shape.microBatches = static_cast<int>(executable.facts.microBatches);
     PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
-    PIPESCOPE_ASSIGN(const Replication replicas, replication(asked, shape, executable.order));
+    PIPESCOPE_ASSIGN(const Mesh replicas, mesh(asked, shape, executable.order));
     executable.facts.replicas = replicas.replicas;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
     PIPESCOPE_TRY(checkSideBySide(staged.graph));
@@ -132,7 +132,7 @@ class ModelCompiler {
     empty.boundaries.clear();
     std::map<int, ExecutablePlan> parts;  // by device
     for (StagePlan& stage : stages) {
-      ExecutablePlan& part = parts.try_emplace(stage.device, empty).first->second;
+      ExecutablePlan& part = parts.try_emplace(stage.place, empty).first->second;
       for (const BoundaryTensor& boundary : plan.boundaries) {
         if (boundary.fromStage == stage.index) part.boundaries.push_back(boundary);
       }
@@ -166,12 +166,12 @@ class ModelCompiler {
     schedules::Shape shape;
     shape.stages = static_cast<int>(stages.size());
     shape.training = training;
-    for (const StageSpec& stage : stages) shape.deviceOfStage.push_back(stage.device);
+    for (const StageSpec& stage : stages) shape.placeOfStage.push_back(stage.place);
     PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
                      schedules::findSchedule(scheduleOf(request_.layout)));
     if (schedule->pipes > 1) {
       shape.stages *= schedule->pipes;
-      PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
+      PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(*schedule, shape.stages, 0));
     }
     return shape;
   }
@@ -199,19 +199,19 @@ class ModelCompiler {
     return facts;
   }
 
-  base::Result<Replication> replication(const ExecutableRequest& asked, const schedules::Shape& shape,
-                                        const schedules::Order& order) const {
-    Replication replication;
-    replication.devicesPerReplica = schedules::deviceCount(shape);
-    PIPESCOPE_ASSIGN(replication.replicas, countReplicas(request_, asked, replication.devicesPerReplica));
-    replication.atOnce = !order.serialUpdate;
-    replication.mirrored = order.pipes > 1;
-    return replication;
+  base::Result<Mesh> mesh(const ExecutableRequest& asked, const schedules::Shape& shape,
+                          const schedules::Order& order) const {
+    Mesh mesh;
+    mesh.places = schedules::placeCount(shape);
+    PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.places));
+    mesh.atOnce = !order.serialUpdate;
+    mesh.mirrored = order.pipes > 1;
+    return mesh;
   }
 
   /// All executables run on one system, which the first one makes.
-  base::Status makeSystem(const Replication& replication, const std::vector<StageSpec>& stages) {
-    const int used = replication.replicas * replication.devicesPerReplica;
+  base::Status makeSystem(const Mesh& mesh, const std::vector<StageSpec>& stages) {
+    const int used = mesh.replicas * mesh.places;
     result_.devicesUsed = std::max(result_.devicesUsed, used);
     if (!result_.system) {
       devices::SystemOptions options = request_.systemOptions;
@@ -223,7 +223,7 @@ class ModelCompiler {
       PIPESCOPE_ASSIGN(result_.system, known_ != nullptr ? known_->system(request_.system, options)
                                                          : devices::makeSystem(request_.system, options));
     }
-    return checkDevices(replication, used);
+    return checkDevices(mesh, used);
   }
 
   base::Status checkSideBySide(const graph::Graph& graph) const {
@@ -234,14 +234,14 @@ class ModelCompiler {
                     result_.system->name()));
   }
 
-  base::Status checkDevices(const Replication& replication, int used) const {
+  base::Status checkDevices(const Mesh& mesh, int used) const {
     const auto available = static_cast<int>(result_.system->devices().size());
     if (used <= available) return {};
-    if (replication.replicas > 1) {
+    if (mesh.replicas > 1) {
       return base::badInput(fmt::format(
           "{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
           "fewer replicas.",
-          replication.replicas, replication.devicesPerReplica, used, result_.system->name(), available));
+          mesh.replicas, mesh.places, used, result_.system->name(), available));
     }
     return base::badInput(
         fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
@@ -263,7 +263,7 @@ class ModelCompiler {
   }
 
   base::Result<PlanOptions> planOptions(const ExecutableRequest& asked, const CompiledExecutable& executable,
-                                        const schedules::Shape& shape, const Replication& replicas) const {
+                                        const schedules::Shape& shape, const Mesh& replicas) const {
     const bool training = asked.kind == model::ExecutableKind::training;
     const schedules::Order& order = executable.order;
     PlanOptions options;
@@ -274,8 +274,8 @@ class ModelCompiler {
     options.weightEntries = order.weightEntries;
     options.splitBackward = order.splitBackward;
     options.pipes = order.pipes;
-    options.deviceOfStage = shape.deviceOfStage;
-    options.replication = replicas;
+    options.placeOfStage = shape.placeOfStage;
+    options.mesh = replicas;
     options.gradientBuckets = result_.system->gradientBuckets();
     options.mergeCollectives = request_.update.mergeCollectives;
     options.lastStagesKeep = lastStagesKeep(shape.stages);
@@ -296,7 +296,7 @@ class ModelCompiler {
 
   base::Status lower(CompiledExecutable& executable) const {
     std::map<int, std::vector<const StagePlan*>> byDevice;
-    for (const StagePlan& stage : executable.plan.stages) byDevice[stage.device].push_back(&stage);
+    for (const StagePlan& stage : executable.plan.stages) byDevice[stage.place].push_back(&stage);
     std::vector<std::vector<const StagePlan*>> held;
     for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
     std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());

@@ -23,7 +23,7 @@ base::Bytes bytesFromHost(const StagePlan& stage) {
 double networkRate(const ExecutablePlan& plan, const devices::System& system, std::int64_t samples) {
   double slowest = 0;  // seconds for a micro-batch
   for (const StagePlan& stage : plan.stages) {
-    const double rate = system.sentAheadBytesPerSecond(stage.device, plan.replication);
+    const double rate = system.sentAheadBytesPerSecond(plan.mesh.chip(0, stage.place), plan.mesh);
     if (rate > 0) slowest = std::max(slowest, static_cast<double>(bytesFromHost(stage).count) / rate);
   }
   return slowest > 0 ? static_cast<double>(samples) / slowest : 0;

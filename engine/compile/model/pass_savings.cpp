@@ -14,8 +14,8 @@ double ticksOf(const OperatorsByStage& byStage, const ExecutablePlan& plan, cons
     if (stage >= plan.stages.size()) continue;
     StagePlan alone;
     alone.index = plan.stages[stage].index;
-    alone.device = plan.stages[stage].device;
-    alone.replication = plan.stages[stage].replication;
+    alone.place = plan.stages[stage].place;
+    alone.mesh = plan.stages[stage].mesh;
     alone.passes = {{model::Pass::forward, operators}};
     const base::Result<devices::LoweredDevice> lowered = system.lower({&alone});
     if (!lowered.ok()) continue;

@@ -76,7 +76,7 @@ base::Status placeOnGroups(bool parallel, int width, std::vector<StageSpec>& sta
   std::set<int> used;
   for (int s = 0; s < static_cast<int>(stages.size()); ++s) {
     const int phase = s / width;
-    int& device = stages[static_cast<std::size_t>(s)].device;
+    int& device = stages[static_cast<std::size_t>(s)].place;
     if (device < 0) device = parallel ? s % width * 2 + phase % 2 : s % width;
     PIPESCOPE_TRY(parallel ? checkParallelDevice(phase, device) : checkSerialDevice(phase, device, width));
     if (s % width == 0) used.clear();

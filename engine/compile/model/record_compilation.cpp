@@ -46,7 +46,7 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
 void recordForecast(record::Recorder& recorder, const Compilation& compilation,
                     const RecordedCompilation& recorded) {
   for (const emulate::EmulatedExecutable& executable : recorded.executables) {
-    if (!executable.training) continue;
+    if (!executable.call.training) continue;
     const auto forecast = emulate::forecastBubble(*compilation.system, recorded.ids, executable);
     if (!forecast) continue;
     const std::int64_t g = executable.facts.microBatches;

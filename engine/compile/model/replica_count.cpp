@@ -33,36 +33,33 @@ base::Status checkTrainingReplicas(const ModelRequest& request, const ReplicaReq
   return {};
 }
 
-base::Result<int> replicasOfDevices(std::int64_t devices, int devicesPerReplica) {
-  if (devices < devicesPerReplica) {
-    return base::badInput(
-        fmt::format("system.devices is {}, but the stages need {}: raise it, or use fewer stages.", devices,
-                    devicesPerReplica));
+base::Result<int> replicasOfDevices(std::int64_t devices, int places) {
+  if (devices < places) {
+    return base::badInput(fmt::format(
+        "system.devices is {}, but the stages need {}: raise it, or use fewer stages.", devices, places));
   }
-  if (devices % devicesPerReplica != 0) {
+  if (devices % places != 0) {
     return base::badInput(fmt::format(
         "system.devices is {}, which does not divide into replicas of {} devices: use {} or {}, or say with "
         "training.replication_factor how many replicas there are.",
-        devices, devicesPerReplica, devices / devicesPerReplica * devicesPerReplica,
-        (devices / devicesPerReplica + 1) * devicesPerReplica));
+        devices, places, devices / places * places, (devices / places + 1) * places));
   }
-  return static_cast<int>(devices / devicesPerReplica);
+  return static_cast<int>(devices / places);
 }
 
 }  // namespace
 
 base::Result<int> countReplicas(const ModelRequest& request, const ExecutableRequest& executable,
-                                int devicesPerReplica) {
+                                int places) {
   const bool training = executable.kind == model::ExecutableKind::training;
   int replicas = executable.replicas.count;
   if (request.devices > 0 && executable.replicas.fillsDevices) {
-    PIPESCOPE_ASSIGN(replicas, replicasOfDevices(request.devices, devicesPerReplica));
-  } else if (request.devices > 0 && replicas * devicesPerReplica > request.devices) {
-    return base::badInput(
-        fmt::format("{} replicas of {} devices need {}, but system.devices is {}: raise it, or lower "
-                    "{}.replication_factor.",
-                    replicas, devicesPerReplica, replicas * devicesPerReplica, request.devices,
-                    training ? "training" : "inference"));
+    PIPESCOPE_ASSIGN(replicas, replicasOfDevices(request.devices, places));
+  } else if (request.devices > 0 && replicas * places > request.devices) {
+    return base::badInput(fmt::format(
+        "{} replicas of {} devices need {}, but system.devices is {}: raise it, or lower "
+        "{}.replication_factor.",
+        replicas, places, replicas * places, request.devices, training ? "training" : "inference"));
   }
   if (training) PIPESCOPE_TRY(checkTrainingReplicas(request, executable.replicas, replicas));
   if (!training)

@@ -4,11 +4,10 @@
 
 namespace pipescope::compile {
 
-/// Replicas of an executable whose stages take `devicesPerReplica` devices. Refused: devices that do not
+/// Replicas of an executable whose stages take `places` devices. Refused: devices that do not
 /// divide or do not suffice, groups that do not divide the replicas, and more replicas than one process
 /// computes.
-base::Result<int> countReplicas(const ModelRequest& request, const ExecutableRequest& executable,
-                                int devicesPerReplica);
+base::Result<int> countReplicas(const ModelRequest& request, const ExecutableRequest& executable, int places);
 
 /// Refuses a scale for a device that nothing runs on.
 base::Status checkScales(const std::vector<emulate::DeviceScale>& scales, int devicesUsed);

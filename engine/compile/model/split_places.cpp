@@ -8,7 +8,7 @@ namespace {
 /// A schedule in which a micro-batch may come back to a device that it has left.
 bool returnsToDevices(const schedules::ScheduleDefinition& schedule) {
   if (schedule.layout != schedules::Layout::own || schedule.pipes > 1) return false;
-  const schedules::Shape shape{.stages = 3, .microBatches = 64, .training = true, .deviceOfStage = {0, 1, 0}};
+  const schedules::Shape shape{.stages = 3, .microBatches = 64, .training = true, .placeOfStage = {0, 1, 0}};
   return schedules::makeOrder(schedule.name, shape).ok();
 }
 
@@ -33,21 +33,21 @@ base::Result<SplitPlaces> splitPlaces(const ModelRequest& request, bool recomput
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
                    schedules::findSchedule(scheduleOf(layout)));
   SplitPlaces places;
-  PIPESCOPE_ASSIGN(places.device, devicesOfStages(layout, *schedule));
+  PIPESCOPE_ASSIGN(places.placeOfStage, devicesOfStages(layout, *schedule));
   places.free = !isPhased(layout.strategy) && returnsToDevices(*schedule);
   schedules::Shape shape;
   shape.training = first.kind == model::ExecutableKind::training;
   shape.microBatches = static_cast<int>(shape.training ? first.microBatches : first.deviceIterations);
   shape.stages = layout.splitInto * schedule->pipes;
-  shape.deviceOfStage = places.device;
+  shape.placeOfStage = places.placeOfStage;
   if (schedule->pipes > 1) {
-    PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
+    PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(*schedule, shape.stages, 0));
   }
   PIPESCOPE_ASSIGN(const schedules::Order order, schedules::makeOrder(schedule->name, shape));
   // The last stage's backward pass follows its forward pass at once, unless it is a phase of its own.
   const bool named = !request.recompute.checkpoints.empty();
-  const std::size_t last = places.device.size() - (layout.separateBackwardPhase ? 0 : 1);
-  for (std::size_t s = 0; s < places.device.size(); ++s) {
+  const std::size_t last = places.placeOfStage.size() - (layout.separateBackwardPhase ? 0 : 1);
+  for (std::size_t s = 0; s < places.placeOfStage.size(); ++s) {
     const bool whole = order.stashEntries[s] > 0 || s < last;
     places.recomputes.push_back(shape.training && recomputes && (named || whole));
   }

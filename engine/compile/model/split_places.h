@@ -8,9 +8,9 @@ namespace pipescope::compile {
 
 /// What the schedule says of stages before their content is known.
 struct SplitPlaces {
-  std::vector<int> device;       ///< by stage
-  bool free = false;             ///< a stage may join the device of an earlier one instead
-  std::vector<bool> recomputes;  ///< by stage: its backward pass computes the forward pass again
+  std::vector<int> placeOfStage;  ///< by stage
+  bool free = false;              ///< a stage may join the place of an earlier one instead
+  std::vector<bool> recomputes;   ///< by stage: its backward pass computes the forward pass again
 };
 
 /// For LayoutRequest::splitInto stages of the first executable; `recomputes` says whether training recomputes

@@ -33,11 +33,11 @@ namespace {
 /// A schedule with two pipes puts each stage on two devices.
 base::Status checkPipes(const schedules::ScheduleDefinition& schedule, const std::vector<StageSpec>& stages) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (stages[s].device < 0 || stages[s].device == static_cast<int>(s)) continue;
+    if (stages[s].place < 0 || stages[s].place == static_cast<int>(s)) continue;
     return base::badInput(
         fmt::format("The {} schedule lays out its stages itself, on a device each and once more in reverse, "
                     "but stage {} is on device {}: leave the devices of [[stages]] out.",
-                    schedule.name, s, stages[s].device));
+                    schedule.name, s, stages[s].place));
   }
   return {};
 }
@@ -47,7 +47,7 @@ base::Status layOutPipeline(const LayoutRequest& layout, const graph::Graph& gra
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
                    schedules::findSchedule(scheduleOf(layout)));
   if (schedule->pipes > 1) return checkPipes(*schedule, stages);
-  if (std::any_of(stages.begin(), stages.end(), [](const auto& stage) { return stage.device >= 0; })) {
+  if (std::any_of(stages.begin(), stages.end(), [](const auto& stage) { return stage.place >= 0; })) {
     if (layout.chunks == 0) return {};
     return base::badInput(
         "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
@@ -58,7 +58,7 @@ base::Status layOutPipeline(const LayoutRequest& layout, const graph::Graph& gra
   }
   PIPESCOPE_ASSIGN(const std::vector<int> devices,
                    schedules::layOut(*schedule, static_cast<int>(stages.size()), layout.chunks));
-  for (std::size_t s = 0; s < stages.size(); ++s) stages[s].device = devices[s];
+  for (std::size_t s = 0; s < stages.size(); ++s) stages[s].place = devices[s];
   return {};
 }
 
@@ -72,7 +72,7 @@ base::Result<std::vector<StageSpec>> layOutStages(const LayoutRequest& layout, c
     PIPESCOPE_ASSIGN(const auto blocks, blocksByLayers(blocksOf(graph), layout.layersPerStage));
     for (const std::vector<std::string>& stage : blocks) stages.push_back({stage, -1});
   }
-  for (const StageRequest& stage : layout.stages) stages.push_back({stage.blocks, stage.device});
+  for (const StageRequest& stage : layout.stages) stages.push_back({stage.blocks, stage.place});
   if (layout.splitInto > 0) {
     // The split names the blocks of all executables; inference has no blocks that hold a loss only.
     const std::vector<std::string> own = blocksOf(graph);
@@ -96,7 +96,7 @@ base::Result<std::vector<devices::FamilySetting>> deviceSettings(const LayoutReq
   std::vector<devices::FamilySetting> all;
   for (std::size_t s = 0; s < layout.stages.size() && s < stages.size(); ++s) {
     for (devices::FamilySetting own : layout.stages[s].settings) {
-      own.device = stages[s].device;
+      own.device = stages[s].place;
       const auto earlier = std::ranges::find_if(
           all, [&](const auto& other) { return other.name == own.name && other.device == own.device; });
       if (earlier == all.end()) {

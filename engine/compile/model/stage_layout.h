@@ -25,7 +25,7 @@ constexpr bool isPhased(Strategy strategy) {
 
 struct StageRequest {
   std::vector<std::string> blocks;  ///< names or patterns (block_pattern.h)
-  int device = -1;                  ///< −1: as the schedule or the strategy lays stages out
+  int place = -1;                   ///< −1: as the schedule or the strategy lays stages out
   int phase = -1;                   ///< −1: each stage is a phase
   std::vector<devices::FamilySetting> settings = {};  ///< of the device that holds the stage
 };

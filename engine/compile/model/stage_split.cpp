@@ -143,7 +143,7 @@ class StageSplitter : public StageSplits {
   base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const override {
     StageSplit split;
     split.first = first;
-    split.device = devicesOfSplit(problem_, first);
+    split.placeOfStage = placesOfSplit(problem_, first);
     return applied(split);
   }
   std::vector<std::size_t> depths() const override {
@@ -161,7 +161,7 @@ class StageSplitter : public StageSplits {
     problem_.recomputes = places_.recomputes;
     borders_ = splitBorders(forward_, order_);
     findSharedParameters();
-    if (!places_.free) problem_.deviceOfStage = places_.device;
+    if (!places_.free) problem_.placeOfStage = places_.placeOfStage;
     return {};
   }
 
@@ -204,7 +204,7 @@ class StageSplitter : public StageSplits {
   std::map<int, std::int64_t> loadsOf(const StageSplit& split) const {
     std::map<int, std::int64_t> loads;
     for (std::size_t s = 0; s < stages_; ++s)
-      loads[places_.free ? split.device[s] : static_cast<int>(s)] += split.stageCost[s];
+      loads[places_.free ? split.placeOfStage[s] : static_cast<int>(s)] += split.stageCost[s];
     return loads;
   }
   std::int64_t largestLoad(const StageSplit& split) const {
@@ -258,7 +258,7 @@ class StageSplitter : public StageSplits {
     };
     problem_.exchange.assign(stages_, std::vector<std::int64_t>(order_.size(), 0));
     for (std::size_t s = 1; s < stages_; ++s) {
-      const int from = places_.device[s - 1], to = places_.device[s];
+      const int from = places_.placeOfStage[s - 1], to = places_.placeOfStage[s];
       for (std::size_t cut = 1; cut < order_.size(); ++cut)
         problem_.exchange[s][cut] =
             ticks(from, to, costs.activationBytes[cut]) + ticks(to, from, costs.gradientBytes[cut]);
@@ -331,9 +331,9 @@ class StageSplitter : public StageSplits {
       stageOf[forward_.node(order_[place]).name] = static_cast<int>(s);
     }
     PIPESCOPE_ASSIGN(ModelRequest changed, inStages(request_, stageOf));
-    if (split.device == places_.device) return changed;
+    if (split.placeOfStage == places_.placeOfStage) return changed;
     changed.layout.chunks = 0;
-    for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].device = split.device[s];
+    for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].place = split.placeOfStage[s];
     return changed;
   }
 
@@ -348,7 +348,7 @@ class StageSplitter : public StageSplits {
                       devices.size(), devices.size() == 1 ? "" : "s", stages_));
     }
     cut.layout.chunks = 0;
-    for (std::size_t s = 0; s < stages_; ++s) cut.layout.stages[s].device = static_cast<int>(devices[s]);
+    for (std::size_t s = 0; s < stages_; ++s) cut.layout.stages[s].place = static_cast<int>(devices[s]);
     return cut;
   }
 
@@ -370,7 +370,8 @@ class StageSplitter : public StageSplits {
     for (std::size_t s = 0; s < stages_; ++s) {
       const std::size_t end = s + 1 < stages_ ? best_.first[s + 1] : order_.size();
       all.push_back(fmt::format("Stage {} on device {}: {} operator{} from {} to {}, estimated {}.", s,
-                                best_.device[s], end - best_.first[s], end - best_.first[s] == 1 ? "" : "s",
+                                best_.placeOfStage[s], end - best_.first[s],
+                                end - best_.first[s] == 1 ? "" : "s",
                                 forward_.node(order_[best_.first[s]]).name,
                                 forward_.node(order_[end - 1]).name, time(best_.stageCost[s])));
     }
@@ -392,7 +393,7 @@ class StageSplitter : public StageSplits {
     std::vector<std::string> all;
     for (const auto& [stages, parameter] : parameterOf) {
       all.push_back(fmt::format("Stages {} share device {}, because they use the same parameter {}.",
-                                fmt::join(stages, " and "), best_.device[*stages.begin()], parameter));
+                                fmt::join(stages, " and "), best_.placeOfStage[*stages.begin()], parameter));
     }
     return all;
   }

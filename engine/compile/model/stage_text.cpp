@@ -13,16 +13,14 @@ class StageText {
   explicit StageText(std::string& text) : text_(text) {}
 
   void add(const StagePlan& stage) {
-    const auto& [index, device, blocks, tensors, passes, stashEntries, stashBytesPerEntry, replication] =
-        stage;
-    write(index, device, blocks, tensors.items(), passes, stashEntries, stashBytesPerEntry.count,
-          replication);
+    const auto& [index, place, blocks, tensors, passes, stashEntries, stashBytesPerEntry, mesh] = stage;
+    write(index, place, blocks, tensors.items(), passes, stashEntries, stashBytesPerEntry.count, mesh);
   }
 
  private:
-  void add(const Replication& replication) {
-    const auto& [replicas, devicesPerReplica, atOnce, mirrored, ringBytes] = replication;
-    write(replicas, devicesPerReplica, atOnce, mirrored, ringBytes);
+  void add(const Mesh& mesh) {
+    const auto& [replicas, places, width, mirrored, atOnce, ringBytes] = mesh;
+    write(replicas, places, width, mirrored, atOnce, ringBytes);
   }
   void add(const PlanTensor& tensor) {
     const auto& [name, type, use, copies, remote, shared] = tensor;

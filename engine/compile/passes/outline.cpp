@@ -278,7 +278,7 @@ PassEffect outline(ExecutablePlan& plan) {
   effect.counts = "calls of functions whose code is kept once";
   if (!plan.sharesCode) return effect;
   std::map<int, std::vector<StagePlan*>> devices;
-  for (StagePlan& stage : plan.stages) devices[stage.device].push_back(&stage);
+  for (StagePlan& stage : plan.stages) devices[stage.place].push_back(&stage);
   for (const auto& [device, stages] : devices) {
     Outliner outliner(stages, plan.boundaries);
     FunctionNames names;

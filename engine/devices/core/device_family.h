@@ -248,13 +248,13 @@ class System {
   /// Bytes per second that the host's network brings to this device of the first replica, where a memory
   /// beside the devices holds what the host sends ahead. Copies from the host then only take as long as this
   /// memory needs. 0: the host sends while a device copies.
-  virtual double sentAheadBytesPerSecond(int, const compile::Replication&) const { return 0; }
+  virtual double sentAheadBytesPerSecond(int, const compile::Mesh&) const { return 0; }
   /// Bytes of gradients that one all-reduce bundles, in the order in which the backward pass makes gradients.
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
   /// Whether collectives of devices in different places of a replica may use the same links, so that what the
-  /// others send counts (compile::Replication::ringBytes).
+  /// others send counts (compile::Mesh::ringBytes).
   virtual bool placesShareLinks() const { return false; }
   /// Nothing: the devices do not multiply float8.
   virtual std::optional<Float8Support> float8() const { return std::nullopt; }

@@ -49,7 +49,7 @@ class FixedSystem : public System {
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     LoweredDevice lowered;
     for (const compile::StagePlan* stage : stages) {
-      lowered.device = stage->device;
+      lowered.device = stage->mesh.chip(0, stage->place);
       if (stage->index >= static_cast<int>(costs_.stages.size())) {
         return base::badInput(
             fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
@@ -60,7 +60,7 @@ class FixedSystem : public System {
       const Ticks backward = ticksOf(cost.backward), weight = ticksOf(costs_.splitBackward ? cost.weight : 0);
       addPass(lowered, stage->index, model::Pass::backward, backward - weight);
       addPass(lowered, stage->index, model::Pass::weightGradient, weight);
-      if (stage->replication.replicas > 1 && cost.backward > 0)
+      if (stage->mesh.replicas > 1 && cost.backward > 0)
         addPass(lowered, stage->index, model::Pass::collective, ticksOf(costs_.collective));
       addPass(lowered, stage->index, model::Pass::update, ticksOf(cost.update));
     }

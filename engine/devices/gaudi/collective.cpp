@@ -9,7 +9,7 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLowerin
   using Kind = ops::Collective::Kind;
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};
-  const std::vector<int> group = context.replication.group(context.device, work.group);
+  const std::vector<int> group = context.mesh.group(context.device, work.axis, work.group);
   EngineKernel kernel;
   kernel.engine = Engine::nic;
   kernel.name = names[static_cast<std::size_t>(work.kind)];

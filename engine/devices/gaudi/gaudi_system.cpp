@@ -58,18 +58,17 @@ class GaudiSystem final : public System {
 
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
-    const int device = stages.front()->device;
+    const compile::Mesh& mesh = stages.front()->mesh;
+    const int place = stages.front()->place, device = mesh.chip(0, place);
     for (const compile::StagePlan* stage : stages)
-      PIPESCOPE_CHECK(stage->device == device,
-                      "stages of different devices are lowered one device at a time");
+      PIPESCOPE_CHECK(stage->place == place, "stages of different places are lowered one place at a time");
     if (device < 0 || device >= fabric_.devices()) {
       return base::badInput(fmt::format(
           "Stage {} is on device {}, but system \"{}\" has {} card{}; take a larger system or fewer devices.",
           stages.front()->index, device, request_.name, fabric_.devices(),
           fabric_.devices() == 1 ? "" : "s"));
     }
-    const GaudiLoweringContext context{
-        .card = card_, .fabric = fabric_, .replication = stages.front()->replication, .device = device};
+    const GaudiLoweringContext context{.card = card_, .fabric = fabric_, .mesh = mesh, .device = device};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
 

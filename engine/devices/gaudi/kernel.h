@@ -51,7 +51,7 @@ struct EngineKernel {
 struct GaudiLoweringContext {
   const Card& card;
   const Fabric& fabric;
-  compile::Replication replication;  ///< says which cards take part in a collective
+  compile::Mesh mesh;  ///< says which cards take part in a collective
   int device = 0;
   std::string what = {};  ///< the operator, for error sentences
 };

@@ -60,7 +60,7 @@ class StageLowering {
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
-    device.device = stages_.front()->device;
+    device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     for (const StagePlan* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));

@@ -15,29 +15,29 @@ namespace {
 
 /// What the place sends while the own one sends all its bytes, divided by these. A place with fewer bytes is
 /// done before; of one with more, the rest follows later.
-double shareOf(const compile::Replication& replication, int place, int own) {
-  const std::vector<std::int64_t>& bytes = replication.ringBytes;
+double shareOf(const compile::Mesh& mesh, int place, int own) {
+  const std::vector<std::int64_t>& bytes = mesh.ringBytes;
   if (bytes.empty()) return 1;
   const auto bytesOf = [&](int at) { return static_cast<double>(bytes[static_cast<std::size_t>(at)]); };
   return bytesOf(place) < bytesOf(own) ? bytesOf(place) / bytesOf(own) : 1;
 }
 
 /// The groups that communicate at the same time: the same place of other groups of replicas, and other places
-/// too if the devices of a replica do not wait for each other.
+/// too if the places of a replica do not wait for each other.
 std::vector<RingGroup> collectiveGroupsOf(const ops::Collective& work, const IpuLoweringContext& context) {
-  const compile::Replication& replication = context.replication;
+  const compile::Mesh& mesh = context.mesh;
   const auto size = static_cast<int>(work.group);
-  const int own = context.device % replication.devicesPerReplica;
+  const int own = mesh.placeOf(context.device);
   std::map<std::vector<int>, double> groups;  // shares by devices
   if (work.group == 0) {
-    for (int place = 0; place < replication.devicesPerReplica; ++place) {
-      if (!replication.atOnce && place != own) continue;
-      double& share = groups.try_emplace(replication.group(place, 0), 0).first->second;
-      share = std::max(share, shareOf(replication, place, own));
+    for (int place = 0; place < mesh.places; ++place) {
+      if (!mesh.atOnce && place != own) continue;
+      double& share = groups.try_emplace(mesh.group(mesh.chip(0, place), work.axis, 0), 0).first->second;
+      share = std::max(share, shareOf(mesh, place, own));
     }
   } else {
-    for (int replica = 0; replica < replication.replicas; replica += size)
-      groups[replication.group(replica * replication.devicesPerReplica + own, size)] = 1;
+    for (int replica = 0; replica < mesh.replicas; replica += size)
+      groups[mesh.group(mesh.chip(replica, own), work.axis, size)] = 1;
   }
   std::vector<RingGroup> list;
   for (const auto& [devices, share] : groups) list.push_back({devices, share});
@@ -86,15 +86,14 @@ class PhaseLowering {
     const auto ticks = [&](double seconds) {
       return base::ticksFromSeconds(seconds, context_.chip.timebase()).count;
     };
-    const compile::Replication& replication = context_.replication;
+    const compile::Mesh& mesh = context_.mesh;
     const auto count = static_cast<double>(phase_.exchanges);
     ProgramStep step;
     step.kind = model::StepKind::globalExchange;
     step.program = "GlobalExchange";
     step.name = phase_.name + "/Exchange";
     step.cycles = {{0, context_.chip.tiles, ticks(phase_.seconds * count)}};
-    step.sync =
-        ticks(syncSeconds(context_.chip, replication.replicas * replication.devicesPerReplica) * count);
+    step.sync = ticks(syncSeconds(context_.chip, mesh.chips()) * count);
     step.bytesIn = step.bytesOut = phase_.bytesSent();
     step.messages = phase_.directions;
     lowered.steps.push_back(std::move(step));
@@ -113,7 +112,7 @@ base::Result<LoweredWork> lower(const ops::Collective& work, const IpuLoweringCo
   if (context.ladder == nullptr) return lowered;
   for (const CollectivePhase& phase :
        collectivePhases(*context.ladder, work.kind, work.elements * graph::sizeOf(work.type),
-                        collectiveGroupsOf(work, context), context.replication.devicesPerReplica > 1))
+                        collectiveGroupsOf(work, context), context.mesh.places > 1))
     PIPESCOPE_TRY(PhaseLowering(phase, work.type, context).addTo(lowered));
   return lowered;
 }

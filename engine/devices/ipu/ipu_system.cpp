@@ -83,10 +83,10 @@ class IpuSystem final : public System {
 
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
-    const int device = stages.front()->device;
+    const compile::Mesh& mesh = stages.front()->mesh;
+    const int place = stages.front()->place, device = mesh.chip(0, place);
     for (const compile::StagePlan* stage : stages) {
-      PIPESCOPE_CHECK(stage->device == device,
-                      "stages of different devices are lowered one device at a time");
+      PIPESCOPE_CHECK(stage->place == place, "stages of different places are lowered one place at a time");
     }
     if (device < 0 || device >= ladder_.devices()) {
       return base::badInput(fmt::format(
@@ -94,9 +94,8 @@ class IpuSystem final : public System {
           stages.front()->index, device, request_.name, ladder_.devices(),
           ladder_.devices() == 1 ? "" : "s"));
     }
-    const compile::Replication& replication = stages.front()->replication;
     const auto share = [&](double own, double ofMachine, bool allPlaces) {
-      return std::min(own, ofMachine / static_cast<double>(atOnce(device, replication, allPlaces)));
+      return std::min(own, ofMachine / static_cast<double>(atOnce(device, mesh, allPlaces)));
     };
     const double perMachine = machine_.streamingBytesPerSecond;
     const IpuLoweringContext context{
@@ -108,11 +107,11 @@ class IpuSystem final : public System {
         .halfPartials = options_.halfPartials,
         .jointPlans = options_.jointPlans,
         .ladder = &ladder_,
-        .replication = replication,
+        .mesh = mesh,
         .device = device,
         .streamingBytesPerSecond = share(streaming_.bytesPerSecond, perMachine, !oneAtATime_),
         .streamingBytes = streaming_.bytes,
-        .updateStreamingBytesPerSecond = share(streaming_.bytesPerSecond, perMachine, replication.atOnce),
+        .updateStreamingBytesPerSecond = share(streaming_.bytesPerSecond, perMachine, mesh.atOnce),
         .ioTiles = options_.ioTiles};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
@@ -138,9 +137,9 @@ class IpuSystem final : public System {
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
   /// Streams from the host are fetched into the gateway's memory before a device copies them (D: PopART and
   /// PopTorch, prefetched data streams), and all devices of a machine share its network card.
-  double sentAheadBytesPerSecond(int device, const compile::Replication& replication) const override {
+  double sentAheadBytesPerSecond(int device, const compile::Mesh& mesh) const override {
     if (!sendsAhead()) return 0;
-    return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, replication, false));
+    return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, mesh, false));
   }
   bool placesShareLinks() const override { return true; }  // those of the ladder
   bool ordersForMemory() const override { return true; }   // PopART's scheduler
@@ -151,12 +150,12 @@ class IpuSystem final : public System {
   bool sendsAhead() const { return streaming_.bytes > 0; }
   /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the
   /// chips in the same place of all replicas do; with `allPlaces` the chips in all places.
-  int atOnce(int device, const compile::Replication& replication, bool allPlaces) const {
-    const int machine = device / machine_.devices, places = replication.devicesPerReplica;
+  int atOnce(int device, const compile::Mesh& mesh, bool allPlaces) const {
+    const int machine = device / machine_.devices;
     int count = 0;
     for (int other = machine * machine_.devices; other < (machine + 1) * machine_.devices; ++other) {
-      if (other >= places * replication.replicas) break;
-      count += allPlaces || other % places == device % places ? 1 : 0;
+      if (other >= mesh.chips()) break;
+      count += allPlaces || mesh.placeOf(other) == mesh.placeOf(device) ? 1 : 0;
     }
     return std::max(1, count);
   }

@@ -95,7 +95,7 @@ struct IpuLoweringContext {
   bool jointPlans = true;     ///< the three products of a trained layer may share one plan
   // For collectives.
   const Ladder* ladder = nullptr;  ///< null: a single chip
-  compile::Replication replication = {};
+  compile::Mesh mesh = {};
   int device = 0;  ///< of the stages that are lowered
   // Streaming memory of a chip; 0: the system has none. In an update, fewer chips may share it than
   // otherwise.

@@ -49,11 +49,11 @@ std::optional<Pass> ownPass(Pass pass, const compile::PlanOperator& op) {
         return copy && copy->remote;
       }))
     return Pass::remote;
-  // A model's own sums over replicas (batch norms) belong to the work of the pass.
-  const bool planned = pass != Pass::collective && op.kind != "ReplicaSum";
-  if (planned &&
-      all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
-    return Pass::collective;
+  const auto isPlanned = [](const ops::Work& work) {
+    const auto* collective = std::get_if<ops::Collective>(&work.item);
+    return collective && !collective->ofModel;
+  };
+  if (pass != Pass::collective && all(isPlanned)) return Pass::collective;
   if (op.again) return Pass::recompute;
   return std::nullopt;
 }

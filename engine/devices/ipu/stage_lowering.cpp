@@ -32,7 +32,7 @@ class StageLowering {
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
-    device.device = stages_.front()->device;
+    device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     PIPESCOPE_ASSIGN(outlining_, Outlining::choose(stages_, context_));
     for (const StagePlan* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {

@@ -93,7 +93,10 @@ struct Collective {
   std::int64_t elements =
       0;  ///< of the whole tensor: what each replica has before the collective (allGather: after it)
   ElementType type = ElementType::float32;
-  std::int64_t group = 0;  ///< how many neighbouring replicas take part; 0: all
+  std::int64_t group = 0;  ///< how many neighbours along the axis take part; 0: all
+  model::MeshAxis axis = model::MeshAxis::data;
+  /// The model itself asks for it, as a batch norm over replicas does, so it belongs to the work of its pass.
+  bool ofModel = false;
 };
 
 struct HostCopy {

@@ -23,8 +23,9 @@ Result<std::vector<TensorType>> inferReplicaSum(const OperatorCall& call) {
 std::vector<Work> replicaSumWork(const OperatorCall& call) {
   const std::int64_t group = graph::intAttribute(call.node, "replicas", 1);
   if (group == 1) return {};
-  return {{Collective{Collective::Kind::allReduce, call.input(0).elements(), call.input(0).element, group}, 1,
-           ""}};
+  return {{Collective{Collective::Kind::allReduce, call.input(0).elements(), call.input(0).element, group,
+                      model::MeshAxis::data, true},
+           1, ""}};
 }
 
 Status replicaSumGradient(GradientBuilder& builder) {

@@ -60,6 +60,7 @@ void addCopies(StageReport& stage) {
   add("copies from the host", "stream copy", "host in", stage.hostIn);
   add("copies to the host", "stream copy", "host out", stage.hostOut);
   add("loads and stores of remote buffers", "remote copy", "remote", stage.remote);
+  add("collectives within passes", "collective", "collective", stage.collective);
   add("exchange with other stages", "global exchange", "exchange", stage.exchange);
 }
 

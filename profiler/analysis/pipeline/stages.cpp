@@ -38,6 +38,9 @@ double* partOf(StageReport& stage, const model::Placement& placement) {
       return &stage.hostOut;
     case model::Pass::update:
       return &stage.update;
+    case model::Pass::collective:
+      // Sums of gradients follow the passes. Those of a micro-batch are a part of its pass.
+      return placement.microBatch < 0 ? nullptr : &stage.collective;
     case model::Pass::remote:
       // Loads and stores around the update count with it.
       return placement.microBatch < 0 ? &stage.update : &stage.remote;

@@ -31,11 +31,12 @@ struct StageReport {
   std::string deviceName, blocks;
   /// Ticks per micro-batch (update: per iteration, with loads and stores around it), mean over the run.
   double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
-  double remote = 0;    ///< loads and stores of remote buffers that belong to a micro-batch
-  double exchange = 0;  ///< transfers of its device that keep it from computing, divided between its stages
-  double busy = 0;      ///< forward + recompute + backward + weightGradient
-  /// Time in which a pass, a host copy, a remote buffer's load or store, or the exchange keeps the device
-  /// busy.
+  double remote = 0;      ///< loads and stores of remote buffers that belong to a micro-batch
+  double collective = 0;  ///< collectives within passes, such as gathers of divided weights
+  double exchange = 0;    ///< transfers of its device that keep it from computing, divided between its stages
+  double busy = 0;        ///< forward + recompute + backward + weightGradient
+  /// Time in which a pass, a collective within it, a host copy, a remote buffer's load or store, or the
+  /// exchange keeps the device busy.
   double occupied = 0;
   bool limits = false;  ///< occupied is the largest, or equal to it (kEqualStages)
   /// False: the run has this stage, and a recorded trace holds none of its passes. It has no figures then,

@@ -147,7 +147,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
   PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
   PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
   compile::StagePlan stage;
-  stage.replication = {point.cards, 1, false};
+  stage.mesh.replicas = point.cards;
   ops::Collective work;
   work.kind = kind;
   // The point gives the bytes of one card's part. The tensor of an all-gather holds the parts of all cards.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <tuple>
 
 #include "emulated.h"
@@ -30,10 +31,10 @@ Spans recordedSpans(const EmulatedProfile& emulated, const replay::Recording& re
 
 Spans replayedSpans(const replay::Recording& recording, const replay::Timeline& timeline) {
   Spans spans;
-  for (const replay::PlacedPiece& p : timeline.placements) {
+  for (const clock::PlacedPiece& p : timeline.placements) {
     const auto& devices = recording.replicas[static_cast<std::size_t>(p.replica)].devices;
-    spans.emplace_back(devices[static_cast<std::size_t>(p.device)].value, static_cast<int>(p.pass),
-                       p.where.stage, p.where.microBatch, p.where.iteration, p.start.count, p.end.count);
+    spans.emplace_back(devices[static_cast<std::size_t>(p.place)].value, static_cast<int>(p.pass),
+                       p.work.stage, p.work.microBatch, p.work.iteration, p.start.count, p.end.count);
   }
   std::sort(spans.begin(), spans.end());
   return spans;
@@ -72,6 +73,66 @@ TEST(NoChange, EverySampleIsReproducedToTheTick) {
     ++files;
   }
   EXPECT_GE(files, 13);
+}
+
+/// A drawn pipeline: with given costs, or a small network on a drawn system.
+ReplayedSetup drawnSetup(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](const auto& list) { return list[random() % std::size(list)]; };
+  const bool fixed = random() % 2 == 0;
+  const int stages = static_cast<int>(random() % 4) + 1;
+  static const std::vector<std::string> schedules{"popart", "1f1b", "gpipe", "zb-h1", "tf-grouped"};
+  ReplayedSetup setup;
+  setup.keys = {
+      {"execution.schedule", pick(schedules)},
+      {"execution.mode", "training"},
+      {"training.gradient_accumulation", std::to_string(stages * (1 + random() % 3) + random() % 2)},
+      {"training.device_iterations", std::to_string(1 + random() % 2)}};
+  if (fixed) {
+    for (int s = 0; s < stages; ++s)
+      setup.tables += "[[fixed.stages]]\nforward = " + std::to_string(1 + random() % 5) +
+                      "\nbackward = " + std::to_string(2 + random() % 7) +
+                      "\nweight = 1\nupdate = " + std::to_string(random() % 3) + "\n";
+    setup.keys["system.name"] = "fixed";
+    setup.keys["fixed.exchange"] = std::to_string(random() % 3);
+    setup.keys["training.replication_factor"] = std::to_string(1 + random() % 2);
+    if (random() % 4 == 0) setup.keys["training.micro_batch_costs"] = "1, 0.5, 2";
+    if (random() % 3 == 0) setup.tables += "[[device_scale]]\ndevice = 0\ncompute = 0.8\n";
+    return setup;
+  }
+  static const std::vector<std::string> systems{"pod4", "pod16", "hls-gaudi2", "hls-3"};
+  setup.keys["system.name"] = pick(systems);
+  setup.keys["model.builder"] = "decoder";
+  for (const auto& [key, value] : {std::pair("layers", 4),
+                                   {"heads", 2},
+                                   {"hidden", 32},
+                                   {"feed_forward", 64},
+                                   {"sequence", 16},
+                                   {"vocabulary", 64}})
+    setup.keys[std::string("model.") + key] = std::to_string(value);
+  setup.keys["execution.stages"] = std::to_string(stages);
+  setup.keys["execution.numerics"] = "false";
+  setup.keys["data.dataset"] = "synthetic";
+  setup.keys["training.replication_factor"] = std::to_string(1 + random() % 2);
+  if (random() % 4 == 0) setup.keys["data.loader_rate"] = "50000";
+  if (random() % 4 == 0) setup.keys["host.seconds_per_step"] = "0.0002";
+  return setup;
+}
+
+TEST(NoChange, DrawnModelsAreReproducedToTheTick) {
+  int reproduced = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const ReplayedSetup setup = drawnSetup(seed);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << setup.describe());
+    const auto emulated = emulateSetup(setup);
+    if (!emulated.ok()) {
+      EXPECT_NE(emulated.error().kind, base::ErrorKind::internal) << emulated.error().message;
+      continue;
+    }
+    expectSame(*emulated, 0);
+    ++reproduced;
+  }
+  EXPECT_GE(reproduced, 150);
 }
 
 TEST(NoChange, ReplicasOfDifferentSpeedAreReproduced) {
@@ -199,7 +260,7 @@ TEST(NoChange, MessagesOfATraceAreServedInOrder) {
   const auto lastEnd = [](const replay::Recording& played) {
     base::Ticks end;
     const auto timeline = replay::replayCall(played);
-    for (const replay::PlacedPiece& p : timeline->placements) end = std::max(end, p.end);
+    for (const clock::PlacedPiece& p : timeline->placements) end = std::max(end, p.end);
     return end.count / 1'000'000;
   };
   EXPECT_EQ(lastEnd(*recording), 230);

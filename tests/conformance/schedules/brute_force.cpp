@@ -14,7 +14,7 @@ using Block = std::vector<TaskName>;
 using Program = std::vector<std::vector<Block>>;  // by device
 
 int stagesOf(const Case& c) {
-  return static_cast<int>(c.deviceOfStage.size());
+  return static_cast<int>(c.placeOfStage.size());
 }
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
@@ -39,8 +39,8 @@ int slotOf(const Case& c, char kind, int stage, int k) {
   // PopART: k + the number of changes of device on the way through the forward stages 0 … N−1 and the
   // gradients N−1 … 0.
   std::vector<int> way;
-  for (int s = 0; s < n; ++s) way.push_back(c.deviceOfStage[at(s)]);
-  for (int s = n - 1; s >= 0; --s) way.push_back(c.deviceOfStage[at(s)]);
+  for (int s = 0; s < n; ++s) way.push_back(c.placeOfStage[at(s)]);
+  for (int s = n - 1; s >= 0; --s) way.push_back(c.placeOfStage[at(s)]);
   const int place = kind == 'F' ? stage : 2 * n - 1 - stage;
   int changes = 0;
   for (int i = 1; i <= place; ++i) changes += way[at(i)] != way[at(i - 1)] ? 1 : 0;
@@ -58,12 +58,12 @@ BruteForceResult bySlots(const Case& c) {
         const int slot = slotOf(c, kind, stage, k),
                   numbered = kind == 'F' ? stage : 2 * stagesOf(c) - 1 - stage;
         const int place = c.schedule == "popart" ? numbered : -numbered;
-        byDevice[c.deviceOfStage[at(stage)]][{slot, place, k}] = {kind, stage, k};
+        byDevice[c.placeOfStage[at(stage)]][{slot, place, k}] = {kind, stage, k};
         slots = std::max(slots, slot + 1);
       }
     }
   }
-  const std::set<int> used(c.deviceOfStage.begin(), c.deviceOfStage.end());
+  const std::set<int> used(c.placeOfStage.begin(), c.placeOfStage.end());
   BruteForceResult result;
   result.order.resize(at(*used.rbegin() + 1));
   long now = 0;
@@ -235,10 +235,10 @@ std::vector<Block> interleavedDevice(const Case& c, int s) {
 }
 
 Program programOf(const Case& c) {
-  Program program(at(1 + *std::max_element(c.deviceOfStage.begin(), c.deviceOfStage.end())));
+  Program program(at(1 + *std::max_element(c.placeOfStage.begin(), c.placeOfStage.end())));
   const int n = stagesOf(c);
   const auto add = [&](char kind, int stage, int k) {
-    program[at(c.deviceOfStage[at(stage)])].push_back({{kind, stage, k}});
+    program[at(c.placeOfStage[at(stage)])].push_back({{kind, stage, k}});
   };
   if (c.schedule == "gpipe") {
     for (int s = 0; s < n; ++s) {
@@ -276,7 +276,7 @@ BruteForceResult byRelaxation(const Case& c) {
     for (const Block& block : blocks) {
       for (const TaskName& task : block) {
         result.order.back().push_back(task);
-        result.tasks[task] = {c.deviceOfStage[at(std::get<1>(task))], 0, 0};
+        result.tasks[task] = {c.placeOfStage[at(std::get<1>(task))], 0, 0};
       }
     }
   }
@@ -285,7 +285,7 @@ BruteForceResult byRelaxation(const Case& c) {
   std::map<TaskName, long> leaves;
   const auto arrival = [&](const TaskName& from, int stage) {
     if (!result.tasks.contains(from)) throw std::runtime_error("a task waits for one that nobody does");
-    const bool apart = c.deviceOfStage[at(std::get<1>(from))] != c.deviceOfStage[at(stage)];
+    const bool apart = c.placeOfStage[at(std::get<1>(from))] != c.placeOfStage[at(stage)];
     return leaves[from] + (apart ? c.exchange : 0);
   };
   const auto ready = [&](const TaskName& task) {

@@ -12,7 +12,7 @@ struct BruteForceCase {
   std::string schedule;
   int devices = 1, chunks = 1, microBatches = 1;
   bool training = true;
-  std::vector<int> deviceOfStage;               ///< of all stages, pipe after pipe
+  std::vector<int> placeOfStage;                ///< of all stages, pipe after pipe
   std::vector<long> forward, backward, weight;  ///< by stage; weight is part of backward
   long exchange = 0;
 };

@@ -45,29 +45,29 @@ BruteForceCase someCase(const std::string& schedule, Dice& dice) {
   if (schedule == "interleaved-1f1b") {
     c.chunks = dice.pick(2, 4);
     c.microBatches = n * dice.pick(1, 32 / n);
-    for (int s = 0; s < n * c.chunks; ++s) c.deviceOfStage.push_back(s % n);
+    for (int s = 0; s < n * c.chunks; ++s) c.placeOfStage.push_back(s % n);
   } else if (schedule == "zb-v" || schedule == "dualpipe") {
     c.chunks = 2;
     if (schedule == "dualpipe") {
       c.devices = 2 * dice.pick(1, 4);
       c.microBatches = 2 * dice.pick(c.devices, 16);
     }
-    for (int s = 0; s < 2 * c.devices; ++s) c.deviceOfStage.push_back(std::min(s, 2 * c.devices - 1 - s));
+    for (int s = 0; s < 2 * c.devices; ++s) c.placeOfStage.push_back(std::min(s, 2 * c.devices - 1 - s));
   } else {
-    c.deviceOfStage =
+    c.placeOfStage =
         someDevices(dice, n, schedule == "popart" || schedule == "gpipe" || schedule == "tf-grouped");
     // PopTorch counts one stage for each change of device.
     if (schedule == "popart") c.microBatches = std::max(c.microBatches, 2 * n - 1);
     if (schedule == "tf-grouped") c.microBatches = 2 * n * dice.pick(1, std::max(1, 32 / (2 * n)));
     if (schedule == "tf-interleaved") c.microBatches = n * dice.pick(1, 32 / n);
   }
-  const std::size_t pipes = schedule == "dualpipe" ? 2 : 1, stages = c.deviceOfStage.size() / pipes;
+  const std::size_t pipes = schedule == "dualpipe" ? 2 : 1, stages = c.placeOfStage.size() / pipes;
   for (std::size_t s = 0; s < stages; ++s) {
     c.forward.push_back(dice.pick(1, 12));
     c.backward.push_back(dice.pick(2, 24));
     c.weight.push_back(dice.pick(1, static_cast<int>(c.backward.back()) - 1));
   }
-  for (std::size_t s = stages; s < c.deviceOfStage.size(); ++s) {
+  for (std::size_t s = stages; s < c.placeOfStage.size(); ++s) {
     c.forward.push_back(c.forward[s - stages]);
     c.backward.push_back(c.backward[s - stages]);
     c.weight.push_back(c.weight[s - stages]);
@@ -86,9 +86,9 @@ compile::FixedRun runOf(const BruteForceCase& c) {
   if (laidOut) {
     run.chunks = c.chunks;
   } else {
-    run.deviceOfStage = c.deviceOfStage;
+    run.placeOfStage = c.placeOfStage;
   }
-  const std::size_t stages = c.deviceOfStage.size() / (c.schedule == "dualpipe" ? 2 : 1);
+  const std::size_t stages = c.placeOfStage.size() / (c.schedule == "dualpipe" ? 2 : 1);
   for (std::size_t s = 0; s < stages; ++s) {
     run.stages.push_back({static_cast<double>(c.forward[s]) / kUnit, 0,
                           static_cast<double>(c.backward[s]) / kUnit, 0,
@@ -99,8 +99,8 @@ compile::FixedRun runOf(const BruteForceCase& c) {
 
 /// The stages of a device in ascending order, which is what `chunk` counts.
 int stageOf(const BruteForceCase& c, int device, int chunk) {
-  for (std::size_t s = 0; s < c.deviceOfStage.size(); ++s) {
-    if (c.deviceOfStage[s] == device && chunk-- == 0) return static_cast<int>(s);
+  for (std::size_t s = 0; s < c.placeOfStage.size(); ++s) {
+    if (c.placeOfStage[s] == device && chunk-- == 0) return static_cast<int>(s);
   }
   return -1;
 }

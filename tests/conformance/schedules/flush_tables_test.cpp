@@ -263,7 +263,7 @@ TEST(Metamorphic, ReversingABalancedPipelineChangesNothing) {
     compile::FixedRun run = flush(schedule, 4, 8, 1, 2, 1);
     const double there = tableOf(run).makespan;
     run.chunks = 0;
-    run.deviceOfStage = {3, 2, 1, 0};
+    run.placeOfStage = {3, 2, 1, 0};
     // PopTorch also counts the way to the device of the first stage as a stage, so popart needs one or two
     // more micro-batches.
     run.microBatches = 16;

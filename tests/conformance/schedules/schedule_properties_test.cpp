@@ -247,7 +247,7 @@ TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
   const auto refusal = [](std::vector<int> devices, int microBatches, bool training) {
     compile::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
                                      std::vector<double>(training ? devices.size() : 0, 1));
-    run.deviceOfStage = devices;
+    run.placeOfStage = devices;
     const auto compiled = compile::compileFixed(run);
     return compiled.ok() ? std::string() : compiled.error().message;
   };
@@ -269,7 +269,7 @@ TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
 TEST(ScheduleProperties, StagesThatRevisitADeviceAddUpInACycle) {
   // Devices 0,1,2,1: in a full cycle device 1 does F of stage 1, F and B of stage 3, and B of stage 1.
   compile::FixedRun run = fixedRun("popart", 8, {1, 1, 1, 1}, {2, 2, 2, 2});
-  run.deviceOfStage = {0, 1, 2, 1};
+  run.placeOfStage = {0, 1, 2, 1};
   const RecordedSchedule recorded = recordInMemory(run);
   double longest = 0;
   std::map<int, double> onDevice1;

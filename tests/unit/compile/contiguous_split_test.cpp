@@ -30,7 +30,7 @@ SplitProblem plainProblem(std::vector<std::int64_t> cost, std::size_t stages) {
 std::vector<int> devicesByRules(const SplitProblem& problem, const std::vector<std::size_t>& first) {
   std::vector<int> device(first.size());
   for (std::size_t s = 0; s < first.size(); ++s)
-    device[s] = problem.deviceOfStage.empty() ? static_cast<int>(s) : problem.deviceOfStage[s];
+    device[s] = problem.placeOfStage.empty() ? static_cast<int>(s) : problem.placeOfStage[s];
   const auto stageOf = [&](std::size_t unit) {
     std::size_t stage = 0;
     while (stage + 1 < first.size() && first[stage + 1] <= unit) ++stage;
@@ -42,7 +42,7 @@ std::vector<int> devicesByRules(const SplitProblem& problem, const std::vector<s
       for (const std::size_t unit : set) {
         int &a = device[stageOf(set.front())], &b = device[stageOf(unit)];
         if (a == b) continue;
-        if (!problem.deviceOfStage.empty()) return {};
+        if (!problem.placeOfStage.empty()) return {};
         a = b = std::min(a, b);
         changed = true;
       }
@@ -75,7 +75,7 @@ std::optional<Score> scoreOf(const SplitProblem& problem, const std::vector<std:
     if (!works) return {};
     if (s > 0) cost += problem.exchange[s][first[s]];
     if (end < units) cost += problem.exchange[s + 1][end];
-    const bool free = problem.deviceOfStage.empty();
+    const bool free = problem.placeOfStage.empty();
     load[free ? static_cast<std::size_t>(device[s]) : s] += cost;
     score.squares += cost * cost;
   }
@@ -126,11 +126,11 @@ SplitProblem randomProblem(Dice& dice) {
     problem.recomputes[s] = !dice.oneIn(3);
     problem.fixed[s] = static_cast<std::int64_t>(dice.below(8)) - 2;
     for (std::int64_t& each : problem.exchange[s]) each = static_cast<std::int64_t>(dice.below(10));
-    if (problem.deviceOfStage.size() == s && dice.oneIn(4)) problem.deviceOfStage.push_back(0);
+    if (problem.placeOfStage.size() == s && dice.oneIn(4)) problem.placeOfStage.push_back(0);
   }
-  if (problem.deviceOfStage.size() < stages) problem.deviceOfStage.clear();
-  for (std::size_t s = 0; s < problem.deviceOfStage.size(); ++s)
-    problem.deviceOfStage[s] = static_cast<int>(s % 2);
+  if (problem.placeOfStage.size() < stages) problem.placeOfStage.clear();
+  for (std::size_t s = 0; s < problem.placeOfStage.size(); ++s)
+    problem.placeOfStage[s] = static_cast<int>(s % 2);
   for (std::size_t sets = dice.below(4); sets > 0 && units > 1; --sets) {
     std::set<std::size_t> members;
     for (std::size_t i = 2 + dice.below(2); i > 0; --i) members.insert(dice.below(units));
@@ -155,7 +155,7 @@ TEST(ContiguousSplit, IsAsGoodAsTheBestOfAllSplits) {
     EXPECT_EQ(split->largest, own->largest) << "round " << round;
     ++solved;
     const std::set<int> devices(split->device.begin(), split->device.end());
-    shared += devices.size() < split->device.size() && problem.deviceOfStage.empty() ? 1 : 0;
+    shared += devices.size() < split->device.size() && problem.placeOfStage.empty() ? 1 : 0;
   }
   EXPECT_GT(solved, 1000);
   EXPECT_GT(shared, 100) << "rounds in which stages share a device";
@@ -171,7 +171,7 @@ TEST(ContiguousSplit, ATiedHeadLiesWithItsEmbedding) {
   EXPECT_EQ(split->first, (std::vector<std::size_t>{0, 2, 4, 7})) << "10 + 8, 12 and 18";
   EXPECT_EQ(split->largest, 18);
   // Where each stage must have its own device, no split is right.
-  problem.deviceOfStage = {0, 1, 2, 3};
+  problem.placeOfStage = {0, 1, 2, 3};
   EXPECT_FALSE(splitContiguously(problem));
 }
 

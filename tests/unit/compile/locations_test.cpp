@@ -35,8 +35,8 @@ PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
   options.name = "training";
   options.microBatches = microBatches;
   options.stashEntries = {3, 0};
-  options.replication.replicas = replicas;
-  options.replication.devicesPerReplica = 2;
+  options.mesh.replicas = replicas;
+  options.mesh.places = 2;
   options.optimizer.kind = "adamw";
   options.optimizer.states = [](const graph::TensorType& type) {
     return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}};
@@ -205,7 +205,7 @@ TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(4 * kWeights, 4 * kWeights));
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, std::int64_t{0}));
   options.locations.accumulators.sharded = true;
-  options.replication.replicas = 4;
+  options.mesh.replicas = 4;
   const StagePlan shared = firstStage(options);
   EXPECT_EQ(locationsBytesOf(shared, TensorUse::accumulator, true), 4 * (8 + 2));
   Collectives scattered = collectives(shared, model::Pass::backward);

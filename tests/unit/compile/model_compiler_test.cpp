@@ -46,7 +46,7 @@ std::string refusalOf(const ModelRequest& request) {
 
 TEST(ModelCompiler, CountsOnlyDevicesWithAStage) {
   ModelRequest request = twoStages();
-  request.layout.stages[1].device = 3;  // devices 1 and 2 stay free
+  request.layout.stages[1].place = 3;  // devices 1 and 2 stay free
   const auto made = compiled(request);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->devicesWithStages(), 2);
@@ -61,7 +61,7 @@ TEST(ModelCompiler, CompilesAPlainRequest) {
   ASSERT_EQ(made->executables.size(), 1u);
   const CompiledExecutable& executable = made->executables.front();
   ASSERT_EQ(executable.plan.stages.size(), 2u);
-  EXPECT_EQ(executable.plan.stages[1].device, 1);
+  EXPECT_EQ(executable.plan.stages[1].place, 1);
   EXPECT_EQ(executable.lowered.size(), 2u);
   EXPECT_EQ(executable.facts.recompute, "pipeline");
   EXPECT_EQ(executable.facts.microBatches, 4);
@@ -72,7 +72,7 @@ TEST(ModelCompiler, CompilesAPlainRequest) {
 
 TEST(ModelCompiler, ASearchChangesOneValueAndCompilesAgain) {
   ModelRequest request = twoStages();
-  request.layout.stages[0].device = request.layout.stages[1].device = 3;
+  request.layout.stages[0].place = request.layout.stages[1].place = 3;
   request.layout.strategy = Strategy::sharded;
   request.recompute.mode = RecomputeRequest::Mode::never;
   request.passesOff = {"outline"};

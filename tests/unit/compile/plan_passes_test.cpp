@@ -290,11 +290,11 @@ TEST(Outline, DoesNotReachAcrossDevices) {
   PlanPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
   StagePlan other = make.stage();
-  other.index = other.device = 1;
+  other.index = other.place = 1;
   make.plan.stages.push_back(std::move(other));
   runPlanPasses("outline", make.plan);
   EXPECT_TRUE(make.plan.stages[0].passes[0].calls.empty());
-  make.plan.stages[1].device = 0;
+  make.plan.stages[1].place = 0;
   runPlanPasses("outline", make.plan);
   EXPECT_EQ(make.plan.stages[0].passes[0].calls.size() + make.plan.stages[1].passes[0].calls.size(), 2u);
 }

@@ -191,7 +191,7 @@ TEST(Placement, DefaultsToAStagePerBlock) {
   ASSERT_TRUE(placed.ok());
   ASSERT_EQ(placed->size(), 4u);
   EXPECT_EQ((*placed)[2].blocks, std::vector<std::string>{"B3"});
-  EXPECT_EQ((*placed)[2].device, 2);
+  EXPECT_EQ((*placed)[2].place, 2);
 }
 
 TEST(Placement, RefusalsNameBlockAndStages) {
@@ -214,18 +214,18 @@ TEST(Plan, NotesWhatEachPlaceSendsRoundItsRings) {
   std::vector<StageSpec> stages;
   for (int s = 0; s < 4; ++s) stages.push_back({{"B" + std::to_string(s + 1)}, s});
   PlanOptions options = trainingOptions({4, 3, 2, 0}, false);
-  options.replication = {.replicas = 2, .devicesPerReplica = 4, .atOnce = true};
+  options.mesh = {.replicas = 2, .places = 4, .atOnce = true};
   ExecutablePlan plan = planPlan(graph, stages, options);
   noteRingBytes(plan);
   std::vector<std::int64_t> expected;
   for (const std::int64_t count : parameters) expected.push_back(2 * 4 * count);
-  EXPECT_EQ(plan.replication.ringBytes, expected);
-  for (const StagePlan& stage : plan.stages) EXPECT_EQ(stage.replication.ringBytes, expected);
+  EXPECT_EQ(plan.mesh.ringBytes, expected);
+  for (const StagePlan& stage : plan.stages) EXPECT_EQ(stage.mesh.ringBytes, expected);
   // Devices that reduce one after another share no links.
-  options.replication.atOnce = false;
+  options.mesh.atOnce = false;
   plan = planPlan(graph, stages, options);
   noteRingBytes(plan);
-  EXPECT_TRUE(plan.replication.ringBytes.empty());
+  EXPECT_TRUE(plan.mesh.ringBytes.empty());
 }
 
 }  // namespace

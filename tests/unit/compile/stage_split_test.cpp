@@ -229,7 +229,7 @@ TEST(StageSplit, TiedWeightsShareADevice) {
   ModelRequest request = requestOf({trainingOf("bert", settings)}, 4);
   const Compilation split = splitCompilation(request);
   std::vector<int> devices;
-  for (const StagePlan& stage : split.executables.front().plan.stages) devices.push_back(stage.device);
+  for (const StagePlan& stage : split.executables.front().plan.stages) devices.push_back(stage.place);
   EXPECT_EQ(devices, (std::vector<int>{0, 1, 2, 0}));
   // A schedule that never returns to a device has no place for such a model.
   request.layout.schedule = "1f1b";

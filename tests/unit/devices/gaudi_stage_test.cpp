@@ -320,7 +320,7 @@ StagePlan withBuckets() {
   maker.add(Pass::collective, "stage0/all_reduce1", "AllReduce", {reduce(n * n)}, {gradients[2]},
             {gradients[2]});
   StagePlan stage = maker.stage();
-  stage.replication = {8, 1, false};
+  stage.mesh.replicas = 8;
   return stage;
 }
 
@@ -354,9 +354,8 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
   const gaudi::StageUses uses(stage);
-  auto list = gaudi::listKernels(stage.passes[0], uses,
-                                 {.card = card, .fabric = fabric, .replication = stage.replication})
-                  .value();
+  auto list =
+      gaudi::listKernels(stage.passes[0], uses, {.card = card, .fabric = fabric, .mesh = stage.mesh}).value();
   ASSERT_THAT(kernelsOf(list), ::testing::ElementsAre("Gemm@0", "Gemm@1", "Gemm@2"));
   gaudi::packBuckets(card, stage, uses, list);
   EXPECT_THAT(kernelsOf(list),

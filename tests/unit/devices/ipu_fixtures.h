@@ -128,7 +128,7 @@ class StageMaker {
  public:
   explicit StageMaker(int index, int device) {
     stage_.index = index;
-    stage_.device = device;
+    stage_.place = device;
   }
   compile::PlanTensorId tensor(const std::string& name, graph::Shape shape, compile::TensorUse use,
                                ElementType type = ElementType::float32, std::int64_t copies = 1) {

@@ -20,7 +20,7 @@ using testing::StageMaker;
 using testing::systemOf;
 
 /// A tensor of `bytes` that comes from the host and goes to streaming memory in the update.
-StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replication& replication) {
+StagePlan copyingStage(std::int64_t bytes, int device, const compile::Mesh& mesh) {
   StageMaker make(device, device);
   const auto x = make.tensor("x", {bytes / 4}, TensorUse::input),
              w = make.tensor("w", {bytes / 4}, TensorUse::weight);
@@ -29,7 +29,7 @@ StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replicatio
   make.add(Pass::update, "store", "RemoteStore", {{ops::HostCopy{false, Bytes(bytes), true}, 1, ""}}, {w},
            {});
   StagePlan stage = make.stage();
-  stage.replication = replication;
+  stage.mesh = mesh;
   return stage;
 }
 
@@ -56,9 +56,9 @@ TEST(StageCopies, ChipsOfAMachineShareItsStreamingMemory) {
   const auto pod = systemOf("pod16"), turns = systemOf("pod16", oneAtATime);
   // The figures of an M2000: 8 GB/s for a chip and 22.5 GB/s for a machine of four. What the host sends lies
   // in the gateway before a chip copies it at 8 GB/s.
-  const auto expectRates = [&](const System& system, compile::Replication replication, int device,
-                               double host, double flush, double update) {
-    const StagePlan stage = copyingStage(bytes, device, replication);
+  const auto expectRates = [&](const System& system, compile::Mesh mesh, int device, double host,
+                               double flush, double update) {
+    const StagePlan stage = copyingStage(bytes, device, mesh);
     EXPECT_NEAR(rateOf(system, stage, Pass::hostIn, bytes) / host, 1, 1e-3);
     EXPECT_NEAR(rateOf(system, stage, Pass::forward, bytes) / flush, 1, 1e-3);
     EXPECT_NEAR(rateOf(system, stage, Pass::update, bytes) / update, 1, 1e-3);
@@ -74,8 +74,7 @@ TEST(StageCopies, ChipsOfAMachineShareItsStreamingMemory) {
 }
 
 /// Seconds of the exchanges of an all-reduce of `bytes` on the device.
-double allReduceSeconds(const System& system, std::int64_t bytes, int device,
-                        const compile::Replication& replication) {
+double allReduceSeconds(const System& system, std::int64_t bytes, int device, const compile::Mesh& mesh) {
   StageMaker make(device, device);
   const auto sum = make.tensor("sum", {bytes / 4}, TensorUse::accumulator);
   make.add(
@@ -83,7 +82,7 @@ double allReduceSeconds(const System& system, std::int64_t bytes, int device,
       {{ops::Collective{ops::Collective::Kind::allReduce, bytes / 4, graph::ElementType::float32}, 1, ""}},
       {sum}, {sum});
   StagePlan stage = make.stage();
-  stage.replication = replication;
+  stage.mesh = mesh;
   double seconds = 0;
   for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
     for (const LoweredSegment& segment : lowered.segments) {

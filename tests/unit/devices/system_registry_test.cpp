@@ -51,11 +51,11 @@ TEST(SystemRegistry, Pod4HasFourMk2) {
 }
 
 TEST(SystemRegistry, GatewaysHoldWhatTheHostSendsAhead) {
-  const auto perSecond = [](const char* system, int devicesPerReplica, int replicas, int device) {
-    compile::Replication replication;
-    replication.devicesPerReplica = devicesPerReplica;
-    replication.replicas = replicas;
-    return makeSystem(system).value()->sentAheadBytesPerSecond(device, replication);
+  const auto perSecond = [](const char* system, int places, int replicas, int device) {
+    compile::Mesh mesh;
+    mesh.places = places;
+    mesh.replicas = replicas;
+    return makeSystem(system).value()->sentAheadBytesPerSecond(device, mesh);
   };
   // The four IPUs of a machine share a network card of 11.5 GB/s; the first device of a replica of four has
   // it alone.

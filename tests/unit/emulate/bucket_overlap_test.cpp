@@ -78,11 +78,11 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   compile::ExecutablePlan plan;
   plan.name = "training";
   plan.kind = model::ExecutableKind::training;
-  plan.replication = {2, 1, false};
+  plan.mesh.replicas = 2;
   for (int s = 0; s < stages; ++s) {
     compile::StagePlan stage;
     stage.index = s;
-    stage.replication = plan.replication;
+    stage.mesh = plan.mesh;
     plan.stages.push_back(stage);
   }
   std::vector<const compile::StagePlan*> all;

@@ -42,7 +42,7 @@ class BusSystem : public devices::System {
     devices::LoweredMemory memory;
     memory.variables.push_back({"weights", "weight", "", Bytes(1000), Bytes(1000), true, 0, {}});
     for (const compile::StagePlan* stage : stages) {
-      lowered.device = stage->device;
+      lowered.device = stage->place;
       const auto s = static_cast<std::size_t>(stage->index);
       memory.variables.push_back({"ring",
                                   "stash",
@@ -117,19 +117,19 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
                       const BusOptions& options = {}) {
   const int replicas = options.replicas;
   schedules::Shape shape{stages, microBatches, training, {}};
-  for (int s = 0; s < stages; ++s) shape.deviceOfStage.push_back(s);
+  for (int s = 0; s < stages; ++s) shape.placeOfStage.push_back(s);
   auto order = schedules::makeOrder(schedule, shape);
   PIPESCOPE_CHECK(order.ok(), "a schedule that can be");
   compile::ExecutablePlan plan;
   plan.name = "test";
   plan.kind = training ? model::ExecutableKind::training : model::ExecutableKind::inference;
-  plan.replication.replicas = replicas;
-  plan.replication.devicesPerReplica = stages;
+  plan.mesh.replicas = replicas;
+  plan.mesh.places = stages;
   const graph::TensorType type{graph::ElementType::float32, {bytes / 4}};
   std::vector<devices::LoweredDevice> lowered;
   for (int s = 0; s < stages; ++s) {
     compile::StagePlan stage;
-    stage.index = stage.device = s;
+    stage.index = stage.place = s;
     stage.stashEntries = order->stashEntries[static_cast<std::size_t>(s)];
     stage.stashBytesPerEntry = Bytes(stage.stashEntries > 0 ? 100 : 0);
     plan.stages.push_back(stage);

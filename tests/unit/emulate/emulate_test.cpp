@@ -81,7 +81,7 @@ TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
     emulateOn(system, schedule, 3, 6, true, 12, emulate::RecordLevel::stages, run, {.replicas = 3});
     ASSERT_EQ(run.executable.parts.size(), 2u) << schedule;
     EXPECT_EQ(run.executable.parts[0].members, 2);
-    EXPECT_EQ(run.executable.parts[1].replica, 2);
+    EXPECT_EQ(run.executable.call.replicas[1].number, 2);
   }
 }
 

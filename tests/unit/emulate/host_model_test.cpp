@@ -7,7 +7,6 @@
 namespace pipescope::tests {
 namespace {
 
-using emulate::HostClock;
 using emulate::HostModel;
 
 TEST(HostModel, WorksForEachStepAndSample) {
@@ -45,15 +44,6 @@ TEST(HostModel, TheNetworkBringsNoMoreThanIsPrepared) {
   EXPECT_DOUBLE_EQ((HostModel{.networkRate = 300}.samplesPerSecond(2)), 300);
   EXPECT_DOUBLE_EQ((HostModel{.loaderRate = 200, .networkRate = 300}.samplesPerSecond(2)), 200);
   EXPECT_DOUBLE_EQ((HostModel{.loaderRate = 400, .networkRate = 300}.samplesPerSecond(2)), 300);
-}
-
-TEST(HostModel, ReadingResultsPutsItsWorkBehindTheStep) {
-  HostModel host;
-  const HostClock clock{true, Ticks(100), Ticks(120)};
-  // It began the next step when the devices began this one, at 120.
-  EXPECT_EQ(issueStep(host, clock, Ticks(200), Ticks(50)).count, 170);
-  host.readsResults = true;
-  EXPECT_EQ(issueStep(host, clock, Ticks(200), Ticks(50)).count, 250);
 }
 
 /// The length of the last of three calls with two iterations of 30 ticks each.

@@ -30,7 +30,7 @@ class GivenSystem : public BusSystem {
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     LoweredDevice lowered;
     for (const compile::StagePlan* stage : stages) {
-      lowered.device = stage->device;
+      lowered.device = stage->place;
       for (LoweredPass pass : stages_[static_cast<std::size_t>(stage->index)]) {
         pass.stage = stage->index;
         lowered.passes.push_back(std::move(pass));

@@ -198,7 +198,7 @@ Value bruteForce(const LayerProfile& profile, const CostRequest& request) {
     for (const compile::StagePlan& stage : executable.plan.stages) {
       const std::size_t s = static_cast<std::size_t>(stage.index) % cuts.size();
       const double held = static_cast<double>(std::max<std::int64_t>(1, stage.stashEntries));
-      used[stage.device] += 2 * split.parameters[s] + held * split.activations[s];
+      used[stage.place] += 2 * split.parameters[s] + held * split.activations[s];
     }
     for (const auto& [device, bytes] : used) {
       if (request.memory > 0)
@@ -220,7 +220,7 @@ CostRequest randomRequest(std::mt19937& random, const schedules::ScheduleDefinit
     schedules::Shape shape{request.stages * schedule.pipes, request.microBatches, true, {}};
     auto devices = schedules::layOut(schedule, shape.stages, 0);
     if (!devices.ok()) continue;
-    shape.deviceOfStage = std::move(devices).value();
+    shape.placeOfStage = std::move(devices).value();
     if (schedules::makeOrder(schedule.name, shape).ok()) break;
   }
   if (random() % 2 == 0) request.bandwidth = 1e5 * static_cast<double>(1 + random() % 20);

@@ -282,7 +282,7 @@ std::string cutDevicesRefusal(std::vector<std::string> cuts, std::vector<std::in
   if (!compilation.ok()) return compilation.error().message;
   std::string held;
   for (const compile::StagePlan& stage : compilation->executables.front().plan.stages)
-    held += std::to_string(stage.device) + " ";
+    held += std::to_string(stage.place) + " ";
   return held;
 }
 

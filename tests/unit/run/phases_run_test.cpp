@@ -33,7 +33,7 @@ TEST(Phases, GroupsOfDevicesAlternate) {
     EXPECT_TRUE(made.ok()) << made.error().message;
     std::vector<int> devices;
     for (const compile::StagePlan& stage : made->executables.front().plan.stages)
-      devices.push_back(stage.device);
+      devices.push_back(stage.place);
     return devices;
   };
   // Execution semantics §1.5: phase 0 on IPUs 0, 2; phase 1 on 1, 3; phase 2 on 0, 2 again.

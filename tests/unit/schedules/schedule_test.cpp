@@ -59,17 +59,18 @@ TEST(Schedules, RefuseWithTheirRuleAndTheNumberNeeded) {
 // schedule let one micro-batch in at a time; the schedules from the literature only wait for inputs.
 TEST(Schedules, StateWhatTheirTasksWaitFor) {
   for (const ScheduleDefinition& schedule : scheduleRegistry().all()) {
-    Progression expected = Progression::dependency;
+    model::ScheduleKind expected = model::ScheduleKind::dependency;
     if (schedule.name == "popart" || schedule.name == "tf-grouped" || schedule.name == "tf-interleaved")
-      expected = Progression::barrier;
-    if (schedule.name == "sharded" || schedule.name == "tf-sequential") expected = Progression::oneAtATime;
+      expected = model::ScheduleKind::barrier;
+    if (schedule.name == "sharded" || schedule.name == "tf-sequential")
+      expected = model::ScheduleKind::oneAtATime;
     EXPECT_EQ(schedule.progression, expected) << schedule.name;
   }
-  EXPECT_EQ(must("popart", shape({0, 1}, 4)).progression, Progression::barrier);
-  EXPECT_EQ(must("sharded", shape({0, 1}, 4)).progression, Progression::oneAtATime);
-  EXPECT_EQ(toString(Progression::oneAtATime), "one at a time");
-  EXPECT_EQ(toString(Progression::barrier), "barrier");
-  EXPECT_EQ(toString(Progression::dependency), "dependency");
+  EXPECT_EQ(must("popart", shape({0, 1}, 4)).progression, model::ScheduleKind::barrier);
+  EXPECT_EQ(must("sharded", shape({0, 1}, 4)).progression, model::ScheduleKind::oneAtATime);
+  EXPECT_EQ(toString(model::ScheduleKind::oneAtATime), "one at a time");
+  EXPECT_EQ(toString(model::ScheduleKind::barrier), "barrier");
+  EXPECT_EQ(toString(model::ScheduleKind::dependency), "dependency");
 }
 
 TEST(Schedules, LayTheirStagesOut) {
@@ -98,7 +99,7 @@ TEST(Schedules, NeighboursOnOneDeviceAreOneChunk) {
   // 1F1B over devices 0, 0, 1 is 1F1B over two devices, where the first has two pieces of work.
   const Order order = must("1f1b", shape({0, 0, 1}, 3));
   std::vector<std::tuple<int, int, model::Pass>> first;
-  for (const Task& task : order.devices[0]) first.emplace_back(task.stage, task.microBatch, task.pass);
+  for (const Task& task : order.places[0]) first.emplace_back(task.stage, task.microBatch, task.pass);
   using enum model::Pass;
   EXPECT_EQ(first, (std::vector<std::tuple<int, int, model::Pass>>{{0, 0, forward},
                                                                    {1, 0, forward},
@@ -145,8 +146,8 @@ TEST(Schedules, EveryMicroBatchGoesThroughEveryStageOnce) {
       EXPECT_EQ(order.splitBackward, training && definition.splitBackward);
       std::set<std::tuple<int, model::Pass, int>> seen;
       std::size_t tasks = 0;
-      for (std::size_t d = 0; d < order.devices.size(); ++d) {
-        for (const Task& task : order.devices[d]) {
+      for (std::size_t d = 0; d < order.places.size(); ++d) {
+        for (const Task& task : order.places[d]) {
           EXPECT_EQ((*devices)[static_cast<std::size_t>(task.stage)], static_cast<int>(d));
           seen.insert({task.stage, task.pass, task.microBatch});
           ++tasks;

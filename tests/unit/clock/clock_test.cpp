@@ -1,0 +1,334 @@
+// Times of small calls that are computed by hand, and of drawn ones that a plain recursion computes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "profiler/clock/run.h"
+#include "profiler/clock/timeline.h"
+
+namespace pipescope::clock {
+namespace {
+
+using model::Pass;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Piece pieceOf(Pass pass, std::int64_t ticks) {
+  return {{}, pass, Ticks(ticks)};
+}
+
+/// One replica with a stage at each place, whose passes take so long.
+Call callOf(const std::vector<std::int64_t>& forward, const std::vector<std::int64_t>& backward,
+            int microBatches) {
+  Call call;
+  call.iterations = 1;
+  call.microBatches = microBatches;
+  ReplicaCosts& replica = call.replicas.emplace_back();
+  for (std::size_t s = 0; s < forward.size(); ++s) {
+    call.placeOfStage.push_back(static_cast<int>(s));
+    StageWork& work = replica.stages.emplace_back().works.emplace_back();
+    work.forward = {pieceOf(Pass::forward, forward[s])};
+    work.backward = {pieceOf(Pass::backward, backward[s])};
+  }
+  Order& order = call.orders.emplace_back();
+  order.places.resize(forward.size());
+  replica.sync.resize(forward.size());
+  return call;
+}
+
+/// All forward passes of each place, then all backward passes in the reverse order.
+void fillAndDrain(Call& call) {
+  for (int s = 0; s < call.stageCount(); ++s) {
+    std::vector<Task>& tasks = call.orders.front().places[static_cast<std::size_t>(s)];
+    for (int k = 0; k < call.microBatches; ++k) tasks.push_back({s, k, -1, Pass::forward});
+    for (int k = call.microBatches; k-- > 0;) tasks.push_back({s, k, -1, Pass::backward});
+  }
+}
+
+Flow flowOf(int from, int to, std::int64_t ticks) {
+  Flow flow;
+  flow.fromStage = from;
+  flow.toStage = to;
+  flow.kind = from < to ? model::TransferKind::activation : model::TransferKind::gradient;
+  flow.ticks = Ticks(ticks);
+  return flow;
+}
+
+std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> spansOf(const Timeline& timeline, Pass pass) {
+  std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> spans;
+  for (const PlacedPiece& p : timeline.placements)
+    if (p.pass == pass) spans.emplace_back(p.work.stage, p.work.microBatch, p.start.count, p.end.count);
+  std::sort(spans.begin(), spans.end());
+  return spans;
+}
+
+Timeline run(const Call& call, const Host& host = {}, std::vector<Contention*> contention = {}) {
+  Timeline timeline;
+  const auto times = runCall(call, host, {.contention = std::move(contention), .sink = &timeline});
+  EXPECT_TRUE(times.ok());
+  // The rows must not change any time.
+  EXPECT_EQ(times->end.count, runCall(call, host, {.contention = {}, .sink = nullptr})->end.count)
+      << "only valid without contention";
+  return timeline;
+}
+
+TEST(Clock, ABarrierWaitsForTheSlowestAndForAllCopies) {
+  // Slot 0: place 0 computes 3. Slot 1: places compute 3 and 5. Slot 2: place 1 computes 5. Copies take 2.
+  Call call = callOf({3, 5}, {0, 0}, 2);
+  call.training = false;
+  Order& order = call.orders.front();
+  order.progression = model::ScheduleKind::barrier;
+  order.slots = 3;
+  order.places[0] = {{0, 0, 0}, {0, 1, 1}};
+  order.places[1] = {{1, 0, 1}, {1, 1, 2}};
+  call.replicas[0].flows = {flowOf(0, 1, 2)};
+  const Timeline timeline = run(call);
+  EXPECT_THAT(spansOf(timeline, Pass::forward),
+              ElementsAre(std::tuple(0, 0, 0, 3), std::tuple(0, 1, 5, 8), std::tuple(1, 0, 5, 10),
+                          std::tuple(1, 1, 12, 17)));
+  std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> waits;
+  for (const Wait& w : timeline.waits)
+    waits.emplace_back(w.place, static_cast<int>(w.cause), w.start.count, w.end.count);
+  const auto is = [](model::WaitCause cause) { return static_cast<int>(cause); };
+  // The copies of the last slot run, too, although they carry nothing.
+  EXPECT_THAT(waits, testing::UnorderedElementsAre(std::tuple(1, is(model::WaitCause::fill), 0, 3),
+                                                   std::tuple(0, is(model::WaitCause::slowerStage), 8, 10),
+                                                   std::tuple(0, is(model::WaitCause::drain), 12, 17)));
+  ASSERT_EQ(timeline.transfers.size(), 3u);
+  EXPECT_EQ(timeline.transfers[2].work.microBatch, -1);
+}
+
+/// Two flows that share one link: each takes twice its time while both are under way.
+class OneLink : public Contention {
+ public:
+  explicit OneLink(std::vector<std::int64_t> alone) : alone_(std::move(alone)) {}
+  int groupOf(int) const override { return 0; }
+  int groups() const override { return 1; }
+  const std::vector<Ticks>& together(const std::vector<int>& flows) override {
+    ticks_.clear();
+    for (const int flow : flows)
+      ticks_.push_back(
+          Ticks(alone_[static_cast<std::size_t>(flow)] * static_cast<std::int64_t>(flows.size())));
+    return ticks_;
+  }
+
+ private:
+  std::vector<std::int64_t> alone_;
+  std::vector<Ticks> ticks_;
+};
+
+TEST(Clock, TransfersThatShareALinkSlowEachOtherDownWhileBothAreUnderWay) {
+  // Stages 0 → 1 → 2 for one micro-batch each way; place 0 sends micro-batch 1 while place 1 sends 0.
+  Call call = callOf({10, 4, 1}, {0, 0, 0}, 2);
+  call.training = false;
+  for (int s = 0; s < 3; ++s) call.orders.front().places[static_cast<std::size_t>(s)] = {{s, 0}, {s, 1}};
+  call.replicas[0].flows = {flowOf(0, 1, 8), flowOf(1, 2, 6)};
+  OneLink link({8, 6});
+  Timeline timeline;
+  ASSERT_TRUE(runCall(call, {}, {.contention = {&link}, .sink = &timeline}).ok());
+  // 0 → 1 sends from 10 to 18 alone. Place 1 computes 18 … 22 and sends from 22. Place 0 sends again from 20:
+  // two ticks alone leave 6 of 8, and with both under way these take 12. The other's 6 take 12, until 34.
+  std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> sent;
+  for (const PlacedTransfer& t : timeline.transfers)
+    sent.emplace_back(t.flow, t.work.microBatch, t.start.count, t.end.count);
+  std::sort(sent.begin(), sent.end());
+  // 0 → 1 ends at 22 + 12 = 34, and 1 → 2 at 34 as well; then micro-batch 1 leaves place 1 at 38, alone.
+  EXPECT_THAT(sent, ElementsAre(std::tuple(0, 0, 10, 18), std::tuple(0, 1, 20, 34), std::tuple(1, 0, 22, 34),
+                                std::tuple(1, 1, 38, 44)));
+}
+
+TEST(Clock, TellsTransfersThatEndBeforeWorkThatBeginsAtTheSameTime) {
+  Call call = callOf({4, 4}, {0, 0}, 2);
+  call.training = false;
+  for (int s = 0; s < 2; ++s) call.orders.front().places[static_cast<std::size_t>(s)] = {{s, 0}, {s, 1}};
+  call.replicas[0].flows = {flowOf(0, 1, 4)};
+  class Order : public Timeline {
+   public:
+    model::PlacementId placed(int replica, int place, const Piece& piece, Ticks start,
+                              const WorkOf& work) override {
+      if (place == 1) told.push_back("work");
+      return Timeline::placed(replica, place, piece, start, work);
+    }
+    void transferred(int, int, Ticks, Ticks, model::PlacementId, const WorkOf&) override {
+      told.push_back("transfer");
+    }
+    std::vector<std::string> told;
+  } order;
+  OneLink link({4});
+  ASSERT_TRUE(runCall(call, {}, {.contention = {&link}, .sink = &order}).ok());
+  // Place 0 ends micro-batch 1 at 8, when the transfer of micro-batch 0 ends.
+  EXPECT_THAT(order.told, ElementsAre("transfer", "work", "transfer", "work"));
+}
+
+TEST(Clock, RefusesAnOrderThatWaitsForItself) {
+  Call call = callOf({1, 1}, {1, 1}, 1);
+  call.orders.front().places[0] = {{0, 0, -1, Pass::backward}, {0, 0, -1, Pass::forward}};
+  call.orders.front().places[1] = {{1, 0, -1, Pass::forward}, {1, 0, -1, Pass::backward}};
+  const auto times = runCall(call, {}, {});
+  ASSERT_FALSE(times.ok());
+  EXPECT_THAT(times.error().message, HasSubstr("a pass waits for one that comes after it"));
+}
+
+/// Ends of tasks by plain recursion: a task starts when the task before it on its place and its input have
+/// ended, and the input has travelled.
+class Recursion {
+ public:
+  explicit Recursion(const Call& call) : call_(call) {
+    for (const auto& tasks : call.orders.front().places) {
+      for (std::size_t i = 0; i < tasks.size(); ++i)
+        before_[key(tasks[i])] = i == 0 ? std::nullopt : std::optional(tasks[i - 1]);
+    }
+  }
+  std::int64_t end(const Task& task) {
+    const auto [known, added] = ends_.try_emplace(key(task), 0);
+    if (!added) return known->second;
+    std::int64_t start = 0;
+    if (const auto& before = before_.at(key(task))) start = end(*before);
+    const int last = call_.stageCount() - 1;
+    if (task.pass == Pass::forward && task.stage > 0)
+      start = std::max(start, arrival({task.stage - 1, task.microBatch, -1, task.pass}));
+    if (task.pass == Pass::backward && task.stage < last)
+      start = std::max(start, arrival({task.stage + 1, task.microBatch, -1, task.pass}));
+    const StageWork& work = call_.replicas[0].stages[static_cast<std::size_t>(task.stage)].works[0];
+    return ends_[key(task)] = start + work.of(task.pass).front().ticks.count;
+  }
+
+ private:
+  using Key = std::tuple<int, int, Pass>;
+  static Key key(const Task& task) { return {task.stage, task.microBatch, task.pass}; }
+  std::int64_t arrival(const Task& sender) {
+    for (const Flow& flow : call_.replicas[0].flows) {
+      const bool forward = flow.kind == model::TransferKind::activation;
+      if (flow.fromStage == sender.stage && forward == (sender.pass == Pass::forward))
+        return end(sender) + flow.ticks.count;
+    }
+    return end(sender);
+  }
+  const Call& call_;
+  std::map<Key, std::optional<Task>> before_;
+  std::map<Key, std::int64_t> ends_;
+};
+
+TEST(Clock, DrawnCallsTakeAsLongAsARecursionSays) {
+  std::mt19937 random(7);
+  const auto pick = [&](int least, int most) {
+    return least + static_cast<int>(random() % static_cast<std::uint32_t>(most - least + 1));
+  };
+  for (int draw = 0; draw < 200; ++draw) {
+    const int stages = pick(1, 6), microBatches = pick(1, 9);
+    std::vector<std::int64_t> forward, backward;
+    for (int s = 0; s < stages; ++s) {
+      forward.push_back(pick(0, 40));
+      backward.push_back(pick(0, 60));
+    }
+    Call call = callOf(forward, backward, microBatches);
+    if (pick(0, 1) == 0) {
+      fillAndDrain(call);
+    } else {
+      // 1F1B: stage s runs stages − s forward passes before its first backward pass.
+      for (int s = 0; s < stages; ++s) {
+        std::vector<Task>& tasks = call.orders.front().places[static_cast<std::size_t>(s)];
+        const int ahead = std::min(stages - s, microBatches);
+        int f = 0;
+        for (; f < ahead; ++f) tasks.push_back({s, f, -1, Pass::forward});
+        for (int b = 0; b < microBatches; ++b) {
+          tasks.push_back({s, b, -1, Pass::backward});
+          if (f < microBatches) tasks.push_back({s, f++, -1, Pass::forward});
+        }
+      }
+    }
+    for (int s = 0; s + 1 < stages; ++s) {
+      if (pick(0, 2) == 0) continue;
+      call.replicas[0].flows.push_back(flowOf(s, s + 1, pick(0, 15)));
+      call.replicas[0].flows.push_back(flowOf(s + 1, s, pick(0, 15)));
+    }
+    Recursion recursion(call);
+    const Timeline timeline = run(call);
+    std::int64_t last = 0;
+    for (const PlacedPiece& p : timeline.placements) {
+      const std::int64_t end = recursion.end({p.work.stage, p.work.microBatch, -1, p.pass});
+      ASSERT_EQ(p.end.count, end) << "draw " << draw;
+      last = std::max(last, end);
+    }
+    EXPECT_EQ(runCall(call, {}, {})->computed.end.count, last);
+  }
+}
+
+TEST(Clock, TheHostWorksBesideTheStepUnlessItReadsResults) {
+  // A step takes 40. The host needs 50 for one.
+  Call call = callOf({10}, {30}, 1);
+  call.iterations = 3;
+  fillAndDrain(call);
+  Host host;
+  host.step = Ticks(50);
+  // It begins the next step when the devices begin this one: at 50, 100, 150.
+  EXPECT_EQ(runCall(call, host, {})->end.count, 190);
+  host.readsResults = true;
+  EXPECT_EQ(runCall(call, host, {})->end.count, 270);
+  host.readsResults = false;
+  // In a second call the host has worked on the first step since the last one began.
+  const auto first = runCall(call, host, {});
+  const auto second = runCall(
+      call, host, {.start = first->end, .contention = {}, .sink = nullptr, .hostState = first->hostState});
+  EXPECT_EQ((second->end - first->end).count, 150);
+  host.firstDelay = Ticks(5);
+  EXPECT_EQ(runCall(call, host, {})->end.count, 5 + 50 + 50 + 40);
+}
+
+TEST(Clock, ReplicasWaitForEachOtherInCollectivesUnlessTheyWereMeasured) {
+  Call call = callOf({10}, {30}, 1);
+  fillAndDrain(call);
+  call.replicas[0].stages[0].updates = {{pieceOf(Pass::collective, 7), pieceOf(Pass::update, 2)}};
+  call.replicas.push_back(call.replicas[0]);
+  call.replicas[1].stages[0].works[0].forward = {pieceOf(Pass::forward, 25)};
+  EXPECT_EQ(runCall(call, {}, {})->end.count, 25 + 30 + 7 + 2);
+  Timeline timeline;
+  ASSERT_TRUE(runCall(call, {}, {.contention = {}, .sink = &timeline}).ok());
+  const auto collectives = [&] {
+    std::vector<std::pair<int, std::int64_t>> starts;
+    for (const PlacedPiece& p : timeline.placements)
+      if (p.pass == Pass::collective) starts.emplace_back(p.replica, p.start.count);
+    return starts;
+  };
+  EXPECT_THAT(collectives(), ElementsAre(std::pair(0, 55), std::pair(1, 55)));
+  call.measured = true;
+  timeline = Timeline();
+  ASSERT_TRUE(runCall(call, {}, {.contention = {}, .sink = &timeline}).ok());
+  EXPECT_THAT(collectives(), ElementsAre(std::pair(0, 40), std::pair(1, 55)));
+}
+
+TEST(Clock, ACollectiveBesideTheBackwardPassFollowsItsPiece) {
+  // Backward: recompute 5, then 10, then 20. A sum of 30 follows the piece of 10, at 10 + 5 + 10 = 25.
+  Call call = callOf({10}, {0}, 1);
+  fillAndDrain(call);
+  StageCosts& stage = call.replicas[0].stages[0];
+  stage.works[0].backward = {pieceOf(Pass::recompute, 5), pieceOf(Pass::backward, 10),
+                             pieceOf(Pass::backward, 20)};
+  stage.overlapped = {{pieceOf(Pass::collective, 30), 1}};
+  stage.updates = {{pieceOf(Pass::update, 1)}};
+  const Timeline timeline = run(call);
+  EXPECT_EQ(timeline.placements[4].start.count, 25);
+  EXPECT_EQ(timeline.placements.back().start.count, 55) << "the update waits for the sum";
+}
+
+TEST(Clock, LearnsWhatItsRulesDoNotExplain) {
+  // Recorded: forward 0 … 10, backward 17 … 47: seven ticks that no rule explains.
+  Call call = callOf({10}, {30}, 1);
+  call.measured = true;
+  call.recordedMicroBatches = 1;
+  fillAndDrain(call);
+  call.replicas[0].stages[0].workOf = {0};
+  RecordedStarts starts;
+  starts.tasks = {{Ticks(0), Ticks(17), Ticks(INT64_MIN)}};
+  starts.updates = {{{}}};
+  ASSERT_TRUE(learnLags(call, {}, starts, Ticks(0)).ok());
+  EXPECT_EQ(call.replicas[0].stages[0].works[0].lag[1].count, 7);
+  EXPECT_EQ(runCall(call, {}, {})->end.count, 47);
+}
+
+}  // namespace
+}  // namespace pipescope::clock
