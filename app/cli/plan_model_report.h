@@ -2,7 +2,7 @@
 // How `pipescope plan CONFIG` shows a plan.
 #include <string>
 
-#include "app/run/request/plan_request.h"
+#include "app/plan/plan_request.h"
 
 namespace pipescope::cli {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/compile/model/contiguous_split.h"
+#include "engine/plan/contiguous_split.h"
 
 namespace pipescope::plan {
 namespace {
@@ -105,7 +105,7 @@ class CostPlanner {
   /// `missing`.
   Cuts balanced(const std::vector<std::int64_t>& fixed, std::int64_t missing) const {
     const std::size_t layers = problem_.layers();
-    compile::SplitProblem split;
+    SplitProblem split;
     for (std::size_t u = 0; u < layers; ++u) split.cost.push_back(problem_.forward[u] + problem_.backward[u]);
     split.again.assign(layers, 0);
     split.works.assign(layers, true);
@@ -120,7 +120,7 @@ class CostPlanner {
         return missingIn(stage, first, end) <= missing;
       };
     }
-    const std::optional<compile::StageSplit> found = compile::splitContiguously(split);
+    const std::optional<StageSplit> found = splitContiguously(split);
     PIPESCOPE_CHECK(found.has_value(), "a split that lacks no more than the least that is missing exists");
     return found->first;
   }

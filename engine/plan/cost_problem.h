@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compiler/fixed_compiler.h"
 #include "engine/plan/layer_profile.h"
 #include "engine/plan/split_search.h"
 #include "profiler/base/result.h"

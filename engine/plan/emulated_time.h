@@ -2,8 +2,8 @@
 // What the emulator says that a compiled run takes, without a record of it.
 #include <vector>
 
-#include "engine/compile/model/compilation.h"
-#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compiler/compilation.h"
+#include "engine/compiler/fixed_compiler.h"
 #include "profiler/base/result.h"
 #include "profiler/base/units.h"
 

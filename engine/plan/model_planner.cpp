@@ -6,8 +6,8 @@
 #include <set>
 
 #include "engine/compile/block_pattern.h"
-#include "engine/compile/model/model_compiler.h"
-#include "engine/compile/model/stage_split.h"
+#include "engine/compiler/model_compiler.h"
+#include "engine/plan/stage_split.h"
 #include "engine/plan/stage_table.h"
 
 namespace pipescope::plan {
@@ -43,12 +43,12 @@ class ModelPlanner {
   }
 
   base::Result<ModelPlan> plan() {
-    const compile::Compile compileOne = [&](const compile::ModelRequest& plain) {
-      return compile::compileSplit(plain, executor_, &known_);
+    const Compile compileOne = [&](const compile::ModelRequest& plain) {
+      return compile::compileModel(plain, executor_, &known_);
     };
-    PIPESCOPE_ASSIGN(splits_,
-                     compile::StageSplits::make(
-                         request_, compile::recomputes(request_, request_.layout.splitInto), compileOne));
+    PIPESCOPE_ASSIGN(
+        splits_,
+        StageSplits::make(request_, compile::recomputes(request_, request_.layout.splitInto), compileOne));
     table_.emplace(*splits_, request_);
     depths_ = splits_->depths();
     PIPESCOPE_TRY(trySeeds());
@@ -154,7 +154,7 @@ class ModelPlanner {
     progress_.report(std::min(0.95, static_cast<double>(tried_.size()) / kMostPlans), "trying out plans");
     PIPESCOPE_ASSIGN(compile::ModelRequest request, splits_->applied(cuts));
     request.executables.resize(1);
-    const base::Result<compile::Compilation> compilation = compile::compileSplit(request, executor_, &known_);
+    const base::Result<compile::Compilation> compilation = compile::compileModel(request, executor_, &known_);
     if (!compilation.ok()) {
       if (firstRefusal_.message.empty()) firstRefusal_ = compilation.error();
       tried_.emplace(cuts, std::nullopt);
@@ -295,7 +295,7 @@ class ModelPlanner {
     ModelPlan plan;
     PIPESCOPE_ASSIGN(const compile::ModelRequest request, splits_->applied(all[0]->cuts));
     PIPESCOPE_ASSIGN(const compile::Compilation compilation,
-                     compile::compileSplit(request, executor_, &known_));
+                     compile::compileModel(request, executor_, &known_));
     TriedPlan best = tryOut(compilation);
     best.cuts = all[0]->cuts;
     plan.best = splitPlan(best);
@@ -316,7 +316,7 @@ class ModelPlanner {
   SplitPlan splitPlan(const TriedPlan& tried) const {
     SplitPlan plan{tried, {}, blocksOf(tried.cuts), {}};
     for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(tried.cuts[s]));
-    const std::vector<int> devices = compile::placesOfSplit(splits_->problem(), tried.cuts);
+    const std::vector<int> devices = placesOfSplit(splits_->problem(), tried.cuts);
     if (devices != splits_->places().placeOfStage) plan.devices = devices;
     return plan;
   }
@@ -346,7 +346,7 @@ class ModelPlanner {
   base::Progress& progress_;
   StopOnly stop_;
   std::size_t stages_ = 1;
-  std::unique_ptr<compile::StageSplits> splits_;
+  std::unique_ptr<StageSplits> splits_;
   std::optional<StageTable> table_;
   std::vector<std::size_t> depths_;
   Tried tried_;
@@ -372,13 +372,13 @@ base::Result<double> mostSamplesPerSecond(const compile::ModelRequest& request, 
                                           base::Executor& executor) {
   // Costs are those of the model as one stage. Stages may do without some copies, so they may be quicker.
   constexpr double kMargin = 1.2;
-  const compile::Compile compileOne = [&](const compile::ModelRequest& plain) {
-    return compile::compileSplit(plain, executor, &known);
+  const Compile compileOne = [&](const compile::ModelRequest& plain) {
+    return compile::compileModel(plain, executor, &known);
   };
   const int stages = request.layout.splitInto;
   if (compile::isPhased(request.layout.strategy)) return std::numeric_limits<double>::infinity();
   PIPESCOPE_ASSIGN(const auto splits,
-                   compile::StageSplits::make(request, compile::recomputes(request, stages), compileOne));
+                   StageSplits::make(request, compile::recomputes(request, stages), compileOne));
   PIPESCOPE_ASSIGN(const auto system, known.system(request.system, request.systemOptions));
   double ticks = 0;
   for (const std::int64_t cost : splits->problem().cost) ticks += static_cast<double>(cost);

@@ -2,8 +2,8 @@
 // The best contiguous split of a model into a number of stages, by compiling and emulating.
 #include <optional>
 
-#include "engine/compile/model/lowered_stages.h"
-#include "engine/compile/model/model_request.h"
+#include "engine/compiler/lowered_stages.h"
+#include "engine/compiler/model_request.h"
 #include "engine/plan/tried_plan.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"

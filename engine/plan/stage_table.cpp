@@ -15,9 +15,9 @@ std::size_t endOf(const Cuts& cuts, std::size_t stage, std::size_t units) {
 
 }  // namespace
 
-StageTable::StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request)
+StageTable::StageTable(const StageSplits& splits, const compile::ModelRequest& request)
     : splits_(splits), request_(request), memory_(splits.problem().stages()), errors_(memory_.size()) {
-  const compile::SplitProblem& problem = splits.problem();
+  const SplitProblem& problem = splits.problem();
   forward_.assign(problem.units() + 1, 0);
   backward_ = again_ = forward_;
   for (std::size_t u = 0; u < problem.units(); ++u) {
@@ -85,7 +85,7 @@ std::int64_t StageTable::missingOf(std::size_t stage, std::size_t first, std::si
 }
 
 compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cuts& cuts) const {
-  const compile::SplitProblem& problem = splits_.problem();
+  const SplitProblem& problem = splits_.problem();
   const compile::ExecutableRequest& executable = request_.executables.front();
   compile::FixedRun run;
   run.schedule = compile::scheduleOf(request_.layout);
@@ -93,7 +93,7 @@ compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cut
   run.microBatches = static_cast<int>(run.training ? executable.microBatches : executable.deviceIterations);
   run.microBatchCosts = executable.microBatchCosts;
   const schedules::ScheduleDefinition* schedule = *schedules::findSchedule(run.schedule);
-  if (schedule->pipes == 1) run.placeOfStage = compile::placesOfSplit(problem, cuts);
+  if (schedule->pipes == 1) run.placeOfStage = placesOfSplit(problem, cuts);
   // A unit is a million ticks. A byte that is sent takes one tick.
   constexpr auto kTicks = static_cast<double>(devices::kFixedTicksPerUnit);
   run.bandwidth = kTicks;
@@ -109,7 +109,7 @@ compile::FixedRun StageTable::runOf(const std::vector<Passes>& stages, const Cut
 }
 
 std::optional<Value> StageTable::estimate(const Cuts& cuts) const {
-  const compile::SplitProblem& problem = splits_.problem();
+  const SplitProblem& problem = splits_.problem();
   std::vector<Passes> stages;
   Value value;
   for (std::size_t s = 0; s < cuts.size(); ++s) {

@@ -3,16 +3,16 @@
 #include <map>
 #include <tuple>
 
-#include "engine/compile/model/fixed_compiler.h"
-#include "engine/compile/model/model_request.h"
-#include "engine/compile/model/stage_split.h"
+#include "engine/compiler/fixed_compiler.h"
+#include "engine/compiler/model_request.h"
+#include "engine/plan/stage_split.h"
 #include "engine/plan/tried_plan.h"
 
 namespace pipescope::plan {
 
 class StageTable {
  public:
-  StageTable(const compile::StageSplits& splits, const compile::ModelRequest& request);
+  StageTable(const StageSplits& splits, const compile::ModelRequest& request);
 
   /// Learns what the stages of a plan that was compiled cost.
   void learn(const TriedPlan& tried);
@@ -46,7 +46,7 @@ class StageTable {
   std::int64_t missingOf(std::size_t stage, std::size_t first, std::size_t end) const;
   compile::FixedRun runOf(const std::vector<Passes>& stages, const Cuts& cuts) const;
 
-  const compile::StageSplits& splits_;
+  const StageSplits& splits_;
   const compile::ModelRequest& request_;
   std::map<Range, Passes> known_;
   std::vector<double> forward_, backward_, again_;                             ///< sums over the units before

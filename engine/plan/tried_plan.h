@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/model/compilation.h"
+#include "engine/compiler/compilation.h"
 #include "engine/plan/split_search.h"
 
 namespace pipescope::plan {

@@ -11,7 +11,7 @@ std::vector<Chunk> chunksOf(const Shape& shape) {
   std::vector<Chunk> chunks;
   for (int s = 0; s < shape.stages; ++s) {
     const int place = shape.placeOfStage[static_cast<std::size_t>(s)];
-    if (chunks.empty() || chunks.back().place != device) chunks.push_back({device, {}});
+    if (chunks.empty() || chunks.back().place != place) chunks.push_back({place, {}});
     chunks.back().stages.push_back(s);
   }
   return chunks;
@@ -48,12 +48,12 @@ void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
 }
 
 void TaskList::begin(int place) {
-  const auto d = static_cast<std::size_t>(device);
+  const auto d = static_cast<std::size_t>(place);
   blockStart_[d] = order_.places[d].size();
 }
 
 void TaskList::end(int place) {
-  const auto d = static_cast<std::size_t>(device);
+  const auto d = static_cast<std::size_t>(place);
   std::vector<Task>& tasks = order_.places[d];
   for (std::size_t i = blockStart_[d] + 1; i < tasks.size(); ++i) tasks[i].joined = true;
 }

@@ -31,11 +31,11 @@ class Dual {
  public:
   Dual(TaskList& tasks, int place, int p, int m)
       : tasks_(tasks),
-        device_(device),
+        place_(place),
         p_(p),
         m_(m),
-        fromEnd_(std::min(device, p - 1 - device)),
-        chunks_{Chunk{device, {device}}, Chunk{device, {2 * p - 1 - device}}} {}
+        fromEnd_(std::min(place, p - 1 - place)),
+        chunks_{Chunk{place, {place}}, Chunk{place, {2 * p - 1 - place}}} {}
 
   void training() {
     const int h = p_ / 2, r = fromEnd_, apart = h - r - 1;
@@ -68,7 +68,7 @@ class Dual {
   }
   /// Index of the pipe of a direction. The first pipe enters at device 0.
   std::size_t pipe(int direction) const {
-    return static_cast<std::size_t>(device_ < p_ / 2 ? direction : 1 - direction);
+    return static_cast<std::size_t>(place_ < p_ / 2 ? direction : 1 - direction);
   }
   int next(std::array<int, 2>& counts, std::size_t pipe) const {
     return counts[pipe]++ + (pipe == 1 ? m_ / 2 : 0);
@@ -95,15 +95,15 @@ class Dual {
     tasks_.weight(chunks_[i], k);
   }
   void backward(int direction) {
-    tasks_.begin(device_);
+    tasks_.begin(place_);
     wholeBackward(direction);
-    tasks_.end(device_);
+    tasks_.end(place_);
   }
   void pair(int ahead, int back) {
-    tasks_.begin(device_);
+    tasks_.begin(place_);
     forward(ahead);
     wholeBackward(back);
-    tasks_.end(device_);
+    tasks_.end(place_);
   }
 
   TaskList& tasks_;
@@ -132,8 +132,8 @@ base::Result<Order> makeDualPipe(const Shape& shape) {
                     p, least, m));
   }
   TaskList tasks(shape);
-  for (int place = 0; device < p; ++device) {
-    Dual dual(tasks, device, p, m);
+  for (int place = 0; place < p; ++place) {
+    Dual dual(tasks, place, p, m);
     shape.training ? dual.training() : dual.inference();
   }
   return tasks.take();

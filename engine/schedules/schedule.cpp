@@ -86,8 +86,8 @@ base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int st
   const int places = stages / each;
   std::vector<int> placeOfStage;
   for (int s = 0; s < stages; ++s) {
-    const bool back = schedule.layout == Layout::vee && s >= devices;
-    placeOfStage.push_back(back ? stages - 1 - s : s % devices);
+    const bool back = schedule.layout == Layout::vee && s >= places;
+    placeOfStage.push_back(back ? stages - 1 - s : s % places);
   }
   return placeOfStage;
 }

@@ -8,8 +8,8 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "engine/compile/model/fixed_compiler.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/fixed_compiler.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/emulate/emulator.h"
 
 namespace {

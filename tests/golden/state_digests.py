@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints digests of all that a build of pipescope emulates and reports, to compare two builds line by line.
 
-state_digests.py PIPESCOPE [--models N] [--samples FOLDER] > STATE.txt
+state_digests.py PIPESCOPE [--models N] [--samples FOLDER] [--leave-out KEY] > STATE.txt
 
 Runs every sample without numerics, then N (default 200) drawn models, and prints for each the digests of the rows of its
 profile, of all sections as JSON, and of its exports. `diff OLD.txt NEW.txt` is empty if a change of the structure changes
@@ -20,7 +20,8 @@ import sys
 import tempfile
 
 # Tables and columns that depend on the moment, the machine or the command line.
-LEFT_OUT_TABLES = ("sqlite_", "configuration", "property", "outcome", "host_", "profile", "thread")
+# How levels of detail are cut depends on when rows were written.
+LEFT_OUT_TABLES = ("sqlite_", "configuration", "property", "outcome", "host_", "profile", "thread", "level_")
 LEFT_OUT_COLUMNS = ("wall", "host_")
 HOST_KEYS = re.compile(r"host|wall|file|version|command|date|written|seconds_of|emulator", re.IGNORECASE)
 
@@ -45,24 +46,26 @@ def rows_digest(database):
     return content.hexdigest()[:16]
 
 
-def without_host(value):
+def without_host(value, left_out):
     if isinstance(value, dict):
-        return {key: without_host(inner) for key, inner in value.items() if not HOST_KEYS.search(key)}
+        return {key: without_host(inner, left_out) for key, inner in value.items()
+                if not HOST_KEYS.search(key) and key not in left_out}
     if isinstance(value, list):
-        return [without_host(inner) for inner in value]
+        return [without_host(inner, left_out) for inner in value]
     return value
 
 
-def sections_digests(text):
+def sections_digests(text, left_out):
     sections = json.loads(text)
     for name, section in sections.items():
         if name in ("options", "host"):
             continue
-        content = json.dumps(without_host(section), sort_keys=True)
+        content = json.dumps(without_host(section, left_out), sort_keys=True)
         yield name, hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def describe(binary, folder, name, arguments):
+def describe(options, folder, name, arguments):
+    binary = options.pipescope
     profile = os.path.join(folder, "state.pop")
     database = os.path.join(folder, "state.sqlite")
     for path in (profile, database):
@@ -79,7 +82,7 @@ def describe(binary, folder, name, arguments):
     if code != 0:
         print(f"{name} sections {error.strip()}")
         return
-    print(f"{name} sections " + " ".join(f"{section}={digest}" for section, digest in sections_digests(text)))
+    print(f"{name} sections " + " ".join(f"{section}={digest}" for section, digest in sections_digests(text, options.leave_out)))
 
 
 def drawn(number):
@@ -135,6 +138,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("pipescope")
     parser.add_argument("--models", type=int, default=200)
+    parser.add_argument("--leave-out", action="append", default=[], help="a key of the sections that one build alone has")
     parser.add_argument("--samples", default=os.path.join(os.path.dirname(__file__), "..", "..", "samples"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +146,7 @@ def main():
             for file in sorted(os.listdir(os.path.join(options.samples, group))):
                 if file.endswith(".toml"):
                     sample = os.path.join(options.samples, group, file)
-                    describe(options.pipescope, folder, f"{group}/{file}", [sample, "--no-numerics"])
+                    describe(options, folder, f"{group}/{file}", [sample, "--no-numerics"])
         for number in range(options.models):
             arguments, text = drawn(number)
             if text is not None:
@@ -150,7 +154,7 @@ def main():
                 with open(configuration, "w", encoding="utf-8") as file:
                     file.write(text)
                 arguments = [configuration]
-            describe(options.pipescope, folder, f"model {number}", arguments)
+            describe(options, folder, f"model {number}", arguments)
             sys.stdout.flush()
 
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "app/plan/fit_advice.h"
 #include "app/run/interface/emulation.h"
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"
-#include "app/run/request/fit_advice.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"

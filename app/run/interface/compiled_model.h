@@ -6,7 +6,7 @@
 
 #include "app/run/interface/executable_info.h"
 #include "app/run/interface/model_options.h"
-#include "engine/compile/model/compilation.h"
+#include "engine/compiler/compilation.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
 

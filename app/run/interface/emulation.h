@@ -3,7 +3,7 @@
 // Device.
 #include <memory>
 
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/emulate/emulator.h"
 
 namespace pipescope::run {

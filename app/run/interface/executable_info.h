@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/run/interface/host_tensor.h"
-#include "engine/compile/model/compilation.h"
+#include "engine/compiler/compilation.h"
 #include "profiler/model/enums.h"
 
 namespace pipescope::run {

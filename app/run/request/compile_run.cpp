@@ -13,7 +13,7 @@
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
-#include "engine/compile/model/model_compiler.h"
+#include "engine/compiler/model_compiler.h"
 #include "engine/devices/system_registry.h"
 #include "profiler/record/host_span.h"
 
@@ -70,14 +70,14 @@ base::Status checkRun(const config::Configuration& configuration) {
 }
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
-                                              compile::LoweredStages* known) {
+                                              plan::SharedStages* known) {
   PIPESCOPE_ASSIGN(const CheckedRun checked, checkedRun(given));
   if (const auto* fixed = std::get_if<compile::FixedRun>(&checked.request))
     return compile::compileFixed(*fixed);
   const auto& request = std::get<compile::ModelRequest>(checked.request);
   base::SerialExecutor serial;
   PIPESCOPE_ASSIGN(compile::Compilation compilation,
-                   compile::compileModel(request, executor == nullptr ? serial : *executor, known));
+                   plan::compileDivided(request, executor == nullptr ? serial : *executor, known));
   if (checked.notice) compilation.notices.push_back(*checked.notice);
   return compilation;
 }

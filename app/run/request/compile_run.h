@@ -1,7 +1,6 @@
 #pragma once
-#include "engine/compile/model/compilation.h"
-#include "engine/compile/model/lowered_stages.h"
 #include "engine/config/configuration.h"
+#include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
 
@@ -16,6 +15,6 @@ base::Status checkRun(const config::Configuration& configuration);
 /// remembers what they made of stages, for further compilations. The result depends on neither.
 base::Result<compile::Compilation> compileRun(const config::Configuration& configuration,
                                               base::Executor* executor = nullptr,
-                                              compile::LoweredStages* known = nullptr);
+                                              plan::SharedStages* known = nullptr);
 
 }  // namespace pipescope::app

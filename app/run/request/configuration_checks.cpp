@@ -6,7 +6,7 @@
 
 #include "app/run/request/model_choice.h"
 #include "app/run/request/model_translation.h"
-#include "engine/compile/model/stage_layout.h"
+#include "engine/compiler/stage_layout.h"
 #include "engine/devices/system_registry.h"
 
 namespace pipescope::app {

@@ -7,7 +7,7 @@
 
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
-#include "engine/compile/model/replica_count.h"
+#include "engine/compiler/replica_count.h"
 #include "engine/devices/system_registry.h"
 
 namespace pipescope::app {

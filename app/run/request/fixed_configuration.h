@@ -1,6 +1,6 @@
 #pragma once
 // Translates configurations of system fixed, which give costs instead of a model.
-#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compiler/fixed_compiler.h"
 #include "engine/config/configuration.h"
 
 namespace pipescope::app {

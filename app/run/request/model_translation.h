@@ -2,7 +2,7 @@
 // Translates a configuration to the options of the model compiler. The table of keys explains each key.
 #include <vector>
 
-#include "engine/compile/model/model_request.h"
+#include "engine/compiler/model_request.h"
 #include "engine/config/configuration.h"
 #include "profiler/base/result.h"
 

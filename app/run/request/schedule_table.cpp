@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/devices/fixed/fixed_system.h"
 #include "engine/emulate/emulator.h"
 #include "profiler/record/memory_profile.h"

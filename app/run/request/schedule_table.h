@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compiler/fixed_compiler.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::app {

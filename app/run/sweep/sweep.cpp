@@ -79,7 +79,7 @@ base::Status makeFolder(const std::string& folder) {
 
 /// What a child answers: the figures of a combination, or why it has none.
 std::string answerOf(const config::Configuration& configuration, const SweepRequest& request,
-                     const SweepRow& asked, compile::LoweredStages& known) {
+                     const SweepRow& asked, plan::SharedStages& known) {
   SweepRow row;
   VariantOptions variant = request.variant;
   if (!request.profiles.empty()) {
@@ -188,7 +188,7 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
   }
   const std::vector<std::int64_t> left = tasksOf(result.table, request.instances.get());
   SweepWork work(request, result.table, result.resumed, progress);
-  compile::LoweredStages known;  // each child has a copy, which grows with the combinations that it answers
+  plan::SharedStages known;  // each child has a copy, which grows with the combinations that it answers
   const auto answer = [&](std::int64_t index) {
     return answerOf(configuration, request, result.table.rows[static_cast<std::size_t>(index)], known);
   };

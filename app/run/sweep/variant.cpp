@@ -4,7 +4,7 @@
 #include <set>
 
 #include "app/run/request/compile_run.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/emulate/emulator.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/analysis/memory/memory.h"
@@ -105,7 +105,7 @@ base::Status writeVariant(const record::MemoryProfile& profile, const std::strin
 }  // namespace
 
 base::Result<VariantFigures> emulateVariant(const Configuration& given, const VariantOptions& options,
-                                            compile::LoweredStages& known, base::Executor& executor) {
+                                            plan::SharedStages& known, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor, &known));
   const bool writes = !options.profile.empty();

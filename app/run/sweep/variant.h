@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "engine/compile/model/lowered_stages.h"
 #include "engine/config/configuration.h"
+#include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
 
@@ -40,7 +40,7 @@ struct VariantOptions {
 /// Gives the errors of the configuration. Numbers are not computed, and no data is read. `known` serves
 /// further variants, too.
 base::Result<VariantFigures> emulateVariant(const config::Configuration& configuration,
-                                            const VariantOptions& options, compile::LoweredStages& known,
+                                            const VariantOptions& options, plan::SharedStages& known,
                                             base::Executor& executor);
 
 }  // namespace pipescope::app

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/run/request/varied_values.h"
+#include "app/plan/varied_values.h"
 #include "engine/config/configuration_help.h"
 #include "engine/config/suggestion.h"
 

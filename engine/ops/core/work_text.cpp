@@ -49,8 +49,8 @@ class WorkText {
     write(elements, type);
   }
   void add(const Collective& work) {
-    const auto& [kind, elements, type, group] = work;
-    write(kind, elements, type, group);
+    const auto& [kind, elements, type, group, axis, ofModel] = work;
+    write(kind, elements, type, group, axis, ofModel);
   }
   void add(const HostCopy& work) {
     const auto& [toDevice, bytes, remote] = work;

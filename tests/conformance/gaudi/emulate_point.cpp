@@ -4,7 +4,7 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/config/key.h"
 #include "engine/devices/core/device_files.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/run/request/configuration_keys.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/emulate/emulator.h"
 #include "random_model.h"

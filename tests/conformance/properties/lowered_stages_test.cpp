@@ -1,5 +1,5 @@
 // Compilations that share what devices made of stages give the same rows as compilations that share nothing.
-#include "engine/compile/model/lowered_stages.h"
+#include "engine/plan/divided_model.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace pipescope::conformance {
 namespace {
 
 /// The hash of all rows of the compilation and of two calls; empty if the model is refused.
-std::string hashOf(const RandomModel& model, compile::LoweredStages* known) {
+std::string hashOf(const RandomModel& model, plan::SharedStages* known) {
   record::MemoryProfile profile;
   const auto measured = measure(model, profile, known);
   if (!measured.ok()) return {};
@@ -44,7 +44,7 @@ class SharedStages : public testing::TestWithParam<const char*> {};
 
 TEST_P(SharedStages, GiveTheSameRows) {
   ModelDice dice(7);
-  compile::LoweredStages known;
+  plan::SharedStages known;
   int compiled = 0;
   for (int m = 0; m < 12; ++m) {
     // IPUs take no bfloat16.
@@ -68,7 +68,7 @@ TEST_P(SharedStages, ASplitIsFoundAgainForOtherNumbersOfMicroBatches) {
   model.tables.clear();
   model =
       model.with("execution.precision", "float32").with("execution.stages", "2").with("model.layers", "4");
-  compile::LoweredStages known;
+  plan::SharedStages known;
   const auto compiled = [&](const RandomModel& variant) {
     const std::string alone = hashOf(variant, nullptr);
     EXPECT_FALSE(alone.empty()) << variant.describe();

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/run/request/configuration_keys.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/emulate/emulator.h"
 
@@ -88,7 +88,7 @@ RandomModel randomModel(ModelDice& dice, const std::string& system, int mostStag
 }
 
 base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile,
-                               compile::LoweredStages* known) {
+                               plan::SharedStages* known) {
   using config::Origin;
   PIPESCOPE_ASSIGN(config::Configuration c, app::parseConfiguration(model.tables, "random model"));
   for (const auto& [key, value] : model.keys) PIPESCOPE_TRY(c.setText(key, value, Origin::flag));

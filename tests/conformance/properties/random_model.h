@@ -51,6 +51,6 @@ struct Measured {
 };
 /// Compiles and emulates; rows go to `profile`. For `known` see compileRun.
 base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& profile,
-                               compile::LoweredStages* known = nullptr);
+                               plan::SharedStages* known = nullptr);
 
 }  // namespace pipescope::conformance

@@ -5,7 +5,7 @@
 #include "app/run/orders/replay_schedules.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 #include "engine/emulate/emulator.h"
 
 namespace pipescope::conformance {

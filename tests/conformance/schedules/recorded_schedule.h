@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/run/request/schedule_table.h"
-#include "engine/compile/model/fixed_compiler.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/fixed_compiler.h"
+#include "engine/compiler/record_compilation.h"
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::tests {

@@ -97,64 +97,6 @@ TEST(Stages, DevicesThatTakeEquallyLongLoseNothingToImbalance) {
   EXPECT_DOUBLE_EQ(lost.useful + lost.fillAndDrain + lost.imbalance + lost.exchangeUpdateHost, lost.step);
 }
 
-/// Two pipes that send each other nothing: stages 0 and 1 take 3 ticks each, stage 2 takes 9 at the same
-/// time. With the mean of 5 ticks on each device, the first pipe would take 10.
-TEST(Stages, UnequalStagesMayEndEarlierThanEqualOnes) {
-  record::MemoryProfile profile;
-  record::Recorder recorder(profile);
-  model::Executable row;
-  row.kind = model::ExecutableKind::inference;
-  row.microBatches = 1;
-  row.stages = 3;
-  row.scheduleKind = model::ScheduleKind::dependency;
-  const model::ExecutableId executable = recorder.add(row);
-  std::vector<model::DeviceId> devices;
-  std::vector<model::LaneId> lanes;
-  for (int d = 0; d < 3; ++d) {
-    devices.push_back(recorder.add(model::Device()));
-    lanes.push_back(recorder.add(model::Lane{{}, devices.back(), "", model::LaneRole::compute, {}}));
-    recorder.add(model::Stage{executable, d, devices.back(), "", 0, {}});
-  }
-  recorder.add(
-      model::Boundary{executable, 0, 1, model::TransferKind::activation, "", "", model::Bytes(8), Ticks(0)});
-  model::Run called;
-  called.executable = executable;
-  called.end = Ticks(9);
-  const model::RunId run = recorder.add(called);
-  const std::pair<std::int64_t, std::int64_t> times[] = {{0, 3}, {3, 6}, {0, 9}};
-  for (std::size_t d = 0; d < 3; ++d) {
-    const auto [start, end] = times[d];
-    model::Placement placed;
-    placed.segment = recorder.add(model::Segment{{},
-                                                 executable,
-                                                 devices[d],
-                                                 lanes[d],
-                                                 static_cast<std::int32_t>(d),
-                                                 0,
-                                                 model::Pass::forward,
-                                                 "",
-                                                 Ticks(end - start)});
-    placed.device = devices[d];
-    placed.start = Ticks(start);
-    placed.end = Ticks(end);
-    placed.run = run;
-    placed.stage = static_cast<std::int32_t>(d);
-    placed.pass = model::Pass::forward;
-    placed.microBatch = placed.iteration = 0;
-    recorder.add(placed);
-  }
-  ASSERT_TRUE(recorder.commit().ok());
-  const auto catalog = loadCatalog(profile).value();
-  const auto report = stagesReport(profile, *catalog, executable);
-  ASSERT_TRUE(report.ok());
-  const LostTime& lost = report->lost;
-  EXPECT_DOUBLE_EQ(lost.step, 9);
-  EXPECT_DOUBLE_EQ(lost.useful, 5);
-  EXPECT_DOUBLE_EQ(lost.fillAndDrain, 10 - 5);
-  EXPECT_DOUBLE_EQ(lost.imbalance, 9 - 10) << "the imbalance saves a tick";
-  EXPECT_DOUBLE_EQ(lost.exchangeUpdateHost, 0);
-}
-
 /// The same as ThreeStages, as another tool recorded it in a call of `ticks`.
 LostTime lostOfRecorded(ThreeStages& pipeline, std::int64_t ticks) {
   pipeline.recorder.add(model::Property{"imported_from", "trace.json"});

@@ -6,16 +6,14 @@
 #include <random>
 #include <set>
 
-namespace pipescope::analysis {
+namespace pipescope::base {
 namespace {
 
-using base::Ticks;
-
-TEST(base::Intervals, CountEveryMomentOnce) {
+TEST(Intervals, CountEveryMomentOnce) {
   std::mt19937 random(3);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::int64_t>(random() % below); };
   for (int round = 0; round < 200; ++round) {
-    base::Intervals one, other;
+    Intervals one, other;
     std::set<std::int64_t> inOne, inOther;
     for (int i = 0; i < 12; ++i) {
       const std::int64_t start = pick(80) - 20, end = start + pick(9) - 1;
@@ -32,12 +30,12 @@ TEST(base::Intervals, CountEveryMomentOnce) {
   }
 }
 
-TEST(base::Intervals, ComeInAnyOrder) {
+TEST(Intervals, ComeInAnyOrder) {
   std::mt19937 random(7);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::int64_t>(random() % below); };
   // Most begin near the last one, as rows of a device do; some far back, before many others.
   for (int round = 0; round < 40; ++round) {
-    base::Intervals all;
+    Intervals all;
     std::set<std::int64_t> covered;
     for (int i = 0; i < 400; ++i) {
       const std::int64_t late = pick(round % 2 == 0 ? 20 : 2'000);
@@ -53,11 +51,11 @@ TEST(base::Intervals, ComeInAnyOrder) {
   }
 }
 
-TEST(base::Intervals, ThatFollowEachOtherAreOne) {
-  base::Intervals intervals;
+TEST(Intervals, ThatFollowEachOtherAreOne) {
+  Intervals intervals;
   for (int i = 0; i < 1000; ++i) intervals.add(Ticks(10 * i), Ticks(10 * i + 10));
-  EXPECT_EQ(intervals.joined(), (std::vector<base::Intervals::Interval>{{Ticks(0), Ticks(10'000)}}));
+  EXPECT_EQ(intervals.joined(), (std::vector<Intervals::Interval>{{Ticks(0), Ticks(10'000)}}));
 }
 
 }  // namespace
-}  // namespace pipescope::analysis
+}  // namespace pipescope::base

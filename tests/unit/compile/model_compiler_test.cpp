@@ -1,5 +1,5 @@
 // Tests the model compiler with options set directly in C++, without a configuration file.
-#include "engine/compile/model/model_compiler.h"
+#include "engine/compiler/model_compiler.h"
 
 #include <gtest/gtest.h>
 

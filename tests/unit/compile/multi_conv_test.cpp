@@ -8,9 +8,9 @@
 #include <set>
 
 #include "engine/compile/gradients.h"
-#include "engine/compile/model/model_compiler.h"
-#include "engine/compile/model/split_costs.h"
+#include "engine/compiler/model_compiler.h"
 #include "engine/ops/standard_operators.h"
+#include "engine/plan/split_costs.h"
 
 namespace pipescope::compile {
 namespace {
@@ -262,8 +262,9 @@ TEST(MultiConv, TakesAtMostAsLongAsItsConvolutionsOneAfterAnother) {
 
 TEST(MultiConv, StaysInOneStageWhenAModelIsSplit) {
   const Graph graph = twoBranches(kPair);
-  const std::vector<graph::NodeId> order = splitOrder(graph, ops::standardOperators());
-  const std::vector<bool> with = splitBorders(graph, order), without = splitBorders(twoBranches({}), order);
+  const std::vector<graph::NodeId> order = plan::splitOrder(graph, ops::standardOperators());
+  const std::vector<bool> with = plan::splitBorders(graph, order),
+                          without = plan::splitBorders(twoBranches({}), order);
   std::vector<std::string> closed;
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (without[place] && !with[place]) closed.push_back(graph.node(order[place]).name);

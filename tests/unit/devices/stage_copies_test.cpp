@@ -66,7 +66,8 @@ TEST(StageCopies, ChipsOfAMachineShareItsStreamingMemory) {
   expectRates(*pod, {1, 1}, 0, 8e9, 8e9, 8e9);
   expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);         // two of four chips: no more than the machine has
   expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);  // updates run one after another
-  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all updates run at once
+  expectRates(*pod, {.replicas = 1, .places = 4, .atOnce = true}, 3, 8e9, 22.5e9 / 4,
+              22.5e9 / 4);  // all updates run at once
   expectRates(*turns, {1, 4}, 3, 8e9, 8e9, 8e9);
   expectRates(*pod, {16, 1}, 0, 8e9, 22.5e9 / 4, 22.5e9 / 4);
   expectRates(*turns, {8, 2}, 1, 8e9, 8e9, 8e9);
@@ -103,7 +104,8 @@ TEST(StageCopies, PlacesWithFewerGradientsLeaveLinksToOthers) {
   // 14.6 GB/s each way. An all-reduce is two exchanges of half the tensor.
   const double alone = 2 * (bytes / 2 / (2 * 137438953472.0 / 8 * 0.85)), startup = 2 * 1.3e-6;
   const auto seconds = [&](int device, const std::vector<std::int64_t>& ringBytes) {
-    return allReduceSeconds(*pod, bytes, device, {2, 8, true, false, ringBytes});
+    return allReduceSeconds(*pod, bytes, device,
+                            {.replicas = 2, .places = 8, .atOnce = true, .ringBytes = ringBytes});
   };
   EXPECT_NEAR(seconds(0, {}), 4 * alone + startup, 1e-6);
   EXPECT_NEAR(seconds(0, {8, 8, 8, 8, 8, 8, 8, 8}), 4 * alone + startup, 1e-6);
@@ -111,7 +113,7 @@ TEST(StageCopies, PlacesWithFewerGradientsLeaveLinksToOthers) {
   EXPECT_NEAR(seconds(0, {8, 1, 4, 1, 2, 1, 0, 1}), 1.75 * alone + startup, 1e-6);
   EXPECT_NEAR(seconds(4, {8, 1, 4, 1, 2, 1, 0, 1}), 3 * alone + startup, 1e-6) << "two send at least as much";
   // Devices that reduce one after another have the links to themselves.
-  EXPECT_NEAR(allReduceSeconds(*pod, bytes, 0, {2, 8, false}), alone + startup, 1e-6);
+  EXPECT_NEAR(allReduceSeconds(*pod, bytes, 0, {.replicas = 2, .places = 8}), alone + startup, 1e-6);
 }
 
 TEST(StageCopies, InputOutputTilesHoldWhatComesAndGoes) {

@@ -105,7 +105,7 @@ struct BusOptions {
 /// `computed` are those of the last call.
 struct BusRun {
   record::MemoryProfile profile;
-  emulate::ComputeSpan computed;
+  clock::ComputeSpan computed;
   emulate::EmulatedExecutable executable;
   std::vector<model::Placement> placements;
   std::vector<model::Transfer> transfers;

@@ -10,9 +10,9 @@
 #include <random>
 #include <set>
 
+#include "app/plan/planned_fixed.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/planned_fixed.h"
 #include "engine/plan/emulated_time.h"
 #include "engine/schedules/schedule.h"
 

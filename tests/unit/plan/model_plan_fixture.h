@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "app/plan/plan_request.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/plan_request.h"
 
 namespace pipescope::app {
 

@@ -1,5 +1,5 @@
 // Holds layouts of Megatron and parts of DeepSpeed to the stages that their documentation says they mean.
-#include "app/run/request/plan_start.h"
+#include "app/plan/plan_start.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "app/plan/fit_advice.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/fit_advice.h"
 
 namespace pipescope::app {
 namespace {

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "app/plan/plan_request.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/plan_request.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/section.h"
 #include "run_fixture.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/run/request/compile_run.h"
-#include "engine/compile/model/record_compilation.h"
+#include "engine/compiler/record_compilation.h"
 
 namespace pipescope::conformance {
 

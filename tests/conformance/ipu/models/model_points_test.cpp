@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
+#include "app/plan/fit_advice.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/fit_advice.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {

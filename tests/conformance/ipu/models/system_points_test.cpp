@@ -124,11 +124,11 @@ Cuts cutsOf(const std::vector<HalfLayers>& placement) {
   std::vector<int> devices{0};
   int attentions = 0, feedForwards = 0;
   for (const HalfLayers& stage : placement) {
-    if (stage.place != devices.back()) {
+    if (stage.device != devices.back()) {
       operators.push_back(attentions == feedForwards
                               ? fmt::format("encoder/layer{}/attention/query", attentions)
                               : fmt::format("encoder/layer{}/feed_forward/in", feedForwards));
-      devices.push_back(stage.place);
+      devices.push_back(stage.device);
     }
     attentions += stage.attentions;
     feedForwards += stage.feedForwards;

@@ -1,0 +1,40 @@
+#pragma once
+// What would make a model fit that does not.
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/compiler/compilation.h"
+#include "engine/config/configuration.h"
+#include "profiler/base/executor.h"
+
+namespace pipescope::app {
+
+/// The bytes that memories lack, summed over their units (for example tiles), by index of the executable,
+/// index of the device and memory space. 0: it fits.
+using MissingBytes = std::map<std::array<int, 3>, base::Bytes>;
+
+/// A change of the configuration that was tried.
+struct FitProposal {
+  std::string key, value;   ///< as in a configuration file
+  MissingBytes missing;     ///< with the change
+  base::Bytes all() const;  ///< of all memories together
+  /// What is said of it: "training.micro_batch_size = 10: everything fits."
+  std::string text(base::Bytes before) const;
+};
+
+MissingBytes bytesMissing(const compile::Compilation& compilation);
+
+/// Compiles the model once more for each change that could save memory, and returns those changes that do,
+/// largest effect first and one for each key. A change that the configuration refuses is left out. None if
+/// the model fits.
+std::vector<FitProposal> proposeChanges(const config::Configuration& configuration,
+                                        const compile::Compilation& compilation, base::Executor& executor);
+
+/// Adds a line for each change that helps to the sentences of the memories that it helps
+/// (LoweredMemory::overflow).
+void addFitAdvice(const config::Configuration& configuration, compile::Compilation& compilation,
+                  base::Executor& executor);
+
+}  // namespace pipescope::app

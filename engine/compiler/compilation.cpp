@@ -1,0 +1,33 @@
+#include "engine/compiler/compilation.h"
+
+#include <set>
+
+namespace pipescope::compile {
+
+int Compilation::devicesWithStages() const {
+  std::set<int> devices;
+  for (const CompiledExecutable& executable : executables) {
+    for (const StagePlan& stage : executable.plan.stages) {
+      {
+        const Mesh& mesh = executable.plan.mesh;
+        for (const int chip : mesh.group(mesh.chip(0, stage.place), model::MeshAxis::data, 0))
+          devices.insert(chip);
+      }
+    }
+  }
+  return static_cast<int>(devices.size());
+}
+
+std::vector<std::string> Compilation::overflow() const {
+  std::vector<std::string> sentences;
+  for (const CompiledExecutable& executable : executables) {
+    for (const devices::LoweredDevice& device : executable.lowered) {
+      for (const devices::LoweredMemory& memory : device.memory) {
+        sentences.insert(sentences.end(), memory.overflow.begin(), memory.overflow.end());
+      }
+    }
+  }
+  return sentences;
+}
+
+}  // namespace pipescope::compile

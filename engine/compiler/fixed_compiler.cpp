@@ -1,0 +1,151 @@
+#include "engine/compiler/fixed_compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/devices/fixed/fixed_system.h"
+
+namespace pipescope::compile {
+namespace {
+
+ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& placeOfStage,
+                      const schedules::Order& order) {
+  ExecutablePlan plan;
+  plan.name = run.training ? "training" : "inference";
+  plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
+  plan.mesh.replicas = run.replicas;
+  plan.mesh.places = 1 + *std::max_element(placeOfStage.begin(), placeOfStage.end());
+  const int stages = static_cast<int>(placeOfStage.size()), inPipe = stages / order.pipes;
+  for (int s = 0; s < stages; ++s) {
+    StagePlan stage;
+    stage.index = s;
+    stage.place = placeOfStage[static_cast<std::size_t>(s)];
+    stage.mesh = plan.mesh;
+    stage.blocks = {fmt::format("stage{}", s)};
+    stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
+    plan.stages.push_back(std::move(stage));
+    // A boundary without bytes only says who sends to whom.
+    const auto bytesAfter = [&](int sender) {
+      const std::int64_t bytes = run.stages[static_cast<std::size_t>(sender % inPipe)].sends;
+      using graph::ElementType;
+      return graph::TensorType{bytes == 0 ? ElementType::float32 : ElementType::uint8, {bytes}};
+    };
+    if ((s + 1) % inPipe != 0)
+      plan.boundaries.push_back(
+          {fmt::format("activation{}", s), bytesAfter(s), s, s + 1, model::TransferKind::activation});
+    if (run.training && s % inPipe != 0)
+      plan.boundaries.push_back(
+          {fmt::format("gradient{}", s), bytesAfter(s - 1), s, s - 1, model::TransferKind::gradient});
+  }
+  return plan;
+}
+
+base::Result<schedules::Shape> shapeOf(const FixedRun& run, const schedules::ScheduleDefinition& schedule) {
+  schedules::Shape shape;
+  shape.stages = static_cast<int>(run.stages.size()) * schedule.pipes;
+  shape.microBatches = run.microBatches;
+  shape.training = run.training;
+  if (run.placeOfStage.empty()) {
+    PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(schedule, shape.stages, run.chunks));
+    return shape;
+  }
+  if (schedule.pipes > 1) {
+    return base::badInput(
+        fmt::format("The {} schedule lays out its stages itself: leave out [[stages]].", schedule.name));
+  }
+  if (run.chunks > 0) {
+    return base::badInput(
+        "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
+  }
+  shape.placeOfStage = run.placeOfStage;
+  return shape;
+}
+
+base::Result<devices::FixedCosts> costsOf(const FixedRun& run, const schedules::Order& order) {
+  devices::FixedCosts costs;
+  for (int pipe = 0; pipe < order.pipes; ++pipe) {
+    for (std::size_t s = 0; s < run.stages.size(); ++s) {
+      const FixedRun::Stage& stage = run.stages[s];
+      if (stage.weight > stage.backward) {
+        return base::badInput(fmt::format(
+            "Stage {} has a weight cost of {} but a backward cost of {}: weight gradients are part of the "
+            "backward pass, so give it at least as much.",
+            s, stage.weight, stage.backward));
+      }
+      const double weight = stage.weight < 0 ? stage.backward / 2 : stage.weight;
+      const bool training = run.training;
+      costs.stages.push_back({stage.forward, training ? stage.recompute : 0, training ? stage.backward : 0,
+                              training ? stage.update : 0, weight});
+    }
+  }
+  costs.exchange = run.exchange;
+  costs.bandwidth = run.bandwidth;
+  costs.call = run.call;
+  costs.collective = run.collective;
+  costs.splitBackward = order.splitBackward;
+  return costs;
+}
+
+}  // namespace
+
+base::Result<int> devicesOf(const FixedRun& run) {
+  if (run.stages.empty())
+    return base::badInput(
+        "There are no stage costs: add [[fixed.stages]] entries with forward = … and backward = ….");
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
+  PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
+  return schedules::placeCount(shape);
+}
+
+namespace {
+
+emulate::ExecutableFacts factsOf(const FixedRun& run) {
+  emulate::ExecutableFacts facts;
+  facts.strategy = run.schedule == "sharded" ? "sharded" : "pipelined";
+  facts.schedule = run.schedule;
+  facts.recompute = "as given";
+  facts.microBatches = run.microBatches;
+  facts.deviceIterations = run.training ? run.deviceIterations : run.microBatches;
+  facts.iterations = run.training ? run.deviceIterations : 1;
+  facts.replicas = run.replicas;
+  facts.microBatchCosts = run.microBatchCosts;
+  facts.scales = run.scales;
+  facts.recordAllReplicas = run.recordAllReplicas;
+  return facts;
+}
+
+/// Lowers the stages of each device that holds any.
+base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutablePlan& plan,
+                                                              const devices::System& system) {
+  std::map<int, std::vector<const StagePlan*>> held;
+  for (const StagePlan& stage : plan.stages) held[stage.place].push_back(&stage);
+  std::vector<devices::LoweredDevice> lowered;
+  for (const auto& [device, stages] : held) {
+    PIPESCOPE_ASSIGN(devices::LoweredDevice one, system.lower(stages));
+    lowered.push_back(std::move(one));
+  }
+  return lowered;
+}
+
+}  // namespace
+
+base::Result<Compilation> compileFixed(const FixedRun& run) {
+  PIPESCOPE_ASSIGN(const int places, devicesOf(run));
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
+  PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
+  CompiledExecutable executable;
+  PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
+  PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
+  Compilation compilation;
+  compilation.devicesUsed = places * run.replicas;
+  compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
+  executable.plan = planOf(run, shape.placeOfStage, executable.order);
+  executable.facts = factsOf(run);
+  PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.plan, *compilation.system));
+  compilation.executables.push_back(std::move(executable));
+  return compilation;
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,349 @@
+#include "engine/compiler/model_compiler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/compile/distributed_norm.h"
+#include "engine/compile/gradients.h"
+#include "engine/compile/loss_scaling.h"
+#include "engine/compile/multi_conv.h"
+#include "engine/compile/precision.h"
+#include "engine/compile/recompute.h"
+#include "engine/compiler/network_rate.h"
+#include "engine/compiler/pass_savings.h"
+#include "engine/compiler/replica_count.h"
+#include "engine/compiler/tensor_placement.h"
+#include "engine/compiler/update_cost.h"
+#include "engine/devices/system_registry.h"
+#include "engine/ops/standard_operators.h"
+#include "engine/schedules/phases.h"
+#include "profiler/record/host_span.h"
+
+namespace pipescope::compile {
+
+bool recomputes(const ModelRequest& request, int stages) {
+  if (!request.recompute.checkpoints.empty()) return true;
+  if (request.recompute.mode != RecomputeRequest::Mode::automatic)
+    return request.recompute.mode == RecomputeRequest::Mode::always;
+  return request.layout.strategy == Strategy::pipelined && stages > 1;
+}
+
+namespace {
+
+/// A graph on its way to a plan.
+struct StagedGraph {
+  graph::Graph graph;
+  std::vector<StageSpec> stages;
+  std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
+};
+
+class ModelCompiler {
+ public:
+  ModelCompiler(const ModelRequest& request, base::Executor& executor, LoweredStages* known)
+      : request_(request), executor_(executor), known_(known) {}
+
+  base::Result<Compilation> compile() {
+    for (const ExecutableRequest& executable : request_.executables) PIPESCOPE_TRY(add(executable));
+    PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
+    notePhases();
+    noteIdleDevices();
+    return std::move(result_);
+  }
+
+ private:
+  base::Status add(const ExecutableRequest& asked) {
+    PIPESCOPE_HOST_SPAN(span, "compiler", "compile an executable");
+    const bool training = asked.kind == model::ExecutableKind::training;
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training));
+    PassRunner passes = makePasses(staged.stages);
+    PIPESCOPE_TRY(passes.runOn(staged.graph));
+    CompiledExecutable executable;
+    PIPESCOPE_ASSIGN(schedules::Shape shape, shapeOf(staged.stages, training));
+    executable.facts = facts(asked, training && recomputes(shape.stages));
+    shape.microBatches = static_cast<int>(executable.facts.microBatches);
+    PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
+    PIPESCOPE_ASSIGN(const Mesh replicas, mesh(asked, shape, executable.order));
+    executable.facts.replicas = replicas.replicas;
+    PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
+    PIPESCOPE_TRY(checkSideBySide(staged.graph));
+    if (training && recomputes(shape.stages)) PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
+    PIPESCOPE_ASSIGN(executable.plan,
+                     buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
+    executable.plan.ordersForMemory = result_.system->ordersForMemory();
+    executable.plan.sharesCode = result_.system->sharesCode();
+    executable.plan.runsSideBySide = result_.system->runsSideBySide();
+    runPasses(passes, staged.stages, executable.plan);
+    if (result_.system->placesShareLinks()) noteRingBytes(executable.plan);
+    executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
+    PIPESCOPE_TRY(lower(executable));
+    addSavings(passes, executable.plan, *result_.system, executable.lowered);
+    executable.passes = passes.reports();
+    executable.graph = std::make_shared<const graph::Graph>(std::move(staged.graph));
+    result_.executables.push_back(std::move(executable));
+    return {};
+  }
+
+  /// The graph in the types that are computed, placed into stages, with its gradients.
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training) const {
+    const ops::OperatorRegistry& operators = ops::standardOperators();
+    StagedGraph staged;
+    PIPESCOPE_ASSIGN(staged.graph,
+                     withPrecision(*asked.forward, request_.precision, operators, request_.float32Operators));
+    if (training) {
+      PIPESCOPE_ASSIGN(staged.graph,
+                       distributeBatchNorm(staged.graph, request_.update.normReplicas, operators));
+    }
+    if (training && scalesLoss(request_.update)) {
+      const double scale = request_.update.numbers.lossScale.initial;
+      PIPESCOPE_ASSIGN(ScaledLoss scaled, scaleLoss(staged.graph, scale, operators));
+      staged.graph = std::move(scaled.graph);
+      staged.root = scaled.root;
+    }
+    PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
+    PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
+    if (training) {
+      PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
+    }
+    if (request_.float8) {
+      // Validation shares the weights of training, which change. Weights off the chip are loaded in 16 bits.
+      const bool ready =
+          asked.kind == model::ExecutableKind::inference && !request_.locations.weights.offChip;
+      PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
+    }
+    return staged;
+  }
+
+  PassRunner makePasses(const std::vector<StageSpec>& stages) const {
+    return PassRunner({ops::standardOperators(), stageOfBlocks(stages), request_.stochasticRounding},
+                      [this](const std::string& name) { return !request_.passesOff.contains(name); });
+  }
+
+  /// Runs the passes over the plan. Each of them looks at the stages of one device and at what these send, so
+  /// that what is known of a device holds in every plan.
+  void runPasses(PassRunner& passes, const std::vector<StageSpec>& specs, ExecutablePlan& plan) const {
+    if (known_ == nullptr) return passes.runOn(plan);
+    std::vector<StagePlan> stages = std::exchange(plan.stages, {});
+    ExecutablePlan empty = plan;  // says how to compile, but holds nothing
+    empty.boundaries.clear();
+    std::map<int, ExecutablePlan> parts;  // by device
+    for (StagePlan& stage : stages) {
+      ExecutablePlan& part = parts.try_emplace(stage.place, empty).first->second;
+      for (const BoundaryTensor& boundary : plan.boundaries) {
+        if (boundary.fromStage == stage.index) part.boundaries.push_back(boundary);
+      }
+      part.stages.push_back(std::move(stage));
+    }
+    std::vector<ExecutablePlan*> list;
+    for (auto& [device, part] : parts) list.push_back(&part);
+    std::vector<std::shared_ptr<const PassedStages>> passed(list.size());
+    const std::string off = fmt::format("{}", fmt::join(request_.passesOff, ","));
+    executor_.parallelFor(list.size(), [&](std::size_t i) {
+      passed[i] = known_->passed(*list[i], off, [&] {
+        PassRunner own = makePasses(specs);
+        own.runOn(*list[i]);
+        return PassedStages{list[i]->stages, own.reports()};
+      });
+    });
+    std::map<int, StagePlan> byIndex;
+    for (const auto& device : passed) {
+      for (const StagePlan& stage : device->stages) byIndex[stage.index] = stage;
+      passes.add(device->reports);
+    }
+    for (auto& [index, stage] : byIndex) plan.stages.push_back(std::move(stage));
+  }
+
+  base::Result<schedules::Shape> shapeOf(const std::vector<StageSpec>& stages, bool training) const {
+    if (request_.layout.strategy == Strategy::pipelined && request_.layout.schedule == "sharded") {
+      return base::badInput(
+          "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
+          "instead.");
+    }
+    schedules::Shape shape;
+    shape.stages = static_cast<int>(stages.size());
+    shape.training = training;
+    for (const StageSpec& stage : stages) shape.placeOfStage.push_back(stage.place);
+    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
+                     schedules::findSchedule(scheduleOf(request_.layout)));
+    if (schedule->pipes > 1) {
+      shape.stages *= schedule->pipes;
+      PIPESCOPE_ASSIGN(shape.placeOfStage, schedules::layOut(*schedule, shape.stages, 0));
+    }
+    return shape;
+  }
+
+  bool recomputes(int stages) const { return compile::recomputes(request_, stages); }
+
+  emulate::ExecutableFacts facts(const ExecutableRequest& asked, bool recomputes) const {
+    const bool training = asked.kind == model::ExecutableKind::training;
+    const bool named = !request_.recompute.checkpoints.empty();
+    emulate::ExecutableFacts facts;
+    facts.strategy = toString(request_.layout.strategy);
+    facts.schedule = scheduleOf(request_.layout);
+    facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
+    facts.overlapIo = request_.overlapIo;
+    facts.host = request_.host;
+    facts.microBatchSize = asked.microBatchSize;
+    facts.microBatchCosts = asked.microBatchCosts;
+    facts.deviceIterations = asked.deviceIterations;
+    facts.microBatches = training ? asked.microBatches : asked.deviceIterations;
+    facts.iterations = training ? asked.deviceIterations : 1;
+    facts.output = asked.output;
+    facts.inputGroup = asked.replicas.inputGroup;
+    facts.scales = request_.scales;
+    facts.recordAllReplicas = request_.recordAllReplicas;
+    return facts;
+  }
+
+  base::Result<Mesh> mesh(const ExecutableRequest& asked, const schedules::Shape& shape,
+                          const schedules::Order& order) const {
+    Mesh mesh;
+    mesh.places = schedules::placeCount(shape);
+    PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.places));
+    mesh.atOnce = !order.serialUpdate;
+    mesh.mirrored = order.pipes > 1;
+    return mesh;
+  }
+
+  /// All executables run on one system, which the first one makes.
+  base::Status makeSystem(const Mesh& mesh, const std::vector<StageSpec>& stages) {
+    const int used = mesh.replicas * mesh.places;
+    result_.devicesUsed = std::max(result_.devicesUsed, used);
+    if (!result_.system) {
+      devices::SystemOptions options = request_.systemOptions;
+      options.devices = request_.devices;
+      PIPESCOPE_ASSIGN(const auto settings, deviceSettings(request_.layout, stages));
+      options.settings.insert(options.settings.end(), settings.begin(), settings.end());
+      options.oneAtATime =
+          scheduleOf(request_.layout) == "sharded" && request_.layout.strategy != Strategy::parallelPhased;
+      PIPESCOPE_ASSIGN(result_.system, known_ != nullptr ? known_->system(request_.system, options)
+                                                         : devices::makeSystem(request_.system, options));
+    }
+    return checkDevices(mesh, used);
+  }
+
+  base::Status checkSideBySide(const graph::Graph& graph) const {
+    if (result_.system->runsSideBySide() || !hasMultiConvs(graph)) return {};
+    return base::badInput(
+        fmt::format("The model has multi-convolutions, but the framework of system {} has none: leave "
+                    "model.multi_convs out, or use a system of IPUs.",
+                    result_.system->name()));
+  }
+
+  base::Status checkDevices(const Mesh& mesh, int used) const {
+    const auto available = static_cast<int>(result_.system->devices().size());
+    if (used <= available) return {};
+    if (mesh.replicas > 1) {
+      return base::badInput(fmt::format(
+          "{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
+          "fewer replicas.",
+          mesh.replicas, mesh.places, used, result_.system->name(), available));
+    }
+    return base::badInput(
+        fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
+                    "or put more blocks into a stage.",
+                    used, result_.system->name(), available));
+  }
+
+  base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
+    // Between the forward and backward pass of an earlier stage its device works on other micro-batches or
+    // stages.
+    const auto count = static_cast<int>(staged.stages.size());
+    const int last = count - lastStagesKeep(count);
+    std::vector<bool> whole;
+    for (int s = 0; s < count; ++s)
+      whole.push_back(order.stashEntries[static_cast<std::size_t>(s)] > 0 || s < last);
+    PIPESCOPE_ASSIGN(staged.graph,
+                     withRecompute(staged.graph, staged.stages, whole, request_.recompute.checkpoints));
+    return {};
+  }
+
+  base::Result<PlanOptions> planOptions(const ExecutableRequest& asked, const CompiledExecutable& executable,
+                                        const schedules::Shape& shape, const Mesh& replicas) const {
+    const bool training = asked.kind == model::ExecutableKind::training;
+    const schedules::Order& order = executable.order;
+    PlanOptions options;
+    options.name = model::toString(asked.kind);
+    options.kind = asked.kind;
+    options.microBatches = executable.facts.microBatches;
+    options.stashEntries = order.stashEntries;
+    options.weightEntries = order.weightEntries;
+    options.splitBackward = order.splitBackward;
+    options.pipes = order.pipes;
+    options.placeOfStage = shape.placeOfStage;
+    options.mesh = replicas;
+    options.gradientBuckets = result_.system->gradientBuckets();
+    options.mergeCollectives = request_.update.mergeCollectives;
+    options.lastStagesKeep = lastStagesKeep(shape.stages);
+    PIPESCOPE_ASSIGN(options.locations, placeTensors(request_, *result_.system, training, replicas.replicas));
+    if (!training) return options;
+    options.accumulator = request_.update.numbers.accumulator;
+    options.optimizer = updateCost(request_.update, options.microBatches * replicas.replicas);
+    return options;
+  }
+
+  /// Stages whose backward passes follow their forward passes at once.
+  int lastStagesKeep(int stages) const {
+    if (request_.layout.separateBackwardPhase) return 0;
+    if (!isPhased(request_.layout.strategy)) return 1;
+    const std::vector<int> phases = phaseOfStages(request_.layout, stages);
+    return static_cast<int>(std::ranges::count(phases, phases.back()));
+  }
+
+  base::Status lower(CompiledExecutable& executable) const {
+    std::map<int, std::vector<const StagePlan*>> byDevice;
+    for (const StagePlan& stage : executable.plan.stages) byDevice[stage.place].push_back(&stage);
+    std::vector<std::vector<const StagePlan*>> held;
+    for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
+    std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
+    executor_.parallelFor(held.size(), [&](std::size_t i) {
+      lowered[i] =
+          known_ != nullptr ? known_->lower(*result_.system, held[i]) : result_.system->lower(held[i]);
+    });
+    for (std::optional<base::Result<devices::LoweredDevice>>& device : lowered) {
+      if (!device->ok()) return device->error();
+      executable.lowered.push_back(std::move(*device).value());
+    }
+    return {};
+  }
+
+  void notePhases() {
+    if (!isPhased(request_.layout.strategy)) return;
+    const auto stages = static_cast<int>(result_.executables.front().plan.stages.size());
+    const int count = phaseOfStages(request_.layout, stages).back() + 1;
+    result_.notices.push_back(
+        schedules::phaseNumbers(count, request_.layout.separateBackwardPhase).describe());
+  }
+
+  void noteIdleDevices() {
+    const auto used = static_cast<std::size_t>(result_.devicesWithStages());
+    const std::size_t available = result_.system->devices().size();
+    if (used < available) {
+      const std::size_t idle = available - used;
+      result_.notices.push_back(
+          fmt::format("{} of the {} devices of {} {}.", idle, available, result_.system->name(),
+                      idle == 1 ? "holds no stage and stays idle" : "hold no stage and stay idle"));
+    }
+  }
+
+  const ModelRequest& request_;
+  base::Executor& executor_;
+  LoweredStages* known_;
+  Compilation result_;
+};
+
+}  // namespace
+
+base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor,
+                                       LoweredStages* known) {
+  PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
+  const LayoutRequest& layout = request.layout;
+  PIPESCOPE_CHECK(!layout.stages.empty() || (layout.splitInto == 0 && layout.cuts.empty()),
+                  "the planner divides models before they are compiled");
+  return ModelCompiler(request, executor, known).compile();
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,87 @@
+#pragma once
+// What is asked of the model compiler, in plain values. Programs translate their configurations to this; a
+// search over splits changes it and compiles again.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/compile/float8_casts.h"
+#include "engine/compile/plan_builder.h"
+#include "engine/compiler/stage_layout.h"
+#include "engine/devices/core/system_options.h"
+#include "engine/emulate/emulated_executable.h"
+#include "engine/graph/graph.h"
+#include "engine/numerics/session_options.h"
+#include "engine/optimizers/optimizer.h"
+
+namespace pipescope::compile {
+
+/// Copies of all stages that run side by side on other samples.
+struct ReplicaRequest {
+  int count = 1;
+  /// The count is not 1 but as many replicas as ModelRequest::devices holds, if that is given.
+  bool fillsDevices = false;
+  std::int64_t inputGroup = 1;  ///< neighbouring replicas that get the same samples (training)
+  bool compares = false;        ///< numerics compares the weights of the replicas after training
+};
+
+/// One executable: training, validation or inference.
+struct ExecutableRequest {
+  model::ExecutableKind kind = model::ExecutableKind::training;
+  /// The forward graph in the types of the model, with its loss where it is trained.
+  std::shared_ptr<const graph::Graph> forward;
+  std::int64_t microBatchSize = 1;
+  std::int64_t microBatches = 1;  ///< of training: accumulated before one weight update
+  std::int64_t deviceIterations = 1;
+  std::vector<double> microBatchCosts;  ///< see ExecutableFacts
+  ReplicaRequest replicas;
+  emulate::OutputRule output;
+};
+
+/// What training computes besides the model: it decides what an update costs and what it keeps.
+struct UpdateRequest {
+  std::shared_ptr<const optimizers::Optimizer> optimizer;
+  /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
+  numerics::SessionOptions numbers;
+  std::int64_t normReplicas = 1;  ///< neighbouring replicas that share the statistics of batch norms
+  bool mergeCollectives = true;   ///< see PlanOptions
+};
+
+/// What a backward pass computes again instead of keeping it.
+struct RecomputeRequest {
+  enum class Mode { automatic, always, never } mode = Mode::automatic;
+  /// Patterns of operator names whose results are kept; naming some means Mode::always.
+  std::vector<std::string> checkpoints;
+};
+
+struct ModelRequest {
+  std::vector<ExecutableRequest> executables;
+  LayoutRequest layout;
+  graph::ElementType precision = graph::ElementType::float32;
+  std::vector<std::string> float32Operators;  ///< operator types that stay in float32
+  std::optional<Float8Request> float8;        ///< products multiply float8 numbers
+  bool stochasticRounding = false;
+  UpdateRequest update;  ///< of the training executable
+  RecomputeRequest recompute;
+  TensorLocations locations;        ///< of training; inference takes the weights' place off the chip
+  std::set<std::string> passesOff;  ///< compiler passes that do not run
+  bool overlapIo = false;           ///< see ExecutableFacts
+  emulate::HostModel host;          ///< see ExecutableFacts
+  bool recordAllReplicas = false;   ///< see ExecutableFacts
+  int processes = 1;                ///< that share the replicas
+  bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
+
+  std::string system = "pod4";
+  devices::SystemOptions systemOptions;
+  std::int64_t devices = 0;  ///< chips that may be used; 0: all of the system
+  std::vector<emulate::DeviceScale> scales;
+
+  /// A text that differs between requests which differ in more than the number of micro-batches. Compilations
+  /// that share LoweredStages find the split of such a request again. Empty: there is no such text.
+  std::string origin;
+};
+
+}  // namespace pipescope::compile

@@ -1,0 +1,44 @@
+#include "engine/compiler/pass_savings.h"
+
+namespace pipescope::compile {
+namespace {
+
+using OperatorsByStage = std::map<int, std::vector<PlanOperator>>;
+
+/// The ticks that the operators would take by themselves on the devices of their stages. An operator that
+/// cannot be lowered counts as 0, because the run itself reports why.
+double ticksOf(const OperatorsByStage& byStage, const ExecutablePlan& plan, const devices::System& system) {
+  double ticks = 0;
+  for (const auto& [index, operators] : byStage) {
+    const auto stage = static_cast<std::size_t>(index);
+    if (stage >= plan.stages.size()) continue;
+    StagePlan alone;
+    alone.index = plan.stages[stage].index;
+    alone.place = plan.stages[stage].place;
+    alone.mesh = plan.stages[stage].mesh;
+    alone.passes = {{model::Pass::forward, operators}};
+    const base::Result<devices::LoweredDevice> lowered = system.lower({&alone});
+    if (!lowered.ok()) continue;
+    for (const devices::LoweredPass& pass : lowered->passes) ticks += static_cast<double>(pass.ticks().count);
+  }
+  return ticks;
+}
+
+}  // namespace
+
+void addSavings(PassRunner& passes, const ExecutablePlan& plan, const devices::System& system,
+                const std::vector<devices::LoweredDevice>& lowered) {
+  for (const PassReport& report : passes.reports()) {
+    const double saved =
+        ticksOf(report.effect.removed, plan, system) - ticksOf(report.effect.added, plan, system);
+    if (saved != 0) passes.addClaim(report.name, 0, base::Bytes(0), saved);
+  }
+  for (const devices::LoweredDevice& device : lowered) {
+    for (const devices::Claim& claim : device.claims) {
+      if (claim.changes != 0)
+        passes.addClaim(claim.pass, claim.changes, claim.bytes, static_cast<double>(claim.ticks.count));
+    }
+  }
+}
+
+}  // namespace pipescope::compile

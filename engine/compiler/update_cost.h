@@ -1,0 +1,13 @@
+#pragma once
+#include "engine/compiler/model_request.h"
+
+namespace pipescope::compile {
+
+/// What the update keeps and does for one parameter. `summedGradients`: gradients that are summed before an
+/// update, over micro-batches and replicas.
+OptimizerCost updateCost(const UpdateRequest& update, std::int64_t summedGradients);
+
+/// True if the loss is multiplied by a scale.
+bool scalesLoss(const UpdateRequest& update);
+
+}  // namespace pipescope::compile

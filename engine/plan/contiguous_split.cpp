@@ -1,0 +1,250 @@
+#include "engine/plan/contiguous_split.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace pipescope::plan {
+
+// Stages that share a set lie at one place. Places are numbered in the order of their first stages.
+std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
+  if (!problem.placeOfStage.empty()) return problem.placeOfStage;
+  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its place, or itself
+  std::iota(joined.begin(), joined.end(), std::size_t{0});
+  const auto root = [&](std::size_t stage) {
+    while (joined[stage] != stage) stage = joined[stage];
+    return stage;
+  };
+  const auto stageOf = [&](std::size_t unit) {
+    return static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), unit) - first.begin()) - 1;
+  };
+  for (const std::vector<std::size_t>& set : problem.together) {
+    for (const std::size_t unit : set) {
+      const std::size_t a = root(stageOf(set.front())), b = root(stageOf(unit));
+      joined[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::vector<int> places(first.size(), -1);
+  int count = 0;
+  for (std::size_t s = 0; s < first.size(); ++s) places[s] = root(s) == s ? count++ : places[root(s)];
+  return places;
+}
+
+namespace {
+
+/// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
+/// places that a later stage must join, because a set of `together` has units on both sides of the cut.
+struct Label {
+  std::vector<int> placeOfSet;      ///< by set that is open at the cut: its place
+  std::vector<std::int64_t> loads;  ///< of these places, if places are free
+  double value = 0;                 ///< what is minimised, over the stages so far
+  std::size_t first = 0;            ///< the last stage's first unit
+  std::size_t before = 0;           ///< index of the label at `first` that this one continues
+};
+
+/// Dynamic programming over (stage, cut). A label that is no better than another one in any respect is
+/// dropped, so that there is one label for each cut unless sets of `together` are open there.
+class Splitter {
+ public:
+  explicit Splitter(const SplitProblem& problem) : p_(problem), fixed_(!problem.placeOfStage.empty()) {
+    const std::size_t units = p_.units();
+    cost_.assign(units + 1, 0);
+    again_.assign(units + 1, 0);
+    works_.assign(units + 1, 0);
+    for (std::size_t u = 0; u < units; ++u) {
+      cost_[u + 1] = cost_[u] + p_.cost[u];
+      again_[u + 1] = again_[u] + p_.again[u];
+      works_[u + 1] = works_[u] + (p_.works[u] ? 1 : 0);
+      if (u > 0 && p_.mayCut[u]) cuts_.push_back(u);
+    }
+    cuts_.push_back(units);
+    fixedAfter_.assign(p_.stages() + 1, 0);
+    for (std::size_t s = p_.stages(); s-- > 0;) fixedAfter_[s] = fixedAfter_[s + 1] + p_.fixed[s];
+    open_.resize(units + 1);
+    for (std::size_t set = 0; set < p_.together.size(); ++set) {
+      const std::vector<std::size_t>& members = p_.together[set];
+      for (std::size_t cut = members.front() + 1; cut <= members.back(); ++cut) open_[cut].push_back(set);
+    }
+  }
+
+  std::optional<StageSplit> run() {
+    if (works_.back() < static_cast<std::int64_t>(p_.stages()) || cuts_.size() < p_.stages()) return {};
+    // A small bound makes the search short, so it starts near the smallest load that can be.
+    const std::int64_t most = worstLoad();
+    std::int64_t bound = leastLoad();
+    std::optional<StageSplit> best;
+    while (!(best = solve(bound, false))) {
+      if (bound >= most) return {};
+      bound = std::min(most, bound + std::max<std::int64_t>(1, bound / 24));
+    }
+    return solve(best->largest, true);
+  }
+
+ private:
+  std::int64_t worstLoad() const {
+    std::int64_t sum = cost_.back() + again_.back();
+    for (const std::int64_t each : p_.fixed) sum += std::max<std::int64_t>(0, each);
+    for (std::size_t s = 1; s < p_.stages(); ++s)
+      sum += 2 * *std::max_element(p_.exchange[s].begin(), p_.exchange[s].end());
+    return sum;
+  }
+
+  std::int64_t leastLoad() const {
+    const auto stages = static_cast<std::int64_t>(p_.stages());
+    const std::int64_t share = (cost_.back() + fixedAfter_.front() + stages - 1) / stages;
+    return std::max(share, *std::max_element(p_.cost.begin(), p_.cost.end()));
+  }
+
+  /// The cost of a stage without its exchanges.
+  std::int64_t unitsCost(std::size_t stage, std::size_t first, std::size_t end) const {
+    return p_.fixed[stage] + cost_[end] - cost_[first] +
+           (p_.recomputes[stage] ? again_[end] - again_[first] : 0);
+  }
+  std::int64_t costOf(std::size_t stage, std::size_t first, std::size_t end) const {
+    std::int64_t sum = unitsCost(stage, first, end);
+    if (stage > 0) sum += p_.exchange[stage][first];
+    if (stage + 1 < p_.stages()) sum += p_.exchange[stage + 1][end];
+    return sum;
+  }
+
+  bool holds(std::size_t set, std::size_t first, std::size_t end) const {
+    const std::vector<std::size_t>& members = p_.together[set];
+    const auto at = std::lower_bound(members.begin(), members.end(), first);
+    return at != members.end() && *at < end;
+  }
+
+  /// The best split whose loads are at most `bound`. It minimises the largest load, or the sum of squares.
+  std::optional<StageSplit> solve(std::int64_t bound, bool squares) {
+    bound_ = bound;
+    squares_ = squares;
+    const std::size_t stages = p_.stages(), units = p_.units();
+    labels_.assign(stages + 1, std::vector<std::vector<Label>>(units + 1));
+    labels_[0][0].push_back({});
+    for (std::size_t s = 0; s < stages; ++s) {
+      if (s == 0) extend(s, 0);
+      for (std::size_t i = 0; s > 0 && i + 1 < cuts_.size(); ++i) extend(s, cuts_[i]);
+    }
+    const std::vector<Label>& last = labels_[stages][units];
+    if (last.empty()) return std::nullopt;
+    return splitOf(std::min_element(last.begin(), last.end(),
+                                    [](const Label& a, const Label& b) { return a.value < b.value; }) -
+                   last.begin());
+  }
+
+  /// Lets stage `stage` begin at `first` and tries all its ends.
+  void extend(std::size_t stage, std::size_t first) {
+    if (labels_[stage][first].empty()) return;
+    const bool last = stage + 1 == p_.stages();
+    auto end = last ? std::prev(cuts_.end()) : std::upper_bound(cuts_.begin(), cuts_.end(), first);
+    for (; end != cuts_.end() && (last || *end < p_.units()); ++end) {
+      if (unitsCost(stage, first, *end) > bound_) return;
+      const std::int64_t cost = costOf(stage, first, *end);
+      if (cost > bound_ || works_[*end] == works_[first]) continue;
+      if (p_.fits && !p_.fits(stage, first, *end)) continue;
+      for (std::size_t i = 0; i < labels_[stage][first].size(); ++i)
+        continueLabel(stage, first, *end, cost, i);
+    }
+  }
+
+  void continueLabel(std::size_t stage, std::size_t first, std::size_t end, std::int64_t cost,
+                     std::size_t index) {
+    const Label& from = labels_[stage][first][index];
+    std::int64_t load = cost;
+    std::vector<bool> joined(from.loads.size(), false);
+    for (std::size_t i = 0; i < open_[first].size(); ++i) {
+      if (!holds(open_[first][i], first, end)) continue;
+      const int place = from.placeOfSet[i];
+      if (fixed_ && place != p_.placeOfStage[stage]) return;
+      if (fixed_ || joined[static_cast<std::size_t>(place)]) continue;
+      joined[static_cast<std::size_t>(place)] = true;
+      load += from.loads[static_cast<std::size_t>(place)];
+    }
+    if (load > bound_) return;
+    Label to;
+    to.first = first;
+    to.before = index;
+    const auto wide = static_cast<double>(cost);
+    to.value = squares_ ? from.value + wide * wide : std::max(from.value, static_cast<double>(load));
+    open(stage, first, end, from, joined, load, to);
+    if (roomIsLeft(stage, end, to)) insert(labels_[stage + 1][end], std::move(to));
+  }
+
+  /// Fills in the places that later stages must join.
+  void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from,
+            const std::vector<bool>& joined, std::int64_t load, Label& to) const {
+    std::vector<int> number(from.loads.size(), -1);  ///< of an earlier place in the new label
+    int own = -1;                                    ///< of the stage's place
+    for (const std::size_t set : open_[end]) {
+      const auto at = std::lower_bound(open_[first].begin(), open_[first].end(), set);
+      const bool earlier = at != open_[first].end() && *at == set;
+      const int place = earlier ? from.placeOfSet[static_cast<std::size_t>(at - open_[first].begin())] : -1;
+      if (fixed_) {
+        to.placeOfSet.push_back(earlier ? place : p_.placeOfStage[stage]);
+        continue;
+      }
+      const bool here = !earlier || joined[static_cast<std::size_t>(place)];
+      int& known = here ? own : number[static_cast<std::size_t>(place)];
+      if (known < 0) {
+        known = static_cast<int>(to.loads.size());
+        to.loads.push_back(here ? load : from.loads[static_cast<std::size_t>(place)]);
+      }
+      to.placeOfSet.push_back(known);
+    }
+  }
+
+  /// False if the stages that follow cannot hold the rest. Each open place takes in one of them.
+  bool roomIsLeft(std::size_t stage, std::size_t end, const Label& to) const {
+    const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
+    const std::int64_t held = std::accumulate(to.loads.begin(), to.loads.end(), std::int64_t{0});
+    const std::int64_t rest = cost_.back() - cost_[end] + held + fixedAfter_[stage + 1];
+    return left == 0 || rest <= left * bound_;
+  }
+
+  static void insert(std::vector<Label>& labels, Label made) {
+    const auto noWorse = [](const Label& a, const Label& b) {
+      if (a.placeOfSet != b.placeOfSet || a.value > b.value) return false;
+      return std::equal(a.loads.begin(), a.loads.end(), b.loads.begin(),
+                        [](std::int64_t x, std::int64_t y) { return x <= y; });
+    };
+    // A label that others continue must keep its place; no stage continues one before the stage is complete.
+    if (std::ranges::any_of(labels, [&](const Label& label) { return noWorse(label, made); })) return;
+    std::erase_if(labels, [&](const Label& label) { return noWorse(made, label); });
+    labels.push_back(std::move(made));
+  }
+
+  StageSplit splitOf(std::ptrdiff_t index) const {
+    StageSplit split;
+    std::size_t end = p_.units(), at = static_cast<std::size_t>(index);
+    for (std::size_t s = p_.stages(); s > 0; --s) {
+      const Label& label = labels_[s][end][at];
+      split.first.insert(split.first.begin(), label.first);
+      split.stageCost.insert(split.stageCost.begin(), costOf(s - 1, label.first, end));
+      end = label.first;
+      at = label.before;
+    }
+    split.placeOfStage = placesOfSplit(p_, split.first);
+    std::vector<std::int64_t> loads(p_.stages(), 0);
+    for (std::size_t s = 0; s < p_.stages(); ++s)
+      loads[fixed_ ? s : static_cast<std::size_t>(split.placeOfStage[s])] += split.stageCost[s];
+    split.largest = *std::ranges::max_element(loads);
+    return split;
+  }
+
+  const SplitProblem& p_;
+  bool fixed_;
+  std::vector<std::int64_t> cost_, again_, works_;  ///< sums over the units before
+  std::vector<std::int64_t> fixedAfter_;            ///< by stage: sum over it and those that follow
+  std::vector<std::size_t> cuts_;                   ///< where stages may end, ascending
+  std::vector<std::vector<std::size_t>> open_;      ///< by cut: sets with units on both sides, ascending
+  std::int64_t bound_ = 0;
+  bool squares_ = false;
+  std::vector<std::vector<std::vector<Label>>> labels_;  ///< [stages so far][cut]
+};
+
+}  // namespace
+
+std::optional<StageSplit> splitContiguously(const SplitProblem& problem) {
+  if (problem.units() == 0 || problem.stages() == 0) return {};
+  return Splitter(problem).run();
+}
+
+}  // namespace pipescope::plan

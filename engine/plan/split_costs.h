@@ -1,0 +1,43 @@
+#pragma once
+// What the device model says that each operator of a model costs, and what crosses between its operators: the
+// figures from which a model is split into stages.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/compile/recompute.h"
+#include "engine/compiler/compilation.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::plan {
+
+/// The forward nodes of a graph in an order in which they can run. Stages are stretches of it. It is the
+/// order of the graph, but nodes that only prepare inputs (an embedding, a mask) come as late as they can, so
+/// that the host can send the input to the stage that needs it.
+std::vector<graph::NodeId> splitOrder(const graph::Graph& forward, const ops::OperatorRegistry& registry);
+
+/// By place in the order: whether a stage may begin there. A node that only arranges weights stays with the
+/// node that reads it; otherwise weights would cross between stages with every micro-batch. A
+/// multi-convolution stays in one stage.
+std::vector<bool> splitBorders(const graph::Graph& forward, const std::vector<graph::NodeId>& order);
+
+/// True for passes that a stage runs for each micro-batch: its computation and its host copies.
+constexpr bool chargesStage(model::Pass pass) {
+  return isComputePass(pass) || pass == model::Pass::hostIn || pass == model::Pass::hostOut;
+}
+
+struct SplitCosts {
+  std::vector<std::int64_t> cost;     ///< by place in the order: ticks per micro-batch, with host copies
+  std::vector<std::int64_t> forward;  ///< by place: the part of the forward pass
+  std::vector<std::int64_t> again;    ///< by place: ticks of recomputing it where a stage stashes its inputs
+  /// By cut, before the place of that number: bytes of activations and of gradients that cross it.
+  std::vector<std::int64_t> activationBytes, gradientBytes;
+};
+
+/// `compiled` is the graph of `forward` as one stage on one device. Ticks on lanes that work side by side
+/// count once: each operator is charged with the time by which it prolongs the pass.
+base::Result<SplitCosts> splitCosts(const compile::CompiledExecutable& compiled, const graph::Graph& forward,
+                                    const std::vector<graph::NodeId>& order,
+                                    const compile::Checkpoints& checkpoints);
+
+}  // namespace pipescope::plan

@@ -1,0 +1,467 @@
+#include "engine/plan/stage_split.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "engine/compiler/model_compiler.h"
+#include "engine/ops/standard_operators.h"
+#include "engine/plan/split_blocks.h"
+#include "engine/plan/split_costs.h"
+
+namespace pipescope::plan {
+
+using namespace compile;
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::TensorId;
+
+namespace {
+
+/// Borders between layers may make the longest stage longer by this factor before the split leaves them.
+constexpr double kWorthOfLayers = 1.05;
+
+/// The number of the first parts of two name paths that are equal.
+std::size_t commonParts(std::string_view a, std::string_view b) {
+  std::size_t common = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i)
+    common += a[i] == '/' ? 1 : 0;
+  return common;
+}
+
+/// The request for an estimate of what a micro-batch takes, with the first executable only. How many
+/// micro-batches there are does not change these times. Similar numbers become one, which keeps its
+/// remainders for schedules that need them, so that compilations which share LoweredStages find most stages
+/// again.
+ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
+  ModelRequest estimate = request;
+  estimate.executables.resize(1);
+  ExecutableRequest& executable = estimate.executables.front();
+  executable.microBatchCosts.clear();
+  const auto step = static_cast<std::int64_t>(2 * stages);
+  if (executable.microBatches >= 2 * step) executable.microBatches = step + executable.microBatches % step;
+  return estimate;
+}
+
+/// The request for an estimate of the whole model on one device.
+ModelRequest oneStage(const ModelRequest& request, std::size_t stages) {
+  ModelRequest one = estimateOf(request, stages);
+  one.executables.front().replicas = {};
+  one.layout = {};
+  one.layout.whole = true;
+  one.recompute = {RecomputeRequest::Mode::never, {}};
+  one.update.normReplicas = 1;
+  one.locations = {};
+  one.scales = {};
+  return one;
+}
+
+class StageSplitter : public StageSplits {
+ public:
+  StageSplitter(const ModelRequest& request, bool recomputes, const Compile& compile)
+      : request_(request),
+        recomputes_(recomputes),
+        compile_(compile),
+        forward_(*request.executables.front().forward),
+        order_(splitOrder(forward_, ops::standardOperators())),
+        stages_(static_cast<std::size_t>(request.layout.splitInto)) {}
+
+  base::Result<SplitRequest> run() {
+    PIPESCOPE_TRY(prepare());
+    PIPESCOPE_TRY(search());
+    PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
+    return SplitRequest{std::move(changed), {best_, notices()}};
+  }
+
+  base::Result<SplitRequest> again(const FoundSplit& found) {
+    PIPESCOPE_TRY(lay());
+    PIPESCOPE_ASSIGN(ModelRequest changed, applied(found.split));
+    return SplitRequest{std::move(changed), found};
+  }
+
+  /// Asks the device model for the costs of the problem.
+  base::Status prepare() {
+    PIPESCOPE_TRY(lay());
+    PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_, stages_)));
+    system_ = estimate.system;
+    PIPESCOPE_ASSIGN(const SplitCosts costs, splitCosts(estimate.executables.front(), forward_, order_,
+                                                        request_.recompute.checkpoints));
+    problem_.cost = costs.cost;
+    problem_.again = costs.again;
+    forwardCost_ = costs.forward;
+    problem_.fixed.assign(stages_, 0);
+    findWorking(costs);
+    addExchange(costs, *estimate.system);
+    return {};
+  }
+
+  base::Result<ModelRequest> splitAt(const std::vector<std::string>& cuts) {
+    PIPESCOPE_TRY(lay());
+    std::vector<std::size_t> first{0};
+    for (const std::string& name : cuts) {
+      const auto at = std::ranges::find_if(order_, [&](NodeId id) { return forward_.node(id).name == name; });
+      if (at == order_.end()) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {}, but the model has no operator of this name in its forward pass.",
+            name));
+      }
+      const auto unit = static_cast<std::size_t>(at - order_.begin());
+      if (unit <= first.back()) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {} after {}, but it does not come later in the model: name the first "
+            "operator of each stage after the first, in the order of the model.",
+            name, nameOf(first.back())));
+      }
+      if (!borders_[unit]) {
+        return base::badInput(fmt::format(
+            "execution.cuts names {}, but a stage cannot begin there, because the operator uses weights that "
+            "the operators before it arrange, or runs beside one of them (model.multi_convs): name an "
+            "earlier "
+            "or a later one.",
+            name));
+      }
+      first.push_back(unit);
+    }
+    PIPESCOPE_ASSIGN(ModelRequest cut, applied(first));
+    return onDevices(std::move(cut));
+  }
+
+  const SplitProblem& problem() const override { return problem_; }
+  const std::vector<std::int64_t>& forward() const override { return forwardCost_; }
+  const SplitPlaces& places() const override { return places_; }
+  const std::string& nameOf(std::size_t unit) const override { return forward_.node(order_[unit]).name; }
+  const std::string& blockOf(std::size_t unit) const override { return forward_.node(order_[unit]).block; }
+  base::Result<std::vector<std::size_t>> shortestLongestStage() override {
+    PIPESCOPE_TRY(search());
+    std::ranges::fill(problem_.fixed, 0);
+    return best_.first;
+  }
+  base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const override {
+    StageSplit split;
+    split.first = first;
+    split.placeOfStage = placesOfSplit(problem_, first);
+    return applied(split);
+  }
+  std::vector<std::size_t> depths() const override {
+    std::vector<std::size_t> all = cutDepths();
+    for (std::size_t cut = 0; cut < all.size(); ++cut) {
+      if (!borders_[cut] || cut == 0) all[cut] = SIZE_MAX;
+    }
+    return all;
+  }
+
+ private:
+  /// Finds where stages lie and where they may begin.
+  base::Status lay() {
+    PIPESCOPE_ASSIGN(places_, splitPlaces(request_, recomputes_));
+    problem_.recomputes = places_.recomputes;
+    borders_ = splitBorders(forward_, order_);
+    findSharedParameters();
+    if (!places_.free) problem_.placeOfStage = places_.placeOfStage;
+    return {};
+  }
+
+  /// Searches, compiles what was found, and searches again with what that has shown.
+  base::Status search() {
+    constexpr int kRounds = 4;
+    std::set<std::vector<std::size_t>> tried;
+    for (int round = 0; round < kRounds; ++round) {
+      PIPESCOPE_ASSIGN(StageSplit split, solve());
+      if (!tried.insert(split.first).second) return {};
+      PIPESCOPE_ASSIGN(const std::vector<std::int64_t> compiled, compiledCosts(split));
+      for (std::size_t s = 0; s < stages_; ++s) problem_.fixed[s] += compiled[s] - split.stageCost[s];
+      split.stageCost = compiled;
+      split.largest = largestLoad(split);
+      if (round == 0 || split.largest < best_.largest) best_ = std::move(split);
+    }
+    return {};
+  }
+
+  /// What the stages of a split cost once they are compiled, with the exchange at both ends.
+  base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
+    PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
+    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(estimateOf(request, stages_)));
+    std::vector<std::int64_t> costs(stages_, 0);
+    for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        // With several pipes, each stage exists once more.
+        const auto stage = static_cast<std::size_t>(pass.stage);
+        if (stage < stages_ && chargesStage(pass.pass)) costs[stage] += pass.ticks().count;
+      }
+    }
+    for (std::size_t s = 1; s < stages_; ++s) {
+      costs[s - 1] += problem_.exchange[s][split.first[s]];
+      costs[s] += problem_.exchange[s][split.first[s]];
+    }
+    return costs;
+  }
+
+  /// By device where devices are free, otherwise by stage.
+  std::map<int, std::int64_t> loadsOf(const StageSplit& split) const {
+    std::map<int, std::int64_t> loads;
+    for (std::size_t s = 0; s < stages_; ++s)
+      loads[places_.free ? split.placeOfStage[s] : static_cast<int>(s)] += split.stageCost[s];
+    return loads;
+  }
+  std::int64_t largestLoad(const StageSplit& split) const {
+    std::int64_t largest = 0;
+    for (const auto& [device, load] : loadsOf(split)) largest = std::max(largest, load);
+    return largest;
+  }
+
+  /// A stage needs an operator that takes time and that every executable has.
+  void findWorking(const SplitCosts& costs) {
+    std::map<std::string_view, std::size_t> executables;  // that have a node of this name
+    for (const ExecutableRequest& executable : request_.executables) {
+      for (const Node& node : executable.forward->nodes()) ++executables[node.name];
+    }
+    for (std::size_t place = 0; place < order_.size(); ++place) {
+      const bool everywhere =
+          executables.at(forward_.node(order_[place]).name) == request_.executables.size();
+      problem_.works.push_back(costs.forward[place] > 0 && everywhere);
+    }
+  }
+
+  void findSharedParameters() {
+    std::map<TensorId, std::set<std::size_t>> users;
+    for (std::size_t place = 0; place < order_.size(); ++place) {
+      for (const TensorId input : forward_.node(order_[place]).inputs) {
+        if (input.valid() && forward_.tensor(input).role == graph::TensorRole::parameter)
+          users[input].insert(place);
+      }
+    }
+    std::set<std::vector<std::size_t>> known;
+    for (const auto& [parameter, at] : users) {
+      std::vector<std::size_t> units(at.begin(), at.end());
+      if (units.size() < 2 || !known.insert(units).second) continue;
+      problem_.together.push_back(std::move(units));
+      shared_.push_back(parameter);
+    }
+  }
+
+  void addExchange(const SplitCosts& costs, const devices::System& system) {
+    const int last = static_cast<int>(system.devices().size()) - 1;
+    std::map<devices::Flow, std::int64_t> known;
+    const auto ticks = [&](int from, int to, std::int64_t bytes) -> std::int64_t {
+      // Whether there are enough devices is checked when the stages are compiled.
+      from = std::min(from, last);
+      to = std::min(to, last);
+      if (bytes == 0 || from == to) return 0;
+      const devices::Flow flow{from, to, base::Bytes(bytes)};
+      const auto [at, isNew] = known.try_emplace(flow, 0);
+      if (isNew) at->second = system.transferTicks({flow}).front().count;
+      return at->second;
+    };
+    problem_.exchange.assign(stages_, std::vector<std::int64_t>(order_.size(), 0));
+    for (std::size_t s = 1; s < stages_; ++s) {
+      const int from = places_.placeOfStage[s - 1], to = places_.placeOfStage[s];
+      for (std::size_t cut = 1; cut < order_.size(); ++cut)
+        problem_.exchange[s][cut] =
+            ticks(from, to, costs.activationBytes[cut]) + ticks(to, from, costs.gradientBytes[cut]);
+    }
+  }
+
+  /// By cut: 0 between blocks, otherwise 1 + the number of layers around both operators.
+  std::vector<std::size_t> cutDepths() const {
+    std::vector<std::size_t> depth(order_.size(), 0);
+    for (std::size_t cut = 1; cut < order_.size(); ++cut) {
+      const Node &before = forward_.node(order_[cut - 1]), &after = forward_.node(order_[cut]);
+      if (before.block == after.block) depth[cut] = 1 + commonParts(before.name, after.name);
+    }
+    return depth;
+  }
+
+  /// The split at the outermost borders that is nearly as good as the best one.
+  base::Result<StageSplit> solve() {
+    const std::vector<std::size_t> depth = cutDepths();
+    const std::set<std::size_t> levels(std::next(depth.begin()), depth.end());
+    std::vector<StageSplit> found;
+    for (const std::size_t level : levels) {
+      problem_.mayCut.clear();
+      for (std::size_t cut = 0; cut < depth.size(); ++cut)
+        problem_.mayCut.push_back(borders_[cut] && depth[cut] <= level);
+      std::optional<StageSplit> split = splitContiguously(problem_);
+      if (!split) continue;
+      found.push_back(*std::move(split));
+      if (static_cast<double>(found.back().largest) <= kWorthOfLayers * static_cast<double>(leastLoad()))
+        break;
+    }
+    if (found.empty()) return refusal();
+    const auto good = [&](const StageSplit& split) {
+      return static_cast<double>(split.largest) <= kWorthOfLayers * static_cast<double>(found.back().largest);
+    };
+    return *std::ranges::find_if(found, good);
+  }
+
+  /// No split has a smaller load.
+  std::int64_t leastLoad() const {
+    const auto sum = [](const std::vector<std::int64_t>& each) {
+      return std::accumulate(each.begin(), each.end(), std::int64_t{0});
+    };
+    const std::int64_t all = sum(problem_.cost) + sum(problem_.fixed);
+    return std::max(*std::ranges::max_element(problem_.cost), all / static_cast<std::int64_t>(stages_));
+  }
+
+  base::Error refusal() const {
+    const auto working = static_cast<std::size_t>(std::ranges::count(problem_.works, true));
+    if (working < stages_ || shared_.empty() || places_.free) {
+      return base::badInput(
+          fmt::format("execution.stages is {}, but the model has only {} operator{} that take{} time: use "
+                      "fewer stages.",
+                      stages_, working, working == 1 ? "" : "s", working == 1 ? "s" : ""));
+    }
+    const std::vector<std::size_t>& users = problem_.together.front();
+    return base::badInput(fmt::format(
+        "execution.stages is {}, but parameter {} is used by {} and by {}, which must lie on one device, and "
+        "with {} they cannot: use the popart schedule, or fewer stages.",
+        stages_, forward_.tensor(shared_.front()).name, forward_.node(order_[users.front()]).name,
+        forward_.node(order_[users.back()]).name,
+        isPhased(request_.layout.strategy) ? "strategy " + toString(request_.layout.strategy)
+                                           : "schedule " + scheduleOf(request_.layout)));
+  }
+
+  base::Result<ModelRequest> applied(const StageSplit& split) const {
+    std::map<std::string, int> stageOf;
+    for (std::size_t place = 0, s = 0; place < order_.size(); ++place) {
+      while (s + 1 < stages_ && split.first[s + 1] <= place) ++s;
+      stageOf[forward_.node(order_[place]).name] = static_cast<int>(s);
+    }
+    PIPESCOPE_ASSIGN(ModelRequest changed, inStages(request_, stageOf));
+    if (split.placeOfStage == places_.placeOfStage) return changed;
+    changed.layout.chunks = 0;
+    for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].place = split.placeOfStage[s];
+    return changed;
+  }
+
+  /// With the stages on the devices that the request names for its cuts.
+  base::Result<ModelRequest> onDevices(ModelRequest cut) const {
+    const std::vector<std::int64_t>& devices = request_.layout.cutDevices;
+    if (devices.empty()) return cut;
+    if (devices.size() != stages_) {
+      return base::badInput(
+          fmt::format("execution.cut_devices names {} device{}, but execution.cuts makes {} stages: name one "
+                      "device for each stage.",
+                      devices.size(), devices.size() == 1 ? "" : "s", stages_));
+    }
+    cut.layout.chunks = 0;
+    for (std::size_t s = 0; s < stages_; ++s) cut.layout.stages[s].place = static_cast<int>(devices[s]);
+    return cut;
+  }
+
+  std::vector<std::string> notices() const {
+    const auto time = [&](std::int64_t ticks) {
+      const double us =
+          static_cast<double>(ticks) * 1e6 / static_cast<double>(system_->devices().front().ticksPerSecond);
+      return us >= 1000 ? fmt::format("{:.3g} ms", us * 1e-3) : fmt::format("{:.3g} µs", us);
+    };
+    const std::map<int, std::int64_t> loads = loadsOf(best_);
+    std::int64_t sum = 0;
+    for (const auto& [device, load] : loads) sum += load;
+    const double mean = static_cast<double>(sum) / static_cast<double>(loads.size());
+    std::vector<std::string> all{fmt::format(
+        "The model is split into {} stages by the estimated time of a micro-batch in them, with copies and "
+        "exchange. The longest {} takes {:.2f} times the mean.",
+        stages_, loads.size() < stages_ ? "device" : "stage",
+        static_cast<double>(best_.largest) / std::max(1.0, mean))};
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const std::size_t end = s + 1 < stages_ ? best_.first[s + 1] : order_.size();
+      all.push_back(fmt::format("Stage {} on device {}: {} operator{} from {} to {}, estimated {}.", s,
+                                best_.placeOfStage[s], end - best_.first[s],
+                                end - best_.first[s] == 1 ? "" : "s",
+                                forward_.node(order_[best_.first[s]]).name,
+                                forward_.node(order_[end - 1]).name, time(best_.stageCost[s])));
+    }
+    for (std::string& notice : sharedNotices()) all.push_back(std::move(notice));
+    return all;
+  }
+
+  /// Says why several stages lie on one device, once for each such set of stages.
+  std::vector<std::string> sharedNotices() const {
+    std::map<std::set<std::size_t>, std::string> parameterOf;
+    for (std::size_t set = 0; set < problem_.together.size(); ++set) {
+      std::set<std::size_t> users;
+      for (const std::size_t unit : problem_.together[set]) {
+        const auto after = std::ranges::upper_bound(best_.first, unit);
+        users.insert(static_cast<std::size_t>(after - best_.first.begin()) - 1);
+      }
+      if (users.size() > 1) parameterOf.emplace(std::move(users), forward_.tensor(shared_[set]).name);
+    }
+    std::vector<std::string> all;
+    for (const auto& [stages, parameter] : parameterOf) {
+      all.push_back(fmt::format("Stages {} share device {}, because they use the same parameter {}.",
+                                fmt::join(stages, " and "), best_.placeOfStage[*stages.begin()], parameter));
+    }
+    return all;
+  }
+
+  const ModelRequest& request_;
+  bool recomputes_;
+  const Compile& compile_;
+  const Graph& forward_;
+  std::vector<NodeId> order_;
+  std::size_t stages_;
+  SplitPlaces places_;
+  SplitProblem problem_;
+  std::vector<bool> borders_;     ///< see splitBorders
+  std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set
+  StageSplit best_;               ///< of those that were compiled
+  std::vector<std::int64_t> forwardCost_;
+  std::shared_ptr<const devices::System> system_;  ///< of the estimate
+};
+
+/// Refuses another way to say what the stages are.
+base::Status checkOnlyOne(const LayoutRequest& layout, const char* key) {
+  if (layout.stages.empty() && layout.layersPerStage.empty()) return {};
+  return base::badInput(fmt::format("{} and {} both say what the stages are: leave one out.", key,
+                                    layout.stages.empty() ? "execution.layers_per_stage" : "[[stages]]"));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<StageSplits>> StageSplits::make(const ModelRequest& request, bool recomputes,
+                                                             const Compile& compile) {
+  auto splitter = std::make_unique<StageSplitter>(request, recomputes, compile);
+  PIPESCOPE_TRY(splitter->prepare());
+  return std::unique_ptr<StageSplits>(std::move(splitter));
+}
+
+base::Result<ModelRequest> splitAtCuts(const ModelRequest& request) {
+  PIPESCOPE_TRY(checkOnlyOne(request.layout, "execution.cuts"));
+  if (request.layout.splitInto > 0)
+    return base::badInput("execution.cuts and execution.stages both say what the stages are: leave one out.");
+  ModelRequest cut = request;
+  cut.layout.splitInto = static_cast<int>(request.layout.cuts.size()) + 1;
+  const Compile none;
+  return StageSplitter(cut, recomputes(cut, cut.layout.splitInto), none).splitAt(request.layout.cuts);
+}
+
+base::Result<SplitRequest> splitIntoStages(const ModelRequest& request, bool recomputes,
+                                           const Compile& compile) {
+  PIPESCOPE_TRY(checkOnlyOne(request.layout, "execution.stages"));
+  if (request.layout.splitInto == 1) {
+    SplitRequest one{request, {}};
+    one.request.layout.whole = true;
+    one.request.layout.splitInto = 0;
+    return one;
+  }
+  return StageSplitter(request, recomputes, compile).run();
+}
+
+std::int64_t microBatchesOfSplit(const ModelRequest& request) {
+  return estimateOf(request, static_cast<std::size_t>(request.layout.splitInto))
+      .executables.front()
+      .microBatches;
+}
+
+base::Result<SplitRequest> splitAgain(const ModelRequest& request, bool recomputes, const FoundSplit& found) {
+  const Compile none;
+  return StageSplitter(request, recomputes, none).again(found);
+}
+
+}  // namespace pipescope::plan
