@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -14,12 +16,20 @@
 namespace pipescope::app {
 namespace {
 
-using base::Bytes;
 using config::Configuration;
 
+using Bytes = base::Bytes;
+using Categories = std::map<std::string, double>;
+
+/// A change that could save memory, and roughly how much, which decides whether it is tried.
 struct Change {
   std::string key, value;
+  double saving = 0;      ///< bytes of the memories that lack room
+  std::size_t order = 0;  ///< among changes of equal effect, the ones that change less come first
 };
+
+/// Each change that is tried costs a compilation.
+constexpr std::size_t kMostTried = 6;
 
 /// The name with a "*" in the place of each number.
 std::string withoutNumbers(const std::string& name) {
@@ -70,27 +80,68 @@ std::string endsOfBlocks(const graph::Graph& graph) {
   return list.empty() ? "" : "[" + list + "]";
 }
 
-void addBatches(const Configuration& c, const std::string& table, std::vector<Change>& changes) {
+/// What the changes could save, from the bytes by category of the memories that lack room.
+class Savings {
+ public:
+  explicit Savings(const compile::Compilation& compilation) {
+    for (const compile::CompiledExecutable& executable : compilation.executables) {
+      for (const devices::LoweredDevice& device : executable.lowered) {
+        for (const devices::LoweredMemory& memory : device.memory) {
+          if (memory.overflow.empty()) continue;
+          for (const devices::LoweredVariable& variable : memory.variables)
+            categories_[variable.category] += static_cast<double>(variable.bytes.count);
+        }
+      }
+    }
+  }
+  double of(std::initializer_list<const char*> categories, double share) const {
+    double bytes = 0;
+    for (const char* category : categories) {
+      const auto found = categories_.find(category);
+      if (found != categories_.end()) bytes += found->second;
+    }
+    return share * bytes;
+  }
+  double ofAll(double share) const {
+    double bytes = 0;
+    for (const auto& [category, sum] : categories_) bytes += sum;
+    return share * bytes;
+  }
+  /// What the passes of a micro-batch keep and work with.
+  double ofMicroBatch(double share) const {
+    return of({"stash", "activation", "input", "gradient", "temporary", "workspace", "output"}, share);
+  }
+
+ private:
+  Categories categories_;
+};
+
+void addBatches(const Configuration& c, const std::string& table, const Savings& savings,
+                std::vector<Change>& changes) {
   const std::int64_t batch = c.integer(table + ".micro_batch_size");
-  if (batch > 1) changes.push_back({table + ".micro_batch_size", std::to_string(batch / 2)});
+  if (batch > 1)
+    changes.push_back({table + ".micro_batch_size", std::to_string(batch / 2), savings.ofMicroBatch(0.5)});
 }
 
-void addTraining(const Configuration& c, const compile::CompiledExecutable& training,
+void addTraining(const Configuration& c, const compile::CompiledExecutable& training, const Savings& savings,
                  std::vector<Change>& changes) {
-  addBatches(c, "training", changes);
-  if (training.facts.recompute == "none") changes.push_back({"execution.recompute", "pipeline"});
+  addBatches(c, "training", savings, changes);
+  const double kept = savings.of({"stash", "activation"}, 0.8);
+  if (training.facts.recompute == "none") changes.push_back({"execution.recompute", "pipeline", kept});
   if (c.texts("execution.checkpoints").empty() && training.graph) {
     if (std::string ends = endsOfBlocks(*training.graph); !ends.empty())
-      changes.push_back({"execution.checkpoints", std::move(ends)});
+      changes.push_back({"execution.checkpoints", std::move(ends), kept});
   }
-  changes.push_back({"training.accumulator", "float16"});
-  for (const char* key : {"execution.offload_optimizer", "execution.offload_activations",
-                          "execution.offload_accumulators", "execution.shard_optimizer"})
-    changes.push_back({key, "true"});
+  const double replicas = static_cast<double>(std::max<std::int64_t>(1, training.facts.replicas));
+  changes.push_back({"training.accumulator", "float16", savings.of({"accumulator"}, 0.5)});
+  changes.push_back({"execution.offload_optimizer", "true", savings.of({"optimizer_state"}, 1)});
+  changes.push_back({"execution.offload_activations", "true", savings.of({"stash"}, 1)});
+  changes.push_back({"execution.offload_accumulators", "true", savings.of({"accumulator"}, 1)});
+  changes.push_back({"execution.shard_optimizer", "true", savings.of({"optimizer_state"}, 1 - 1 / replicas)});
 }
 
-/// Stages that Pipescope divides itself can be more: twice, four and eight times as many.
-void addStages(const Configuration& c, const compile::Compilation& compilation,
+/// Stages that Pipescope divides itself can be more: twice, four or eight times as many.
+void addStages(const Configuration& c, const compile::Compilation& compilation, const Savings& savings,
                std::vector<Change>& changes) {
   // A model of [[model.layers]] that states no number of stages has a stage for each block.
   const bool blocks = !c.tables("model.layers").empty() && !c.given("execution.stages");
@@ -100,35 +151,45 @@ void addStages(const Configuration& c, const compile::Compilation& compilation,
   const std::int64_t now = std::max<std::int64_t>(1, c.integer("execution.stages"));
   const auto devices = static_cast<std::int64_t>(compilation.system->devices().size());
   for (const std::int64_t times : {2, 4, 8}) {
-    if (now * times <= devices) changes.push_back({"execution.stages", std::to_string(now * times)});
+    if (now * times <= devices)
+      changes.push_back({"execution.stages", std::to_string(now * times),
+                         savings.ofAll(1 - 1 / static_cast<double>(times))});
   }
 }
 
-/// Everything that could save memory with this configuration.
+/// The changes with which this configuration could save most memory, the most promising first.
 std::vector<Change> changesOf(const Configuration& c, const compile::Compilation& compilation) {
+  const Savings savings(compilation);
   std::vector<Change> changes;
-  addStages(c, compilation, changes);
+  addStages(c, compilation, savings, changes);
   for (const compile::CompiledExecutable& executable : compilation.executables) {
     if (executable.plan.kind == model::ExecutableKind::training) {
-      addTraining(c, executable, changes);
+      addTraining(c, executable, savings, changes);
     } else if (executable.plan.kind == model::ExecutableKind::inference) {
-      addBatches(c, "inference", changes);
+      addBatches(c, "inference", savings, changes);
     }
   }
   const double proportion = c.real("execution.available_memory_proportion");
+  const double working = savings.of({"temporary"}, 1);
   for (const double part : {2.0, 4.0})
-    changes.push_back({"execution.available_memory_proportion", fmt::format("{:.3g}", proportion / part)});
-  changes.push_back({"execution.partials_type", "float16"});
+    changes.push_back({"execution.available_memory_proportion", fmt::format("{:.3g}", proportion / part),
+                       working * (1 - 1 / part)});
+  changes.push_back({"execution.partials_type", "float16", working / 2});
   constexpr std::int64_t mostIoTiles = 192;
   if (const std::int64_t tiles = c.integer("execution.io_tiles"); tiles > 0 && tiles < mostIoTiles)
-    changes.push_back({"execution.io_tiles", std::to_string(std::min(2 * tiles, mostIoTiles))});
+    changes.push_back({"execution.io_tiles", std::to_string(std::min(2 * tiles, mostIoTiles)),
+                       savings.of({"stream_buffer"}, 0.5)});
   if (c.text("execution.precision") == "float32") {
-    for (const char* half : {"float16", "bfloat16"}) changes.push_back({"execution.precision", half});
+    for (const char* half : {"float16", "bfloat16"})
+      changes.push_back({"execution.precision", half, savings.ofAll(0.5)});
   } else if (usesFloat8(c)) {
-    changes.push_back({"execution.float8_products", "all"});
+    changes.push_back({"execution.float8_products", "all", savings.of({"weight"}, 0.5)});
   } else if (float8SupportOf(c).ok()) {
-    changes.push_back({"execution.precision", "float8"});
+    changes.push_back({"execution.precision", "float8", savings.of({"weight"}, 0.5)});
   }
+  for (std::size_t i = 0; i < changes.size(); ++i) changes[i].order = i;
+  std::erase_if(changes, [](const Change& change) { return change.saving <= 0; });
+  std::ranges::stable_sort(changes, std::greater(), &Change::saving);
   return changes;
 }
 
@@ -204,21 +265,40 @@ MissingBytes bytesMissing(const compile::Compilation& compilation) {
 }
 
 std::vector<FitProposal> proposeChanges(const Configuration& configuration,
-                                        const compile::Compilation& compilation, base::Executor& executor) {
+                                        const compile::Compilation& compilation, base::Executor& executor,
+                                        base::Progress& progress) {
   const Bytes before = sumOf(bytesMissing(compilation));
   if (before.count == 0) return {};
+  progress.report(
+      0, fmt::format("{} of memory are missing: looking for what would help", base::byteText(before.count)));
+  // A change that the configuration refuses is refused before anything is compiled, and the next one is tried
+  // in its place.
   const std::vector<Change> changes = changesOf(configuration, compilation);
   std::vector<std::optional<MissingBytes>> after(changes.size());
-  executor.parallelFor(changes.size(), [&](std::size_t i) {
-    Configuration changed = configuration;
-    if (!changed.setText(changes[i].key, changes[i].value, config::Origin::flag).ok()) return;
-    if (const auto compiled = compileRun(changed); compiled.ok()) after[i] = bytesMissing(*compiled);
-  });
-  std::vector<FitProposal> proposals;
+  std::size_t tried = 0;
+  for (std::size_t first = 0; first < changes.size() && tried < kMostTried && !progress.cancelled();) {
+    const std::size_t count = std::min(changes.size() - first, kMostTried - tried);
+    std::atomic<std::size_t> compiles = 0;
+    executor.parallelFor(count, [&](std::size_t k) {
+      const Change& change = changes[first + k];
+      Configuration changed = configuration;
+      if (progress.cancelled() || !changed.setText(change.key, change.value, config::Origin::flag).ok())
+        return;
+      const auto compiled = compileRun(changed);
+      if (!compiled.ok()) return;
+      after[first + k] = bytesMissing(*compiled);
+      ++compiles;
+    });
+    tried += compiles;
+    first += count;
+  }
+  std::map<std::size_t, FitProposal> helping;  // by Change::order
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (after[i] && sumOf(*after[i]) < before)
-      proposals.push_back({changes[i].key, changes[i].value, *after[i]});
+      helping[changes[i].order] = {changes[i].key, changes[i].value, *after[i]};
   }
+  std::vector<FitProposal> proposals;
+  for (auto& [order, proposal] : helping) proposals.push_back(std::move(proposal));
   std::ranges::stable_sort(proposals, {}, &FitProposal::all);
   // Of several values of one key only the best is left.
   std::set<std::string> keys;
@@ -227,10 +307,10 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
 }
 
 void addFitAdvice(const Configuration& configuration, compile::Compilation& compilation,
-                  base::Executor& executor) {
+                  base::Executor& executor, base::Progress& progress) {
   const MissingBytes before = bytesMissing(compilation);
   if (sumOf(before).count == 0) return;
-  const std::vector<FitProposal> proposals = proposeChanges(configuration, compilation, executor);
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, compilation, executor, progress);
   forEachMemory(compilation, [&](const auto& key, devices::LoweredMemory& memory,
                                  const devices::MemorySpaceInfo&) {
     if (memory.overflow.empty()) return;

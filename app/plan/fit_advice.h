@@ -8,6 +8,7 @@
 #include "engine/compiler/compilation.h"
 #include "engine/config/configuration.h"
 #include "profiler/base/executor.h"
+#include "profiler/base/progress.h"
 
 namespace pipescope::app {
 
@@ -26,15 +27,17 @@ struct FitProposal {
 
 MissingBytes bytesMissing(const compile::Compilation& compilation);
 
-/// Compiles the model once more for each change that could save memory, and returns those changes that do,
-/// largest effect first and one for each key. A change that the configuration refuses is left out. None if
-/// the model fits.
+/// Compiles the model with each of the changes that could save most memory, and returns those that do,
+/// largest effect first and one for each key. At most six changes are compiled, so the search is bounded
+/// whatever the model. A change that the configuration refuses is left out. None if the model fits. A search
+/// that the user stops gives what it has found.
 std::vector<FitProposal> proposeChanges(const config::Configuration& configuration,
-                                        const compile::Compilation& compilation, base::Executor& executor);
+                                        const compile::Compilation& compilation, base::Executor& executor,
+                                        base::Progress& progress);
 
 /// Adds a line for each change that helps to the sentences of the memories that it helps
 /// (LoweredMemory::overflow).
 void addFitAdvice(const config::Configuration& configuration, compile::Compilation& compilation,
-                  base::Executor& executor);
+                  base::Executor& executor, base::Progress& progress);
 
 }  // namespace pipescope::app

@@ -82,6 +82,7 @@ std::optional<WhatIf> recordedAnswer(const ChangeContext& context, model::Execut
     return std::nullopt;
   Recording recording;
   recording.executable = *row;
+  recording.training = row->kind == model::ExecutableKind::training;
   recording.run = *run;
   recording.ticksPerSecond = context.catalog.timebase({}).ticksPerSecond;
   recording.tickMeaning = context.catalog.target.tickMeaning;

@@ -49,7 +49,7 @@ base::Result<std::shared_ptr<const CompiledModel>> CompiledModel::compile(
   PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get()));
   {
     PIPESCOPE_HOST_SPAN(advice, "compiler", "look for what would fit");
-    app::addFitAdvice(configuration, compilation, *threads);
+    app::addFitAdvice(configuration, compilation, *threads, progress);
   }
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return std::shared_ptr<const CompiledModel>(new CompiledModel(std::move(configuration), std::move(threads),

@@ -298,6 +298,7 @@ TEST(WhatIf, NamesAnOptionByItsKey) {
   for (const auto& [typed, text] : cases) EXPECT_EQ(replay::spelledOut(*recording, typed).text(), text);
   replay::Recording inference = *recording;
   inference.executable.kind = model::ExecutableKind::inference;
+  inference.training = false;
   EXPECT_EQ(replay::spelledOut(inference, {"replication_factor", "2"}).text(),
             "inference.replication_factor=2");
   EXPECT_EQ(replay::spelledOut(inference, {"gradient_accumulation", "2"}).text(),

@@ -13,6 +13,8 @@
 namespace pipescope::app {
 namespace {
 
+base::SilentProgress quiet;
+
 using ::testing::HasSubstr;
 
 config::Configuration wideNetwork(const std::string& system, const std::string& width = "8192") {
@@ -82,7 +84,7 @@ TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
     const auto compiled = compileRun(configuration);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message;
     base::SerialExecutor serial;
-    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial);
+    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial, quiet);
     const auto found = std::ranges::find(proposals, "float8", &FitProposal::value);
     ASSERT_EQ(found != proposals.end(), helps) << system;
     if (!helps) continue;
@@ -99,7 +101,7 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   ASSERT_GT(before, 0);
   EXPECT_EQ(bytesMissing(*compiled), (MissingBytes{{{0, 0, 0}, base::Bytes(before)}}));
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial);
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial, quiet);
   ASSERT_FALSE(proposals.empty());
   std::set<std::string> keys;
   std::int64_t last = 0;
@@ -119,7 +121,7 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   EXPECT_FALSE(keys.contains("execution.recompute"));
   EXPECT_FALSE(keys.contains("execution.shard_optimizer"));
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial);
+  addFitAdvice(configuration, advised, serial, quiet);
   const std::string text = advised.overflow().front();
   EXPECT_THAT(text, ::testing::StartsWith(compiled->overflow().front() + "\n"));
   EXPECT_THAT(text, HasSubstr("\n" + proposals.front().key + " = "));
@@ -148,7 +150,7 @@ name = "pod4"
   const auto compiled = compileRun(*parsed);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial);
+  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
   const auto found = std::ranges::find(proposals, "execution.stages", &FitProposal::key);
   ASSERT_NE(found, proposals.end());
   config::Configuration changed = *parsed;
@@ -182,7 +184,7 @@ name = "gaudi"
   const auto compiled = compileRun(*parsed);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial);
+  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
   const auto found = std::ranges::find(proposals, "execution.checkpoints", &FitProposal::key);
   ASSERT_NE(found, proposals.end());
   EXPECT_THAT(found->text(base::Bytes(1)),
@@ -207,9 +209,9 @@ TEST(FitAdvice, IsSilentForAModelThatFits) {
   ASSERT_EQ(pastTheEnds(*compiled), 0);
   base::SerialExecutor serial;
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial);
+  addFitAdvice(configuration, advised, serial, quiet);
   EXPECT_TRUE(advised.overflow().empty());
-  EXPECT_TRUE(proposeChanges(configuration, *compiled, serial).empty());
+  EXPECT_TRUE(proposeChanges(configuration, *compiled, serial, quiet).empty());
 }
 
 /// Mk1 chips have no streaming memory, and a batch of one cannot become smaller.
@@ -227,7 +229,7 @@ TEST(FitAdvice, SaysSoIfNothingHelps) {
   base::SerialExecutor serial;
   ASSERT_EQ(compiled->overflow().size(), 1u);
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial);
+  addFitAdvice(configuration, advised, serial, quiet);
   EXPECT_THAT(advised.overflow().front(),
               HasSubstr("\nNone of the options that were tried saves memory here"));
 }

@@ -324,7 +324,8 @@ TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
   auto read = app::parseConfiguration(kResNet50, "resnet50.toml");
   ASSERT_TRUE(read.ok());
   ASSERT_TRUE(read->setText("inference.micro_batch_size", "64", config::Origin::flag).ok());
-  const std::vector<app::FitProposal> proposals = app::proposeChanges(*read, model, serial);
+  base::SilentProgress silent;
+  const std::vector<app::FitProposal> proposals = app::proposeChanges(*read, model, serial, silent);
   std::set<std::string> proposed;
   for (const app::FitProposal& proposal : proposals) {
     std::map<std::string, std::string> changed = large;
