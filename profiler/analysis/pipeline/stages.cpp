@@ -1,6 +1,7 @@
 #include "profiler/analysis/pipeline/stages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -163,6 +164,11 @@ std::optional<double> imbalance(const StagesReport& report, Cost cost) {
 constexpr double kReplayError = 0.01;
 constexpr double kRounding = 1e-9;
 
+/// a − b, or 0 where only rounding tells them apart. Means are fractions of ticks, and the clock rounds them.
+double lostBetween(double a, double b) {
+  return std::abs(a - b) <= kRounding * std::max(a, b) ? 0 : a - b;
+}
+
 /// The iteration with most passes: the first or last one of a recorded run may be there in part only.
 std::span<const model::Placement> wholeIteration(const ReplicaRows& rows) {
   const auto passes = [](const auto& iteration) {
@@ -210,9 +216,9 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
     if (!lost.replayed) return;
     tActual = std::min(tActual, lost.step);
   }
-  lost.fillAndDrain = tMean - lost.useful;
-  lost.imbalance = tActual - tMean;
-  lost.exchangeUpdateHost = lost.step - tActual;
+  lost.fillAndDrain = lostBetween(tMean, lost.useful);
+  lost.imbalance = lostBetween(tActual, tMean);
+  lost.exchangeUpdateHost = lostBetween(lost.step, tActual);
 }
 
 void addMemory(const Catalog& catalog, model::ExecutableId id, const Memory& all, StagesReport& report) {
