@@ -48,7 +48,7 @@ def _atan2(y, x):
 
 @rule(torch.trunc, torch.Tensor.trunc, torch.fix, torch.Tensor.fix)
 def _trunc(x):
-    return torch.sign(x) * torch.floor(x.abs())
+    return torch.sign(x) * torch.floor(x.abs()) if x.is_floating_point() else x
 
 
 @rule(torch.floor_divide, torch.Tensor.floor_divide, torch.Tensor.__floordiv__)
@@ -66,7 +66,10 @@ def _frac(x):
 
 @rule(torch.fmod, torch.Tensor.fmod)
 def _fmod(x, divisor):
-    return x - _trunc(x / divisor) * divisor
+    kinds = [each.is_floating_point() if isinstance(each, torch.Tensor) else isinstance(each, float)
+             for each in (x, divisor)]
+    whole = _trunc(x / divisor) if any(kinds) else torch.div(x, divisor, rounding_mode="trunc")
+    return x - whole * divisor
 
 
 @rule(torch.erfc, torch.Tensor.erfc, torch.special.erfc)

@@ -1,5 +1,7 @@
 """What a compiled model tells of its calls: latencies, cycles and tensors of the graph."""
 
+import datetime
+
 from .errors import Error
 
 
@@ -46,6 +48,14 @@ class Figures:
         if not self._options.log_cycle_count:
             raise Error("cycleCount: call options.logCycleCount(True) before the model is compiled.")
         return self._last["emulated_ticks"]
+
+    def compilationTime(self):
+        """Return how long the host traced and compiled the model. Options.showCompilationProgressBar must be on, as it is."""
+        if not self.isCompiled():
+            raise Error("Please compile the model before obtaining compilation time.")
+        if not self._options.show_progress_bar:
+            raise Error("Please set showCompilationProgressBar option to obtain compilation time.")
+        return datetime.timedelta(seconds=self._compilation_seconds)
 
     def getTensorNames(self):
         """Return the names of all tensors that the operators of the compiled model make."""

@@ -24,3 +24,12 @@ def setLogLevel(level):
 
 
 setLogLevel(os.environ.get("POPTORCH_LOG_LEVEL", "WARN"))
+
+_noted = set()
+
+
+def note_once(text):
+    """Say once in this process that something has no effect on emulated devices."""
+    if text not in _noted:
+        _noted.add(text)
+        logger.warning(text)

@@ -3,13 +3,14 @@
 import os
 import tempfile
 import time
+import warnings
 
 import numpy
 import torch
 
 from .. import popdist
 from .._pipescope import interface
-from . import configuration, optim, saved_model
+from . import configuration, engine_options, hooks, optim, saved_model
 from .buffers import KeptBuffers, count_batches
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
@@ -23,7 +24,6 @@ from .trace import bind_arguments, line_of_refusal, trace
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
 _ABSENT = {
-    "copyNamedBuffersToDevice": "call copyWeightsToDevice, which copies buffers, too",
     "rng_state": "random numbers follow from Options.randomSeed and the number of updates, which save() keeps",
 }
 
@@ -44,6 +44,7 @@ class PoplarExecutor(Figures):
         self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
+        self._records, self._compilation_seconds = False, 0.0
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -148,30 +149,50 @@ class PoplarExecutor(Figures):
     def copyWeightsToDevice(self):
         """Copy the parameters of the module to the devices."""
         self._must_be_compiled("copyWeightsToDevice")
-        for name, tensor in self._shared_names():
+        self._send([name for name, _ in self._shared_names()])
+        self._uploaded = self._versions()
+
+    def _send(self, names):
+        here = self._host_tensors()
+        for name, tensor in ((name, here[name]) for name in names):
             values = tensor.detach()
             narrow = values.dtype == torch.bfloat16 or name in self._traced.buffers
             values = values.float() if narrow else values
             self._executable.set_weight(name, values.contiguous().numpy())
-        self._uploaded = self._versions()
+
+    def copyNamedBuffersToDevice(self):
+        """Copy the buffers that Options.updatableNamedBuffers names to the devices."""
+        self._must_be_compiled("copyNamedBuffersToDevice")
+        names = self._options.updatable_buffers
+        if not names:
+            raise Error("copyNamedBuffersToDevice: no buffers are marked: call Options.updatableNamedBuffers([…]) first (No named "
+                        "buffers marked as updatable via updatableNamedBuffers option).")
+        buffers = dict(self._module.named_buffers())
+        if unknown := [name for name in names if name not in buffers]:
+            raise Error(f"copyNamedBuffersToDevice: the model has no buffer {unknown[0]}.")
+        self._send(names)
 
     def _versions(self):
         return [(id(tensor), tensor._version) for tensor in self._host_tensors().values()]
 
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
-        """The rows of one micro-batch of one replica. Refuses tensors that do not divide into micro-batches."""
+        """The rows of each tensor in one micro-batch of one replica; None: all of a tensor that is not divided.
+
+        Tensors are divided along their first axes, into as many parts as a call has micro-batches.
+        """
         blocks = rows_per_call(1, self._options)
+        if blocks == 1:
+            return [tensor.shape[0] if tensor.dim() > 0 else None for tensor in tensors]
         for i, tensor in enumerate(tensors):
-            rows = tensor.shape[0] if tensor.dim() > 0 else 0
-            if rows == 0 or rows % blocks != 0 or rows != tensors[0].shape[0]:
+            if tensor.dim() == 0 or tensor.shape[0] == 0 or tensor.shape[0] % blocks != 0:
                 raise Error(
-                    f"Input {i} has {list(tensor.shape)}: invalid batch dimension. Its first axis must be the same for "
-                    f"all inputs and divide by {blocks} (deviceIterations {self._options.device_iterations} · "
-                    f"gradientAccumulation {self._options.Training.gradient_accumulation} · replicas "
-                    f"{self._options.replication_factor} ÷ {self._options.input_group_size})."
+                    f"Input {i} has {list(tensor.shape)}: invalid batch dimension. Its first axis must divide by {blocks} "
+                    f"(deviceIterations {self._options.device_iterations} · gradientAccumulation "
+                    f"{self._options.Training.gradient_accumulation} · replicas {self._options.replication_factor} ÷ "
+                    f"{self._options.input_group_size})."
                 )
-        return tensors[0].shape[0] // blocks
+        return [tensor.shape[0] // blocks for tensor in tensors]
 
     def _frozen(self):
         """Names of parameters that the optimizer does not train, and of buffers other than the statistics of norms."""
@@ -189,15 +210,24 @@ class PoplarExecutor(Figures):
             raise Error("The model is compiled already: make a new one from the module to compile it again.")
         arguments = Structure(bind_arguments(self._module, args, kwargs))
         tensors = arguments.release()
-        if not tensors:
-            raise Error("The model needs at least one tensor as input.")
         rows = self._micro_batch(tensors)
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
-        self._example, self._blocks = [tensor[:rows].clone() for tensor in tensors], tensors[0].shape[0] // rows
+        self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
+        self._blocks = rows_per_call(1, self._options)
+        # Where inputs have no common first axis, each gets one of length 1, and the micro-batch is one row.
+        is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0)
+        rows = 1 if is_lifted else rows[0]
         begun = time.perf_counter()
+        hooks.call(hooks.before_compiling)
         buffers = KeptBuffers(self._module)
-        self._traced = trace(self._module, arguments, self._example, self._training)
+        example = [tensor.unsqueeze(0) for tensor in self._example] if is_lifted else self._example
+        example = example or [torch.zeros(1)]  # a model without inputs gets one that it does not read
+        self._traced = trace(self._module, arguments, example, self._training, is_lifted)
         buffers.restore()  # tracing ran the module
+        if (self._traced.written or self._traced.kept) and self._blocks > 1:
+            warnings.warn(f"{type(self._module).__name__} changes its inputs or, in inference, buffers in place. A call has "
+                          f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
+                          "output mode returns is written back.")
         name = self._options.model_name or ("training" if self._training else "inference")
         outline = interface.outline(self._traced.onnx, name)
         self._tensor_names = outline["tensors"]
@@ -214,7 +244,7 @@ class PoplarExecutor(Figures):
         try:
             self._program = interface.compile(toml, name, onnx)
         except ValueError as error:
-            line = line_of_refusal(self._module, self._traced, self._example, self._training, str(error))
+            line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
             if not line:
                 raise
             raise ValueError(f"{type(self._module).__name__} cannot be compiled at {line}: {error}.") from error
@@ -223,14 +253,16 @@ class PoplarExecutor(Figures):
                     len(outline["nodes"]), time.perf_counter() - begun, self._program.call_seconds(0))
         logger.debug("%s: configuration\n%s", name, toml)
         self._open_device(name)
+        self._compilation_seconds = time.perf_counter() - begun
+        hooks.call(hooks.after_compiling)
 
     def _names_of_parameters(self):
         """{id: name} of all parameters."""
         return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir if popdist.getInstanceIndex() == 0 else None
-        profile = ""
+        folder = self._options.profile_dir or engine_options.profile_folder() if popdist.getInstanceIndex() == 0 else None
+        profile, self._records = "", folder is not None
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
             profile = os.path.join(folder, name, "profile.pop")
@@ -265,11 +297,16 @@ class PoplarExecutor(Figures):
                 f"The model cannot take these arguments, because {different}: make another model from the module."
             )
         tensors = given.release()
-        self._micro_batch(tensors)
+        self._check_shapes(tensors)
         self._load_state()
         if not self._training and self._uploaded != self._versions():
             self.copyWeightsToDevice()
         arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
+        if self._traced.is_lifted:
+            arrays = {name: each.reshape(self._blocks, *part.shape)
+                      for (name, each), part in zip(arrays.items(), self._example)}
+        if not tensors:
+            arrays = {name: numpy.zeros(self._blocks, numpy.float32) for name in self._traced.inputs}
         self._calls += 1
         answer = self._executable.call(self._device, f"call {self._calls}", arrays)
         self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
@@ -283,7 +320,16 @@ class PoplarExecutor(Figures):
             count_batches(self._module, self._options.device_iterations * self._options.Training.gradient_accumulation)
             # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
             self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
-        return self._results(answer)
+        return self._results(answer, tensors)
+
+    def _check_shapes(self, tensors):
+        """Refuse tensors that do not divide into micro-batches, or into others than those that the model was compiled for."""
+        self._micro_batch(tensors)
+        for i, (tensor, part) in enumerate(zip(tensors, self._example)):
+            wanted = list(part.shape) if self._blocks == 1 else [part.shape[0] * self._blocks, *part.shape[1:]]
+            if list(tensor.shape) != wanted:
+                raise Error(f"Input {i} has the shape {list(tensor.shape)}, but the model was compiled for {wanted} "
+                            "(invalid batch dimension or shape): make another model from the module.")
 
     @staticmethod
     def _array(tensor):
@@ -294,7 +340,7 @@ class PoplarExecutor(Figures):
 
     def _record(self, answer):
         """Record the mean of the returned losses, and the learning rate, in the profile."""
-        if self._options.profile_dir is None or not self._training or popdist.getInstanceIndex() > 0:
+        if not self._records or not self._training or popdist.getInstanceIndex() > 0:
             return
         values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
         if len(answer["returned_losses"]):
@@ -304,14 +350,35 @@ class PoplarExecutor(Figures):
                 self._counters[name] = self._device.add_counter(0, name, "")
             self._device.add_sample(self._counters[name], answer["run"], value)
 
-    def _results(self, answer):
+    def _results(self, answer, given):
         """The results of the module, with the rows that the output mode returns in place of each tensor."""
         made = [answer["outputs"].get(self._names.get(name, name)) for name in self._outputs]
-        outputs = [None if each is None else torch.from_numpy(each) for each in made]
         if self._traced.loss is not None:
-            losses = torch.from_numpy(answer["returned_losses"])
-            outputs[self._traced.loss] = losses.reshape(()) if losses.numel() == 1 else losses
+            made[self._traced.loss] = answer["returned_losses"]
+        outputs = [None if each is None else self._shaped(number, torch.from_numpy(each)) for number, each in enumerate(made)]
+        for show, place in self._traced.printed:
+            show(outputs[place].numpy())
+        with torch.no_grad():
+            self._write_back(outputs, given)
         return self._traced.results.build([outputs[place] for place in self._traced.places])
+
+    def _shaped(self, number, values):
+        """Return the rows of an output as PyTorch would: a single value without axes has none."""
+        shape, kind = self._traced.shapes[number], self._traced.types[number]
+        count = 1
+        for size in shape:
+            count *= size
+        parts = values.numel() // count if count else 1
+        wanted = ([parts] if parts != 1 else []) if not shape else [shape[0] * parts, *shape[1:]]
+        return values.reshape(wanted).to(kind)
+
+    def _write_back(self, outputs, given):
+        """Change what the model changes in place: the caller's tensors, and buffers in inference."""
+        here = self._host_tensors()
+        targets = [(given[number], place) for number, place in self._traced.written.items()]
+        for tensor, place in [*targets, *((here[name], place) for name, place in self._traced.kept.items())]:
+            if tensor.numel() == outputs[place].numel():
+                tensor.copy_(outputs[place].reshape(tensor.shape))
 
     # --- optimizer, files, figures -------------------------------------------------------------------------
     def setOptimizer(self, optimizer):
@@ -331,12 +398,20 @@ class PoplarExecutor(Figures):
         if hasattr(optimizer, "_runs_in"):
             optimizer._runs_in(self)
 
+    def _optimizer_state(self):
+        """The optimizer's state on the devices: {name: tensor}."""
+        weights = {name for name, _, _ in self._executable.weights}
+        return saved_model.tensors_of(self._state(), weights)
+
+    def _settings(self):
+        """The settings of the optimizer on the devices: {name: number}."""
+        return dict(self._executable.optimizer_settings)
+
     def _take_optimizer_state(self):
         """Load the state that the optimizer got by load_state_dict()."""
         state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
         if state is not None:
-            weights = {name for name, _, _ in self._executable.weights}
-            self._set_state(saved_model.with_weights(state, self._state(), weights))
+            self._set_state(saved_model.with_state(state, self._state()))
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()

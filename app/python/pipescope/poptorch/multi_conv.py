@@ -8,7 +8,7 @@ import re
 
 import torch
 
-from .blocks import Annotations
+from .blocks import Annotations, _close_scope
 from .enums import MultiConvPartialsType, MultiConvPlanType
 from .errors import Error, caller_line
 
@@ -105,5 +105,5 @@ class MultiConv:
 
     def __exit__(self, *failure):
         if self._pushed:
-            torch._C._get_tracing_state().pop_scope()
+            _close_scope()
             Annotations.current.in_multi_conv = self._pushed = False

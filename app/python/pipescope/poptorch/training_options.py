@@ -5,7 +5,7 @@ from .options_group import POPART, OptionsGroup
 
 
 class _TrainingOptions(OptionsGroup):
-    _absent = {"setConvolutionDithering": "leave it out; it only moves tensors between tiles"}
+    _hardware_only = {"setConvolutionDithering": "each convolution begins where its share of the tiles does"}
 
     def __init__(self):
         super().__init__(
