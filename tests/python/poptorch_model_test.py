@@ -242,11 +242,8 @@ class Refusing(unittest.TestCase):
         model(x, labels)
         self.assertTrue(model.isAttachedToDevice())
         model.detachFromDevice()
-        with self.assertRaisesRegex(poptorch.Error, "call attachToDevice"):
-            model(x, labels)
-        model.attachToDevice()
         model(x, labels)
-        with self.assertRaisesRegex(poptorch.Error, "compiled for 2 arguments, but 1"):
+        with self.assertRaisesRegex(poptorch.Error, "argument 1 was a tensor and now is None"):
             model(x)
         with self.assertRaisesRegex(poptorch.Error, r"Input 0 has the shape \[4, 2\], but the model was compiled for \[2, 2\]"):
             model(torch.zeros(4, 2), torch.zeros(4, dtype=torch.long))
@@ -270,7 +267,7 @@ class Refusing(unittest.TestCase):
         self.assertGreater(model.emulatedSecondsPerCall(), 0)
         with self.assertRaisesRegex(poptorch.Error, "compiled only"):
             model.attachToDevice()
-        with self.assertRaisesRegex(poptorch.Error, "not attached"):
+        with self.assertRaisesRegex(poptorch.Error, "cannot attach"):
             model(x, labels)
         _, model, x, labels = scores(made=poptorch.Options().connectionType(kinds.OnDemand))
         model.compile(x, labels)

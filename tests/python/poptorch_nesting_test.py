@@ -74,7 +74,7 @@ class Nesting(unittest.TestCase):
             model(self.x, self.pair[:1], scale=0.5)
         with self.assertRaisesRegex(poptorch.Error, "argument 0 was a tensor and now is a tuple"):
             model(self.pair, self.pair, scale=0.5)
-        with self.assertRaisesRegex(poptorch.Error, r"named arguments \['scale'\], but \[\] were given"):
+        with self.assertRaisesRegex(poptorch.Error, r"named arguments \['labels', 'scale'\], but \['labels'\] were given"):
             model(self.x, self.pair)
 
     def test_output_modes_of_inference(self):

@@ -164,7 +164,7 @@ class Refusals(unittest.TestCase):
             (ValueError, "is 3, which does not divide the 4 replicas",
              lambda: poptorch.inferenceModel(nn.Linear(4, 4), poptorch.Options().replicationFactor(4).inputReplicaGrouping(
                  3, poptorch.CommGroupType.Consecutive))(torch.ones(4, 4))),
-            (poptorch.Error, "not attached to its devices",
+            (poptorch.Error, "cannot attach to devices",
              lambda: poptorch.inferenceModel(nn.Linear(4, 4), poptorch.Options().useOfflineIpuTarget())(torch.ones(1, 4))),
         ])
         model.setOptimizer(poptorch.optim.SGD(parameters, lr=0.3))

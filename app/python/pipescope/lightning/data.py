@@ -37,15 +37,16 @@ class CardOrder(torch.utils.data.Sampler):
         return iter(order[:, :, first : first + self._own].transpose(1, 2).reshape(-1).tolist())
 
 
-def _check(loader, options):
+def _check(loader):
     if not isinstance(loader, torch.utils.data.DataLoader):
         raise TypeError(f"A data loader must be a torch.utils.data.DataLoader, not {type(loader).__name__}.")
-    if loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler:
-        if options.replication_factor > 1 or loader.batch_size is None:
-            raise MisconfigurationException(
-                "A custom batch sampler cannot be used, because a call takes the rows of all replicas and iterations: "
-                "pass batch_size and shuffle to the data loader instead."
-            )
+    if loader.batch_sampler is None:
+        raise MisconfigurationException("The data loader has batch_size=None, but a call takes batches: give it a batch_size.")
+
+
+def _is_custom(sampler):
+    """True for a batch sampler of the user. Lightning wraps PyTorch's own, to know the numbers of the samples."""
+    return type(sampler) is not torch.utils.data.BatchSampler
 
 
 def _check_rows(made, stage):
@@ -81,10 +82,15 @@ def device_loader(loader, trainer, options, stage="training"):
     if isinstance(loader, poptorch.DataLoader):
         _check_rows(loader, stage)
         return loader
-    _check(loader, options)
+    _check(loader)
+    iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
+    if not iterable and _is_custom(loader.batch_sampler):
+        made = poptorch.DataLoader(options, loader.dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers,
+                                   collate_fn=loader.collate_fn, drop_last=stage != "predict")
+        _check_rows(made, stage)
+        return made
     shuffles = isinstance(loader.sampler, torch.utils.data.RandomSampler)
     plain = shuffles or isinstance(loader.sampler, torch.utils.data.SequentialSampler)
-    iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
     settings = {"num_workers": loader.num_workers, "collate_fn": loader.collate_fn}
     if loader.num_workers == 0 and loader.worker_init_fn is not None:
         settings["worker_init_fn"] = loader.worker_init_fn

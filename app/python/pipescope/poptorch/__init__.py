@@ -19,7 +19,7 @@ from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLo
                     ReductionType, SharingStrategy, SyncPattern, VariableRetrievalMode)
 from .device_functions import (CPU, Attribute, NameScope, cond, dynamic_slice, dynamic_update, for_loop,
                                ipu_print_tensor, serializedMatMul, set_available_memory)
-from .errors import Error
+from .errors import Error, RecoverableError, UnrecoverableError
 from .log import logger, setLogLevel
 from .hooks import registerPostCompileHook, registerPreCompileHook
 from .model import PoplarExecutor, inferenceModel, load, trainingModel

@@ -99,25 +99,16 @@ def _rows(item):
     return Structure(item).tensors[0].shape[0]
 
 
-class _JoinedSampler:
-    """Joins the batches that a sampler makes for micro-batches to those of whole calls."""
-
-    def __init__(self, sampler, count, drop_last):
-        self._sampler, self._count, self._drop_last = sampler, count, drop_last
-
-    def __len__(self):
-        batches = len(self._sampler)
-        return batches // self._count if self._drop_last else -(-batches // self._count)
-
-    def __iter__(self):
-        held = []
-        for batch in self._sampler:
-            held.append(list(batch))
-            if len(held) == self._count:
-                yield [index for each in held for index in each]
-                held = []
-        if held and not self._drop_last:
-            yield [index for each in held for index in each]
+def _joined(batches, count, drop_last):
+    """Join so many batches of a sampler at a time. Each has been made by itself, as for one micro-batch."""
+    held = []
+    for batch in batches:
+        held.append(batch)
+        if len(held) == count:
+            yield _join(held) if count > 1 else batch
+            held = []
+    if held and not drop_last:
+        yield _join(held)
 
 
 class DataLoader(torch.utils.data.DataLoader):
@@ -131,7 +122,7 @@ class DataLoader(torch.utils.data.DataLoader):
             batch_size = getattr(batch_sampler, "batch_size", 1)
         elif batch_sampler is not None:
             raise Error("A batch_sampler decides batch_size itself: leave it out (mutually exclusive).")
-        self._options, self._reader = options, None
+        self._options, self._reader, self._joins = options, None, None
         self._mode, self._combined = DataLoaderMode(mode), rows_per_call(batch_size, options)
         if options.replication_factor % options.input_group_size != 0:
             raise ValueError(
@@ -165,10 +156,9 @@ class DataLoader(torch.utils.data.DataLoader):
             kwargs["generator"].manual_seed(options.random_seed)
         kwargs["persistent_workers"] = num_workers > 0 if persistent_workers is None else persistent_workers
         if batch_sampler is not None:
-            count = rows_per_call(1, options)
-            super().__init__(dataset, batch_sampler=_JoinedSampler(batch_sampler, count, drop_last), num_workers=num_workers,
-                             **kwargs)
-            self._warn_if_incomplete(batch_sampler, count)
+            self._joins = rows_per_call(1, options)
+            super().__init__(dataset, batch_sampler=batch_sampler, num_workers=num_workers, **kwargs)
+            self._warn_if_incomplete(batch_sampler, self._joins)
             return
         assert not (divides and batch_size is None), "batch_size=None cannot be divided over processes."
         if batch_size is None:
@@ -198,6 +188,9 @@ class DataLoader(torch.utils.data.DataLoader):
         return self._combined
 
     def __len__(self):
+        if self._joins is not None:
+            batches = len(self.batch_sampler)
+            return batches // self._joins if self._drop_last else -(-batches // self._joins)
         if self._mode != DataLoaderMode.AsyncRebatched:
             return super().__len__()
         rows = len(self.dataset) if isinstance(self.dataset, torch.utils.data.IterableDataset) else len(self.sampler)
@@ -213,7 +206,9 @@ class DataLoader(torch.utils.data.DataLoader):
         # The thread of an epoch that was left early reads from the same workers, so it ends first.
         self.terminate()
         batches = super().__iter__()
-        if self._mode == DataLoaderMode.AsyncRebatched:
+        if self._joins is not None:
+            batches = _joined(batches, self._joins, self._drop_last)
+        elif self._mode == DataLoaderMode.AsyncRebatched:
             batches = _rebatched(batches, self._combined, self._drop_last)
         if self._mode != DataLoaderMode.Sync:
             self._reader = _ReadAhead(batches, self._ahead)

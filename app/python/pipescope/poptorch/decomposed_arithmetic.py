@@ -30,19 +30,25 @@ def _square(x):
     return x * x
 
 
+def _scaled_sum(x, product, beta, alpha):
+    """beta · x + alpha · product. As in PyTorch, a beta of 0 leaves out x, which may hold anything."""
+    product = product if alpha == 1 else alpha * product
+    return product.clone() if beta == 0 else (x if beta == 1 else beta * x) + product
+
+
 @rule(torch.addmv, torch.Tensor.addmv)
 def _addmv(x, matrix, vector, *, beta=1, alpha=1):
-    return beta * x + alpha * torch.mv(matrix, vector)
+    return _scaled_sum(x, torch.mv(matrix, vector), beta, alpha)
 
 
 @rule(torch.addr, torch.Tensor.addr)
 def _addr(x, first, second, *, beta=1, alpha=1):
-    return beta * x + alpha * (first.unsqueeze(1) * second.unsqueeze(0))
+    return _scaled_sum(x, first.unsqueeze(1) * second.unsqueeze(0), beta, alpha)
 
 
 @rule(torch.addbmm, torch.Tensor.addbmm)
 def _addbmm(x, first, second, *, beta=1, alpha=1):
-    return beta * x + alpha * torch.bmm(first, second).sum(0)
+    return _scaled_sum(x, torch.bmm(first, second).sum(0), beta, alpha)
 
 
 @rule(torch.chain_matmul, torch.linalg.multi_dot)

@@ -78,7 +78,9 @@ def _normal(mean, std=1.0, size=None, *, generator=None, **kwargs):
     shape = size if size is not None else sizes_of(mean if isinstance(mean, torch.Tensor) else std)
     if isinstance(mean, torch.Tensor) and isinstance(std, torch.Tensor):
         shape = torch.broadcast_shapes(sizes_of(mean), sizes_of(std))
-    return torch.randn(list(shape)) * std + mean
+    kinds = [each.dtype for each in (mean, std) if isinstance(each, torch.Tensor)]
+    drawn = torch.randn(list(shape)) * std + mean
+    return drawn.to(kinds[0]) if kinds else drawn
 
 
 @rule(torch.multinomial, torch.Tensor.multinomial)

@@ -17,7 +17,7 @@ from .buffers import Watch
 
 # These register their functions.
 from . import decomposed_arithmetic, decomposed_functions, decomposed_indexing, decomposed_layers  # noqa: F401
-from . import decomposed_losses, decomposed_random, decomposed_reductions  # noqa: F401
+from . import decomposed_losses, decomposed_random, decomposed_reductions, decomposed_writing  # noqa: F401
 from .decomposition_rules import RULES
 from .symbols import SYMBOLS
 
@@ -136,10 +136,10 @@ class Decomposed(TorchFunctionMode):
     def _call(function, args, kwargs):
         """ONNX has no `out`: the result is written into that tensor, which may be a buffer (spectral norm does so)."""
         into = kwargs.get("out")
-        if not isinstance(into, torch.Tensor):
-            return function(*args, **kwargs)
-        values = function(*args, **{name: value for name, value in kwargs.items() if name != "out"})
-        return Watch.current.write(into, values)
+        if "out" in kwargs and (into is None or isinstance(into, torch.Tensor)):
+            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+        values = function(*args, **kwargs)
+        return Watch.current.write(into, values) if isinstance(into, torch.Tensor) else values
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         known = len(self._caught)

@@ -2,12 +2,11 @@
 
 import sys
 
-import numpy
 import torch
 
 from .blocks import _close_scope
 from .enums import MatMulSerializationMode
-from .errors import Error, caller_line
+from .errors import ArgumentError, Error, caller_line
 from .log import note_once
 
 
@@ -23,10 +22,10 @@ def for_loop(count, body, inputs=None):
     """
     inputs = [] if inputs is None else inputs
     if not isinstance(inputs, list):
-        raise ValueError(f"for_loop: pass the inputs as a list of tensors, not {type(inputs).__name__}.")
+        raise ArgumentError(f"for_loop: pass the inputs as a list of tensors, not {type(inputs).__name__}.")
     for number, each in enumerate(inputs):
         if not isinstance(each, torch.Tensor):
-            raise ValueError(f"for_loop: input {number} is {type(each).__name__}, but must be a tensor.")
+            raise ArgumentError(f"for_loop: input {number} is {type(each).__name__}, but must be a tensor.")
     values = [each.clone() for each in inputs]
     for _ in range(int(count)):
         made = body(*values)
@@ -63,13 +62,13 @@ def cond(condition, then_body, then_inputs, else_body, else_inputs):
 
 def _window(name, start, dim, size, step, length):
     if not isinstance(start, torch.Tensor) or start.numel() != 1:
-        raise ValueError(f"{name}: start must be a tensor with one element.")
+        raise ArgumentError(f"{name}: start must be a tensor with one element.")
     if start.is_floating_point():
-        raise ValueError(f"{name}: start must hold a whole number, not {start.dtype}.")
+        raise ArgumentError(f"{name}: start must hold a whole number, not {start.dtype}.")
     if size < 1 or step < 1:
-        raise ValueError(f"{name}: size is {size} and step is {step}, but both must be at least 1.")
+        raise ArgumentError(f"{name}: size is {size} and step is {step}, but both must be at least 1.")
     if (size - 1) * step + 1 > length:
-        raise ValueError(f"{name}: a window of {size} with steps of {step} is longer than the axis {dim}, which has {length}.")
+        raise ArgumentError(f"{name}: a window of {size} with steps of {step} is longer than the axis {dim}, which has {length}.")
     return start.reshape(1) + torch.arange(0, size * step, step, dtype=start.dtype)
 
 
@@ -81,7 +80,7 @@ def dynamic_slice(tensor, dim, start, size, step):
 def dynamic_update(input, src, dim, start, size):
     """Return `input` with `src` in place of the `size` elements along `dim` that begin at `start` (a tensor)."""
     if src.dtype != input.dtype:
-        raise ValueError(f"dynamic_update: src is {src.dtype}, but input is {input.dtype}.")
+        raise ArgumentError(f"dynamic_update: src is {src.dtype}, but input is {input.dtype}.")
     shape = [1] * input.dim()
     shape[dim] = -1
     places = _window("dynamic_update", start, dim, size, 1, input.shape[dim]).reshape(shape)
@@ -117,7 +116,7 @@ def serializedMatMul(lhs, rhs, mode, factor=0, keep_precision=False):
 def set_available_memory(tensor, available_memory_proportion):
     """Return the tensor. The share of memory for temporaries holds for whole IPUs, so a line of the log says that."""
     if not 0 < available_memory_proportion <= 1:
-        raise ValueError(f"set_available_memory: the proportion is {available_memory_proportion}, but must be above 0 and at "
+        raise ArgumentError(f"set_available_memory: the proportion is {available_memory_proportion}, but must be above 0 and at "
                          "most 1.")
     note_once("set_available_memory has no effect for single operators of emulated IPUs: "
               "Options.setAvailableMemoryProportion sets the proportion of a whole IPU.")
@@ -130,6 +129,45 @@ class PrintedTensors:
     current = None  # while a model is traced
 
 
+class _Layout:
+    """How a printed tensor looks: a row a line, between brackets that stand on lines of their own."""
+
+    def __init__(self, threshold, edges, width, digits, form, separator, open_bracket, close_bracket):
+        self._threshold, self._edges, self._width, self._digits, self._form = threshold, edges, width, digits, form
+        self._separator, self._open, self._close = separator, open_bracket, close_bracket
+
+    def text(self, values):
+        self._shortens = values.size > self._threshold
+        return self._part(values, 1)
+
+    def _number(self, value):
+        if value.dtype.kind != "f":
+            return str(value)
+        if self._form == "scientific":
+            return f"{value:.{self._digits - 1}e}"
+        return f"{value:.{self._digits - 1}f}" if self._form == "fixed" else f"{value:.{self._digits}g}"
+
+    def _shown(self, values):
+        if not self._shortens or len(values) <= 2 * self._edges:
+            return list(values)
+        return [*values[: self._edges], None, *values[-self._edges :]]
+
+    def _part(self, values, depth):
+        if values.ndim == 0:
+            return self._number(values[()])
+        parts = ["..." if each is None else self._number(each) if values.ndim == 1 else self._part(each, depth + 1)
+                 for each in self._shown(values)]
+        indent = "\n" + " " * depth
+        if values.ndim > 1:
+            return self._open + indent + indent.join(parts) + "\n" + " " * (depth - 1) + self._close
+        lines = [self._open]
+        for number, part in enumerate(parts):
+            if len(lines[-1]) > 1 and len(lines[-1]) + len(part) > self._width:
+                lines.append(" ")
+            lines[-1] += part + (self._separator if number + 1 < len(parts) else "")
+        return ("\n" + " " * (depth - 1)).join(line.rstrip(" ") if line is not lines[-1] else line for line in lines) + self._close
+
+
 def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=1000, edge_items=3, max_line_width=80,
                      digits=4, float_format="auto", separator=" ", open_bracket="(", close_bracket=")"):
     """Print the values of a tensor on the error stream after each call that computes it. Returns the tensor.
@@ -137,15 +175,13 @@ def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=
     Large tensors are shortened: more than `summarise_threshold` elements show `edge_items` at each end of an axis.
     """
     if float_format not in ("auto", "fixed", "scientific", "none"):
-        raise ValueError(f'ipu_print_tensor: float_format is "{float_format}", but must be auto, fixed, scientific or none.')
+        raise ArgumentError(f'ipu_print_tensor: float_format is "{float_format}", but must be auto, fixed, scientific or none.')
+
+    layout = _Layout(summarise_threshold, edge_items, max_line_width, digits, float_format, separator or " ",
+                     open_bracket, close_bracket)
 
     def show(values):
-        # NumPy separates by the given text and brackets by "[" and "]".
-        formatter = {"fixed": {"float_kind": lambda each: f"{each:.{digits}f}"},
-                     "scientific": {"float_kind": lambda each: f"{each:.{digits}e}"}}.get(float_format)
-        text = numpy.array2string(values, threshold=summarise_threshold, edgeitems=edge_items, max_line_width=max_line_width,
-                                  precision=digits, separator=separator, formatter=formatter)
-        text = text.replace("[", open_bracket).replace("]", close_bracket)
+        text = layout.text(values)
         print(f"{title}: {text}" if title else text, file=sys.stderr, flush=True)
 
     if PrintedTensors.current is not None:
@@ -170,7 +206,15 @@ class CPU:
 
     def __call__(self, *inputs, **kwargs):
         note_once("poptorch.CPU: emulated devices compute this part of the model themselves, with the same values.")
-        return self._layer(*inputs, **kwargs)
+        # Parameters that the model does not have are constants of it.
+        trained = [each for each in getattr(self._layer, "parameters", list)() if each.requires_grad]
+        for each in trained:
+            each.requires_grad_(False)
+        try:
+            return self._layer(*inputs, **kwargs)
+        finally:
+            for each in trained:
+                each.requires_grad_(True)
 
 
 class NameScope:
@@ -178,7 +222,7 @@ class NameScope:
 
     def __init__(self, name):
         if not isinstance(name, str):
-            raise ValueError("The name of a NameScope must be a text.")
+            raise ArgumentError("The name of a NameScope must be a text.")
         self._name, self._pushed = name, False
 
     def __enter__(self):
@@ -199,7 +243,7 @@ class Attribute:
 
     def __init__(self, **attributes):
         if not attributes:
-            raise ValueError("Attribute needs at least one attribute, as Attribute(__outline={…}).")
+            raise ArgumentError("Attribute needs at least one attribute, as Attribute(__outline={…}).")
         self._attributes = attributes
 
     def __enter__(self):

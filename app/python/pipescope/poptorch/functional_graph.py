@@ -137,7 +137,7 @@ class _Places:
         return None
 
 
-class _Editor:
+class Editor:
     """Inserts operators in front of a node, with its place in the user's code and its scope."""
 
     def __init__(self, graph, node):
@@ -277,7 +277,7 @@ class _Pass:
             view = self._views.get(value.unique())
             if view is None:
                 continue
-            new = self._read(view, _Editor(self._graph, node))
+            new = self._read(view, Editor(self._graph, node))
             if new.unique() != value.unique():
                 node.replaceInput(number, new)
             self._refreshed[new.unique()] = view
@@ -312,7 +312,7 @@ class _Pass:
 
     # --- writing -------------------------------------------------------------------------------------------
     def _write(self, node):
-        output, editor = node.output(), _Editor(self._graph, node)
+        output, editor = node.output(), Editor(self._graph, node)
         written = node.inputsAt(0)
         view = self._original(written)
         value = self._new_value(node, editor)
@@ -406,7 +406,7 @@ def _slice_lists(graph):
     for node in list(graph.nodes()):
         if node.kind() != "prim::ListUnpack" or node.inputsAt(0).node().kind() not in _LISTS:
             continue
-        maker, editor = node.inputsAt(0).node(), _Editor(graph, node)
+        maker, editor = node.inputsAt(0).node(), Editor(graph, node)
         for index, output in enumerate(node.outputs()):
             view = _View(None, None, maker, index)
             view.parent_input, view.like = maker.inputsAt(0).unique(), output

@@ -14,7 +14,7 @@ from . import configuration, engine_options, hooks, optim, saved_model
 from .buffers import KeptBuffers, count_batches
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
-from .errors import Error
+from .errors import CompileError, Error
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
@@ -28,6 +28,10 @@ _ABSENT = {
 }
 
 
+#: What a state holds beside tensors of the optimizer.
+_COUNTS = ("optimizer/updates", "optimizer/loss_scale")
+
+
 class PoplarExecutor(Figures):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
@@ -39,6 +43,8 @@ class PoplarExecutor(Figures):
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
+        if training and optim.accumulator_of(optimizer) == "float16":
+            self._options.Training._useRunningMean()
         self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
@@ -204,6 +210,7 @@ class PoplarExecutor(Figures):
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
 
+    @torch.inference_mode(False)  # its tensors cannot be traced
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():
@@ -216,45 +223,71 @@ class PoplarExecutor(Figures):
         self._blocks = rows_per_call(1, self._options)
         # Where inputs have no common first axis, each gets one of length 1, and the micro-batch is one row.
         is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0)
-        rows = 1 if is_lifted else rows[0]
         begun = time.perf_counter()
         hooks.call(hooks.before_compiling)
-        buffers = KeptBuffers(self._module)
+        name = self._options.model_name or ("training" if self._training else "inference")
+        nodes = self._compile_traced(name, arguments, 1 if is_lifted else rows[0], is_lifted)
+        popdist._leave_at_exit()
+        logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name, nodes,
+                    time.perf_counter() - begun, self._program.call_seconds(0))
+        self._open_device(name)
+        self._compilation_seconds = time.perf_counter() - begun
+        hooks.call(hooks.after_compiling)
+
+    def _compile_traced(self, name, arguments, rows, is_lifted):
+        """Trace and compile. A model whose results do not depend on inputs is traced again with one that they depend on."""
         example = [tensor.unsqueeze(0) for tensor in self._example] if is_lifted else self._example
-        example = example or [torch.zeros(1)]  # a model without inputs gets one that it does not read
-        self._traced = trace(self._module, arguments, example, self._training, is_lifted)
-        buffers.restore()  # tracing ran the module
+        is_tied, needs_weight = not example, False
+        while True:
+            self._trace(arguments, example, is_lifted, rows if is_tied else 0, needs_weight)
+            toml, outline, onnx = self._configuration(name, rows)
+            logger.debug("%s: configuration\n%s", name, toml)
+            try:
+                self._program = interface.compile(toml, name, onnx)
+                if self._program.executables[0].inputs or is_tied:
+                    self._executable = interface.Executable(self._program, 0) if self._program.fits else None
+                    return len(outline["nodes"])
+                is_tied = True
+            except ValueError as error:
+                if not is_tied and ("there is nothing to run" in str(error) or "has no outputs" in str(error)):
+                    is_tied = True
+                elif not needs_weight and "no loss that depends on weights" in str(error):
+                    needs_weight = True
+                else:
+                    line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
+                    where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
+                    raise CompileError(f"{where}{error}{'.' if line else ''}") from error
+
+    def _trace(self, arguments, example, is_lifted, tied_rows, needs_weight):
+        buffers = KeptBuffers(self._module)
+        try:
+            self._traced = trace(self._module, arguments, example, self._training, is_lifted, tied_rows,
+                                 self._options.Precision.running_statistics_always_float, needs_weight)
+        finally:
+            buffers.restore()  # tracing ran the module
         if (self._traced.written or self._traced.kept) and self._blocks > 1:
             warnings.warn(f"{type(self._module).__name__} changes its inputs or, in inference, buffers in place. A call has "
                           f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
                           "output mode returns is written back.")
-        name = self._options.model_name or ("training" if self._training else "inference")
+
+    def _configuration(self, name, rows):
+        """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
         outline = interface.outline(self._traced.onnx, name)
         self._tensor_names = outline["tensors"]
         self._check_anchors()
         anchors = [each for each in self._options.anchored_tensors.values() if each not in outline["outputs"]]
         onnx = with_outputs(self._traced.onnx, anchors)
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
+        self._accumulator = optim.accumulator_of(self._optimizer)
+        self._scales_loss = float(getattr(self._optimizer, "loss_scaling", 1.0)) != 1.0 or \
+            self._options.Training.automatic_loss_scaling
         toml, self._compiled_groups = configuration.build(
             self._options, self._traced, outline, rows, self._rule, self._optimizer,
             self._names_of_parameters(), self._frozen() if self._training else (),
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
         )
-        try:
-            self._program = interface.compile(toml, name, onnx)
-        except ValueError as error:
-            line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
-            if not line:
-                raise
-            raise ValueError(f"{type(self._module).__name__} cannot be compiled at {line}: {error}.") from error
-        popdist._leave_at_exit()
-        logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name,
-                    len(outline["nodes"]), time.perf_counter() - begun, self._program.call_seconds(0))
-        logger.debug("%s: configuration\n%s", name, toml)
-        self._open_device(name)
-        self._compilation_seconds = time.perf_counter() - begun
-        hooks.call(hooks.after_compiling)
+        return toml, outline, onnx
 
     def _names_of_parameters(self):
         """{id: name} of all parameters."""
@@ -272,7 +305,6 @@ class PoplarExecutor(Figures):
                 device.attach()
                 device.finish()
             raise Error("Out of memory: " + " ".join(self._program.overflow))
-        self._executable = interface.Executable(self._program, 0)
         # An output of a loop that is unrolled gets another name, but keeps its place. The loss is no output.
         made = [output for output, _, _ in self._executable.info.outputs]
         expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
@@ -284,12 +316,11 @@ class PoplarExecutor(Figures):
             device.attach()
 
     # --- calls ---------------------------------------------------------------------------------------------
+    @torch.inference_mode(False)
     def __call__(self, *args, **kwargs):
         if not self.isCompiled():
             self.compile(*args, **kwargs)
         if not self.isAttachedToDevice():
-            if ConnectionType(self._options.connection_type) != ConnectionType.OnDemand or self._calls > 0:
-                raise Error("The model is not attached to its devices: call attachToDevice().")
             self.attachToDevice()
         given = Structure(bind_arguments(self._module, args, kwargs))
         if different := self._traced.arguments.difference(given):
@@ -305,10 +336,13 @@ class PoplarExecutor(Figures):
         if self._traced.is_lifted:
             arrays = {name: each.reshape(self._blocks, *part.shape)
                       for (name, each), part in zip(arrays.items(), self._example)}
-        if not tensors:
-            arrays = {name: numpy.zeros(self._blocks, numpy.float32) for name in self._traced.inputs}
+        if self._traced.tied_rows:
+            arrays[self._traced.inputs[-1]] = numpy.zeros(self._blocks * self._traced.tied_rows, numpy.float32)
         self._calls += 1
-        answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        try:
+            answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        except RuntimeError as error:
+            raise Error(str(error)) from error
         self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
         if self._options.log_cycle_count:
             logger.info("call %d took %d cycles", self._calls, self._last["emulated_ticks"])
@@ -328,8 +362,11 @@ class PoplarExecutor(Figures):
         for i, (tensor, part) in enumerate(zip(tensors, self._example)):
             wanted = list(part.shape) if self._blocks == 1 else [part.shape[0] * self._blocks, *part.shape[1:]]
             if list(tensor.shape) != wanted:
-                raise Error(f"Input {i} has the shape {list(tensor.shape)}, but the model was compiled for {wanted} "
-                            "(invalid batch dimension or shape): make another model from the module.")
+                raise Error(f"Input {i} has the shape {list(tensor.shape)}, but the model was compiled for {wanted} (expected "
+                            f"{torch.Size(wanted)} but got {tensor.shape}): make another model from the module.")
+            if (torch.float32 if tensor.dtype == torch.float64 else tensor.dtype) != part.dtype:
+                raise Error(f"Input {i} is {tensor.dtype}, but the model was compiled for {part.dtype} (expected {part.dtype} but "
+                            f"got {tensor.dtype}): convert it, or make another model from the module.")
 
     @staticmethod
     def _array(tensor):
@@ -386,6 +423,9 @@ class PoplarExecutor(Figures):
         if not self._training:
             raise Error("Inference has no optimizer.")
         rule = optim.settings_of(optimizer)
+        if self.isCompiled() and optim.accumulator_of(optimizer) != self._accumulator:
+            raise ValueError(f"accum_type was {self._accumulator} when the model was compiled and cannot become "
+                             f"{optim.accumulator_of(optimizer)}: make a new model.")
         if rule.name != self._rule.name:
             raise Error(f"The optimizer was {self._rule.name} and cannot become {rule.name}: make a new model.")
         if self.isCompiled():
@@ -399,13 +439,18 @@ class PoplarExecutor(Figures):
             optimizer._runs_in(self)
 
     def _optimizer_state(self):
-        """The optimizer's state on the devices: {name: tensor}."""
+        """The optimizer's state on the devices: {name: tensor}; None for a model that has never been on devices."""
+        if ConnectionType(self._options.connection_type) == ConnectionType.Never:
+            return None
         weights = {name for name, _, _ in self._executable.weights}
-        return saved_model.tensors_of(self._state(), weights)
+        content = saved_model.tensors_of(self._state(), weights)
+        return {name: tensor for name, tensor in content.items() if name not in _COUNTS}
 
     def _settings(self):
-        """The settings of the optimizer on the devices: {name: number}."""
-        return dict(self._executable.optimizer_settings)
+        """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
+        content = saved_model.tensors_of(self._state(), ())
+        counts = {name: content[name] for name in _COUNTS if name in content}
+        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()}, **counts}
 
     def _take_optimizer_state(self):
         """Load the state that the optimizer got by load_state_dict()."""
@@ -421,7 +466,10 @@ class PoplarExecutor(Figures):
             values = {name: float(value) for name, value in settings.items()}
             if group < 0 or group in self._compiled_groups:
                 self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
-        self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
+        scale = float(getattr(optimizer, "loss_scaling", 1.0))
+        # A program in float32 without a loss scale gives the results of any.
+        if self._scales_loss or self._traced.computes_half:
+            self._executable.loss_scale = scale
 
     def save(self, path, export_model=None, save_rng_state=True):
         """Save a compiled model: weights, optimizer state and random numbers, and the module itself.

@@ -101,7 +101,10 @@ class Optimizer:
 
     def _state_on_devices(self):
         executor = self._compiled_executor()
-        return executor._optimizer_state() if executor is not None else self._loaded
+        if executor is not None:
+            return executor._optimizer_state()
+        return None if self._loaded is None else {
+            name: value for name, value in self._loaded.items() if name not in ("optimizer/updates", "optimizer/loss_scale")}
 
     def state_dict(self):
         """Return PyTorch's dictionary with the state that the devices hold.
@@ -109,7 +112,7 @@ class Optimizer:
         "ipu_state" is {name: tensor} and "ipu_param" {name: setting}; both are None before a model is compiled.
         """
         state, executor = self._state_on_devices(), self._compiled_executor()
-        settings = {} if executor is None else {name: torch.tensor(value) for name, value in executor._settings().items()}
+        settings = {} if executor is None else executor._settings()
         return {**super().state_dict(), "ipu_state": state, "ipu_param": None if state is None else settings}
 
     get_state_dict = state_dict
@@ -121,7 +124,9 @@ class Optimizer:
         if "ipu_state" not in state_dict:
             raise RuntimeError("Only IPU optimizer states can be loaded onto the IPU: this one has no \"ipu_state\".")
         rest = {name: value for name, value in state_dict.items() if name not in ("ipu_state", "ipu_param")}
-        self._loaded = state_dict["ipu_state"]
+        state, counts = state_dict["ipu_state"], state_dict.get("ipu_param") or {}
+        held = {name: value for name, value in counts.items() if name.startswith("optimizer/")}
+        self._loaded = None if state is None else {**state, **held}
         super().load_state_dict(rest)
         executor = self._compiled_executor()
         if executor is not None:
@@ -302,6 +307,12 @@ def _family_of(optimizer):
         f"{type(optimizer).__name__} is no optimizer of the devices: use SGD, Adam, AdamW, RMSprop or LAMB of "
         "poptorch.optim or torch.optim, or a class derived from them that keeps step() as it is."
     )
+
+
+def accumulator_of(optimizer):
+    """Return the type of the sums of gradients, "float32" or "float16"."""
+    kind = getattr(optimizer, "accum_type", "float32")
+    return kind if isinstance(kind, str) else _type_name(kind, "accum_type")
 
 
 class Rule:

@@ -1,5 +1,7 @@
 """Nested arguments and results: tuples, lists and dictionaries of tensors, None and plain values."""
 
+import collections
+
 import torch
 
 from .errors import Error
@@ -63,14 +65,16 @@ class Structure:
         if isinstance(value, torch.Tensor):
             self.tensors.append(value)
             return _Place(len(self.tensors) - 1)
+        if parser := parser_of(value):
+            return _Custom(parser, value, [self._take(each) for each in parser.yieldTensors(value)])
         if isinstance(value, dict):
-            return {key: self._take(each) for key, each in value.items()}
+            # The order of the keys does not matter, so that it does not decide about the order of the tensors.
+            taken = {key: self._take(value[key]) for key in sorted(value, key=str)}
+            return _rebuilt_dict(value, {key: taken[key] for key in value})
         if isinstance(value, (tuple, list)):
             return _rebuilt(value, [self._take(each) for each in value])
         if isinstance(value, _PLAIN):
             return value
-        if parser := parser_of(value):
-            return _Custom(parser, value, [self._take(each) for each in parser.yieldTensors(value)])
         raise Error(
             f"Models take and return tensors, tuples, lists and dictionaries of them, not {type(value).__name__}. Register "
             "a parser for it with registerCustomArgParser."
@@ -106,6 +110,15 @@ class Structure:
         return next((text for name, old, new in pairs if (text := _difference(old, new, f"argument {name}"))), "")
 
 
+def _rebuilt_dict(like, values):
+    """A dictionary of the kind of `like`, such as an OrderedDict."""
+    if type(like) is dict:
+        return values
+    made = type(like)() if isinstance(like, collections.OrderedDict) else type(like).__new__(type(like))
+    made.update(values)
+    return made
+
+
 def _rebuilt(like, values):
     """A tuple, named tuple or list of the kind of `like`."""
     return type(like)(*values) if hasattr(like, "_fields") else type(like)(values)
@@ -117,7 +130,7 @@ def _build(tree, tensors):
     if isinstance(tree, _Custom):
         return tree.build(tensors)
     if isinstance(tree, dict):
-        return {key: _build(each, tensors) for key, each in tree.items()}
+        return _rebuilt_dict(tree, {key: _build(each, tensors) for key, each in tree.items()})
     if isinstance(tree, (tuple, list)):
         return _rebuilt(tree, [_build(each, tensors) for each in tree])
     return tree
@@ -137,7 +150,7 @@ def _difference(here, there, place):
     if isinstance(here, _Custom) and isinstance(there, _Custom) and type(here.like) is type(there.like):
         return "" if len(here.places) == len(there.places) else f"{place} holds another number of tensors"
     if _holds(here) and type(here) is type(there):
-        if isinstance(here, dict) and list(here) != list(there):
+        if isinstance(here, dict) and set(here) != set(there):
             return f"{place} had the keys {list(here)} and now has {list(there)}"
         if len(here) != len(there):
             return f"{place} had {len(here)} members and now has {len(there)}"

@@ -13,12 +13,15 @@ import torch
 from .blocks import Annotations
 from .buffers import BuffersChange, KeptBuffers, Watch, buffers_of, check_norms, sizes_of, widen
 from .decompositions import OPSET, Decomposed
-from .errors import Error, user_line
+from .errors import ArgumentError, Error, user_line
 from .device_functions import PrintedTensors
 from .host_kernels import HostKernels, lacks_kernels
 from .ops import Checkpoints, MarkedLosses, Overlap
 from .structure import Structure
 from .traced_graph import PreparedGraphs
+
+
+_UNUSED = "pipescope_unused"
 
 
 class Traced:
@@ -39,13 +42,15 @@ class Traced:
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
         self.buffers = {}  # types of those that the module changes; in training, their new values are the last outputs
         self.annotations = Annotations()
+        self.tied_rows = 0  # of the last input, which the module does not take, but all results depend on
         self.is_half = self.overlaps = False
         self.computes_half = False  # somewhere in the model, so that PyTorch may lack kernels for it
         self.warnings = []
 
     def arguments_of(self, tensors):
         """Return the tensors that the module takes, of those that the traced model takes."""
-        return tuple(tensor.squeeze(0) for tensor in tensors) if self.is_lifted else tensors
+        tensors = tensors[:-1] if self.tied_rows else tensors
+        return tuple(tensor.squeeze(0) for tensor in tensors) if self.is_lifted else tuple(tensors)
 
     def count_of_states(self, training):
         """The number of outputs, the last ones, that are new values of buffers."""
@@ -63,6 +68,11 @@ def bind_arguments(module, args, kwargs):
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise Error(f"{type(module).__name__}.forward: {error}.") from None
+    # An argument that is None by default may also be left out.
+    for name, parameter in signature.parameters.items():
+        if parameter.default is None:
+            bound.arguments.setdefault(name, None)
+    bound.arguments = {name: bound.arguments[name] for name in signature.parameters if name in bound.arguments}
     return list(bound.args), dict(bound.kwargs)
 
 
@@ -169,12 +179,19 @@ class _FlatForward:
                           if tensor._version != version}
         if self._training:
             traced.loss = _find_loss(self._module, traced, outputs, MarkedLosses.current.tensors)
+            if _UNUSED in self._module._parameters:
+                traced.loss = outputs.add(outputs.tensors[traced.loss].float()
+                                          + (self._module._parameters[_UNUSED] * 0).sum())
             if outputs.tensors[traced.loss].dtype != torch.float32:
                 traced.loss = outputs.add(outputs.tensors[traced.loss].float())  # the devices know no other loss
         traced.printed = [(show, outputs.add(tensor)) for show, tensor in PrintedTensors.current]
         if not self._training:
             places = buffers_of(self._module)
             traced.kept = {name: outputs.add(places[name][0]._buffers[places[name][1]]) for name in traced.buffers}
+        if traced.tied_rows:
+            if not outputs.tensors:
+                outputs.add(tensors[-1] + 0)  # a model without results, too, makes something
+            outputs.tie(tensors[-1])
         traced.shapes = [sizes_of(tensor) for tensor in outputs.tensors]
         traced.types = [torch.float32 if tensor.dtype == torch.float64 else tensor.dtype for tensor in outputs.tensors]
         return (*outputs.tensors, *watch.assigned())
@@ -194,6 +211,11 @@ class _Outputs:
         self._seen.append(tensor)
         self.tensors.append(tensor.clone() if id(tensor) in self._inputs else tensor)
         return len(self.tensors) - 1
+
+    def tie(self, zeros):
+        """Let all outputs depend on an input of zeros, without another value."""
+        chosen = zeros.flatten()[0] == 0
+        self.tensors = [torch.where(chosen, tensor, tensor) for tensor in self.tensors]
 
     def number(self, tensor):
         """Return the number of a tensor, or None if it is no output."""
@@ -308,15 +330,27 @@ def _export_as_it_is(module, traced, tensors, training):
 
 
 @contextlib.contextmanager
-def _with_types_of_devices(module):
-    """Narrow the module's float64 to float32 meanwhile, and keep running statistics in float32, as devices do."""
+def _unused_weight(module, is_wanted):
+    """Give the module a weight meanwhile, because the devices train nothing without one."""
+    if is_wanted:
+        module.register_parameter(_UNUSED, torch.nn.Parameter(torch.zeros(1)))
+    try:
+        yield
+    finally:
+        if is_wanted:
+            del module._parameters[_UNUSED]
+
+
+@contextlib.contextmanager
+def _with_types_of_devices(module, float_statistics):
+    """Narrow the module's float64 to float32 meanwhile, and keep running statistics in float32 if told so."""
     changed = []
     norms = torch.nn.modules.batchnorm._NormBase
     for each in module.modules():
         for key, value in [*each._parameters.items(), *each._buffers.items()]:
             if value is None or not value.is_floating_point() or value.dtype == torch.float32:
                 continue
-            if value.dtype == torch.float64 or isinstance(each, norms) and key in ("running_mean", "running_var"):
+            if value.dtype == torch.float64 or float_statistics and isinstance(each, norms) and key in ("running_mean", "running_var"):
                 changed.append((value, value.data))
                 value.data = value.data.float()
     try:
@@ -326,10 +360,12 @@ def _with_types_of_devices(module):
             tensor.data = values
 
 
-def trace(module, arguments, tensors, training, is_lifted=False):
+def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, float_statistics=True, needs_weight=False):
     """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs).
 
     `is_lifted` says that each tensor has one more axis than the module's argument, of length 1 and in front.
+    `tied_rows` above 0 adds an input of so many rows, on which all results depend. `float_statistics` keeps running statistics in
+    float32. `needs_weight` gives a loss that depends on no weight one that does not change it.
     """
     traced = Traced(arguments)
     traced.is_lifted = is_lifted
@@ -338,11 +374,13 @@ def trace(module, arguments, tensors, training, is_lifted=False):
     modes = [(each, each.training) for each in module.modules()]
     if module.training != training:
         module.train(training)
+    traced.tied_rows = tied_rows
+    tensors = [*tensors, torch.zeros(tied_rows)] if tied_rows else tensors
     traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     try:
-        with torch.random.fork_rng(devices=[]), _with_types_of_devices(module):
+        with _unused_weight(module, needs_weight), torch.random.fork_rng(devices=[]), _with_types_of_devices(module, float_statistics):
             traced.onnx = _export_as_it_is(module, traced, tensors, training)
-    except Error:
+    except (Error, ArgumentError):
         raise
     except Exception as error:
         with _FlatForward(module, traced, training):

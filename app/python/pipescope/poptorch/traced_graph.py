@@ -4,7 +4,7 @@ import contextlib
 
 import torch
 
-from .functional_graph import functionalise, type_of
+from .functional_graph import Editor, functionalise, type_of
 from .host_kernels import HostKernels
 from .log import logger
 
@@ -64,6 +64,31 @@ def narrow_doubles(graph):
         logger.warning("The model computes in float64, which the devices lack: it is narrowed to float32.")
 
 
+#: Operators whose factors have one type on the devices: that of the activations, which come first.
+_PRODUCTS = {f"aten::{name}" for name in "_convolution linear matmul mm bmm mv addmm baddbmm addmv prelu batch_norm".split()}
+#: Sums and products of truth values are truth values.
+_OF_TRUTH_VALUES = {"aten::add": "aten::logical_or", "aten::mul": "aten::logical_and"}
+_FIRST = {"aten::addmm": 1, "aten::baddbmm": 1, "aten::addmv": 1}
+
+
+def join_types(graph):
+    """Cast weights to the type of the activations that they meet, as PopTorch does where one is half and the other is not."""
+    real = (torch.float16, torch.float32)
+    for node in list(graph.nodes()):
+        if node.kind() in _OF_TRUTH_VALUES and type_of(node.output()) == torch.bool:
+            made = Editor(graph, node).op(_OF_TRUTH_VALUES[node.kind()], list(node.inputs())[:2], node.output())
+            node.output().replaceAllUsesWith(made)
+        if node.kind() not in _PRODUCTS:
+            continue
+        wanted = type_of(node.inputsAt(_FIRST.get(node.kind(), 0)))
+        editor = Editor(graph, node)
+        for number, value in enumerate(list(node.inputs())):
+            if node.kind() == "aten::batch_norm" and number in (3, 4):
+                continue  # running statistics
+            if wanted in real and type_of(value) in real and type_of(value) != wanted:
+                node.replaceInput(number, editor.cast(value, wanted))
+
+
 class PreparedGraphs:
     """While it is entered, PyTorch's exporter gets graphs without in-place operators and without float64.
 
@@ -86,5 +111,6 @@ class PreparedGraphs:
             graph, outputs = self._trace(model, args)
         functionalise(graph)
         narrow_doubles(graph)
+        join_types(graph)
         graph.setInsertPoint(graph.block())  # at the end, as it was
         return graph, outputs

@@ -34,6 +34,11 @@ class _TrainingOptions(OptionsGroup):
         self.__dict__["strategy_given"] = True
         return self
 
+    def _useRunningMean(self):
+        """Form means as PopTorch does with accumulators in half precision, whatever was chosen."""
+        self._values["meanAccumulationAndReplicationReductionStrategy"] = MeanReductionStrategy.Running
+        self.__dict__["strategy_given"] = True
+
     def setAutomaticLossScaling(self, enabled):
         """Adapt the loss scale to the gradients (models in half precision)."""
         self._set("gradient_accumulation", self.gradient_accumulation)
