@@ -38,6 +38,9 @@ def _combined(x, dim, index, source, reduction):
     """Combine elements of the source with those of x at the indices, by "add", "mul", "max" or "min"."""
     if reduction == "add":
         return x.scatter_add(dim, index, source)
+    trains = x.requires_grad or source.requires_grad
+    if reduction == "mul" and trains:
+        return _product_with_gradient(x, dim, index, source)
     if reduction in ("max", "min") and (x.requires_grad or source.requires_grad):
         return _extremum_with_gradient(x, dim, index, source, reduction)
     return _extremum(x, dim, index, source, reduction)
@@ -57,6 +60,32 @@ def _extremum_with_gradient(x, dim, index, source, reduction):
     theirs = (source == found.gather(dim, index)).to(x.dtype).detach()
     count = ours.scatter_add(dim, index, theirs)
     return (x * ours / count).scatter_add(dim, index, source * theirs / count.gather(dim, index))
+
+
+def _product_with_gradient(x, dim, index, source):
+    """The product, plus differences of 0 whose slopes are the products of the other factors."""
+    fixed, theirs = x.detach(), source.detach()
+    whole = _extremum(fixed, dim, index, theirs, "mul")
+    one = [torch.where(each == 0, torch.ones_like(each), each) for each in (fixed, theirs)]
+    rest = _extremum(one[0], dim, index, one[1], "mul")
+    zeros = [(each == 0).to(x.dtype) for each in (fixed, theirs)]
+    count = zeros[0].scatter_add(dim, index, zeros[1])
+
+    def slope(values, nonzero, is_zero, rest, count):
+        # A factor of 0 has the product of the others as its slope, unless another one is 0, too.
+        return torch.where(count - is_zero > 0, torch.zeros_like(values), rest / nonzero)
+
+    ours = slope(fixed, one[0], zeros[0], rest, count)
+    shared = slope(theirs, one[1], zeros[1], rest.gather(dim, index), count.gather(dim, index))
+    return (whole + ours * (x - fixed)).scatter_add(dim, index, shared * (source - theirs))
+
+
+@rule(torch.bucketize)
+def _bucketize(x, boundaries, *, out_int32=False, right=False):
+    x = x if isinstance(x, torch.Tensor) else torch.tensor(x)
+    wide = x.unsqueeze(-1)
+    below = wide >= boundaries if right else wide > boundaries
+    return below.to(torch.int32 if out_int32 else torch.int64).sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
 @rule(torch.scatter_reduce, torch.Tensor.scatter_reduce)

@@ -10,9 +10,12 @@ class _Emitted(torch.autograd.Function):
 
     @staticmethod
     def symbolic(graph, compute, name, attributes, *tensors):
-        return graph.op(name, *tensors, **attributes)
+        return graph.op(name, *tensors, **attributes).setType(tensors[0].type())
 
 
 def emit(name, compute, *tensors, **attributes):
-    """Return compute(*tensors), which the traced graph computes by the operator `name` with these attributes (as axis_i=0)."""
+    """Return compute(*tensors), which the traced graph computes by the operator `name` with these attributes (as axis_i=0).
+
+    The result has the shape and type of the first tensor.
+    """
     return super(torch.autograd.Function, _Emitted).apply(compute, name, attributes, *tensors)

@@ -44,9 +44,9 @@ class Figures:
 
     def cycleCount(self):
         """Return the cycles of the last call, from its first copy to its last. Options.logCycleCount must be on."""
-        self._must_have_run("cycleCount")
         if not self._options.log_cycle_count:
-            raise Error("cycleCount: call options.logCycleCount(True) before the model is compiled.")
+            raise Error("Cycle count logging is disabled. Please set option logCycleCount to True to enable.")
+        self._must_have_run("cycleCount")
         return self._last["emulated_ticks"]
 
     def compilationTime(self):

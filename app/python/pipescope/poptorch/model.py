@@ -39,7 +39,11 @@ class PoplarExecutor(Figures):
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"The model must be a torch.nn.Module, not {type(model).__name__}.")
         self._module, self._training = model, training
-        self._options = Options() if options is None else options
+        given = Options() if options is None else options
+        given._freeze()
+        self._options = given.clone()
+        if given.defaultOutputMode():
+            self._options.outputMode(OutputMode.Final if training else OutputMode.All)
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
@@ -133,7 +137,8 @@ class PoplarExecutor(Figures):
 
     def _must_be_compiled(self, what):
         if not self.isCompiled():
-            raise Error(f"{what}: the model is not compiled yet. Call compile() with tensors, or the model itself.")
+            raise Error(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
+                        "with tensors, or the model itself.")
 
     # --- weights -------------------------------------------------------------------------------------------
     def _host_tensors(self):
@@ -482,7 +487,7 @@ class PoplarExecutor(Figures):
         self._must_be_compiled("save")
         if not save_rng_state:
             raise NotImplementedError("save_rng_state=False is not implemented: random numbers follow from the updates.")
-        saved_model.write(path, self, self._state(), export_model)
+        saved_model.write(saved_model.file_of(path), self, self._state(), export_model)
 
     def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
         """Compile the model with the tensors of a call, and save it."""
@@ -559,6 +564,8 @@ def load(path, edit_opts_fn=None):
         raise Error(f"{path} was saved with export_model=False: make the model from its module, and call loadExecutable.")
     module, options, optimizer, training = content["model"]
     options = options.clone()
+    if ConnectionType(options.connection_type) == ConnectionType.Never:
+        options.connectionType(ConnectionType.Always)  # it was compiled for devices that were not there
     if edit_opts_fn is not None:
         edit_opts_fn(options)
     model = PoplarExecutor(module, options, optimizer, training)

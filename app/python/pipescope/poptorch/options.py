@@ -110,7 +110,7 @@ class Options(OptionsGroup):
             "cache_path": None,
             "cards": 0,  # of Gaudis in place of IPUs
             "card_precision": 32,
-            "ipu_model": False,
+            "ipu_model": os.environ.get("POPTORCH_IPU_MODEL", "0") == "1",
             "log_cycle_count": False,
             "synthetic_data": False,
             "show_progress_bar": True,
@@ -284,6 +284,8 @@ class Options(OptionsGroup):
         return values
 
     def __getattr__(self, name):
+        if name == "set" and "_values" in self.__dict__:
+            raise AttributeError("Options are set by functions, as deviceIterations(4).")
         hidden = self.__dict__.get("_hidden", {})
         return hidden[name] if name in hidden else super().__getattr__(name)
 

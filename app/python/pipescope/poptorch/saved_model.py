@@ -1,6 +1,7 @@
 """Files of models: PoplarExecutor.save, and poptorch.load, which makes a model from such a file."""
 
 import io
+import os
 import pickle
 import warnings
 import zipfile
@@ -11,6 +12,13 @@ import torch
 from .errors import Error
 
 _FORMAT = "pipescope.poptorch 1"
+
+
+def file_of(path):
+    """Return the path of a file to write: in a folder it is called model.poptorch. Makes the folder of the file."""
+    path = os.path.join(path, "model.poptorch") if os.path.isdir(path) else path
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    return path
 
 
 def write(path, executor, state, export_model):
