@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from .buffers import sizes_of
 from .decomposition_rules import rule
 from .errors import Error, caller_line
 
@@ -111,7 +112,7 @@ def _vstack(tensors):
 def _index_add(x, dim, index, source, *, alpha=1):
     dim = dim % x.dim()
     shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
-    return x.scatter_add(dim, index.reshape(shape).expand_as(source), source * alpha)
+    return x.scatter_add(dim, index.reshape(shape).expand(sizes_of(source)), source * alpha)
 
 
 @rule(torch.tile, torch.Tensor.tile)

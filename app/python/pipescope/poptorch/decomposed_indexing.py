@@ -75,9 +75,9 @@ def _product_with_gradient(x, dim, index, source):
         # A factor of 0 has the product of the others as its slope, unless another one is 0, too.
         return torch.where(count - is_zero > 0, torch.zeros_like(values), rest / nonzero)
 
-    ours = slope(fixed, one[0], zeros[0], rest, count)
-    shared = slope(theirs, one[1], zeros[1], rest.gather(dim, index), count.gather(dim, index))
-    return (whole + ours * (x - fixed)).scatter_add(dim, index, shared * (source - theirs))
+    ours = slope(fixed, one[0], zeros[0], rest, count).detach()
+    shared = slope(theirs, one[1], zeros[1], rest.gather(dim, index), count.gather(dim, index)).detach()
+    return (whole.detach() + ours * (x - fixed)).scatter_add(dim, index, shared * (source - theirs))
 
 
 @rule(torch.bucketize)
@@ -117,6 +117,13 @@ def _scatter(x, dim, index, src=None, *, value=None, reduce=None):
     for axis, size in enumerate(sizes_of(index)):
         src = src.narrow(axis, 0, size)
     return torch.scatter(x, dim, index.to(torch.int64), src)
+
+
+@rule(torch.scatter_add, torch.Tensor.scatter_add)
+def _scatter_add(x, dim, index, src):
+    for axis, size in enumerate(sizes_of(index)):
+        src = src.narrow(axis, 0, size)
+    return torch.scatter_add(x, dim, index, src)
 
 
 @rule(torch.index_reduce, torch.Tensor.index_reduce)
@@ -183,3 +190,9 @@ def _repeat_interleave(x, repeats=None, dim=None, *, output_size=None):
     dim, shape = dim % x.dim(), sizes_of(x)
     wide = x.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
     return wide.reshape(*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+
+
+@rule(torch.Tensor.expand_as)
+def _expand_as(x, other):
+    # The exporter computes the shape from the other tensor, and stops where that is a slice.
+    return x.expand(sizes_of(other))

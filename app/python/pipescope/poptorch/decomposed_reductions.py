@@ -191,3 +191,16 @@ def _bincount(x, weights=None, minlength=0):
         raise Error(f"bincount at {caller_line()} has no minlength, so its shape would depend on values: pass the number of bins.")
     ones = torch.ones_like(x, dtype=torch.int64) if weights is None else weights
     return torch.zeros(count, dtype=ones.dtype).scatter_add(0, x.to(torch.int64), ones)
+
+
+def _of_truth(function):
+    """all() or any() of numbers: what is not 0 is true."""
+
+    def decomposition(x, *args, **kwargs):
+        return function(x if x.dtype == torch.bool else x != 0, *args, **kwargs)
+
+    return decomposition
+
+
+RULES[torch.all] = RULES[torch.Tensor.all] = _of_truth(torch.all)
+RULES[torch.any] = RULES[torch.Tensor.any] = _of_truth(torch.any)

@@ -65,22 +65,30 @@ def _window(name, start, dim, size, step, length):
         raise ArgumentError(f"{name}: start must be a tensor with one element.")
     if start.is_floating_point():
         raise ArgumentError(f"{name}: start must hold a whole number, not {start.dtype}.")
-    if size < 1 or step < 1:
-        raise ArgumentError(f"{name}: size is {size} and step is {step}, but both must be at least 1.")
-    if (size - 1) * step + 1 > length:
-        raise ArgumentError(f"{name}: a window of {size} with steps of {step} is longer than the axis {dim}, which has {length}.")
-    return start.reshape(1) + torch.arange(0, size * step, step, dtype=start.dtype)
+    if size == 0:
+        raise ArgumentError(f"{name}: size is 0. The start and end of a slice must be different.")
+    if size < 0 or step < 1:
+        raise ArgumentError(f"{name}: size is {size} and step is {step}, but both must be at least 1. Taking a slice of a tensor with "
+                            "the end less than the start is not supported.")
+    if size > length:
+        raise ArgumentError(f"{name}: a window of {size} is longer than the axis {dim}, which has {length}.")
+    return start.reshape(1).clamp(0, length - size) + torch.arange(0, size, step, dtype=start.dtype)
 
 
 def dynamic_slice(tensor, dim, start, size, step):
-    """Return `size` elements along `dim`, `step` apart, from a start that is a tensor with one whole number."""
+    """Return every `step`-th of `size` elements along `dim`, from a start that is a tensor with one whole number.
+
+    A start at which the window would not fit is moved to the nearest one at which it does.
+    """
     return tensor.index_select(dim, _window("dynamic_slice", start, dim, size, step, tensor.shape[dim]))
 
 
 def dynamic_update(input, src, dim, start, size):
     """Return `input` with `src` in place of the `size` elements along `dim` that begin at `start` (a tensor)."""
+    if src.dim() != input.dim():
+        raise ArgumentError(f"dynamic_update: input and src tensors must have same dimensionality. ({input.dim()}) vs ({src.dim()})")
     if src.dtype != input.dtype:
-        raise ArgumentError(f"dynamic_update: src is {src.dtype}, but input is {input.dtype}.")
+        raise ArgumentError(f"dynamic_update: input and src tensor must have same dtype. ({input.dtype} vs {src.dtype})")
     shape = [1] * input.dim()
     shape[dim] = -1
     places = _window("dynamic_update", start, dim, size, 1, input.shape[dim]).reshape(shape)

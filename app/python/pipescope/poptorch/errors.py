@@ -22,7 +22,7 @@ class CompileError(Error, ValueError):
     """A model was refused when it was compiled, which is bad input, too."""
 
 
-class ArgumentError(ValueError):
+class ArgumentError(Error, ValueError):
     """A function of this package got an argument that it cannot take."""
 
 

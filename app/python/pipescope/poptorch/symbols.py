@@ -80,7 +80,14 @@ def _ravel(graph, x):
     return graph.op("Reshape", x, graph.op("Constant", value_t=torch.tensor([-1])))
 
 
+@helper.parse_args("v", "i", "v", "v")
+def _scatter_add(graph, x, dim, index, source):
+    # The exporter's own form wants to know shapes, which it forgets behind operators of Pipescope.
+    return graph.op("ScatterElements", x, index, source, axis_i=dim, reduction_s="add").setType(x.type())
+
+
 SYMBOLS = {
+    "aten::scatter_add": _scatter_add,
     "aten::ravel": _ravel,
     **{f"aten::{name}": _unary(name.capitalize()) for name in ("sinh", "cosh", "asinh", "acosh", "atanh")},
     "aten::logical_not": _logical_not,

@@ -13,7 +13,7 @@ import torch
 from .blocks import Annotations
 from .buffers import BuffersChange, KeptBuffers, Watch, buffers_of, check_norms, sizes_of, widen
 from .decompositions import OPSET, Decomposed
-from .errors import ArgumentError, Error, user_line
+from .errors import Error, user_line
 from .device_functions import PrintedTensors
 from .host_kernels import HostKernels, lacks_kernels
 from .ops import Checkpoints, MarkedLosses, Overlap
@@ -150,7 +150,7 @@ class _FlatForward:
 
     def __init__(self, module, traced, training):
         self._module, self._traced, self._training = module, traced, training
-        self._forward = module.forward
+        self._forward, self._own = module.forward, module.__dict__.get("forward")
 
     def __enter__(self):
         self._module.forward = self._call
@@ -158,7 +158,10 @@ class _FlatForward:
         return self
 
     def __exit__(self, *failure):
-        del self._module.forward
+        if self._own is None:
+            del self._module.forward
+        else:
+            self._module.forward = self._own  # a function that the program has set on this module
         MarkedLosses.current = Watch.current = PrintedTensors.current = None
 
     def _call(self, *tensors):
@@ -360,6 +363,12 @@ def _with_types_of_devices(module, float_statistics):
             tensor.data = values
 
 
+def _is_raised_by_user(error):
+    """Return True if the program itself raised the error, by a statement of its own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].line.startswith("raise") and user_line(frames[-1:]) != ""
+
+
 def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, float_statistics=True, needs_weight=False):
     """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs).
 
@@ -380,9 +389,11 @@ def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, fl
     try:
         with _unused_weight(module, needs_weight), torch.random.fork_rng(devices=[]), _with_types_of_devices(module, float_statistics):
             traced.onnx = _export_as_it_is(module, traced, tensors, training)
-    except (Error, ArgumentError):
+    except Error:
         raise
     except Exception as error:
+        if _is_raised_by_user(error):
+            raise
         with _FlatForward(module, traced, training):
             _refuse(module, tensors, error)
     finally:

@@ -4,6 +4,7 @@ import contextlib
 
 import torch
 
+from .decomposed_writing import expand_indices
 from .functional_graph import Editor, functionalise, type_of
 from .host_kernels import HostKernels
 from .log import logger
@@ -109,7 +110,8 @@ class PreparedGraphs:
     def _prepared(self, model, args):
         with self._kernels:
             graph, outputs = self._trace(model, args)
-        functionalise(graph)
+            functionalise(graph)
+            expand_indices(graph)
         narrow_doubles(graph)
         join_types(graph)
         graph.setInsertPoint(graph.block())  # at the end, as it was
