@@ -161,6 +161,8 @@ void defineDevice(py::module_& m) {
       .def("detach", [](EmulatedDevice& device) { check(device.detach()); })
       .def("finish", [](EmulatedDevice& device) { check(device.finish()); })
       .def_property_readonly("is_attached", &EmulatedDevice::isAttached)
+      .def("emulate", [](EmulatedDevice& device, std::size_t executable,
+                         const std::string& name) { return must(device.emulate(executable, name, 0, 0)); })
       .def("add_counter",
            [](EmulatedDevice& device, std::size_t executable, const std::string& name,
               const std::string& unit) { return device.addCounter(executable, name, unit).value; })

@@ -194,6 +194,8 @@ void definePrograms(py::module_& m) {
       .def_property_readonly("count", &pva::Program::count)
       .def_property_readonly("target", &pva::Program::target)
       .def_property_readonly("debugContext", &pva::Program::debugContext)
+      .def_property_readonly("computeset", &pva::Program::computeSet,
+                             "What an OnTileExecute program computes; None for other types")
       .def_property_readonly(
           "estimatedCyclesByTile",
           [](const pva::Program& p) {
@@ -272,7 +274,7 @@ void defineExecution(py::module_& m) {
       .def_property_readonly("runs", &pva::Execution::runs)
       .def_property_readonly("totalCycles", &pva::Execution::totalCycles)
       .def(
-          "steps",
+          "_steps",
           [](const pva::Execution& e, std::int64_t run, std::size_t most) {
             return must(e.steps(run, most));
           },

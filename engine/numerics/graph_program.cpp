@@ -66,9 +66,9 @@ base::Status GraphProgram::runStep(const Step& step, const Bindings& bindings, W
   arguments.executor = bindings.executor;
   if (!checksFinite_) return step.kernel.run(arguments);
   const CheckedNode& node = checked_[static_cast<std::size_t>(&step - steps_.data())];
-  const bool finite = node.startsFinite(arguments.inputs);
+  const Numbers start = node.start(arguments.inputs);
   PIPESCOPE_TRY(step.kernel.run(arguments));
-  return finite ? node.check(arguments.outputs) : base::Status();
+  return node.check(start, arguments.outputs);
 }
 
 namespace {

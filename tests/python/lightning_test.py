@@ -457,8 +457,6 @@ class Trainers(unittest.TestCase):
             ("SingleHPUStrategy runs on one card",
              lambda: quiet(accelerator="hpu", devices=2, strategy=SingleHPUStrategy()).fit(model(), data())),
             ("autoreport is False", lambda: IPUStrategy(autoreport_dir="x")),
-            ("custom batch sampler", lambda: quiet(accelerator="ipu", devices=2).fit(model(), DataLoader(
-                data().dataset, batch_sampler=[[0, 1], [2, 3]]))),
             ("one call takes 256", lambda: quiet(accelerator="ipu", devices=64).fit(model(), data())),
             ("needs data", lambda: quiet(accelerator="ipu").fit(model())),
         ):

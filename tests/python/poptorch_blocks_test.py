@@ -64,8 +64,8 @@ class Annotating(unittest.TestCase):
         self.assertEqual(notes.ipus, {"A": 0, "B": 1})
         with self.assertRaisesRegex(POP.Error, "begins a block already"):
             POP.BeginBlock(layers[0], "C")
-        with self.assertRaisesRegex(TypeError, "takes a module"):
-            POP.BeginBlock(torch.relu, "C")
+        with self.assertRaisesRegex(TypeError, "takes a module or a function"):
+            POP.BeginBlock(3, "C")
 
     def test_a_block_may_be_started_between_operators(self):
         def start(block):

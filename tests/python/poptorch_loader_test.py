@@ -106,8 +106,8 @@ class Dividing(unittest.TestCase):
         for kind, sentence, make in (
             (AssertionError, "iterable", lambda: poptorch.DataLoader(made(**two), Numbers(), 1)),
             (AssertionError, "randomSeed", lambda: poptorch.DataLoader(made(**two), data, 1, shuffle=True)),
-            (ValueError, "decides batch_size", lambda: poptorch.DataLoader(made(), data, 2, batch_sampler=sampler)),
-            (ValueError, "over processes", lambda: poptorch.DataLoader(made(**two), data, batch_sampler=sampler)),
+            (poptorch.Error, "decides batch_size", lambda: poptorch.DataLoader(made(), data, 2, batch_sampler=sampler)),
+            (poptorch.Error, "over processes", lambda: poptorch.DataLoader(made(**two), data, batch_sampler=sampler)),
             (ValueError, "AsyncRebatched", lambda: poptorch.DataLoader(made(), data, 1, rebatched_worker_size=1)),
             (ValueError, "does not divide", lambda: poptorch.DataLoader(made(replicas=3).inputReplicaGrouping(2), data)),
         ):

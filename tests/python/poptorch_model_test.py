@@ -240,16 +240,12 @@ class Refusing(unittest.TestCase):
         with self.assertRaisesRegex(poptorch.Error, "not compiled yet"):
             model.detachFromDevice()
         model(x, labels)
-        self.assertFalse(poptorch.ipuHardwareIsAvailable())
         self.assertTrue(model.isAttachedToDevice())
         model.detachFromDevice()
-        with self.assertRaisesRegex(poptorch.Error, "call attachToDevice"):
-            model(x, labels)
-        model.attachToDevice()
         model(x, labels)
-        with self.assertRaisesRegex(poptorch.Error, "compiled for 2 arguments, but 1"):
+        with self.assertRaisesRegex(poptorch.Error, "argument 1 was a tensor and now is None"):
             model(x)
-        with self.assertRaisesRegex(ValueError, "but the call takes 2x2 float32"):
+        with self.assertRaisesRegex(poptorch.Error, r"Input 0 has the shape \[4, 2\], but the model was compiled for \[2, 2\]"):
             model(torch.zeros(4, 2), torch.zeros(4, dtype=torch.long))
         with self.assertRaisesRegex(poptorch.Error, "compiled already"):
             model.compile(x, labels)
@@ -261,8 +257,8 @@ class Refusing(unittest.TestCase):
         _, model, x, labels = scores(made=made)
         with self.assertRaisesRegex(poptorch.Error, r"invalid batch dimension.*divide by 3 \(deviceIterations 3"):
             model(x, labels)
-        with self.assertRaisesRegex(poptorch.Error, "the same for all inputs"):
-            model(torch.zeros(6, 2), torch.zeros(3, dtype=torch.long))
+        with self.assertRaisesRegex(poptorch.Error, r"Input 1 has \[\]"):
+            model(torch.zeros(6, 2), torch.tensor(3))
 
     def test_connection_types(self):
         kinds = poptorch.ConnectionType
@@ -271,7 +267,7 @@ class Refusing(unittest.TestCase):
         self.assertGreater(model.emulatedSecondsPerCall(), 0)
         with self.assertRaisesRegex(poptorch.Error, "compiled only"):
             model.attachToDevice()
-        with self.assertRaisesRegex(poptorch.Error, "not attached"):
+        with self.assertRaisesRegex(poptorch.Error, "cannot attach"):
             model(x, labels)
         _, model, x, labels = scores(made=poptorch.Options().connectionType(kinds.OnDemand))
         model.compile(x, labels)
@@ -295,14 +291,15 @@ class Refusing(unittest.TestCase):
         weights = module.parameters()
 
         class Own(torch.optim.SGD):
-            pass
+            def step(self, closure=None):
+                return super().step(closure)
 
         for kind, sentence, make in (
             (poptorch.Error, "Own is no optimizer of the devices", lambda: Own(module.parameters(), lr=1)),
             (poptorch.Error, "Adagrad is no optimizer", lambda: torch.optim.Adagrad(module.parameters())),
             (poptorch.Error, "amsgrad=True does not run", lambda: poptorch.optim.AdamW(module.parameters(), amsgrad=True)),
             (poptorch.Error, "negate the loss", lambda: torch.optim.SGD(module.parameters(), lr=1, maximize=True)),
-            (NotImplementedError, "apart from", lambda: poptorch.optim.SGD(weights, 1, use_combined_accum=True)),
+            (ValueError, "only used with use_combined_accum=True", lambda: poptorch.optim.SGD(weights, 1, velocity_scaling=2.0)),
             (ValueError, "above 0", lambda: poptorch.optim.Adam(module.parameters(), loss_scaling=0)),
             (ValueError, "accum_type is torch.int32", lambda: poptorch.optim.Adam(
                 module.parameters(), accum_type=torch.int32)),
@@ -311,8 +308,6 @@ class Refusing(unittest.TestCase):
         ):
             with self.subTest(sentence), self.assertRaisesRegex(kind, sentence):
                 poptorch.trainingModel(module, None, make())
-        with self.assertRaisesRegex(poptorch.Error, "works on the devices"):
-            poptorch.optim.LAMB(module.parameters()).step()
 
     def test_optimizers_make_the_steps_of_pytorch(self):
         ours, theirs = poptorch.optim, torch.optim
@@ -397,7 +392,6 @@ class Refusing(unittest.TestCase):
             (lambda x: x[x > 0], "NonZero"),
             (lambda x: torch.masked_select(x, x > 0), "NonZero"),
             (lambda x: torch.unique(x), "Unique"),
-            (lambda x: torch.repeat_interleave(x, (x > 0).long()), "Expand"),
         ):
             class Shaped(torch.nn.Module):
                 def forward(self, x, function=function):

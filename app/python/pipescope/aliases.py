@@ -3,11 +3,15 @@
 import importlib
 import importlib.abc
 import importlib.util
+import os
 import sys
 
 NAMES = {
-    "poptorch": "pipescope.poptorch",
+    "libpvti": "pipescope.pvti",
+    "lightning": "pipescope.lightning",
     "popdist": "pipescope.popdist",
+    "poptorch": "pipescope.poptorch",
+    "pva": "pipescope.pva",
     "pytorch_lightning": "pipescope.lightning",
 }
 # The content of these modules of the frameworks is in a module with another name here.
@@ -44,15 +48,19 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, asked, path=None, target=None):
+        name = asked
         top, _, rest = name.partition(".")
         if top not in NAMES:
             return None
+        if top == "lightning" and (rest == "pytorch" or rest.startswith("pytorch.")):
+            rest = rest[len("pytorch") :].lstrip(".")  # Lightning 2 has two names
+            name = "pytorch_lightning" + ("." + rest if rest else "")
         real = NAMES[top] + ("." + rest if rest else "")
         real = _PARTS.get(name, real)
         if importlib.util.find_spec(real) is None:
             return None
-        return importlib.util.spec_from_loader(name, _Loader(real))
+        return importlib.util.spec_from_loader(asked, _Loader(real))
 
 
 def is_alias(name):
@@ -61,6 +69,21 @@ def is_alias(name):
 
 
 def install():
-    """Let programs import poptorch, popdist and pytorch_lightning by these names. Installed ones of these are hidden."""
+    """Let programs import the frameworks by the names above. Installed ones of these are hidden."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+def take_over(name):
+    """Make the module that is being imported under one of the names the one of this package. The files of `names` call it."""
+    install()
+    sys.modules.pop(name, None)
+    importlib.import_module(name)
+
+
+def install_for_children():
+    """Let Python programs that this process starts find the names, too: a folder with them goes to the front of their path."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
+    package = os.path.dirname(os.path.dirname(folder))
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*(each for each in (folder, package) if each not in paths), *paths])

@@ -31,6 +31,10 @@ Result<std::vector<std::int64_t>> Program::estimatedCyclesByTile() const {
   return profile_->cyclesByTile(id_);
 }
 
+std::optional<ComputeSet> Program::computeSet() const {
+  return type() == "OnTileExecute" ? std::optional(ComputeSet(profile_, *this)) : std::nullopt;
+}
+
 void Program::accept(ProgramVisitor& visitor) const {
   const std::string kind = type();
   if (kind == "OnTileExecute") return visitor.visitOnTileExecute(*this);

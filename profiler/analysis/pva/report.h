@@ -101,6 +101,7 @@ namespace detail {
 struct Profile;
 }
 
+class ComputeSet;
 class ProgramVisitor;
 
 class Program {
@@ -117,6 +118,7 @@ class Program {
   /// Cycles of each tile of the program's IPU in one execution. Only OnTileExecute, DoExchange and Sync
   /// programs have them; empty if the profile does not.
   Result<std::vector<std::int64_t>> estimatedCyclesByTile() const;
+  std::optional<ComputeSet> computeSet() const;  ///< of an OnTileExecute: what it computes
   /// Calls the visitor's member function for this type. It does not visit the children.
   void accept(ProgramVisitor& visitor) const;
 
@@ -177,6 +179,7 @@ class ComputeSet {
 
  private:
   friend class Compilation;
+  friend class Program;
   ComputeSet(std::shared_ptr<const detail::Profile> profile, Program program)
       : profile_(std::move(profile)), program_(std::move(program)) {}
   std::shared_ptr<const detail::Profile> profile_;

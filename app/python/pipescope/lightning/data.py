@@ -1,5 +1,7 @@
 """Data loaders of a trainer: those of the user, with the rows of one call of the devices."""
 
+import warnings
+
 import torch
 
 from .. import popdist
@@ -35,19 +37,42 @@ class CardOrder(torch.utils.data.Sampler):
         return iter(order[:, :, first : first + self._own].transpose(1, 2).reshape(-1).tolist())
 
 
-def _check(loader, options):
+def _check(loader):
     if not isinstance(loader, torch.utils.data.DataLoader):
         raise TypeError(f"A data loader must be a torch.utils.data.DataLoader, not {type(loader).__name__}.")
-    if loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler:
-        if options.replication_factor > 1 or loader.batch_size is None:
-            raise MisconfigurationException(
-                "A custom batch sampler cannot be used, because a call takes the rows of all replicas and iterations: "
-                "pass batch_size and shuffle to the data loader instead."
-            )
+    if loader.batch_sampler is None:
+        raise MisconfigurationException("The data loader has batch_size=None, but a call takes batches: give it a batch_size.")
 
 
-def device_loader(loader, trainer, options):
-    """Return a loader whose batches are the rows of one call with these options."""
+def _is_custom(sampler):
+    """True for a batch sampler of the user. Lightning wraps PyTorch's own, to know the numbers of the samples."""
+    return type(sampler) is not torch.utils.data.BatchSampler
+
+
+def _check_rows(made, stage):
+    """Refuse a loader that is shorter than one call, and say how many samples an evaluation leaves out."""
+    try:
+        count, samples = len(made), len(made.dataset)
+    except TypeError:
+        return  # an iterable data set that does not know its length
+    if count == 0:
+        options = made.options
+        raise MisconfigurationException(
+            f"The data set has {samples} samples, but one call takes {made.combinedBatchSize} (device iterations "
+            f"{options.device_iterations} · accumulated batches {options.Training.gradient_accumulation} · replicas "
+            f"{options.replication_factor} · the batch size): lower one of these."
+        )
+    rest = samples - count * (made.combinedBatchSize or 0)
+    if rest > 0 and stage in ("validation", "test") and made.combinedBatchSize:
+        warnings.warn(f"The {stage} leaves out the last {rest} of {samples} samples, because a call takes "
+                      f"{made.combinedBatchSize}.", stacklevel=2)
+
+
+def device_loader(loader, trainer, options, stage="training"):
+    """Return a loader whose batches are the rows of one call with these options.
+
+    Predictions are made of all samples, so the last batch of their loader may be shorter.
+    """
     from .. import poptorch
 
     if _is_own(loader, "HabanaDataLoader"):
@@ -55,11 +80,17 @@ def device_loader(loader, trainer, options):
             "Habana's data loader is not supported: pass a torch.utils.data.DataLoader with the same data set."
         )
     if isinstance(loader, poptorch.DataLoader):
+        _check_rows(loader, stage)
         return loader
-    _check(loader, options)
+    _check(loader)
+    iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
+    if not iterable and _is_custom(loader.batch_sampler):
+        made = poptorch.DataLoader(options, loader.dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers,
+                                   collate_fn=loader.collate_fn, drop_last=stage != "predict")
+        _check_rows(made, stage)
+        return made
     shuffles = isinstance(loader.sampler, torch.utils.data.RandomSampler)
     plain = shuffles or isinstance(loader.sampler, torch.utils.data.SequentialSampler)
-    iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
     settings = {"num_workers": loader.num_workers, "collate_fn": loader.collate_fn}
     if loader.num_workers == 0 and loader.worker_init_fn is not None:
         settings["worker_init_fn"] = loader.worker_init_fn
@@ -71,13 +102,8 @@ def device_loader(loader, trainer, options):
     elif not plain and not iterable:
         settings["sampler"], shuffle = loader.sampler, None
     made = poptorch.DataLoader(options, loader.dataset, batch_size=loader.batch_size,
-                               shuffle=None if iterable else shuffle, **settings)
-    if not iterable and len(made) == 0:
-        raise MisconfigurationException(
-            f"The data set has {len(loader.dataset)} samples, but one call takes {made.combinedBatchSize} (batch "
-            f"{loader.batch_size} · device iterations {options.device_iterations} · accumulated batches "
-            f"{options.Training.gradient_accumulation} · replicas {options.replication_factor}): lower one of these."
-        )
+                               shuffle=None if iterable else shuffle, drop_last=stage != "predict", **settings)
+    _check_rows(made, stage)
     return made
 
 

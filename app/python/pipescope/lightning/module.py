@@ -41,6 +41,7 @@ class LightningModule(torch.nn.Module, _Hooks):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.trainer = None
+        self.automatic_optimization = True  # a trainer refuses False
         self._hparams = Hyperparameters()
 
     def __deepcopy__(self, memo):

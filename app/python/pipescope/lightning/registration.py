@@ -11,6 +11,7 @@ import os
 
 import torch
 
+from .. import popdist
 from ..aliases import is_alias
 from . import accelerators
 from .data import device_loader
@@ -64,8 +65,25 @@ class _View:
             module.__dict__.pop("log", None)
 
 
-def _emulated_strategy(base, own, kind):
-    """Return a strategy of Lightning (`base`) that runs steps as our strategy `own` says."""
+@contextlib.contextmanager
+def translated(exception):
+    """Raise what this package refuses as Lightning's own exception."""
+    try:
+        yield
+    except MisconfigurationException as error:
+        raise exception(str(error)) from error
+
+
+def _exception_of(package):
+    """Return Lightning's MisconfigurationException."""
+    for name in (f"{package}.utilities.exceptions", "lightning_fabric.utilities.exceptions", "lightning.fabric.utilities.exceptions"):
+        with contextlib.suppress(ImportError, AttributeError):
+            return importlib.import_module(name).MisconfigurationException
+    return MisconfigurationException
+
+
+def _emulated_strategy(base, own, kind, exception):
+    """Return a strategy of Lightning (`base`) that runs steps as our strategy `own` says, and refuses with `exception`."""
 
     class Emulated(base):
         """Steps run compiled on emulated devices, which also update the weights."""
@@ -75,10 +93,14 @@ def _emulated_strategy(base, own, kind):
         def __init__(self, accelerator=None, checkpoint_io=None, precision_plugin=None, **settings):
             super().__init__(accelerator=accelerator, checkpoint_io=checkpoint_io, precision_plugin=precision_plugin)
             self.own, self.parallel_devices, self._runner, self._view = own(**settings), None, None, None
+            self._rows = {}  # by stage: the rows of a call
 
         # --- one process, whose tensors lie in the memory of the host ----------------------------------------
         root_device = property(lambda self: torch.device("cpu"))
-        is_global_zero = property(lambda self: True)
+        is_global_zero = property(lambda self: popdist.getInstanceIndex() == 0)
+        global_rank = property(lambda self: popdist.getInstanceIndex())
+        local_rank = node_rank = 0
+        world_size = num_processes = num_nodes = 1
 
         def model_to_device(self):
             """Tensors go to the devices with each call."""
@@ -98,8 +120,11 @@ def _emulated_strategy(base, own, kind):
         # --- models of the stages ------------------------------------------------------------------------------
         def setup(self, trainer):
             super().setup(trainer)
+            if not getattr(trainer.lightning_module, "automatic_optimization", True):
+                raise exception("automatic_optimization = False is not supported: a step runs as one program on the devices, with "
+                                "the update of the weights.")
             if len(self.optimizers) > 1:
-                raise MisconfigurationException("One optimizer is supported: give it several parameter groups.")
+                raise exception("One optimizer is supported: give it several parameter groups.")
             devices = len(self.parallel_devices) if self.parallel_devices else 1
             self._view = _View(trainer, self.own, kind, devices)
             self._runner = DeviceRunner(self._view, trainer.lightning_module)
@@ -111,13 +136,19 @@ def _emulated_strategy(base, own, kind):
         def process_dataloader(self, dataloader):
             view = self._view or _View(self.lightning_module.trainer, self.own, kind,
                                        len(self.parallel_devices or [None]))
-            return device_loader(dataloader, view, self.own.options(view, self._stage() == "training"))
+            with translated(exception):
+                options = self.own.options(view, self._stage() == "training")
+                loader = device_loader(dataloader, view, options, self._stage())
+            self._rows[self._stage()] = loader.combinedBatchSize
+            return loader
 
         def _step(self, stage, batch):
             optimizer = self.optimizers[0] if stage == "training" else None
-            if not self._runner.has(stage):
-                self._runner.prepare(stage, optimizer)
-            return self._runner.step(stage, batch, optimizer)
+            with translated(exception):
+                if not self._runner.has(stage):
+                    self._runner.prepare(stage, optimizer)
+                    self._runner.expect(stage, self._rows.get(stage))
+                return self._runner.step(stage, batch, optimizer)
 
         def training_step(self, batch, *args, **kwargs):
             results = self._step("training", batch)
@@ -138,7 +169,10 @@ def _emulated_strategy(base, own, kind):
         def backward(self, closure_loss, *args, **kwargs):
             return closure_loss
 
-        def optimizer_step(self, optimizer, closure, model=None, **kwargs):
+        def optimizer_step(self, optimizer, *arguments, closure=None, **kwargs):
+            # Lightning 1 passes the number of the optimizer before the closure.
+            closure = closure or next(each for each in arguments if callable(each))
+            optimizer._step_count = getattr(optimizer, "_step_count", 0) + 1  # the devices make the step
             return closure()
 
         def teardown(self):
@@ -195,7 +229,27 @@ _KINDS = {"ipu": accelerators.IPUAccelerator, "hpu": accelerators.HPUAccelerator
 def strategies_of(package):
     """Return {name: class} of the emulated strategies as strategies of this package of Lightning."""
     base = importlib.import_module(f"{package}.strategies").Strategy
-    return {name: _emulated_strategy(base, own, _KINDS[own.accelerator]) for name, own in _NAMES.items()}
+    return {name: _emulated_strategy(base, own, _KINDS[own.accelerator], _exception_of(package)) for name, own in _NAMES.items()}
+
+
+def _choose_by_name(package):
+    """Let Lightning's trainer take our strategies for the accelerators "ipu" and "hpu" where none is named."""
+    try:
+        module = importlib.import_module(f"{package}.trainer.connectors.accelerator_connector")
+    except ModuleNotFoundError:
+        return
+    kind = getattr(module, "AcceleratorConnector", None) or module._AcceleratorConnector
+    theirs = getattr(kind._choose_strategy, "theirs", kind._choose_strategy)
+
+    def choose(self):
+        if self._accelerator_flag == "ipu":
+            return "ipu_strategy"
+        if self._accelerator_flag == "hpu":
+            return "hpu_parallel" if len(self._parallel_devices or ()) > 1 else "hpu_single"
+        return theirs(self)
+
+    choose.theirs = theirs
+    kind._choose_strategy = choose
 
 
 def register(package=None):
@@ -210,4 +264,5 @@ def register(package=None):
     for name, kind in _KINDS.items():
         made = _emulated_accelerator(kinds.Accelerator, kind)
         kinds.AcceleratorRegistry.register(name, made, description="emulated by Pipescope", override=True)
+    _choose_by_name(package)
     return [*_NAMES, *_KINDS]

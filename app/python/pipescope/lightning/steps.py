@@ -60,6 +60,7 @@ class DeviceRunner:
     def __init__(self, trainer, module):
         self._trainer, self._module = trainer, module
         self._models, self._attached = {}, None
+        self._rows = {}  # by stage: the rows of a whole call
         if trainer.precision == 16:
             module.half()
 
@@ -108,9 +109,16 @@ class DeviceRunner:
             batch = _half(batch)
         if optimizer is not None and model.isCompiled():
             model.setOptimizer(optimizer)
+        whole = self._rows.get(stage)
+        rows = _rows(batch) if stage == "predict" else None
+        is_short = whole is not None and rows is not None and rows < whole
         with self._trainer._tracing(stage), _advice(self._trainer, stage):
-            results = model(batch)
-        return results
+            results = model(_changed(batch, lambda each: _padded(each, rows, whole)) if is_short else batch)
+        return _changed(results, lambda each: _cut(each, rows, whole)) if is_short else results
+
+    def expect(self, stage, rows):
+        """Say how many rows a whole call of a stage takes. Shorter batches of predictions are filled up to them."""
+        self._rows[stage] = rows
 
     def finish(self):
         """End profiles and free the devices."""
@@ -139,14 +147,39 @@ def _advice(trainer, stage):
         raise MisconfigurationException(text) from error
 
 
-def _half(values):
+def _changed(values, change):
+    """The same nested values with other tensors."""
     if isinstance(values, torch.Tensor):
-        return values.half() if values.is_floating_point() else values
+        return change(values)
     if isinstance(values, dict):
-        return {key: _half(value) for key, value in values.items()}
+        return {key: _changed(value, change) for key, value in values.items()}
     if isinstance(values, (list, tuple)):
-        return type(values)(*map(_half, values)) if hasattr(values, "_fields") else type(values)(map(_half, values))
+        made = [_changed(value, change) for value in values]
+        return type(values)(*made) if hasattr(values, "_fields") else type(values)(made)
     return values
+
+
+def _half(values):
+    return _changed(values, lambda each: each.half() if each.is_floating_point() else each)
+
+
+def _rows(values):
+    """The rows of the first tensor of a batch, or None."""
+    found = []
+    _changed(values, lambda each: found.append(each) or each)
+    return found[0].shape[0] if found and found[0].dim() > 0 else None
+
+
+def _padded(tensor, rows, whole):
+    """Repeat the last row until a call is full."""
+    if tensor.dim() == 0 or tensor.shape[0] != rows:
+        return tensor
+    return torch.cat([tensor, tensor[-1:].expand(whole - rows, *tensor.shape[1:])])
+
+
+def _cut(tensor, rows, whole):
+    """Leave out the results of the rows that _padded() added."""
+    return tensor[: tensor.shape[0] * rows // whole] if tensor.dim() > 0 and tensor.shape[0] % whole == 0 else tensor
 
 
 class HostRunner:

@@ -72,6 +72,21 @@ def _check_nothing(given):
             raise MisconfigurationException(f"Trainer({name}={value!r}) is not implemented: leave it out, or pass {known}.")
 
 
+def _accumulation(given):
+    """The batches of one weight update. Lightning also takes {epoch: batches}, which must say the same of all epochs here."""
+    schedule = given if isinstance(given, dict) else {0: given}
+    for epoch, batches in schedule.items():
+        if any(isinstance(each, bool) or not isinstance(each, int) for each in (epoch, batches)) or epoch < 0 or batches < 1:
+            raise MisconfigurationException(
+                f"accumulate_grad_batches is {given!r}, but must be a whole number of at least 1, or {{epoch: number}}.")
+    values = set(schedule.values()) | ({1} if 0 not in schedule else set())
+    if len(values) != 1:
+        raise MisconfigurationException(
+            f"accumulate_grad_batches is {given!r}: emulated devices, as IPUs, do not support different numbers at different "
+            "epochs, because the model is compiled once. Give one number.")
+    return values.pop()
+
+
 def _module_of_data(loaders, datamodule):
     """Return loaders and data module. A data module may stand in the place of the loaders."""
     return (None, loaders) if isinstance(loaders, LightningDataModule) else (loaders, datamodule)
@@ -100,10 +115,9 @@ class Trainer:
                 f"gradient_clip_val={gradient_clip_val}: clipping gradients is not supported on "
                 f"{self.accelerator_name.upper()}s. On IPUs an optimizer of poptorch.optim with max_grad_norm does it."
             )
-        if accumulate_grad_batches < 1 or check_val_every_n_epoch < 1 or log_every_n_steps < 1:
-            raise ValueError(
-                "accumulate_grad_batches, check_val_every_n_epoch and log_every_n_steps must be at least 1."
-            )
+        accumulate_grad_batches = _accumulation(accumulate_grad_batches)
+        if check_val_every_n_epoch < 1 or log_every_n_steps < 1:
+            raise ValueError("check_val_every_n_epoch and log_every_n_steps must be at least 1.")
         self.gradient_clip_val, self.accumulate_grad_batches = gradient_clip_val, accumulate_grad_batches
         self.max_steps, self.min_epochs = max_steps, min_epochs or 0
         self.max_epochs = max_epochs if max_epochs is not None else (1000 if max_steps == -1 else sys.maxsize)
@@ -127,6 +141,7 @@ class Trainer:
         self.optimizer = self.lightning_module = None
         self._schedulers, self._on_devices, self._batch_number = [], "", 0
         self._runner, self._pending, self._in_host_step = None, {}, False
+        self._last_loss = None
 
     @staticmethod
     def _choose(accelerator, strategy, devices):
@@ -146,6 +161,11 @@ class Trainer:
     def logger(self):
         """The first logger, or None."""
         return self.loggers[0] if self.loggers else None
+
+    @property
+    def optimizers(self):
+        """The optimizer of the module, in a list; empty before fit()."""
+        return [] if self.optimizer is None else [self.optimizer]
 
     @property
     def instance(self):
@@ -202,7 +222,7 @@ class Trainer:
         loader, count = train
         self._call("on_train_epoch_start")
         kept = type(model).training_epoch_end is not LightningModule.training_epoch_end
-        outputs = []
+        outputs, number = [], None
         for number, batch in enumerate(loader):
             if count is not None and number >= count:
                 break
@@ -221,6 +241,8 @@ class Trainer:
                 self._flush()
             if self.max_steps != -1 and self.global_step >= self.max_steps:
                 break
+        if number is None:
+            raise MisconfigurationException("The loader for training gave no batch: it has fewer samples than one call takes.")
         if kept:
             model.training_epoch_end(outputs)
 
@@ -328,6 +350,10 @@ class Trainer:
     def _stage(self, model, datamodule, name):
         if not isinstance(model, LightningModule):
             raise TypeError(f"{name}() takes a LightningModule, not {type(model).__name__}.")
+        if not getattr(model, "automatic_optimization", True):
+            raise MisconfigurationException(
+                f"{type(model).__name__} sets automatic_optimization = False, which is not supported: a step runs as one program "
+                "on the devices, with the update of the weights. Leave it True, and return the loss from training_step.")
         self.lightning_module, model.trainer = model, self
         for source in (model, *self.callbacks, *([] if datamodule is None else [datamodule])):
             check_hooks(source)
@@ -374,7 +400,8 @@ class Trainer:
 
     def _batches(self, loader, stage):
         if self.accelerator_name != "cpu":
-            loader = device_loader(loader, self, self._runner.options(stage == "training"))
+            loader = device_loader(loader, self, self._runner.options(stage == "training"), stage)
+            self._runner.expect(stage, loader.combinedBatchSize)
         names = {"training": "limit_train_batches", "validation": "limit_val_batches"}
         return loader, limited(loader, self._limits[stage], names.get(stage, f"limit_{stage}_batches"))
 
@@ -462,7 +489,7 @@ class Trainer:
     def _show(self):
         if not self.enable_progress_bar or self.instance != 0:
             return
-        values = {"loss": self._last_loss, **self.progress_bar_metrics}
+        values = {**({} if self._last_loss is None else {"loss": self._last_loss}), **self.progress_bar_metrics}
         shown = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
         print(f"Epoch {self.current_epoch + 1}/{self.max_epochs}  {shown}", file=sys.stderr)
 

@@ -4,51 +4,50 @@ Models are traced with torch.onnx.export, computed on this machine, and timed by
 not implemented is refused with a sentence.
 """
 
+import os as _os
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError as _error:
     raise ImportError("pipescope.poptorch needs PyTorch: install python3-torch, or torch with pip.") from _error
 
 from . import optim
-from .blocks import BeginBlock, Block, BlockFunction
+from .blocks import BeginBlock, Block, BlockFunction, removeBlocks
 from .data_loader import AsynchronousDataAccessor, DataLoader
 from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, HalfFloatCastingBehavior, Liveness,
-                    MeanReductionStrategy, MultiConvPartialsType, MultiConvPlanType, OutputMode, OverlapMode,
-                    ReductionType, SharingStrategy, SyncPattern)
-from .errors import Error
-from .log import setLogLevel
+                    MatMulSerializationMode, MeanReductionStrategy, MultiConvPartialsType, MultiConvPlanType, OutputMode, OverlapMode,
+                    ReductionType, SharingStrategy, SyncPattern, VariableRetrievalMode)
+from .device_functions import (CPU, Attribute, NameScope, cond, dynamic_slice, dynamic_update, for_loop,
+                               ipu_print_tensor, serializedMatMul, set_available_memory)
+from .errors import Error, RecoverableError, UnrecoverableError
+from .log import logger, setLogLevel
+from .hooks import registerPostCompileHook, registerPreCompileHook
 from .model import PoplarExecutor, inferenceModel, load, trainingModel
 from .multi_conv import MultiConv
 from .ops import (identity_loss, isRunningOnIpu, nop, recomputationCheckpoint, set_overlap_for_input,
                   set_overlap_for_output)
 from .options import Options, TensorLocationSettings
+from .structure import ICustomArgParser, registerCustomArgParser
 from .strategies import (ParallelPhasedExecution, Phase, PipelinedExecution, SerialPhasedExecution, ShardedExecution,
                          Stage)
 
 
 def ipuHardwareIsAvailable(num_ipus=1):
-    """Return False: IPUs are emulated."""
-    return False
+    """Return True: programs find their IPUs, which are emulated. PIPESCOPE_IPU_HARDWARE=0 makes it False."""
+    return _os.environ.get("PIPESCOPE_IPU_HARDWARE", "1") != "0"
 
 
 def ipuHardwareVersion():
-    """Return 0: there is no hardware. The emulated IPUs are those of `pipescope devices`."""
-    return 0
+    """Return 2, the generation of the emulated IPUs (Mk2). It is 0 where ipuHardwareIsAvailable() is False."""
+    return 2 if ipuHardwareIsAvailable() else 0
 
 
 __all__ = [name for name in dir() if not name.startswith("_")]
 
 _ABSENT = {
     "custom_op": "write the operator with functions of PyTorch",
-    "for_loop": "write the loop in Python, which is traced with its number of rounds",
-    "cond": "use torch.where, which computes both sides",
-    "ipu_print_tensor": "return the tensor as another output of the model",
-    "serializedMatMul": "use torch.matmul, and setAvailableMemoryProportion for its temporaries",
-    "set_available_memory": "use Options.setAvailableMemoryProportion, which holds for a whole IPU",
-    "CPU": "compute on the host before or after the call",
     "autocast": "call half() on the model",
     "ctc_beam_search_decoder": "decode on the host, from the scores that the model returns",
-    "NameScope": "use Block, or modules with names",
     "fps": "choose the points on the host",
 }
 

@@ -26,6 +26,12 @@ def _tracing():
     return torch._C._get_tracing_state()
 
 
+def _close_scope():
+    """Close the innermost scope. An error has ended the tracing already."""
+    if _tracing() is not None:
+        _tracing().pop_scope()
+
+
 class Annotations:
     """The blocks that one tracing of a model meets, in program order. Use it in a with statement."""
 
@@ -64,7 +70,7 @@ class Annotations:
 
     def _after_module(self, module, inputs, outputs):
         for _ in range(self._scopes.pop()):
-            _tracing().pop_scope()
+            _close_scope()
 
     def _open_begun(self):
         _open_scope(self.ids[self.begun[-1]], f"from{len(self.begun) - 1}")
@@ -153,7 +159,7 @@ class Block:
 
     def __exit__(self, *failure):
         if self._pushed:
-            _tracing().pop_scope()
+            _close_scope()
             Annotations.current.is_open = self._pushed = False
 
 
@@ -172,11 +178,33 @@ def BeginBlock(layer_to_call, user_id=None, ipu_id=None):
     """Begin a block at this module. It lasts until the next one begins. Returns the module."""
     _check_ids(user_id, ipu_id)
     if not isinstance(layer_to_call, torch.nn.Module):
-        raise TypeError(f"BeginBlock takes a module, not {type(layer_to_call).__name__}.")
+        if not callable(layer_to_call):
+            raise TypeError(f"BeginBlock takes a module or a function, not {type(layer_to_call).__name__}.")
+        return _InBlock(layer_to_call, user_id, ipu_id)
     if any(isinstance(hook, _BeginsBlock) for hook in layer_to_call._forward_pre_hooks.values()):
         raise Error(f"This {type(layer_to_call).__name__} begins a block already: a module can begin only one.")
     layer_to_call.register_forward_pre_hook(_BeginsBlock(user_id, ipu_id))
     return layer_to_call
+
+
+def removeBlocks(module):
+    """Undo BeginBlock for a module and all modules in it."""
+    for each in module.modules():
+        for number, hook in list(each._forward_pre_hooks.items()):
+            if isinstance(hook, _BeginsBlock):
+                del each._forward_pre_hooks[number]
+
+
+class _InBlock:
+    """A function that begins a block when it is called."""
+
+    def __init__(self, function, user_id, ipu_id):
+        self._function, self._ids = function, (user_id, ipu_id)
+
+    def __call__(self, *args, **kwargs):
+        if Annotations.current is not None:
+            Annotations.current.begin(*self._ids)
+        return self._function(*args, **kwargs)
 
 
 def BlockFunction(user_id=None, ipu_id=None):

@@ -92,6 +92,9 @@ class Watch:
         types = {}
         for name, (tensor, version) in self._seen.items():
             owner, key = self._places[name]
+            if key not in owner._buffers:
+                raise Error(f"Buffer {name} is removed from the model when calling the forward method. Give it another value "
+                            "instead.")
             if owner._buffers[key] is not tensor or tensor._version != version:
                 types[name] = tensor.dtype
         return types
@@ -102,7 +105,7 @@ class Watch:
             if owner._buffers[key] is tensor:
                 owner._buffers[key] = values
                 return values
-        return tensor.zero_().add_(values)  # the exporter refuses copy_()
+        return tensor.copy_(values)
 
     def assigned(self):
         """Return the tensors that give the changing buffers their new values, and give them back their old ones."""

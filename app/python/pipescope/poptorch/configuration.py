@@ -7,6 +7,7 @@ from .. import popdist
 from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
 from .multi_conv import assign_convolutions
+from .optim import accumulator_of
 from .strategies import PipelinedExecution, PlacedStage
 
 _LEADING = "before the first block"
@@ -211,7 +212,7 @@ def _training(options, toml, rule, optimizer):
         toml.set("training.mean_strategy", "post" if post else "running")
     toml.set("training.automatic_loss_scaling", training.automatic_loss_scaling)
     toml.set("training.loss_scaling", float(getattr(optimizer, "loss_scaling", 1.0)))
-    toml.set("training.accumulator", getattr(optimizer, "accum_type", "float32"))
+    toml.set("training.accumulator", accumulator_of(optimizer))
     toml.set("training.clip_norm", float(getattr(optimizer, "max_grad_norm", None) or 0.0))
     toml.set("training.loss", "model")
     _output_mode(options, toml, "training", "final")

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from .buffers import sizes_of
 from .decomposition_rules import rule
 from .errors import Error, caller_line
 
@@ -48,7 +49,7 @@ def _atan2(y, x):
 
 @rule(torch.trunc, torch.Tensor.trunc, torch.fix, torch.Tensor.fix)
 def _trunc(x):
-    return torch.sign(x) * torch.floor(x.abs())
+    return torch.sign(x) * torch.floor(x.abs()) if x.is_floating_point() else x
 
 
 @rule(torch.floor_divide, torch.Tensor.floor_divide, torch.Tensor.__floordiv__)
@@ -66,7 +67,10 @@ def _frac(x):
 
 @rule(torch.fmod, torch.Tensor.fmod)
 def _fmod(x, divisor):
-    return x - _trunc(x / divisor) * divisor
+    kinds = [each.is_floating_point() if isinstance(each, torch.Tensor) else isinstance(each, float)
+             for each in (x, divisor)]
+    whole = _trunc(x / divisor) if any(kinds) else torch.div(x, divisor, rounding_mode="trunc")
+    return x - whole * divisor
 
 
 @rule(torch.erfc, torch.Tensor.erfc, torch.special.erfc)
@@ -108,7 +112,7 @@ def _vstack(tensors):
 def _index_add(x, dim, index, source, *, alpha=1):
     dim = dim % x.dim()
     shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
-    return x.scatter_add(dim, index.reshape(shape).expand_as(source), source * alpha)
+    return x.scatter_add(dim, index.reshape(shape).expand(sizes_of(source)), source * alpha)
 
 
 @rule(torch.tile, torch.Tensor.tile)

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from .buffers import Watch, sizes_of
 from .decomposition_rules import RULES, rule
 from .errors import Error, caller_line
+from .host_kernels import convolution
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
 
@@ -111,21 +112,32 @@ def _same_padding(function, dimensions):
         if not isinstance(weight, torch.nn.Parameter):
             weight = weight.reshape(sizes_of(weight))  # The exporter asks for its shape.
         if not isinstance(padding, str):
-            return function(x, weight, bias, stride, padding, dilation, groups)
+            return convolution(function, x, weight, bias, stride, padding, dilation, groups)
         if padding == "valid":
-            return function(x, weight, bias, stride, 0, dilation, groups)
+            return convolution(function, x, weight, bias, stride, 0, dilation, groups)
         spread = [dilation] * dimensions if isinstance(dilation, int) else list(dilation)
         pads = []
         for axis in reversed(range(dimensions)):
             whole = spread[axis] * (weight.shape[2 + axis] - 1)
             pads += [whole // 2, whole - whole // 2]
-        return function(F.pad(x, pads), weight, bias, stride, 0, dilation, groups)
+        return convolution(function, F.pad(x, pads), weight, bias, stride, 0, dilation, groups)
 
     return decomposition
 
 
 for _dimensions, _function in ((1, torch.conv1d), (2, torch.conv2d), (3, torch.conv3d)):
     RULES[_function] = _same_padding(_function, _dimensions)
+
+
+def _transposed(function):
+    def decomposition(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return convolution(function, x, weight, bias, stride, padding, dilation, groups, True, output_padding)
+
+    return decomposition
+
+
+for _function in (torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d):
+    RULES[_function] = _transposed(_function)
 
 
 @rule(F.pad)

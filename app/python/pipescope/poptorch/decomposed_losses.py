@@ -6,6 +6,7 @@ import math
 import torch
 import torch.nn.functional as F
 
+from .buffers import sizes_of
 from .decomposition_rules import RULES, rule
 
 
@@ -115,6 +116,59 @@ def _multi_margin(x, target, p=1, margin=1.0, weight=None):
         values = values * weight[target].unsqueeze(-1)
     own = torch.arange(x.shape[-1]) == target.unsqueeze(-1)
     return torch.where(own, torch.zeros_like(values), values).sum(-1) / x.shape[-1]
+
+
+_IMPOSSIBLE = -1e30  # the logarithm of the probability of what cannot be; differences of infinities would be NaN
+
+
+def _in_rows(targets, lengths, longest):
+    """Targets that follow each other in one axis, as a row for each sample."""
+    first = lengths.cumsum(0) - lengths
+    places = (first.unsqueeze(1) + torch.arange(longest).unsqueeze(0)).clamp(max=max(sizes_of(targets)[0] - 1, 0))
+    return targets.index_select(0, places.reshape(-1)).reshape(sizes_of(places))
+
+
+def _moved(alpha, steps):
+    """Values that stood `steps` places in front."""
+    return F.pad(alpha, (steps, 0), value=_IMPOSSIBLE)[:, : sizes_of(alpha)[1]]
+
+
+def _sum_of_paths(*logs):
+    top = functools.reduce(torch.maximum, logs).detach()
+    return top + torch.log(sum((each - top).exp() for each in logs))
+
+
+@rule(F.ctc_loss)
+def _ctc(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    if log_probs.dim() == 2:
+        log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0) if targets.dim() == 1 else targets
+    lengths = [torch.as_tensor(each).reshape(-1).to(torch.int64) for each in (input_lengths, target_lengths)]
+    steps, rows = sizes_of(log_probs)[:2]
+    if targets.dim() == 1:
+        constant = not isinstance(target_lengths, torch.Tensor)
+        targets = _in_rows(targets, lengths[1], int(max(target_lengths)) if constant else sizes_of(targets)[0])
+    targets = targets.to(torch.int64)
+    longest = sizes_of(targets)[1]
+    # Blanks stand between the labels and at both ends. A path may leave out a blank between different labels.
+    blanks = torch.full([rows, longest, 1], blank, dtype=torch.int64)
+    states = torch.cat([torch.cat([blanks, targets.unsqueeze(2)], 2).reshape(rows, 2 * longest),
+                        torch.full([rows, 1], blank, dtype=torch.int64)], 1)
+    before = torch.cat([torch.full([rows, 2], blank, dtype=torch.int64), states[:, :-2]], 1)[:, : 2 * longest + 1]
+    skips = (states != blank) & (states != before)
+    alpha = torch.where(torch.arange(2 * longest + 1).unsqueeze(0) < 2, log_probs[0].gather(1, states),
+                        torch.full([1, 1], _IMPOSSIBLE))
+    for step in range(1, steps):
+        leaps = torch.where(skips, _moved(alpha, 2), torch.full([1, 1], _IMPOSSIBLE))
+        moved = log_probs[step].gather(1, states) + _sum_of_paths(alpha, _moved(alpha, 1), leaps)
+        alpha = torch.where((lengths[0] > step).unsqueeze(1), moved, alpha)
+    last = (2 * lengths[1]).unsqueeze(1)
+    label = torch.where(last > 0, alpha.gather(1, (last - 1).clamp(min=0)), torch.full([1, 1], _IMPOSSIBLE))
+    values = -_sum_of_paths(alpha.gather(1, last), label).squeeze(1)
+    none = torch.zeros_like(values) if zero_infinity else torch.full_like(values, math.inf)
+    values = torch.where(values > 1e20, none, values)
+    if reduction == "mean":
+        return (values / lengths[1].clamp(min=1)).mean()
+    return _reduced(values, reduction)
 
 
 @rule(F.cross_entropy)

@@ -16,8 +16,10 @@ from torch.overrides import TorchFunctionMode
 from .buffers import Watch
 
 # These register their functions.
-from . import decomposed_functions, decomposed_layers, decomposed_losses  # noqa: F401
+from . import decomposed_arithmetic, decomposed_functions, decomposed_indexing, decomposed_layers  # noqa: F401
+from . import decomposed_losses, decomposed_random, decomposed_reductions, decomposed_writing  # noqa: F401
 from .decomposition_rules import RULES
+from .symbols import SYMBOLS
 
 OPSET = 16  # of the exported models
 
@@ -58,7 +60,18 @@ def _detached(value):
     return type(value)(map(_detached, value)) if type(value) in (tuple, list) else value
 
 
-_SYMBOLS = {"aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
+_SYMBOLS = {**SYMBOLS, "aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
+
+
+def _replaced(function):
+    """Return what takes the place of a function. A method such as clamp_ writes what takes the place of clamp."""
+    name = getattr(function, "__name__", "")
+    if function in RULES or not name.endswith("_") or name.endswith("__"):
+        return RULES.get(function, function)
+    plain = RULES.get(getattr(torch.Tensor, name[:-1], None))
+    if plain is None or getattr(torch.Tensor, name, None) is not function:
+        return function
+    return lambda tensor, *args, **kwargs: tensor.copy_(plain(tensor, *args, **kwargs))
 
 
 class _RunsAtOnce:
@@ -123,16 +136,16 @@ class Decomposed(TorchFunctionMode):
     def _call(function, args, kwargs):
         """ONNX has no `out`: the result is written into that tensor, which may be a buffer (spectral norm does so)."""
         into = kwargs.get("out")
-        if not isinstance(into, torch.Tensor):
-            return function(*args, **kwargs)
-        values = function(*args, **{name: value for name, value in kwargs.items() if name != "out"})
-        return Watch.current.write(into, values)
+        if "out" in kwargs and (into is None or isinstance(into, torch.Tensor)):
+            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+        values = function(*args, **kwargs)
+        return Watch.current.write(into, values) if isinstance(into, torch.Tensor) else values
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         known = len(self._caught)
         if self._depth > 0 and _tracing():
             args, kwargs = _detached(tuple(args)), {name: _detached(value) for name, value in (kwargs or {}).items()}
-        result = self._call(RULES.get(func, func), args, kwargs or {})
+        result = self._call(_replaced(func), args, kwargs or {})
         for each in self._caught[known:]:
             if os.path.dirname(each.filename) == os.path.dirname(__file__):
                 caller = sys._getframe(1)

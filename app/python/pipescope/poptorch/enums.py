@@ -117,3 +117,19 @@ class MultiConvPartialsType(enum.IntEnum):
 
     Float = 0
     Half = 1
+
+
+class MatMulSerializationMode(enum.Enum):
+    """Which axis serializedMatMul divides."""
+
+    InputChannels = "input_channels"
+    ReducingDim = "reducing_dim"
+    OutputChannels = "output_channels"
+    Disabled = "none"
+
+
+class VariableRetrievalMode(enum.IntEnum):
+    """From which replicas a variable is read."""
+
+    OnePerGroup = 0
+    AllReplicas = 1

@@ -10,6 +10,22 @@ class Error(RuntimeError):
     """A model, an option or a call was refused. The text says what, where, and what to do."""
 
 
+class RecoverableError(Error):
+    """An error of a machine, after which it can be used again. Emulated devices raise none."""
+
+
+class UnrecoverableError(Error):
+    """An error of a machine, after which it cannot be used again. Emulated devices raise none."""
+
+
+class CompileError(Error, ValueError):
+    """A model was refused when it was compiled, which is bad input, too."""
+
+
+class ArgumentError(Error, ValueError):
+    """A function of this package got an argument that it cannot take."""
+
+
 def user_line(frames):
     """Return "file:line (code)" of the innermost frame outside this package and torch, or "" without one."""
     for frame in reversed(frames):

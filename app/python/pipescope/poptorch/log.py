@@ -15,7 +15,7 @@ def setLogLevel(level):
     """Choose what is said: "TRACE" (0), "DEBUG" (1), "INFO" (2), "WARN" (3, the default), "ERR" (4) or "OFF" (6)."""
     name = _NUMBERS.get(level, level)
     if name not in _LEVELS:
-        raise ValueError(f"setLogLevel: {level!r} is no level; use one of {', '.join(_LEVELS)}.")
+        raise ValueError(f"setLogLevel: {level!r} is no level (Invalid log level {'integer' if isinstance(level, int) else 'string'}); use one of {', '.join(_LEVELS)}.")
     if not logger.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("[poptorch] %(levelname)s: %(message)s"))
@@ -24,3 +24,12 @@ def setLogLevel(level):
 
 
 setLogLevel(os.environ.get("POPTORCH_LOG_LEVEL", "WARN"))
+
+_noted = set()
+
+
+def note_once(text):
+    """Say once in this process that something has no effect on emulated devices."""
+    if text not in _noted:
+        _noted.add(text)
+        logger.warning(text)

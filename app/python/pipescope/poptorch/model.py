@@ -3,17 +3,18 @@
 import os
 import tempfile
 import time
+import warnings
 
 import numpy
 import torch
 
 from .. import popdist
 from .._pipescope import interface
-from . import configuration, optim, saved_model
+from . import configuration, engine_options, hooks, optim, saved_model
 from .buffers import KeptBuffers, count_batches
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
-from .errors import Error
+from .errors import CompileError, Error
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
@@ -23,9 +24,12 @@ from .trace import bind_arguments, line_of_refusal, trace
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
 _ABSENT = {
-    "copyNamedBuffersToDevice": "call copyWeightsToDevice, which copies buffers, too",
     "rng_state": "random numbers follow from Options.randomSeed and the number of updates, which save() keeps",
 }
+
+
+#: What a state holds beside tensors of the optimizer.
+_COUNTS = ("optimizer/updates", "optimizer/loss_scale")
 
 
 class PoplarExecutor(Figures):
@@ -35,15 +39,22 @@ class PoplarExecutor(Figures):
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"The model must be a torch.nn.Module, not {type(model).__name__}.")
         self._module, self._training = model, training
-        self._options = Options() if options is None else options
+        given = Options() if options is None else options
+        given._freeze()
+        self._options = given.clone()
+        if given.defaultOutputMode():
+            self._options.outputMode(OutputMode.Final if training else OutputMode.All)
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
+        if training and optim.accumulator_of(optimizer) == "float16":
+            self._options.Training._useRunningMean()
         self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
+        self._records, self._compilation_seconds = False, 0.0
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -126,7 +137,8 @@ class PoplarExecutor(Figures):
 
     def _must_be_compiled(self, what):
         if not self.isCompiled():
-            raise Error(f"{what}: the model is not compiled yet. Call compile() with tensors, or the model itself.")
+            raise Error(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
+                        "with tensors, or the model itself.")
 
     # --- weights -------------------------------------------------------------------------------------------
     def _host_tensors(self):
@@ -148,30 +160,50 @@ class PoplarExecutor(Figures):
     def copyWeightsToDevice(self):
         """Copy the parameters of the module to the devices."""
         self._must_be_compiled("copyWeightsToDevice")
-        for name, tensor in self._shared_names():
+        self._send([name for name, _ in self._shared_names()])
+        self._uploaded = self._versions()
+
+    def _send(self, names):
+        here = self._host_tensors()
+        for name, tensor in ((name, here[name]) for name in names):
             values = tensor.detach()
             narrow = values.dtype == torch.bfloat16 or name in self._traced.buffers
             values = values.float() if narrow else values
             self._executable.set_weight(name, values.contiguous().numpy())
-        self._uploaded = self._versions()
+
+    def copyNamedBuffersToDevice(self):
+        """Copy the buffers that Options.updatableNamedBuffers names to the devices."""
+        self._must_be_compiled("copyNamedBuffersToDevice")
+        names = self._options.updatable_buffers
+        if not names:
+            raise Error("copyNamedBuffersToDevice: no buffers are marked: call Options.updatableNamedBuffers([…]) first (No named "
+                        "buffers marked as updatable via updatableNamedBuffers option).")
+        buffers = dict(self._module.named_buffers())
+        if unknown := [name for name in names if name not in buffers]:
+            raise Error(f"copyNamedBuffersToDevice: the model has no buffer {unknown[0]}.")
+        self._send(names)
 
     def _versions(self):
         return [(id(tensor), tensor._version) for tensor in self._host_tensors().values()]
 
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
-        """The rows of one micro-batch of one replica. Refuses tensors that do not divide into micro-batches."""
+        """The rows of each tensor in one micro-batch of one replica; None: all of a tensor that is not divided.
+
+        Tensors are divided along their first axes, into as many parts as a call has micro-batches.
+        """
         blocks = rows_per_call(1, self._options)
+        if blocks == 1:
+            return [tensor.shape[0] if tensor.dim() > 0 else None for tensor in tensors]
         for i, tensor in enumerate(tensors):
-            rows = tensor.shape[0] if tensor.dim() > 0 else 0
-            if rows == 0 or rows % blocks != 0 or rows != tensors[0].shape[0]:
+            if tensor.dim() == 0 or tensor.shape[0] == 0 or tensor.shape[0] % blocks != 0:
                 raise Error(
-                    f"Input {i} has {list(tensor.shape)}: invalid batch dimension. Its first axis must be the same for "
-                    f"all inputs and divide by {blocks} (deviceIterations {self._options.device_iterations} · "
-                    f"gradientAccumulation {self._options.Training.gradient_accumulation} · replicas "
-                    f"{self._options.replication_factor} ÷ {self._options.input_group_size})."
+                    f"Input {i} has {list(tensor.shape)}: invalid batch dimension. Its first axis must divide by {blocks} "
+                    f"(deviceIterations {self._options.device_iterations} · gradientAccumulation "
+                    f"{self._options.Training.gradient_accumulation} · replicas {self._options.replication_factor} ÷ "
+                    f"{self._options.input_group_size})."
                 )
-        return tensors[0].shape[0] // blocks
+        return [tensor.shape[0] // blocks for tensor in tensors]
 
     def _frozen(self):
         """Names of parameters that the optimizer does not train, and of buffers other than the statistics of norms."""
@@ -183,54 +215,92 @@ class PoplarExecutor(Figures):
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
 
+    @torch.inference_mode(False)  # its tensors cannot be traced
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():
             raise Error("The model is compiled already: make a new one from the module to compile it again.")
         arguments = Structure(bind_arguments(self._module, args, kwargs))
         tensors = arguments.release()
-        if not tensors:
-            raise Error("The model needs at least one tensor as input.")
         rows = self._micro_batch(tensors)
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
-        self._example, self._blocks = [tensor[:rows].clone() for tensor in tensors], tensors[0].shape[0] // rows
+        self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
+        self._blocks = rows_per_call(1, self._options)
+        # Where inputs have no common first axis, each gets one of length 1, and the micro-batch is one row.
+        is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0)
         begun = time.perf_counter()
-        buffers = KeptBuffers(self._module)
-        self._traced = trace(self._module, arguments, self._example, self._training)
-        buffers.restore()  # tracing ran the module
+        hooks.call(hooks.before_compiling)
         name = self._options.model_name or ("training" if self._training else "inference")
+        nodes = self._compile_traced(name, arguments, 1 if is_lifted else rows[0], is_lifted)
+        popdist._leave_at_exit()
+        logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name, nodes,
+                    time.perf_counter() - begun, self._program.call_seconds(0))
+        self._open_device(name)
+        self._compilation_seconds = time.perf_counter() - begun
+        hooks.call(hooks.after_compiling)
+
+    def _compile_traced(self, name, arguments, rows, is_lifted):
+        """Trace and compile. A model whose results do not depend on inputs is traced again with one that they depend on."""
+        example = [tensor.unsqueeze(0) for tensor in self._example] if is_lifted else self._example
+        is_tied, needs_weight = not example, False
+        while True:
+            self._trace(arguments, example, is_lifted, rows if is_tied else 0, needs_weight)
+            toml, outline, onnx = self._configuration(name, rows)
+            logger.debug("%s: configuration\n%s", name, toml)
+            try:
+                self._program = interface.compile(toml, name, onnx)
+                if self._program.executables[0].inputs or is_tied:
+                    self._executable = interface.Executable(self._program, 0) if self._program.fits else None
+                    return len(outline["nodes"])
+                is_tied = True
+            except ValueError as error:
+                if not is_tied and ("there is nothing to run" in str(error) or "has no outputs" in str(error)):
+                    is_tied = True
+                elif not needs_weight and "no loss that depends on weights" in str(error):
+                    needs_weight = True
+                else:
+                    line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
+                    where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
+                    raise CompileError(f"{where}{error}{'.' if line else ''}") from error
+
+    def _trace(self, arguments, example, is_lifted, tied_rows, needs_weight):
+        buffers = KeptBuffers(self._module)
+        try:
+            self._traced = trace(self._module, arguments, example, self._training, is_lifted, tied_rows,
+                                 self._options.Precision.running_statistics_always_float, needs_weight)
+        finally:
+            buffers.restore()  # tracing ran the module
+        if (self._traced.written or self._traced.kept) and self._blocks > 1:
+            warnings.warn(f"{type(self._module).__name__} changes its inputs or, in inference, buffers in place. A call has "
+                          f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
+                          "output mode returns is written back.")
+
+    def _configuration(self, name, rows):
+        """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
         outline = interface.outline(self._traced.onnx, name)
         self._tensor_names = outline["tensors"]
         self._check_anchors()
         anchors = [each for each in self._options.anchored_tensors.values() if each not in outline["outputs"]]
         onnx = with_outputs(self._traced.onnx, anchors)
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
+        self._accumulator = optim.accumulator_of(self._optimizer)
+        self._scales_loss = float(getattr(self._optimizer, "loss_scaling", 1.0)) != 1.0 or \
+            self._options.Training.automatic_loss_scaling
         toml, self._compiled_groups = configuration.build(
             self._options, self._traced, outline, rows, self._rule, self._optimizer,
             self._names_of_parameters(), self._frozen() if self._training else (),
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
         )
-        try:
-            self._program = interface.compile(toml, name, onnx)
-        except ValueError as error:
-            line = line_of_refusal(self._module, self._traced, self._example, self._training, str(error))
-            if not line:
-                raise
-            raise ValueError(f"{type(self._module).__name__} cannot be compiled at {line}: {error}.") from error
-        popdist._leave_at_exit()
-        logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name,
-                    len(outline["nodes"]), time.perf_counter() - begun, self._program.call_seconds(0))
-        logger.debug("%s: configuration\n%s", name, toml)
-        self._open_device(name)
+        return toml, outline, onnx
 
     def _names_of_parameters(self):
         """{id: name} of all parameters."""
         return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir if popdist.getInstanceIndex() == 0 else None
-        profile = ""
+        folder = self._options.profile_dir or engine_options.profile_folder() if popdist.getInstanceIndex() == 0 else None
+        profile, self._records = "", folder is not None
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
             profile = os.path.join(folder, name, "profile.pop")
@@ -240,7 +310,6 @@ class PoplarExecutor(Figures):
                 device.attach()
                 device.finish()
             raise Error("Out of memory: " + " ".join(self._program.overflow))
-        self._executable = interface.Executable(self._program, 0)
         # An output of a loop that is unrolled gets another name, but keeps its place. The loss is no output.
         made = [output for output, _, _ in self._executable.info.outputs]
         expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
@@ -252,12 +321,11 @@ class PoplarExecutor(Figures):
             device.attach()
 
     # --- calls ---------------------------------------------------------------------------------------------
+    @torch.inference_mode(False)
     def __call__(self, *args, **kwargs):
         if not self.isCompiled():
             self.compile(*args, **kwargs)
         if not self.isAttachedToDevice():
-            if ConnectionType(self._options.connection_type) != ConnectionType.OnDemand or self._calls > 0:
-                raise Error("The model is not attached to its devices: call attachToDevice().")
             self.attachToDevice()
         given = Structure(bind_arguments(self._module, args, kwargs))
         if different := self._traced.arguments.difference(given):
@@ -265,13 +333,21 @@ class PoplarExecutor(Figures):
                 f"The model cannot take these arguments, because {different}: make another model from the module."
             )
         tensors = given.release()
-        self._micro_batch(tensors)
+        self._check_shapes(tensors)
         self._load_state()
         if not self._training and self._uploaded != self._versions():
             self.copyWeightsToDevice()
         arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
+        if self._traced.is_lifted:
+            arrays = {name: each.reshape(self._blocks, *part.shape)
+                      for (name, each), part in zip(arrays.items(), self._example)}
+        if self._traced.tied_rows:
+            arrays[self._traced.inputs[-1]] = numpy.zeros(self._blocks * self._traced.tied_rows, numpy.float32)
         self._calls += 1
-        answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        try:
+            answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+        except RuntimeError as error:
+            raise Error(str(error)) from error
         self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
         if self._options.log_cycle_count:
             logger.info("call %d took %d cycles", self._calls, self._last["emulated_ticks"])
@@ -283,7 +359,19 @@ class PoplarExecutor(Figures):
             count_batches(self._module, self._options.device_iterations * self._options.Training.gradient_accumulation)
             # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
             self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
-        return self._results(answer)
+        return self._results(answer, tensors)
+
+    def _check_shapes(self, tensors):
+        """Refuse tensors that do not divide into micro-batches, or into others than those that the model was compiled for."""
+        self._micro_batch(tensors)
+        for i, (tensor, part) in enumerate(zip(tensors, self._example)):
+            wanted = list(part.shape) if self._blocks == 1 else [part.shape[0] * self._blocks, *part.shape[1:]]
+            if list(tensor.shape) != wanted:
+                raise Error(f"Input {i} has the shape {list(tensor.shape)}, but the model was compiled for {wanted} (expected "
+                            f"{torch.Size(wanted)} but got {tensor.shape}): make another model from the module.")
+            if (torch.float32 if tensor.dtype == torch.float64 else tensor.dtype) != part.dtype:
+                raise Error(f"Input {i} is {tensor.dtype}, but the model was compiled for {part.dtype} (expected {part.dtype} but "
+                            f"got {tensor.dtype}): convert it, or make another model from the module.")
 
     @staticmethod
     def _array(tensor):
@@ -294,7 +382,7 @@ class PoplarExecutor(Figures):
 
     def _record(self, answer):
         """Record the mean of the returned losses, and the learning rate, in the profile."""
-        if self._options.profile_dir is None or not self._training or popdist.getInstanceIndex() > 0:
+        if not self._records or not self._training or popdist.getInstanceIndex() > 0:
             return
         values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
         if len(answer["returned_losses"]):
@@ -304,14 +392,35 @@ class PoplarExecutor(Figures):
                 self._counters[name] = self._device.add_counter(0, name, "")
             self._device.add_sample(self._counters[name], answer["run"], value)
 
-    def _results(self, answer):
+    def _results(self, answer, given):
         """The results of the module, with the rows that the output mode returns in place of each tensor."""
         made = [answer["outputs"].get(self._names.get(name, name)) for name in self._outputs]
-        outputs = [None if each is None else torch.from_numpy(each) for each in made]
         if self._traced.loss is not None:
-            losses = torch.from_numpy(answer["returned_losses"])
-            outputs[self._traced.loss] = losses.reshape(()) if losses.numel() == 1 else losses
+            made[self._traced.loss] = answer["returned_losses"]
+        outputs = [None if each is None else self._shaped(number, torch.from_numpy(each)) for number, each in enumerate(made)]
+        for show, place in self._traced.printed:
+            show(outputs[place].numpy())
+        with torch.no_grad():
+            self._write_back(outputs, given)
         return self._traced.results.build([outputs[place] for place in self._traced.places])
+
+    def _shaped(self, number, values):
+        """Return the rows of an output as PyTorch would: a single value without axes has none."""
+        shape, kind = self._traced.shapes[number], self._traced.types[number]
+        count = 1
+        for size in shape:
+            count *= size
+        parts = values.numel() // count if count else 1
+        wanted = ([parts] if parts != 1 else []) if not shape else [shape[0] * parts, *shape[1:]]
+        return values.reshape(wanted).to(kind)
+
+    def _write_back(self, outputs, given):
+        """Change what the model changes in place: the caller's tensors, and buffers in inference."""
+        here = self._host_tensors()
+        targets = [(given[number], place) for number, place in self._traced.written.items()]
+        for tensor, place in [*targets, *((here[name], place) for name, place in self._traced.kept.items())]:
+            if tensor.numel() == outputs[place].numel():
+                tensor.copy_(outputs[place].reshape(tensor.shape))
 
     # --- optimizer, files, figures -------------------------------------------------------------------------
     def setOptimizer(self, optimizer):
@@ -319,6 +428,9 @@ class PoplarExecutor(Figures):
         if not self._training:
             raise Error("Inference has no optimizer.")
         rule = optim.settings_of(optimizer)
+        if self.isCompiled() and optim.accumulator_of(optimizer) != self._accumulator:
+            raise ValueError(f"accum_type was {self._accumulator} when the model was compiled and cannot become "
+                             f"{optim.accumulator_of(optimizer)}: make a new model.")
         if rule.name != self._rule.name:
             raise Error(f"The optimizer was {self._rule.name} and cannot become {rule.name}: make a new model.")
         if self.isCompiled():
@@ -331,12 +443,25 @@ class PoplarExecutor(Figures):
         if hasattr(optimizer, "_runs_in"):
             optimizer._runs_in(self)
 
+    def _optimizer_state(self):
+        """The optimizer's state on the devices: {name: tensor}; None for a model that has never been on devices."""
+        if ConnectionType(self._options.connection_type) == ConnectionType.Never:
+            return None
+        weights = {name for name, _, _ in self._executable.weights}
+        content = saved_model.tensors_of(self._state(), weights)
+        return {name: tensor for name, tensor in content.items() if name not in _COUNTS}
+
+    def _settings(self):
+        """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
+        content = saved_model.tensors_of(self._state(), ())
+        counts = {name: content[name] for name in _COUNTS if name in content}
+        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()}, **counts}
+
     def _take_optimizer_state(self):
         """Load the state that the optimizer got by load_state_dict()."""
         state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
         if state is not None:
-            weights = {name for name, _, _ in self._executable.weights}
-            self._set_state(saved_model.with_weights(state, self._state(), weights))
+            self._set_state(saved_model.with_state(state, self._state()))
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()
@@ -346,7 +471,10 @@ class PoplarExecutor(Figures):
             values = {name: float(value) for name, value in settings.items()}
             if group < 0 or group in self._compiled_groups:
                 self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
-        self._executable.loss_scale = float(getattr(optimizer, "loss_scaling", 1.0))
+        scale = float(getattr(optimizer, "loss_scaling", 1.0))
+        # A program in float32 without a loss scale gives the results of any.
+        if self._scales_loss or self._traced.computes_half:
+            self._executable.loss_scale = scale
 
     def save(self, path, export_model=None, save_rng_state=True):
         """Save a compiled model: weights, optimizer state and random numbers, and the module itself.
@@ -359,7 +487,7 @@ class PoplarExecutor(Figures):
         self._must_be_compiled("save")
         if not save_rng_state:
             raise NotImplementedError("save_rng_state=False is not implemented: random numbers follow from the updates.")
-        saved_model.write(path, self, self._state(), export_model)
+        saved_model.write(saved_model.file_of(path), self, self._state(), export_model)
 
     def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
         """Compile the model with the tensors of a call, and save it."""
@@ -436,6 +564,8 @@ def load(path, edit_opts_fn=None):
         raise Error(f"{path} was saved with export_model=False: make the model from its module, and call loadExecutable.")
     module, options, optimizer, training = content["model"]
     options = options.clone()
+    if ConnectionType(options.connection_type) == ConnectionType.Never:
+        options.connectionType(ConnectionType.Always)  # it was compiled for devices that were not there
     if edit_opts_fn is not None:
         edit_opts_fn(options)
     model = PoplarExecutor(module, options, optimizer, training)

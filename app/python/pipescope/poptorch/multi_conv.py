@@ -8,9 +8,10 @@ import re
 
 import torch
 
-from .blocks import Annotations
+from .blocks import Annotations, _close_scope
 from .enums import MultiConvPartialsType, MultiConvPlanType
 from .errors import Error, caller_line
+from .log import note_once
 
 _SCOPE = re.compile(r"multi_conv@group(\d+)(?:_\d+)?/")
 
@@ -26,6 +27,10 @@ def assign_convolutions(nodes, annotations):
         if not names:
             raise Error(f"The MultiConv at {line} holds no convolution (Unexpected end_multi_conv): leave it out.")
     return [names for names, (_, plan) in zip(groups, annotations.multi_convs) if plan == MultiConvPlanType.Parallel]
+
+
+def _listed(value):
+    return value if isinstance(value, (list, tuple)) else [value]
 
 
 class MultiConv:
@@ -45,49 +50,41 @@ class MultiConv:
         return self
 
     def enableConvDithering(self, value):
-        """Accept False. True would let convolutions begin on other tiles, and is refused."""
+        """Accept the choice. True lets convolutions begin on other tiles of real IPUs."""
         values = value if isinstance(value, (list, tuple)) else [value]
         if not all(each is None or isinstance(each, bool) for each in values):
             raise ValueError("value must be bool or list of bools")
         if any(values):
-            raise NotImplementedError(
-                "MultiConv.enableConvDithering(True) is not implemented: each convolution begins where its share of the "
-                "tiles does."
-            )
+            self._without_effect("enableConvDithering", "each convolution begins where its share of the tiles does")
         return self
 
     def availableMemoryProportions(self, value):
-        """Refuse: the proportion of the IPU holds for all its convolutions."""
-        raise NotImplementedError(
-            "MultiConv.availableMemoryProportions is not implemented: use Options.setAvailableMemoryProportion, which "
-            "holds for a whole IPU."
-        )
+        """Accept shares of memory for temporaries, which hold for whole IPUs: a line of the log says so."""
+        for each in _listed(value):
+            if not isinstance(each, (int, float)):
+                raise ValueError("value must be float or list of floats")
+        return self._without_effect("availableMemoryProportions", "Options.setAvailableMemoryProportion holds for a whole IPU")
 
     def partialsTypes(self, value):
-        """Refuse: the type of partial sums holds for a whole model."""
-        for each in value if isinstance(value, (list, tuple)) else [value]:
+        """Accept types of partial sums, which hold for whole models: a line of the log says so."""
+        for each in _listed(value):
             if each not in (torch.float32, torch.float16) and not isinstance(each, MultiConvPartialsType):
                 raise ValueError("Invalid partials types. Expecting torch.float or torch.half")
-        raise NotImplementedError(
-            "MultiConv.partialsTypes is not implemented: use Options.Precision.setPartialsType, which holds for the "
-            "whole model."
-        )
+        return self._without_effect("partialsTypes", "Options.Precision.setPartialsType holds for the whole model")
 
     def perConvReservedTiles(self, value):
-        """Refuse: the tiles are divided in proportion to the multiply-adds of the convolutions."""
+        """Accept a number of tiles: they are divided in proportion to the multiply-adds of the convolutions."""
         assert isinstance(value, int)
-        raise NotImplementedError(
-            "MultiConv.perConvReservedTiles is not implemented: each convolution gets a share of the tiles in proportion "
-            "to its multiply-adds."
-        )
+        return self._without_effect("perConvReservedTiles", "the tiles are divided by the multiply-adds of the convolutions")
 
     def cycleBackOff(self, value):
-        """Refuse, for the same reason."""
+        """Accept a share of cycles, for the same reason without effect."""
         assert isinstance(value, float)
-        raise NotImplementedError(
-            "MultiConv.cycleBackOff is not implemented: each convolution gets a share of the tiles in proportion to its "
-            "multiply-adds."
-        )
+        return self._without_effect("cycleBackOff", "the tiles are divided by the multiply-adds of the convolutions")
+
+    def _without_effect(self, name, why):
+        note_once(f"MultiConv.{name} has no effect on emulated IPUs: {why}.")
+        return self
 
     def __enter__(self):
         annotations, state = Annotations.current, torch._C._get_tracing_state()
@@ -105,5 +102,5 @@ class MultiConv:
 
     def __exit__(self, *failure):
         if self._pushed:
-            torch._C._get_tracing_state().pop_scope()
+            _close_scope()
             Annotations.current.in_multi_conv = self._pushed = False

@@ -4,7 +4,7 @@ import json
 import os
 
 from .enums import CommGroupType, ConnectionType, OutputMode, SyncPattern
-from .log import logger
+from .log import logger, note_once
 from .location_options import TensorLocationSettings, _TensorLocationOptions
 from .options_group import POPART, OptionsGroup
 from .precision_options import _PrecisionOptions
@@ -15,11 +15,7 @@ __all__ = ["Options", "TensorLocationSettings"]
 
 
 class _DistributedOptions(OptionsGroup):
-    _absent = {
-        "disable": "start the program without `pipescope poprun`, so that it is alone",
-        "setEnvVarNames": "call configureProcessId with the values of these variables",
-        "IPUoFConfigFiles": "choose the system by the number of IPUs; there are no partitions of real machines",
-    }
+    _hardware_only = {"IPUoFConfigFiles": "there are no partitions of real machines, and the number of IPUs chooses the system"}
 
     def __init__(self):
         super().__init__(
@@ -28,6 +24,14 @@ class _DistributedOptions(OptionsGroup):
             ipuof_configs={},
             _gcd_mappings={},
         )
+
+    def disable(self):
+        """Ignore the environment: this process is alone."""
+        return self.configureProcessId(0, 1)
+
+    def setEnvVarNames(self, var_num_processes, var_process_id):
+        """Take the number of processes and the number of this one from these variables."""
+        return self.configureProcessId(int(os.environ.get(var_process_id, "0")), int(os.environ.get(var_num_processes, "1")))
 
     def configureProcessId(self, process_id, num_processes):
         """Say which of several processes this one is. Data loaders divide the data by it."""
@@ -63,15 +67,13 @@ def _positive(name, value):
 class Options(OptionsGroup):
     """All options of a model. A setter returns the options, so that calls can follow each other."""
 
-    _absent = {
-        "useIpuId": "all emulated IPUs are alike, so leave it out",
-        "enableSyntheticData": "pass tensors of zeros or random numbers",
-        "enableStableNorm": "leave it out; norms always compute the variance from centred values",
-        "updatableNamedBuffers": "load_state_dict and copyWeightsToDevice send all buffers",
-        "disableModuleNamescope": "leave it out; it only changes names",
-        "sourceLocationExcludes": "leave it out; messages name the innermost line outside of PyTorch",
-        "appendToLocationExcludes": "leave it out; messages name the innermost line outside of PyTorch",
-        "maxRepeatLogs": "call setLogLevel to say less",
+    _hardware_only = {
+        "useIpuId": "all emulated IPUs are alike",
+        "enableStableNorm": "norms always compute the variance from centred values",
+        "disableModuleNamescope": "it only changes names",
+        "sourceLocationExcludes": "messages name the innermost line outside of PyTorch",
+        "appendToLocationExcludes": "messages name the innermost line outside of PyTorch",
+        "maxRepeatLogs": "setLogLevel decides what is said",
     }
 
     def __init__(self):
@@ -108,8 +110,11 @@ class Options(OptionsGroup):
             "cache_path": None,
             "cards": 0,  # of Gaudis in place of IPUs
             "card_precision": 32,
-            "ipu_model": False,
+            "ipu_model": os.environ.get("POPTORCH_IPU_MODEL", "0") == "1",
             "log_cycle_count": False,
+            "synthetic_data": False,
+            "show_progress_bar": True,
+            "updatable_buffers": [],
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()
@@ -171,9 +176,7 @@ class Options(OptionsGroup):
         mode = OutputMode(output_mode)
         if mode == OutputMode.EveryN and (output_return_period is None or output_return_period < 1):
             raise ValueError("OutputMode.EveryN needs an output_return_period of at least 1.")
-        if mode != OutputMode.EveryN and output_return_period is not None:
-            raise ValueError(f"output_return_period belongs to OutputMode.EveryN, but the mode is {mode.name}.")
-        self._set("output_return_period", int(output_return_period or 1))
+        self._set("output_return_period", int(output_return_period or 1) if mode == OutputMode.EveryN else 1)
         return self._set("output_mode", mode.value)
 
     #: The older name of outputMode.
@@ -190,6 +193,21 @@ class Options(OptionsGroup):
                 f"anchorTensor: {short_name} cannot have an output mode of its own: choose outputMode for the whole model "
                 "first, and leave this one out, or pass the same.")
         return self._set("anchored_tensors", {**self.anchored_tensors, str(short_name): str(long_name)})
+
+    def enableSyntheticData(self, enabled):
+        """Accept it: the devices compute the caller's tensors, whose copies take the time that they take on real ones."""
+        if enabled:
+            note_once("enableSyntheticData has no effect on emulated devices: they compute the tensors of the call, and "
+                      "their times include the copies.")
+        return self._hide("synthetic_data", bool(enabled))
+
+    def updatableNamedBuffers(self, buffers):
+        """Name the buffers that copyNamedBuffersToDevice() sends to the devices."""
+        return self._hide("updatable_buffers", [str(name) for name in buffers])
+
+    def defaultOutputMode(self):
+        """Return True if no output mode was chosen."""
+        return OutputMode(self.output_mode) == OutputMode.Default
 
     def logCycleCount(self, log_cycle_count=True):
         """Log the cycles of each call (level INFO), and let cycleCount() return them."""
@@ -228,8 +246,8 @@ class Options(OptionsGroup):
         return self._hide("cache_path", str(path))
 
     def showCompilationProgressBar(self, show=True):
-        """Accept it: compiling for emulated devices is quick, and no bar is shown. setLogLevel("INFO") tells its time."""
-        return self
+        """Let compilationTime() tell the time. Compiling for emulated devices is quick, and no bar is shown."""
+        return self._hide("show_progress_bar", bool(show))
 
     def logDir(self, log_dir):
         """Choose the folder for reports."""
@@ -249,11 +267,14 @@ class Options(OptionsGroup):
     # --- copies and text -----------------------------------------------------------------------------------
     def clone(self):
         """Return a copy that can be changed."""
-        other = self._thawed()
+        other = super()._thawed()
         for name in self._groups:
             other.__dict__[name] = getattr(self, name)._thawed()
         other.__dict__["_hidden"] = dict(self._hidden)
         return other
+
+    def _thawed(self):
+        return self.clone()
 
     def toDict(self):
         """Return all values by name."""
@@ -263,6 +284,8 @@ class Options(OptionsGroup):
         return values
 
     def __getattr__(self, name):
+        if name == "set" and "_values" in self.__dict__:
+            raise AttributeError("Options are set by functions, as deviceIterations(4).")
         hidden = self.__dict__.get("_hidden", {})
         return hidden[name] if name in hidden else super().__getattr__(name)
 

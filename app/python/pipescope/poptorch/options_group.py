@@ -2,23 +2,30 @@
 
 import copy
 
+from .log import note_once
+
 
 class OptionsGroup:
     """A group of options. Once a model or a data loader has used it, it can no longer be changed."""
 
     #: Options of PopTorch that this group lacks, and what to do instead.
     _absent = {}
+    #: Options that only real machines have: they are accepted, and a line of the log says why they have no effect.
+    _hardware_only = {}
 
     def __init__(self, **values):
         self.__dict__["_values"] = dict(values)
         self.__dict__["_is_frozen"] = False
 
-    def _set(self, name, value):
+    def _check_changeable(self, name):
         if self._is_frozen:
             raise AttributeError(
                 f"Can't modify frozen {type(self).__name__}: a model or a data loader uses these options "
                 f"already. Change a copy from clone() instead of {name}."
             )
+
+    def _set(self, name, value):
+        self._check_changeable(name)
         self._values[name] = value
         return self
 
@@ -26,9 +33,19 @@ class OptionsGroup:
         values = self.__dict__.get("_values", {})
         if name in values:
             return values[name]
+        if name in type(self)._hardware_only:
+            return self._without_effect(name)
         if name in type(self)._absent:
             raise AttributeError(f"{name} is not implemented on emulated devices: {type(self)._absent[name]}.")
         raise AttributeError(f"{type(self).__name__} has no option {name}.")
+
+    def _without_effect(self, name):
+        def accept(*args, **kwargs):
+            self._check_changeable(name)
+            note_once(f"{name} has no effect on emulated devices: {type(self)._hardware_only[name]}.")
+            return self
+
+        return accept
 
     def __setattr__(self, name, value):
         if name not in self._values:
@@ -43,6 +60,13 @@ class OptionsGroup:
         other.__dict__["_values"] = copy.deepcopy(self._values)
         other.__dict__["_is_frozen"] = False
         return other
+
+    def __deepcopy__(self, memo):
+        return self._thawed()
+
+    def toDict(self):
+        """Return all values by name."""
+        return {name: value for name, value in self._values.items() if name != "_popart_options"}
 
     def __copy__(self):
         other = type(self).__new__(type(self))
@@ -66,7 +90,20 @@ class _PopartOptions:
         return self
 
     def set(self, key, value):
-        raise AttributeError(f"The emulated devices have no PopART, so its option {key} cannot be set.")
+        """Accept an option of PopART, which has no effect: a line of the log says so."""
+        note_once(f"The emulated devices have no PopART, so its option {key} has no effect.")
+        return self
+
+    def setEngineOptions(self, engine_options):
+        """Accept options of Poplar. Those that ask for a profile are read from POPLAR_ENGINE_OPTIONS only."""
+        for key in engine_options:
+            note_once(f"The emulated devices have no Poplar engine, so its option {key} has no effect.")
+        return self
+
+    def setPatterns(self, patterns, level=2):
+        """Accept patterns of PopART's compiler, which have no effect."""
+        note_once("The emulated devices have no PopART, so its patterns have no effect.")
+        return self
 
 
 POPART = _PopartOptions()

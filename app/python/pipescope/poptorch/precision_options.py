@@ -36,22 +36,21 @@ class _PrecisionOptions(OptionsGroup):
             _popart_options=POPART,
         )
         self.__dict__["stochastic_rounding"] = False
+        self.__dict__["running_statistics_always_float"] = True
         self.__dict__["partials_type"] = "float32"
         self.__dict__["floating_point_exceptions"] = False
 
     def halfFloatCasting(self, half_float_casting):
-        """Accept the default only: a model has one type, and others are refused when it is traced."""
-        if HalfFloatCastingBehavior(half_float_casting) != HalfFloatCastingBehavior.Default:
-            raise NotImplementedError(
-                f"halfFloatCasting({HalfFloatCastingBehavior(half_float_casting).name}) is not implemented: make all "
-                "parameters float32 or all half, and cast tensors in the model.")
-        return self
+        """Accept what PyTorch does, which is to compute float32 from float32 and half operands; the other is refused."""
+        if HalfFloatCastingBehavior(half_float_casting) == HalfFloatCastingBehavior.FloatDowncastToHalf:
+            raise NotImplementedError("halfFloatCasting(FloatDowncastToHalf) is not implemented: operands of both types give "
+                                      "float32, as in PyTorch. Call half() on the tensors that are to stay narrow.")
+        return self._set("half_float_casting", HalfFloatCastingBehavior(half_float_casting))
 
     def runningStatisticsAlwaysFloat(self, value):
-        """Accept True: running statistics of norms are always float32."""
-        if not value:
-            raise NotImplementedError("runningStatisticsAlwaysFloat(False) is not implemented: running statistics of norms "
-                                      "are always float32.")
+        """Keep the running statistics of norms in float32 (the default), or in the type of their module."""
+        self._check_changeable("runningStatisticsAlwaysFloat")
+        self.__dict__["running_statistics_always_float"] = bool(value)
         return self
 
     def autocastEnabled(self, enabled):

@@ -1,6 +1,7 @@
 """Files of models: PoplarExecutor.save, and poptorch.load, which makes a model from such a file."""
 
 import io
+import os
 import pickle
 import warnings
 import zipfile
@@ -11,6 +12,13 @@ import torch
 from .errors import Error
 
 _FORMAT = "pipescope.poptorch 1"
+
+
+def file_of(path):
+    """Return the path of a file to write: in a folder it is called model.poptorch. Makes the folder of the file."""
+    path = os.path.join(path, "model.poptorch") if os.path.isdir(path) else path
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    return path
 
 
 def write(path, executor, state, export_model):
@@ -49,18 +57,26 @@ def read(path):
     return content
 
 
-def with_weights(state, current, weights):
-    """Return the state (bytes of an .npz file) with these weights from `current`, the state of the same model now."""
-    saved, now = numpy.load(io.BytesIO(state)), numpy.load(io.BytesIO(current))
-    if set(saved.files) != set(now.files):
-        raise Error("The state of the optimizer belongs to another model or to other settings of the optimizer: load it into "
-                    "the same.")
+def tensors_of(state, without):
+    """Return the content of a state (bytes of an .npz file), but for the names in `without`, as {name: tensor}."""
+    content = numpy.load(io.BytesIO(state))
+    return {name: torch.from_numpy(content[name]) for name in content.files if name not in without}
+
+
+def with_state(tensors, current):
+    """Return the state `current` (bytes of an .npz file) with other values of these tensors."""
+    content = {name: value for name, value in numpy.load(io.BytesIO(current)).items()}
+    for name, tensor in tensors.items():
+        if name not in content or list(content[name].shape) != list(tensor.shape):
+            raise Error("The state of the optimizer belongs to another model or to other settings of the optimizer: load it into "
+                        "the same.")
+        content[name] = tensor.detach().cpu().numpy().astype(content[name].dtype)
     file = io.BytesIO()
-    numpy.savez(file, **{name: now[name] if name in weights else saved[name] for name in now.files})
+    numpy.savez(file, **content)
     return file.getvalue()
 
 
 def example_of(content):
     """Return arguments (positional, named) of a call with the shapes of the model that was saved."""
-    tensors = [torch.cat([tensor] * content["blocks"]) for tensor in content["example"]]
+    tensors = [tensor if content["blocks"] == 1 else torch.cat([tensor] * content["blocks"]) for tensor in content["example"]]
     return content["arguments"].build(tensors)

@@ -161,6 +161,13 @@ class _PhasedStrategy(_Strategy):
         """Return the phase with this number."""
         return self.phases[number]
 
+    def stage(self, block_id):
+        """Return the stage that holds a block."""
+        for stage in (stage for phase in self.phases for stage in phase.stages):
+            if block_id in stage.blocks:
+                return stage
+        raise ValueError(f'No phase holds block "{block_id}".')
+
     def useSeparateBackwardPhase(self, use=True):
         """Run the backward pass of the last phase as a phase of its own."""
         self.separate_backward = bool(use)

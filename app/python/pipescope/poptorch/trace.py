@@ -11,11 +11,17 @@ import warnings
 import torch
 
 from .blocks import Annotations
-from .buffers import BuffersChange, KeptBuffers, Watch, check_norms, widen
+from .buffers import BuffersChange, KeptBuffers, Watch, buffers_of, check_norms, sizes_of, widen
 from .decompositions import OPSET, Decomposed
 from .errors import Error, user_line
+from .device_functions import PrintedTensors
+from .host_kernels import HostKernels, lacks_kernels
 from .ops import Checkpoints, MarkedLosses, Overlap
 from .structure import Structure
+from .traced_graph import PreparedGraphs
+
+
+_UNUSED = "pipescope_unused"
 
 
 class Traced:
@@ -27,12 +33,24 @@ class Traced:
         self.inputs = []  # names
         self.results = None  # a Structure without tensors
         self.places = []  # by result: the number of its output, which several results may share
+        self.shapes, self.types = [], []  # of the outputs of a micro-batch; of their elements
+        self.is_lifted = False  # each input is one row of a micro-batch of 1
+        self.printed = []  # (how, number of an output) of the tensors that the model prints
+        self.kept = {}  # in inference: name of a buffer that the model changes: the number of the output with its value
+        self.written = {}  # number of an input that the model changes: the number of its output
         self.loss = None  # the number of the output that is the loss
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
-        self.buffers = {}  # types of those that the module changes; their new values are the last outputs of the model
+        self.buffers = {}  # types of those that the module changes; in training, their new values are the last outputs
         self.annotations = Annotations()
+        self.tied_rows = 0  # of the last input, which the module does not take, but all results depend on
         self.is_half = self.overlaps = False
+        self.computes_half = False  # somewhere in the model, so that PyTorch may lack kernels for it
         self.warnings = []
+
+    def arguments_of(self, tensors):
+        """Return the tensors that the module takes, of those that the traced model takes."""
+        tensors = tensors[:-1] if self.tied_rows else tensors
+        return tuple(tensor.squeeze(0) for tensor in tensors) if self.is_lifted else tuple(tensors)
 
     def count_of_states(self, training):
         """The number of outputs, the last ones, that are new values of buffers."""
@@ -50,25 +68,26 @@ def bind_arguments(module, args, kwargs):
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise Error(f"{type(module).__name__}.forward: {error}.") from None
+    # An argument that is None by default may also be left out.
+    for name, parameter in signature.parameters.items():
+        if parameter.default is None:
+            bound.arguments.setdefault(name, None)
+    bound.arguments = {name: bound.arguments[name] for name in signature.parameters if name in bound.arguments}
     return list(bound.args), dict(bound.kwargs)
 
 
 def _is_half(module):
     kinds = {p.dtype for p in module.parameters() if p.is_floating_point()}
-    if kinds == {torch.float16}:
-        return True
-    if torch.float16 in kinds or torch.bfloat16 in kinds:
-        raise Error(
-            f"The parameters of {type(module).__name__} have several types ({', '.join(sorted(map(str, kinds)))}): "
-            "make them all float32, or all half."
-        )
-    return False
+    if torch.bfloat16 in kinds:
+        raise Error(f"The parameters of {type(module).__name__} are bfloat16, which IPUs lack: call half() or float().")
+    return kinds == {torch.float16}
 
 
 def _operator_line(module, tensors, operator):
     """Return the line of the user's code that called an operator, as "aten::roll"."""
     try:
-        graph, _ = torch.jit._get_trace_graph(module, tuple(tensors), strict=False)[:2]
+        with HostKernels():
+            graph, _ = torch.jit._get_trace_graph(module, tuple(tensors), strict=False)[:2]
     except Exception:  # the trace only serves a better sentence
         return ""
     # An argument that cannot be exported, such as `out`, is one more than other calls of the operator have.
@@ -131,30 +150,53 @@ class _FlatForward:
 
     def __init__(self, module, traced, training):
         self._module, self._traced, self._training = module, traced, training
-        self._forward = module.forward
+        self._forward, self._own = module.forward, module.__dict__.get("forward")
 
     def __enter__(self):
         self._module.forward = self._call
-        MarkedLosses.current = MarkedLosses()
+        MarkedLosses.current, PrintedTensors.current = MarkedLosses(), []
         return self
 
     def __exit__(self, *failure):
-        del self._module.forward
-        MarkedLosses.current = Watch.current = None
+        if self._own is None:
+            del self._module.forward
+        else:
+            self._module.forward = self._own  # a function that the program has set on this module
+        MarkedLosses.current = Watch.current = PrintedTensors.current = None
 
     def _call(self, *tensors):
-        args, kwargs = self._traced.arguments.build(tensors)
-        MarkedLosses.current.tensors = []
         traced = self._traced
+        given = traced.arguments_of(tensors)
+        versions = [tensor._version for tensor in given]
+        args, kwargs = traced.arguments.build(given)
+        MarkedLosses.current.tensors = []
+        PrintedTensors.current.clear()
         watch = Watch(self._module, traced.buffers if self._training else {}, self._training)
         results = Structure(self._forward(*args, **kwargs))
         if new := {name: kind for name, kind in watch.changed().items() if name not in traced.buffers}:
             raise BuffersChange(new)
-        outputs = _Outputs(tensors)
+        outputs = _Outputs(given)
         traced.places = [outputs.add(tensor) for tensor in results.release()]
         traced.results = results
+        traced.written = {number: outputs.add(tensor) for number, (tensor, version) in enumerate(zip(given, versions))
+                          if tensor._version != version}
         if self._training:
             traced.loss = _find_loss(self._module, traced, outputs, MarkedLosses.current.tensors)
+            if _UNUSED in self._module._parameters:
+                traced.loss = outputs.add(outputs.tensors[traced.loss].float()
+                                          + (self._module._parameters[_UNUSED] * 0).sum())
+            if outputs.tensors[traced.loss].dtype != torch.float32:
+                traced.loss = outputs.add(outputs.tensors[traced.loss].float())  # the devices know no other loss
+        traced.printed = [(show, outputs.add(tensor)) for show, tensor in PrintedTensors.current]
+        if not self._training:
+            places = buffers_of(self._module)
+            traced.kept = {name: outputs.add(places[name][0]._buffers[places[name][1]]) for name in traced.buffers}
+        if traced.tied_rows:
+            if not outputs.tensors:
+                outputs.add(tensors[-1] + 0)  # a model without results, too, makes something
+            outputs.tie(tensors[-1])
+        traced.shapes = [sizes_of(tensor) for tensor in outputs.tensors]
+        traced.types = [torch.float32 if tensor.dtype == torch.float64 else tensor.dtype for tensor in outputs.tensors]
         return (*outputs.tensors, *watch.assigned())
 
 
@@ -173,6 +215,11 @@ class _Outputs:
         self.tensors.append(tensor.clone() if id(tensor) in self._inputs else tensor)
         return len(self.tensors) - 1
 
+    def tie(self, zeros):
+        """Let all outputs depend on an input of zeros, without another value."""
+        chosen = zeros.flatten()[0] == 0
+        self.tensors = [torch.where(chosen, tensor, tensor) for tensor in self.tensors]
+
     def number(self, tensor):
         """Return the number of a tensor, or None if it is no output."""
         return next((number for number, known in enumerate(self._seen) if known is tensor), None)
@@ -180,9 +227,14 @@ class _Outputs:
 
 def _find_loss(module, traced, outputs, marked):
     """Return the number of the output that is the loss. A loss that is marked, but not returned, is added."""
+    marked = [each for number, each in enumerate(marked) if all(each[1] is not other[1] for other in marked[:number])]
+    if len(marked) > 1:
+        # A loss from which another one is computed is a step on the way.
+        marked = [each for each in marked if not any(_depends(other[1], each) for other in marked if other is not each)]
     if len(marked) > 1:
         raise Error(
-            f"{type(module).__name__} calls identity_loss {len(marked)} times: add the losses up, and mark their sum."
+            f"{type(module).__name__} calls identity_loss {len(marked)} times with losses that do not depend on each other "
+            "(Multiple independent losses found in graph): add the losses up, and mark their sum."
         )
     if marked:
         value, loss = marked[0]
@@ -203,11 +255,25 @@ def _find_loss(module, traced, outputs, marked):
     return scalars[0]
 
 
+def _depends(loss, marked):
+    """Return True if a traced loss is computed from another one that was marked (value, loss)."""
+    goals = {torch._C._get_value_trace(each).unique() for each in marked}
+    waiting, seen = [torch._C._get_value_trace(loss).node()], set()
+    while waiting:
+        for value in waiting.pop().inputs():
+            if value.unique() in goals:
+                return True
+            if value.unique() not in seen:
+                seen.add(value.unique())
+                waiting.append(value.node())
+    return False
+
+
 def _trainable_scalars(module, arguments, tensors):
     """Return the numbers of the results without axes that depend on parameters. Runs the module once."""
     args, kwargs = arguments.build(tensors)
     outputs = _Outputs(tensors)
-    with torch.enable_grad():
+    with torch.enable_grad(), HostKernels():
         for tensor in Structure(module(*args, **kwargs)).release():
             outputs.add(tensor)
     return [number for number, tensor in enumerate(outputs.tensors) if tensor.dim() == 0 and tensor.requires_grad]
@@ -219,7 +285,7 @@ def _export(module, traced, tensors, training):
     traced.annotations = Annotations()
     Checkpoints.count, Overlap.asked = 0, False
     with (_FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught,
-          Decomposed(caught, training)):
+          Decomposed(caught, training), PreparedGraphs(traced.computes_half)):
         warnings.simplefilter("always")
         torch.onnx.export(
             module, tuple(tensors), buffer, input_names=traced.inputs, opset_version=OPSET,
@@ -255,48 +321,79 @@ def _export_as_it_is(module, traced, tensors, training):
             return _export(module, traced, tensors, training)
         except _SeveralScalars:
             kept.restore()
-            traced.trainable = _trainable_scalars(module, traced.arguments, tensors)
+            traced.trainable = _trainable_scalars(module, traced.arguments, traced.arguments_of(tensors))
         except BuffersChange as change:
-            if not training:
-                warnings.warn(f"{type(module).__name__} changes its buffer {change} while it runs. In inference devices "
-                              "keep the value that it has when the model is called.")
             traced.buffers = {**traced.buffers, **change.types}
+        except Exception as error:
+            if traced.computes_half or not lacks_kernels(error):
+                raise
+            traced.computes_half = True
         finally:
             kept.restore()
 
 
 @contextlib.contextmanager
-def _in_float32(module, is_half):
-    """Make a module in half precision float32 meanwhile, which loses nothing: PyTorch computes half on no CPU."""
-    if not is_half:
-        yield
-        return
-    buffers, weights = KeptBuffers(module), [(each, each.data) for each in module.parameters()]
-    module.float()
+def _unused_weight(module, is_wanted):
+    """Give the module a weight meanwhile, because the devices train nothing without one."""
+    if is_wanted:
+        module.register_parameter(_UNUSED, torch.nn.Parameter(torch.zeros(1)))
     try:
         yield
     finally:
-        for parameter, values in weights:
-            parameter.data = values
-        buffers.restore()
+        if is_wanted:
+            del module._parameters[_UNUSED]
 
 
-def trace(module, arguments, tensors, training):
-    """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs)."""
+@contextlib.contextmanager
+def _with_types_of_devices(module, float_statistics):
+    """Narrow the module's float64 to float32 meanwhile, and keep running statistics in float32 if told so."""
+    changed = []
+    norms = torch.nn.modules.batchnorm._NormBase
+    for each in module.modules():
+        for key, value in [*each._parameters.items(), *each._buffers.items()]:
+            if value is None or not value.is_floating_point() or value.dtype == torch.float32:
+                continue
+            if value.dtype == torch.float64 or float_statistics and isinstance(each, norms) and key in ("running_mean", "running_var"):
+                changed.append((value, value.data))
+                value.data = value.data.float()
+    try:
+        yield
+    finally:
+        for tensor, values in changed:
+            tensor.data = values
+
+
+def _is_raised_by_user(error):
+    """Return True if the program itself raised the error, by a statement of its own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].line.startswith("raise") and user_line(frames[-1:]) != ""
+
+
+def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, float_statistics=True, needs_weight=False):
+    """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs).
+
+    `is_lifted` says that each tensor has one more axis than the module's argument, of length 1 and in front.
+    `tied_rows` above 0 adds an input of so many rows, on which all results depend. `float_statistics` keeps running statistics in
+    float32. `needs_weight` gives a loss that depends on no weight one that does not change it.
+    """
     traced = Traced(arguments)
+    traced.is_lifted = is_lifted
     traced.is_half = _is_half(module)
-    if traced.is_half:
-        tensors = [tensor.float() if tensor.is_floating_point() else tensor for tensor in tensors]
+    traced.computes_half = traced.is_half or any(tensor.dtype == torch.float16 for tensor in tensors)
     modes = [(each, each.training) for each in module.modules()]
     if module.training != training:
         module.train(training)
+    traced.tied_rows = tied_rows
+    tensors = [*tensors, torch.zeros(tied_rows)] if tied_rows else tensors
     traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     try:
-        with torch.random.fork_rng(devices=[]), _in_float32(module, traced.is_half):
+        with _unused_weight(module, needs_weight), torch.random.fork_rng(devices=[]), _with_types_of_devices(module, float_statistics):
             traced.onnx = _export_as_it_is(module, traced, tensors, training)
     except Error:
         raise
     except Exception as error:
+        if _is_raised_by_user(error):
+            raise
         with _FlatForward(module, traced, training):
             _refuse(module, tensors, error)
     finally:

@@ -5,7 +5,7 @@ from .options_group import POPART, OptionsGroup
 
 
 class _TrainingOptions(OptionsGroup):
-    _absent = {"setConvolutionDithering": "leave it out; it only moves tensors between tiles"}
+    _hardware_only = {"setConvolutionDithering": "each convolution begins where its share of the tiles does"}
 
     def __init__(self):
         super().__init__(
@@ -33,6 +33,11 @@ class _TrainingOptions(OptionsGroup):
         self._set("meanAccumulationAndReplicationReductionStrategy", MeanReductionStrategy(strategy))
         self.__dict__["strategy_given"] = True
         return self
+
+    def _useRunningMean(self):
+        """Form means as PopTorch does with accumulators in half precision, whatever was chosen."""
+        self._values["meanAccumulationAndReplicationReductionStrategy"] = MeanReductionStrategy.Running
+        self.__dict__["strategy_given"] = True
 
     def setAutomaticLossScaling(self, enabled):
         """Adapt the loss scale to the gradients (models in half precision)."""

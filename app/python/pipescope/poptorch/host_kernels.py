@@ -1,0 +1,80 @@
+"""Lets PyTorch compute on the host while a model is traced, whatever types the model has.
+
+PyTorch has no half-precision kernels for most operators on a CPU. Where one is missing, the operator runs in float32 and its
+results are rounded. Only types and shapes of these values matter: the devices compute the model anew.
+"""
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+def _mapped(function, value):
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    return type(value)(_mapped(function, each) for each in value) if type(value) in (list, tuple) else value
+
+
+def _widened(tensor):
+    return tensor.float() if tensor.dtype == torch.float16 else tensor
+
+
+def _narrowed(tensor):
+    return tensor.half() if tensor.dtype == torch.float32 else tensor
+
+
+def _written(function, args):
+    """Return the tensors that the operator writes into, by their position."""
+    return [args[number] for number, each in enumerate(function._schema.arguments[: len(args)])
+            if each.alias_info is not None and each.alias_info.is_write]
+
+
+class HostKernels(TorchDispatchMode):
+    """While it is entered, operators without a kernel for half precision compute in float32."""
+
+    active = False
+
+    def __enter__(self):
+        HostKernels.active = True
+        return super().__enter__()
+
+    def __exit__(self, *failure):
+        HostKernels.active = False
+        return super().__exit__(*failure)
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        try:
+            return function(*args, **kwargs)
+        except RuntimeError as error:
+            if "Half" not in str(error):
+                raise
+        wide = [_mapped(_widened, each) for each in args]
+        results = function(*wide, **{name: _mapped(_widened, each) for name, each in kwargs.items()})
+        if written := _written(function, args):
+            for tensor, value in zip(written, _written(function, wide)):
+                tensor.copy_(value)
+            return written[0] if isinstance(results, torch.Tensor) else tuple(written)
+        return results if "dtype" in kwargs and kwargs["dtype"] is not None else _mapped(_narrowed, results)
+
+
+def lacks_kernels(error):
+    """Return True if an error, or one that led to it, says that PyTorch has no kernel for half precision."""
+    while error is not None:
+        if isinstance(error, RuntimeError) and "Half" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def convolution(function, x, weight, bias, stride, padding, dilation, groups, transposed=False, output_padding=0):
+    """Compute a convolution as `function` does. PyTorch's tracer loses convolutions while HostKernels is entered."""
+    if not HostKernels.active:
+        rest = (output_padding, groups, dilation) if transposed else (dilation, groups)
+        return function(x, weight, bias, stride, padding, *rest)
+    axes = weight.dim() - 2
+    stride, padding, dilation, output_padding = (
+        [each] * axes if isinstance(each, int) else list(each) for each in (stride, padding, dilation, output_padding))
+    batched = x if x.dim() == axes + 2 else x.unsqueeze(0)
+    made = torch._convolution(batched, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False,
+                              False, True, True)
+    return made if x.dim() == axes + 2 else made.squeeze(0)

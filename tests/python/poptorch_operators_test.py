@@ -1,0 +1,187 @@
+"""Operators that PyTorch's exporter lacks or gets wrong: values, types, shapes and gradients are those of PyTorch."""
+
+import math
+import unittest
+
+import torch
+import torch.nn.functional as F
+from pipescope import poptorch
+from torch import nn
+
+
+class Applied(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+class Trained(nn.Module):
+    """The sum of squares of what a function makes of a scaled input."""
+
+    def __init__(self, function, shape):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(shape))
+        self.function = function
+
+    def forward(self, x):
+        values = self.function(x * self.scale)
+        return poptorch.identity_loss(values * values, "sum")
+
+
+PLACES = torch.tensor([[0, 2], [1, 1], [2, 0]])
+REAL = {  # of a tensor of 3 × 4; each also has a gradient
+    "sinh": torch.sinh, "cosh": torch.cosh, "asinh": torch.asinh, "exp2": torch.exp2, "cumprod": lambda x: x.cumprod(1),
+    "logcumsumexp": lambda x: x.logcumsumexp(1), "nansum": lambda x: x.nansum(1), "amax": lambda x: x.amax(),
+    "median": lambda x: x.median(1)[0], "norm 3": lambda x: x.norm(p=3), "norm inf": lambda x: x.norm(p=math.inf, dim=1),
+    "roll": lambda x: x.roll(5, 1), "roll flat": lambda x: x.roll(3), "chunk": lambda x: x.chunk(3, 1)[1],
+    "tensor_split": lambda x: torch.tensor_split(x, 3, 1)[2], "sort": lambda x: torch.sort(x, dim=1, stable=True)[0],
+    "addmv": lambda x: torch.addmv(x[:, 0], x, x[0]), "group norm": lambda x: F.group_norm(x, 2),
+    "softplus": lambda x: F.softplus(x, 2, 0.5), "pairwise 3": lambda x: F.pairwise_distance(x, x.flip(0), 3.0),
+    "cdist 1": lambda x: torch.cdist(x, x[:2] + 1, 1.0), "broadcast": lambda x: x.broadcast_to(2, 3, 4),
+    "hypot": lambda x: torch.hypot(x, x + 1), "logaddexp": lambda x: torch.logaddexp(x, 2 * x), "sinc": torch.sinc,
+    "scatter amax": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "amax"),
+    "scatter amin": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "amin", include_self=False),
+    "scatter prod": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "prod"),
+    "scatter mean": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "mean"),
+    "index_add": lambda x: x.index_add(0, torch.tensor([0, 2]), x[:2] * 2),
+    "index_copy": lambda x: x.index_copy(0, torch.tensor([0, 2]), x[:2] * 2),
+    "take": lambda x: x.take(torch.tensor([0, 5, -1])), "repeat_interleave": lambda x: x.repeat_interleave(2, 1),
+    "masked_scatter": lambda x: x.masked_scatter(x > 0, torch.arange(12.0)),
+    "adaptive pool": lambda x: F.adaptive_avg_pool1d(x, 2), "pool": lambda x: F.avg_pool1d(x, 2),
+    "padded by ctc": lambda x: F.ctc_loss(x.unsqueeze(1).log_softmax(2), torch.tensor([[1]]), (3,), (1,)),
+}
+OTHERS = {  # without a gradient
+    "count_nonzero": lambda x: x.count_nonzero(1), "isfinite": lambda x: torch.isfinite(x / x.round()),
+    "logical_not": torch.logical_not, "bits": lambda x: (x * 9).int() & 6 | 1, "not bits": lambda x: ~(x * 9).int(),
+    "xor bits": lambda x: torch.bitwise_xor((x * 9).int(), 5), "fmod": lambda x: (x * 9).int().fmod(4),
+    "clamp": lambda x: (x * 9).int().clamp(-4.5, 5.5), "isclose": lambda x: torch.isclose(x, x + 1e-9),
+    "where": lambda x: torch.where(x > 0, PLACES[0, 0], 0.5), "all": lambda x: (x * 9).int().all(1),
+    "sum of bools": lambda x: (x > 0) + (x < 1), "bucketize": lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])),
+    "bincount": lambda x: torch.bincount((x.abs() * 3).int().flatten(), minlength=16),
+    "cartesian": lambda x: torch.cartesian_prod(x[0], x[1]), "double": lambda x: (x.double() + 1).float(),
+    "argsort": lambda x: torch.argsort(x, 1), "copy": lambda x: torch.zeros(3, 4, dtype=torch.int32).copy_(x * 9),
+}
+WRITES = {
+    "rows and columns": lambda x: (torch.tensor([0, 2]), torch.tensor([1, -1])), "a list": lambda x: ([0, 2],),
+    "between": lambda x: (slice(0, 2), torch.tensor([3, 0])), "a mask": lambda x: x > 0, "rows": lambda x: x[:, 0] > 0,
+    "one place": lambda x: (1, torch.tensor(2)), "dots": lambda x: (..., torch.tensor([1, 2])),
+}
+
+
+def sample():
+    return torch.randn(3, 4, generator=torch.Generator().manual_seed(3))
+
+
+class Operators(unittest.TestCase):
+    def compare(self, function, *inputs):
+        want = function(*(each.clone() for each in inputs))
+        got = poptorch.inferenceModel(Applied(function))(*inputs)
+        self.assertEqual((got.dtype if want.dtype != torch.float64 else want.dtype, got.shape), (want.dtype, want.shape))
+        torch.testing.assert_close(got.double(), want.double(), atol=1e-5, rtol=1e-5, equal_nan=True)
+
+    def test_values(self):
+        for name, function in {**REAL, **OTHERS}.items():
+            with self.subTest(name):
+                self.compare(function, sample())
+
+    def test_gradients(self):
+        for name, function in REAL.items():
+            with self.subTest(name):
+                x = sample()
+                mine, theirs = Trained(function, x.shape), Trained(function, x.shape)
+                poptorch.trainingModel(mine, None, poptorch.optim.SGD(mine.parameters(), lr=1e-3))(x)
+                theirs(x).backward()
+                torch.testing.assert_close(mine.scale, theirs.scale - 1e-3 * theirs.scale.grad, atol=1e-5, rtol=1e-4)
+
+    def test_writes_at_indices(self):
+        for name, index in WRITES.items():
+            def write(x, index=index):
+                x = x * 1
+                x[index(x)] = 0.5
+                return x
+
+            def add(x, index=index):
+                x, value = x * 1, torch.tensor(7.0)
+                place = index(x)
+                x[place] += value
+                return x
+
+            with self.subTest(name):
+                self.compare(write, sample())
+                if name not in ("a mask", "rows"):  # how many elements these read is not known before the model runs
+                    self.compare(add, sample())
+
+    def test_random_numbers_have_their_distributions(self):
+        class Draws(nn.Module):
+            def forward(self):
+                x = torch.zeros(20000)
+                return (torch.randint(2, 7, (20000,)), x.clone().exponential_(2.0), torch.bernoulli(x + 0.3), torch.randperm(50),
+                        x.clone().uniform_(-1, 3), torch.normal(x + 5, 2.0))
+
+        whole, waits, bits, order, uniform, normal = poptorch.inferenceModel(Draws())()
+        self.assertEqual((int(whole.min()), int(whole.max())), (2, 6))
+        self.assertAlmostEqual(waits.mean().item(), 0.5, delta=0.03)
+        self.assertAlmostEqual(bits.mean().item(), 0.3, delta=0.02)
+        self.assertEqual(sorted(order.tolist()), list(range(50)))
+        self.assertAlmostEqual(uniform.mean().item(), 1.0, delta=0.05)
+        self.assertAlmostEqual(normal.std().item(), 2.0, delta=0.1)
+
+    def test_ctc(self):
+        logs = torch.randn(8, 3, 5, generator=torch.Generator().manual_seed(1)).log_softmax(2)
+        targets, lengths = torch.tensor([[1, 2, 2, 3], [2, 2, 1, 1], [1, 3, 4, 1]]), torch.tensor([4, 2, 3])
+        for reduction in ("none", "sum", "mean"):
+            with self.subTest(reduction):
+                self.compare(lambda x: F.ctc_loss(x, targets, torch.tensor([8, 6, 2]), lengths, 0, reduction, True), logs)
+        self.compare(lambda x: F.ctc_loss(x, torch.tensor([1, 2, 4, 1, 3]), (8, 8, 8), (2, 1, 2), 0, "sum"), logs)
+
+
+class FunctionsOfPopTorch(unittest.TestCase):
+    def test_loops_and_conditions(self):
+        def model(x, flag):
+            rounds = poptorch.for_loop(3, lambda a, b: (a * 2, b + a), [x, x])
+            return (*rounds, *poptorch.cond(flag > 0, lambda a: a + 1, [x], lambda a: a - 1, [x]))
+
+        made = poptorch.inferenceModel(Applied(model))
+        x = torch.tensor([1.0, 2.0])
+        self.assertEqual([each.tolist() for each in made(x, torch.tensor(1))], [[8, 16], [8, 16], [2, 3]])
+        self.assertEqual(made(x, torch.tensor(0))[2].tolist(), [0, 1])
+        with self.assertRaisesRegex(ValueError, "list of tensors"):
+            poptorch.for_loop(2, lambda a: a, x)
+        with self.assertRaisesRegex(poptorch.Error, "must match the inputs"):
+            poptorch.for_loop(2, lambda a: a[:1], [x])
+
+    def test_moving_windows(self):
+        x, start = torch.arange(8.0), torch.tensor([3])
+        made = poptorch.inferenceModel(Applied(lambda x, s: poptorch.dynamic_slice(x, 0, s, 4, 2)))
+        self.assertEqual(made(x, start).tolist(), [3, 5])
+        self.assertEqual(made(x, start - 2).tolist(), [1, 3])
+        made = poptorch.inferenceModel(Applied(lambda x, new, s: poptorch.dynamic_update(x, new, 0, s, 2)))
+        self.assertEqual(made(x, torch.tensor([9.0, 9.0]), start).tolist(), [0, 1, 2, 9, 9, 5, 6, 7])
+        for sentence, call in (("must be different", lambda: poptorch.dynamic_slice(x, 0, start, 0, 1)),
+                               ("whole number", lambda: poptorch.dynamic_slice(x, 0, start + 0.5, 1, 1)),
+                               ("same dtype", lambda: poptorch.dynamic_update(x, x.int(), 0, start, 8))):
+            with self.subTest(sentence), self.assertRaisesRegex(ValueError, sentence):
+                call()
+
+    def test_products_in_parts(self):
+        left, right = torch.randn(6, 4), torch.randn(4, 8)
+        for mode in poptorch.MatMulSerializationMode:
+            with self.subTest(mode):
+                made = poptorch.inferenceModel(Applied(lambda a, b: poptorch.serializedMatMul(a, b, mode, 2)))
+                torch.testing.assert_close(made(left, right), left @ right)
+
+    def test_printed_tensors(self):
+        import contextlib
+        import io
+
+        made = poptorch.inferenceModel(Applied(lambda x: poptorch.ipu_print_tensor(x, "halves", digits=3) * 2))
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            made(torch.tensor([[0.5, 1.5]]))
+        self.assertEqual(text.getvalue(), "halves: (\n (0.5 1.5)\n)\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

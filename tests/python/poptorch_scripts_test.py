@@ -1,0 +1,244 @@
+"""What scripts of PopTorch's users rely on: the front door, the environment, hooks, notes, libpva and libpvti."""
+
+import contextlib
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+from pipescope import poptorch, pva, pvti
+from pipescope.poptorch.log import _noted, logger
+
+SCRIPT = """
+import libpvti, lightning.pytorch, poptorch, pva, pytorch_lightning, subprocess, sys, torch
+poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
+assert pytorch_lightning.Trainer is lightning.pytorch.Trainer
+assert pva.openReport and libpvti.Tracepoint and poptorch.ipuHardwareIsAvailable()
+if len(sys.argv) > 1:
+    subprocess.run([sys.executable, __file__], check=True)  # finds the names, too
+    print("done", *sys.argv[1:])
+"""
+
+
+def run_profiled(folder, **options):
+    """Run a small model with these options of Poplar in the environment."""
+    os.environ["POPLAR_ENGINE_OPTIONS"] = json.dumps({"autoReport.directory": folder, **options})
+    try:
+        model = poptorch.inferenceModel(torch.nn.Linear(3, 2))
+        model(torch.ones(2, 3))
+        model.destroy()
+    finally:
+        del os.environ["POPLAR_ENGINE_OPTIONS"]
+
+
+class FrontDoor(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def test_run_python(self):
+        path = os.path.join(self.folder, "script.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(SCRIPT)
+        made = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "run-python", "--python", sys.executable, path, "--epochs", "2"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((made.returncode, made.stdout), (0, "done --epochs 2\n"), made.stderr)
+
+    def test_run_python_refuses(self):
+        for words, sentence in (([], "needs a script"), (["none.py"], "There is no file none.py"),
+                                (["--wrong", "x.py"], "has no option --wrong")):
+            made = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "run-python", *words], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(made.returncode, 2)
+            self.assertIn(sentence, made.stderr)
+
+    def test_profiles_by_environment(self):
+        run_profiled(self.folder, **{"autoReport.all": "true"})
+        self.assertEqual(os.listdir(self.folder), ["inference"])
+        run_profiled(self.folder + "/none", **{"autoReport.all": "false"})
+        self.assertFalse(os.path.exists(self.folder + "/none"))
+        os.environ["POPLAR_ENGINE_OPTIONS"] = "autoReport"
+        self.addCleanup(os.environ.pop, "POPLAR_ENGINE_OPTIONS")
+        with self.assertRaisesRegex(poptorch.Error, "is no JSON object: autoReport"):
+            poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
+
+    def test_hardware_by_environment(self):
+        self.assertTrue(poptorch.ipuHardwareIsAvailable())
+        self.assertEqual(poptorch.ipuHardwareVersion(), 2)
+        os.environ["PIPESCOPE_IPU_HARDWARE"] = "0"
+        self.addCleanup(os.environ.pop, "PIPESCOPE_IPU_HARDWARE")
+        self.assertFalse(poptorch.ipuHardwareIsAvailable())
+        self.assertEqual(poptorch.ipuHardwareVersion(), 0)
+
+    def test_libpva(self):
+        run_profiled(self.folder, **{"autoReport.outputExecutionProfile": "true"})
+        report = pva.openReport(self.folder + "/inference/profile.pop")
+        seen = {"sets": 0, "begins": 0}
+
+        class Visitor(pva.ProgramVisitor):
+            def visitOnTileExecute(self, program):
+                seen["sets"] += 1
+                self.last = program.computeset.vertices
+
+            def visitStreamCopyBegin(self, program):
+                seen["begins"] += 1
+
+        visitor = Visitor()
+        steps = list(report.execution.steps)
+        for step in steps:
+            step.program.accept(visitor)
+        self.assertEqual(steps[0].ipus[0].cycles, report.execution.steps(report.execution.runs[0]._id)[0].ipus[0].cycles)
+        self.assertEqual(len(report.execution.steps), len(steps))
+        self.assertGreater(seen["sets"], 0)
+        self.assertRegex(report.poplarVersion.string, r"Pipescope \d+\.\d+")
+        self.assertEqual(report.poplarVersion.major, report.version.major)
+
+    def test_libpvti(self):
+        channel = pvti.createTraceChannel("mine")
+        options = poptorch.Options().enableProfiling(self.folder)
+        model = poptorch.inferenceModel(torch.nn.Linear(3, 2), options)
+        model.compile(torch.ones(2, 3))
+        with pvti.Tracepoint(channel, "work", "of one"):
+            pvti.HeatmapDouble("sizes", [0, 1, 10], "rows").add([0.5, 3, 4, 99])
+            pvti.Graph("queue", "items").addSeries("length").add(7)
+        model(torch.ones(2, 3))
+        model.destroy()
+        text = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "report", self.folder + "/inference/profile.pop", "--section",
+                               "host", "--format", "json"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("work (of one)", text)
+        with self.assertRaisesRegex(ValueError, "two numbers that ascend"):
+            pvti.HeatmapDouble("sizes", [1, 1])
+
+
+class Options(unittest.TestCase):
+    def test_settings_of_hardware_get_one_note(self):
+        _noted.clear()
+        stream = io.StringIO()
+        handler = logging.StreamHandler(stream)
+        logger.addHandler(handler)
+        self.addCleanup(logger.removeHandler, handler)
+        for _ in range(2):
+            options = poptorch.Options().useIpuId(1).enableSyntheticData(True).maxRepeatLogs(4)
+            options._Popart.set("defaultPrefetchBufferingDepth", 3)
+            options.Training.setConvolutionDithering(True)
+        lines = stream.getvalue().splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertIn("its option defaultPrefetchBufferingDepth has no effect", stream.getvalue())
+
+    def test_hooks(self):
+        calls = []
+        handles = [poptorch.registerPreCompileHook(lambda: calls.append("before")),
+                   poptorch.registerPostCompileHook(lambda: calls.append("after"))]
+        poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
+        for handle in handles:
+            handle.remove()
+        poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
+        self.assertEqual(calls, ["before", "after"])
+        with self.assertRaisesRegex(RuntimeError, "must be callable"):
+            poptorch.registerPreCompileHook(2)
+
+    def test_files_may_name_strategies(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write("setExecutionStrategy(poptorch.ShardedExecution())\n  deviceIterations(3) # rounds\n\n# nothing\n"
+                       "outputMode(poptorch.OutputMode.All, 5)\n")
+            file.flush()
+            options = poptorch.Options().loadFromFile(file.name)
+        self.assertIsInstance(options.strategy, poptorch.ShardedExecution)
+        self.assertEqual((options.device_iterations, options.output_mode), (3, poptorch.OutputMode.All))
+
+
+class Inputs(unittest.TestCase):
+    def test_any_shapes(self):
+        class Net(torch.nn.Module):
+            def forward(self, a, b, s):
+                return a @ b * s, s + 1
+
+        product, number = poptorch.inferenceModel(Net())(torch.ones(2, 3), torch.ones(3, 5), torch.tensor(2.0))
+        self.assertEqual((product.tolist(), number.shape, number.item()), ([[6.0] * 5] * 2, torch.Size([]), 3.0))
+        made = poptorch.inferenceModel(Net(), poptorch.Options().deviceIterations(2))
+        product, number = made(torch.ones(4, 3), torch.arange(6.0).reshape(6, 1), torch.ones(2))
+        self.assertEqual(product.tolist(), [[3.0], [3.0], [12.0], [12.0]])
+        self.assertEqual(number.tolist(), [2.0, 2.0])
+
+    def test_no_inputs_and_constants(self):
+        class Constant(torch.nn.Module):
+            def forward(self):
+                return torch.ones(3), torch.arange(2)
+
+        ones, numbers = poptorch.inferenceModel(Constant())()
+        self.assertEqual((ones.tolist(), numbers.tolist()), ([1, 1, 1], [0, 1]))
+
+    def test_objects_of_the_users_own(self):
+        class Pair:
+            def __init__(self, first, second):
+                self.first, self.second = first, second
+
+        class Parser(poptorch.ICustomArgParser):
+            def yieldTensors(self, struct):
+                yield struct.first
+                yield struct.second
+
+            def reconstruct(self, original_structure, tensor_iterator):
+                return Pair(next(tensor_iterator), next(tensor_iterator))
+
+        class Swap(torch.nn.Module):
+            def forward(self, pair):
+                return Pair(pair.second, pair.first * 2)
+
+        poptorch.registerCustomArgParser(Pair, Parser())
+        made = poptorch.inferenceModel(Swap())(Pair(torch.ones(2), torch.zeros(2)))
+        self.assertEqual((made.first.tolist(), made.second.tolist()), ([0, 0], [2, 2]))
+        with self.assertRaisesRegex(poptorch.Error, "not Other. Register a parser"):
+            poptorch.inferenceModel(Swap())(type("Other", (), {})())
+
+    def test_batches_of_samplers_are_joined(self):
+        data = torch.utils.data.TensorDataset(torch.arange(44.0))
+        for mode in poptorch.DataLoaderMode:
+            sampler = torch.utils.data.BatchSampler(torch.utils.data.SequentialSampler(data), 2, True)
+            loader = poptorch.DataLoader(poptorch.Options().deviceIterations(4), data, batch_sampler=sampler, mode=mode)
+            self.assertEqual((len(loader), loader.combinedBatchSize), (5, 8))
+            self.assertEqual([each.tolist() for each, in loader], [list(range(8 * k, 8 * k + 8)) for k in range(5)])
+
+    def test_an_epoch_that_was_left_early_begins_anew(self):
+        loader = poptorch.DataLoader(poptorch.Options(), torch.arange(10.0), num_workers=1, persistent_workers=True,
+                                     mode=poptorch.DataLoaderMode.Async)
+        for _ in range(4):
+            for _ in loader:
+                break
+            self.assertEqual([int(each) for each in loader], list(range(10)))
+        loader.terminate()
+
+    def test_losses_on_the_way(self):
+        class Two(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(3, 2)
+
+            def forward(self, x):
+                part = poptorch.identity_loss(self.layer(x), "none")
+                return part, poptorch.identity_loss(part**2, "mean")
+
+        module = Two()
+        part, loss = poptorch.trainingModel(module)(torch.ones(2, 3))
+        self.assertAlmostEqual(loss.item(), (part**2).mean().item(), places=6)
+
+    def test_floating_point_exceptions(self):
+        class Product(torch.nn.Module):
+            def forward(self, x, y):
+                return x * y
+
+        options = poptorch.Options()
+        options.Precision.enableFloatingPointExceptions(True)
+        model = poptorch.inferenceModel(Product(), options)
+        model(torch.tensor([float("inf")]), torch.ones(1))
+        with self.assertRaisesRegex(poptorch.Error, "makes 1 NaN values from infinite inputs"):
+            model(torch.tensor([float("inf")]), torch.zeros(1))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        unittest.main()
