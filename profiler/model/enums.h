@@ -65,7 +65,8 @@ enum class TransferKind : std::uint8_t {
   hostIn = 2,
   hostOut = 3,
   collective = 4,
-  remote = 5
+  remote = 5,
+  arrow = 6,  ///< an arrow of a recorded trace, such as a launch: it relates two events, and nothing moves
 };
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
